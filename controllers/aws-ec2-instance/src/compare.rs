@@ -1,0 +1,191 @@
+//! How desired and observed differ, and what mends each difference. Pure.
+//!
+//! The order of the differences is the order of the changes: what is too many goes first, then what can be changed at any
+//! time, then what can be changed on a stopped instance, and only then is it started.
+
+use kraken_aws::tag_memory;
+use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
+
+use crate::{
+    desired::Desired,
+    fields::{ABSENT, NOT_SHOWN, SECRET, listed, shown, tag_path},
+    instance::{Instance, Observed},
+};
+
+mod settings;
+
+/// A change in place of the instances with these ids; the values are those of the desired state. All can be repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// Scale down.
+    Terminate(Vec<String>),
+    /// One tag, so that a path that drift ignores is not written along with others.
+    SetTag {
+        key: String,
+        ids: Vec<String>,
+    },
+    RemoveTag {
+        key: String,
+        ids: Vec<String>,
+    },
+    SecurityGroups(Vec<String>),
+    Monitoring(Vec<String>),
+    MetadataOptions(Vec<String>),
+    InstanceType(Vec<String>),
+    EbsOptimized(Vec<String>),
+    UserData(Vec<String>),
+    Start(Vec<String>),
+}
+
+/// Compares. Of too many instances the youngest are the ones to go; only those that stay are looked at.
+pub(crate) fn compare(desired: &Desired, observed: &Observed) -> Comparison<Change> {
+    let (live, wanted) = (observed.live(), desired.count());
+    let (kept, surplus) = live.split_at(live.len().min(wanted));
+    let mut found = Found { kept, differences: vec![] };
+    if !surplus.is_empty() {
+        let ids = ids(surplus.iter().rev());
+        let have = format!("{} instances", live.len());
+        found.push("maxCount", shown(&desired.max_count), have, Remedy::Change(Change::Terminate(ids)));
+    }
+    tags(desired, &mut found);
+    settings::compare(desired, observed, &mut found);
+    Comparison {
+        missing: missing(wanted, live.len()),
+        settling: settling(kept),
+        differences: found.differences,
+    }
+}
+
+fn missing(wanted: usize, live: usize) -> Option<String> {
+    match wanted.saturating_sub(live) {
+        0 => None,
+        1 => Some(format!("1 instance of {wanted}")),
+        more => Some(format!("{more} instances of {wanted}")),
+    }
+}
+
+fn settling(kept: &[&Instance]) -> Option<String> {
+    let moving: Vec<_> = kept
+        .iter()
+        .filter(|instance| !instance.state.is_at_rest())
+        .map(|instance| format!("{} is {}", instance.instance_id, instance.state.name))
+        .collect();
+    (!moving.is_empty()).then(|| format!("instance {}", listed(&moving)))
+}
+
+/// The tags of the spec as they shall be, and those that Kraken set before and the spec has no more. Others' are left alone.
+fn tags(desired: &Desired, found: &mut Found<'_>) {
+    let absent = || ABSENT.to_owned();
+    for (key, value) in &desired.tags {
+        let differing = found.differing(|instance| match instance.tags.get(key) {
+            Some(have) if have == value => None,
+            have => Some(have.cloned().unwrap_or_else(absent)),
+        });
+        found.push_all(&tag_path(key), value.clone(), &differing, |ids| Change::SetTag {
+            key: key.clone(),
+            ids,
+        });
+    }
+    let mut stale: Vec<String> =
+        found.kept.iter().flat_map(|instance| stale_tags(desired, instance)).collect();
+    stale.sort();
+    stale.dedup();
+    for key in stale {
+        let differing = found.differing(|instance| {
+            stale_tags(desired, instance).any(|stale| stale == key).then(|| instance.tags[&key].clone())
+        });
+        found.push_all(&tag_path(&key), absent(), &differing, |ids| Change::RemoveTag {
+            key: key.clone(),
+            ids,
+        });
+    }
+}
+
+fn stale_tags<'a>(desired: &'a Desired, instance: &'a Instance) -> impl Iterator<Item = String> + 'a {
+    let memory = tag_memory::read(&instance.tags);
+    kraken_aws::tags::users(&instance.tags)
+        .into_keys()
+        .filter(move |key| !desired.tags.contains_key(key) && tag_memory::knows(memory, key))
+}
+
+/// An instance that differs, and what it has.
+type Differing<'a> = Vec<(&'a Instance, String)>;
+
+/// The differences found so far between the desired state and the instances that stay.
+struct Found<'a> {
+    kept: &'a [&'a Instance],
+    differences: Vec<Difference<Change>>,
+}
+
+impl<'a> Found<'a> {
+    /// The instances for which `have` says what they have instead.
+    fn differing(&self, have: impl Fn(&Instance) -> Option<String>) -> Differing<'a> {
+        self.kept.iter().filter_map(|instance| have(instance).map(|have| (*instance, have))).collect()
+    }
+
+    /// A difference that one change mends on every instance.
+    fn push_all(
+        &mut self,
+        path: &str,
+        want: String,
+        differing: &[(&Instance, String)],
+        change: impl FnOnce(Vec<String>) -> Change,
+    ) {
+        if !differing.is_empty() {
+            let remedy = Remedy::Change(change(ids(differing.iter().map(|(instance, _)| instance))));
+            self.push(path, want, self.have(differing), remedy);
+        }
+    }
+
+    /// A difference that can be mended on the instances that are stopped, and on the others only when they are.
+    fn push_stopped(
+        &mut self,
+        path: &str,
+        want: &str,
+        differing: Differing<'_>,
+        change: impl FnOnce(Vec<String>) -> Change,
+    ) {
+        let (stopped, others): (Differing<'_>, Differing<'_>) =
+            differing.into_iter().partition(|(instance, _)| instance.state.is_stopped());
+        self.push_all(path, want.to_owned(), &stopped, change);
+        if !others.is_empty() {
+            let why = format!(
+                "AWS changes it only while the instance is stopped: stop {} and Kraken will change it and start it \
+                 again, or delete and re-create the resource",
+                listed(&ids(others.iter().map(|(instance, _)| instance)))
+            );
+            self.push(path, want.to_owned(), self.have(&others), Remedy::Immutable(why));
+        }
+    }
+
+    /// A difference in what is fixed at launch.
+    fn push_fixed(&mut self, path: &str, want: String, differing: &[(&Instance, String)]) {
+        if !differing.is_empty() {
+            let why = "it is fixed at launch: change it back, or delete and re-create the resource";
+            self.push(path, want, self.have(differing), Remedy::Immutable(why.to_owned()));
+        }
+    }
+
+    fn push(&mut self, path: &str, want: String, have: String, remedy: Remedy<Change>) {
+        self.differences.push(Difference { field: FieldDiff::new(path, want, have), remedy });
+    }
+
+    /// What the instances have; with their ids if there could be a question which.
+    fn have(&self, differing: &[(&Instance, String)]) -> String {
+        match differing {
+            [(_, have)] if self.kept.len() == 1 => have.clone(),
+            many => {
+                let each: Vec<_> =
+                    many.iter().map(|(instance, have)| format!("{}: {have}", instance.instance_id)).collect();
+                listed(&each)
+            }
+        }
+    }
+}
+
+fn ids<'a>(instances: impl Iterator<Item = &'a &'a Instance>) -> Vec<String> {
+    instances.map(|instance| instance.instance_id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The fields of a launch, one by one. A field that the spec does not have is not compared, and neither is what AWS does
+//! not tell.
+
+use std::collections::BTreeSet;
+
+use kraken_spoke::{OptionType, Resolved};
+
+use super::{Change, Found, NOT_SHOWN, SECRET, shown};
+use crate::{
+    api::MetadataOptions,
+    desired::Desired,
+    fields::{ABSENT, listed},
+    instance::{Instance, Observed},
+};
+
+/// Compares everything but counts and tags.
+pub(super) fn compare(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
+    at_any_time(desired, found);
+    when_stopped(desired, observed, found);
+    start(found);
+    fixed(desired, found);
+}
+
+fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
+    if let Some(wanted) = &desired.security_group_ids {
+        let want: BTreeSet<&str> = wanted.expose().iter().map(String::as_str).collect();
+        let differing = found.differing(|instance| {
+            let have: BTreeSet<&str> =
+                instance.security_groups.iter().filter_map(|group| group.group_id.as_deref()).collect();
+            (have != want).then(|| secretly(wanted, || list(&have)))
+        });
+        found.push_all(
+            "securityGroupIDs",
+            secret_or(wanted, || list(&want)),
+            &differing,
+            Change::SecurityGroups,
+        );
+    }
+    if let Some(wanted) = &desired.monitoring {
+        let differing = found.differing(|instance| {
+            let have = instance.monitoring.as_ref()?.state.as_deref()?;
+            // On its way counts as done: AWS takes a while, and no second call makes it faster.
+            let is_on = matches!(have, "enabled" | "pending");
+            (is_on != *wanted.expose()).then(|| secretly(wanted, || is_on.to_string()))
+        });
+        found.push_all("monitoring", shown(wanted), &differing, Change::Monitoring);
+    }
+    metadata(desired, found);
+}
+
+fn metadata(desired: &Desired, found: &mut Found<'_>) {
+    let MetadataOptions { tokens, hop_limit, endpoint } = desired.metadata();
+    let mut one = |name: &str, want: Option<String>, have: fn(&Instance) -> Option<String>| {
+        let Some(want) = want else { return };
+        let secret = desired.metadata_options.as_ref().is_some_and(Resolved::is_secret);
+        let differing = found.differing(|instance| {
+            let have = have(instance).filter(|have| *have != want)?;
+            Some(if secret { NOT_SHOWN.to_owned() } else { have })
+        });
+        let want = if secret { SECRET.to_owned() } else { want };
+        found.push_all(&format!("metadataOptions.{name}"), want, &differing, Change::MetadataOptions);
+    };
+    one("httpEndpoint", endpoint.map(|endpoint| endpoint.as_str().to_owned()), |instance| {
+        instance.metadata.endpoint.clone()
+    });
+    if !desired.without_metadata() {
+        one("httpTokens", Some(tokens.as_str().to_owned()), |instance| instance.metadata.tokens.clone());
+        one("httpPutResponseHopLimit", hop_limit.map(|limit| limit.to_string()), |instance| {
+            instance.metadata.hop_limit.map(|limit| limit.to_string())
+        });
+    }
+}
+
+fn when_stopped(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
+    let wanted = &desired.instance_type;
+    let differing = found.differing(|instance| other(wanted, instance.instance_type.as_ref()));
+    found.push_stopped("instanceType", &shown(wanted), differing, Change::InstanceType);
+
+    if let Some(wanted) = &desired.ebs_optimized {
+        let differing = found.differing(|instance| other(wanted, instance.ebs_optimized.as_ref()));
+        found.push_stopped("ebsOptimized", &shown(wanted), differing, Change::EbsOptimized);
+    }
+    if let Some(wanted) = &desired.user_data {
+        let differing = found.differing(|instance| {
+            let have = observed.user_data.get(&instance.instance_id)?;
+            (have.0 != wanted.expose().as_bytes()).then(|| NOT_SHOWN.to_owned())
+        });
+        found.push_stopped("userData", NOT_SHOWN, differing, Change::UserData);
+    }
+}
+
+/// A stopped instance is started, after everything that needs it stopped.
+fn start(found: &mut Found<'_>) {
+    let stopped = found.differing(|instance| instance.state.is_stopped().then(|| "stopped".to_owned()));
+    found.push_all("state", "running".to_owned(), &stopped, Change::Start);
+}
+
+fn fixed(desired: &Desired, found: &mut Found<'_>) {
+    let mut one = |path: &str, wanted: Option<&Resolved<String>>, have: fn(&Instance) -> &Option<String>| {
+        if let Some(wanted) = wanted {
+            let differing = found.differing(|instance| match have(instance) {
+                None => Some(ABSENT.to_owned()),
+                have => other(wanted, have.as_ref()),
+            });
+            found.push_fixed(path, shown(wanted), &differing);
+        }
+    };
+    one("imageID", Some(&desired.image_id), |instance| &instance.image_id);
+    one("subnetID", desired.subnet_id.as_ref(), |instance| &instance.subnet_id);
+    one("keyName", desired.key_name.as_ref(), |instance| &instance.key_name);
+    one("privateIPAddress", desired.private_ip_address.as_ref(), |instance| &instance.private_ip_address);
+
+    if let Some(wanted) = &desired.iam_instance_profile {
+        let differing = found.differing(|instance| {
+            let Some(arn) = instance.iam_instance_profile.as_ref().and_then(|profile| profile.arn.as_deref())
+            else {
+                return Some(ABSENT.to_owned());
+            };
+            let name = arn.rsplit('/').next();
+            let same = arn == wanted.expose() || name == Some(wanted.expose().as_str());
+            (!same).then(|| secretly(wanted, || arn.to_owned()))
+        });
+        found.push_fixed("iamInstanceProfile", shown(wanted), &differing);
+    }
+}
+
+/// What there is, if it is known and is not what is wanted.
+fn other<T: OptionType + ToString>(wanted: &Resolved<T>, have: Option<&T>) -> Option<String> {
+    have.filter(|have| *have != wanted.expose()).map(|have| secretly(wanted, || have.to_string()))
+}
+
+/// What there is in place of a secret value may be the secret's former value.
+fn secretly<T: OptionType>(wanted: &Resolved<T>, have: impl FnOnce() -> String) -> String {
+    if wanted.is_secret() { NOT_SHOWN.to_owned() } else { have() }
+}
+
+fn secret_or<T: OptionType>(wanted: &Resolved<T>, want: impl FnOnce() -> String) -> String {
+    if wanted.is_secret() { SECRET.to_owned() } else { want() }
+}
+
+fn list(ids: &BTreeSet<&str>) -> String {
+    let ids: Vec<&str> = ids.iter().copied().collect();
+    if ids.is_empty() { ABSENT.to_owned() } else { listed(&ids) }
+}

@@ -1,0 +1,242 @@
+//! Each test is one thing that differs and what is done about it.
+
+use kraken_aws::tags::{MEMORY, UID};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    desired::tests::desired,
+    instance::{
+        IamInstanceProfile, Metadata, Monitoring, SecurityGroup, UserData,
+        tests::{in_state, instance},
+    },
+};
+
+fn comparison(changes: Value, instances: Vec<Instance>) -> Comparison<Change> {
+    compare(&desired(changes), &Observed::new(instances))
+}
+
+/// Path, want, have and remedy of every difference.
+fn differences(changes: Value, instances: Vec<Instance>) -> Vec<(String, String, String, Remedy<Change>)> {
+    let all = comparison(changes, instances).differences.into_iter();
+    all.map(|d| (d.field.path, d.field.want, d.field.have, d.remedy)).collect()
+}
+
+/// The one difference there is.
+fn difference(changes: Value, instances: Vec<Instance>) -> (String, String, String, Remedy<Change>) {
+    let mut all = differences(changes, instances);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
+}
+
+fn changes(path: &str, want: &str, have: &str, change: Change) -> (String, String, String, Remedy<Change>) {
+    (path.into(), want.into(), have.into(), Remedy::Change(change))
+}
+
+fn ids(list: &[&str]) -> Vec<String> {
+    list.iter().map(|id| (*id).to_owned()).collect()
+}
+
+fn tagged(id: &str, tags: &[(&str, &str)]) -> Instance {
+    let mut instance = instance(id);
+    instance.tags.extend(tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    instance
+}
+
+fn why(remedy: &Remedy<Change>) -> &str {
+    match remedy {
+        Remedy::Immutable(why) => why,
+        Remedy::Change(change) => panic!("{change:?}"),
+    }
+}
+
+#[test]
+fn nothing_differs_when_all_is_as_wanted() {
+    assert_eq!(comparison(json!({}), vec![instance("i-1")]), Comparison::default());
+}
+
+#[test]
+fn what_is_missing_is_counted() {
+    assert_eq!(comparison(json!({}), vec![]).missing.unwrap(), "1 instance of 1");
+    let three = json!({"maxCount": {"value": 3}});
+    assert_eq!(comparison(three.clone(), vec![instance("i-1")]).missing.unwrap(), "2 instances of 3");
+    let gone = vec![instance("i-1"), in_state("i-2", "shutting-down"), in_state("i-3", "terminated")];
+    assert_eq!(comparison(three, gone).missing.unwrap(), "2 instances of 3");
+}
+
+#[test]
+fn stopped_and_pending_instances_are_not_missing() {
+    let two = json!({"maxCount": {"value": 2}});
+    let there = vec![in_state("i-1", "stopped"), in_state("i-2", "pending")];
+    assert_eq!(comparison(two, there).missing, None);
+}
+
+#[test]
+fn what_is_on_its_way_is_waited_for_by_name() {
+    let two = json!({"maxCount": {"value": 2}});
+    let moving = vec![in_state("i-1", "pending"), in_state("i-2", "stopping")];
+    assert_eq!(comparison(two, moving).settling.unwrap(), "instance i-1 is pending, i-2 is stopping");
+}
+
+#[test]
+fn of_too_many_the_youngest_go_and_are_not_looked_at() {
+    let mut young = in_state("i-0", "pending");
+    young.tags.insert(kraken_aws::tags::EPOCH.into(), "2".into());
+    young.instance_type = Some("t2.large".into());
+    let found = comparison(json!({}), vec![young, instance("i-2"), instance("i-1")]);
+    let terminate = Change::Terminate(ids(&["i-0", "i-2"]));
+    assert_eq!((found.missing, found.settling), (None, None));
+    assert_eq!(found.differences.len(), 1);
+    assert_eq!(found.differences[0].field, FieldDiff::new("maxCount", "1", "3 instances"));
+    assert_eq!(found.differences[0].remedy, Remedy::Change(terminate));
+}
+
+#[test]
+fn a_tag_is_set_on_all_that_lack_it_by_one_change() {
+    let spec = json!({"maxCount": {"value": 3}, "tags": {"Team": "shop"}});
+    let there = vec![tagged("i-1", &[("Team", "shop")]), tagged("i-2", &[("Team", "web")]), instance("i-3")];
+    let set = Change::SetTag { key: "Team".into(), ids: ids(&["i-2", "i-3"]) };
+    assert_eq!(difference(spec, there), changes("tags.Team", "shop", "i-2: web, i-3: (absent)", set));
+}
+
+#[test]
+fn each_tag_is_a_difference_of_its_own() {
+    let found = differences(json!({"tags": {"Team": "shop", "a.b": "c"}}), vec![instance("i-1")]);
+    let paths: Vec<_> = found.iter().map(|difference| difference.0.as_str()).collect();
+    assert_eq!(paths, ["tags.Team", "tags[\"a.b\"]"]);
+}
+
+#[test]
+fn a_tag_that_kraken_set_and_the_spec_has_no_more_is_removed() {
+    let memory = tag_memory::of(&ids(&["Team"]));
+    let there = tagged("i-1", &[("Team", "web"), (MEMORY, &memory)]);
+    let remove = Change::RemoveTag { key: "Team".into(), ids: ids(&["i-1"]) };
+    assert_eq!(difference(json!({}), vec![there]), changes("tags.Team", "(absent)", "web", remove));
+}
+
+#[test]
+fn tags_of_others_are_left_alone() {
+    let there = tagged("i-1", &[("CostCenter", "42"), ("aws:autoscaling:groupName", "g"), (UID, "u")]);
+    assert_eq!(differences(json!({}), vec![there]), []);
+}
+
+#[test]
+fn security_groups_are_a_set() {
+    let group = |id: &str| SecurityGroup { group_id: Some(id.into()), group_name: None };
+    let there = || Instance { security_groups: vec![group("sg-1"), group("sg-2")], ..instance("i-1") };
+    assert_eq!(differences(json!({"securityGroupIDs": {"value": ["sg-2", "sg-1"]}}), vec![there()]), []);
+    assert_eq!(
+        difference(json!({"securityGroupIDs": {"value": ["sg-1", "sg-3"]}}), vec![there()]),
+        changes("securityGroupIDs", "sg-1, sg-3", "sg-1, sg-2", Change::SecurityGroups(ids(&["i-1"])))
+    );
+}
+
+#[test]
+fn monitoring_on_its_way_is_not_asked_for_again() {
+    let there = |state: &str| Instance {
+        monitoring: Some(Monitoring { state: Some(state.into()) }),
+        ..instance("i-1")
+    };
+    let on = json!({"monitoring": {"value": true}});
+    assert_eq!(differences(on.clone(), vec![there("pending")]), []);
+    let change = Change::Monitoring(ids(&["i-1"]));
+    assert_eq!(difference(on, vec![there("disabling")]), changes("monitoring", "true", "false", change));
+    assert_eq!(differences(json!({}), vec![there("enabled")]), []);
+}
+
+#[test]
+fn imdsv1_is_turned_off_although_the_spec_does_not_speak_of_it() {
+    let metadata = Metadata { tokens: Some("optional".into()), ..Metadata::default() };
+    assert_eq!(
+        difference(json!({}), vec![Instance { metadata, ..instance("i-1") }]),
+        changes("metadataOptions.httpTokens", "required", "optional", Change::MetadataOptions(ids(&["i-1"])))
+    );
+}
+
+#[test]
+fn a_metadata_service_that_is_off_has_no_other_settings() {
+    let metadata =
+        Metadata { tokens: Some("optional".into()), hop_limit: Some(1), endpoint: Some("disabled".into()) };
+    let off =
+        json!({"metadataOptions": {"value": {"httpEndpoint": "disabled", "httpPutResponseHopLimit": 2}}});
+    assert_eq!(differences(off, vec![Instance { metadata, ..instance("i-1") }]), []);
+}
+
+#[test]
+fn the_type_of_a_running_instance_waits_until_it_is_stopped() {
+    let spec = json!({"instanceType": {"value": "t2.large"}});
+    let (path, want, have, remedy) = difference(spec, vec![instance("i-1")]);
+    assert_eq!((path.as_str(), want.as_str(), have.as_str()), ("instanceType", "t2.large", "t2.nano"));
+    assert_eq!(
+        why(&remedy),
+        "AWS changes it only while the instance is stopped: stop i-1 and Kraken will change it and start it again, or \
+         delete and re-create the resource"
+    );
+}
+
+#[test]
+fn a_stopped_instance_is_changed_and_then_started() {
+    let spec = json!({"instanceType": {"value": "t2.large"}, "maxCount": {"value": 2}});
+    let found = differences(spec, vec![in_state("i-1", "stopped"), instance("i-2")]);
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[0].3, Remedy::Change(Change::InstanceType(ids(&["i-1"]))));
+    assert!(why(&found[1].3).contains("stop i-2"));
+    assert_eq!(found[2], changes("state", "running", "i-1: stopped", Change::Start(ids(&["i-1"]))));
+}
+
+#[test]
+fn user_data_is_compared_only_when_it_was_read_and_is_never_shown() {
+    let wanted = desired(json!({"userData": {"value": "new"}}));
+    let mut observed = Observed::new(vec![in_state("i-1", "stopped")]);
+    assert_eq!(compare(&wanted, &observed).differences.len(), 1, "only the start");
+    observed.user_data.insert("i-1".into(), UserData(b"old".to_vec()));
+    let found = compare(&wanted, &observed).differences;
+    assert_eq!(found[0].field, FieldDiff::new("userData", "(not shown)", "(not shown)"));
+    assert_eq!(found[0].remedy, Remedy::Change(Change::UserData(ids(&["i-1"]))));
+    observed.user_data.insert("i-1".into(), UserData(b"new".to_vec()));
+    assert_eq!(compare(&wanted, &observed).differences.len(), 1);
+}
+
+#[test]
+fn what_is_fixed_at_launch_is_only_told() {
+    let spec = json!({
+        "imageID": {"value": "ami-2"},
+        "subnetID": {"value": "subnet-2"},
+        "keyName": {"value": "ops"},
+        "privateIPAddress": {"value": "10.0.0.2"},
+        "iamInstanceProfile": {"value": "web"},
+    });
+    let found = differences(spec, vec![instance("i-1")]);
+    let paths: Vec<_> = found.iter().map(|difference| difference.0.as_str()).collect();
+    assert_eq!(paths, ["imageID", "subnetID", "keyName", "privateIPAddress", "iamInstanceProfile"]);
+    assert!(found.iter().all(|difference| why(&difference.3).contains("fixed at launch")));
+}
+
+#[test]
+fn a_profile_is_known_by_its_name_or_its_arn() {
+    let arn = "arn:aws:iam::123456789012:instance-profile/path/web";
+    let there = Instance {
+        iam_instance_profile: Some(IamInstanceProfile { arn: Some(arn.into()) }),
+        ..instance("i-1")
+    };
+    for (wanted, count) in [("web", 0), (arn, 0), ("path", 1)] {
+        let spec = json!({"iamInstanceProfile": {"value": wanted}});
+        assert_eq!(differences(spec, vec![there.clone()]).len(), count, "{wanted}");
+    }
+}
+
+#[test]
+fn neither_a_secret_nor_its_former_value_is_shown() {
+    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
+    let there = Instance { key_name: Some("hunter1".into()), ..instance("i-1") };
+    let (_, want, have, _) = difference(json!({"keyName": secret}), vec![there]);
+    assert_eq!((want.as_str(), have.as_str()), ("***", "(not shown)"));
+}
+
+#[test]
+fn many_instances_are_listed_in_short() {
+    let spec = json!({"maxCount": {"value": 9}, "tags": {"Team": "shop"}});
+    let there = (1..=9).map(|n| instance(&format!("i-{n}"))).collect();
+    let (_, _, have, _) = difference(spec, there);
+    assert!(have.ends_with("i-5: (absent) and 4 more"), "{have}");
+}

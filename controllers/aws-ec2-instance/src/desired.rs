@@ -1,0 +1,247 @@
+//! The spec with every reference resolved and every rule checked: nothing in it is left to fail.
+
+use std::borrow::Borrow;
+
+use kraken_aws::tags::{self, Tags};
+use kraken_spoke::{Opt, OptionType, Resolved, Resolver};
+
+use crate::{
+    api::{EC2InstanceSpec, HttpEndpoint, MetadataOptions, RootVolume},
+    fields::tag_path,
+    rules,
+};
+
+/// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Desired {
+    pub(crate) image_id: Resolved<String>,
+    pub(crate) instance_type: Resolved<String>,
+    pub(crate) min_count: Resolved<i32>,
+    pub(crate) max_count: Resolved<i32>,
+    pub(crate) subnet_id: Option<Resolved<String>>,
+    pub(crate) security_group_ids: Option<Resolved<Vec<String>>>,
+    pub(crate) key_name: Option<Resolved<String>>,
+    pub(crate) user_data: Option<Resolved<String>>,
+    pub(crate) iam_instance_profile: Option<Resolved<String>>,
+    pub(crate) private_ip_address: Option<Resolved<String>>,
+    pub(crate) associate_public_ip_address: Option<Resolved<bool>>,
+    pub(crate) root_volume: Option<Resolved<RootVolume>>,
+    pub(crate) metadata_options: Option<Resolved<MetadataOptions>>,
+    pub(crate) monitoring: Option<Resolved<bool>>,
+    pub(crate) ebs_optimized: Option<Resolved<bool>>,
+    pub(crate) tags: Tags,
+}
+
+impl Desired {
+    /// Resolves and checks. Every option is taken before any is given up, so that all problems are told at once.
+    pub(crate) fn from_spec(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Self> {
+        let mut take = Take { values, valid: true };
+        let image_id = take.one("imageID", &spec.image_id, rules::image_id);
+        let instance_type = take.one("instanceType", &spec.instance_type, rules::instance_type);
+        let min_count = take.one("minCount", &spec.min_count, |count: &i32| rules::count(*count));
+        let max_count = take.one("maxCount", &spec.max_count, |count: &i32| rules::count(*count));
+        let subnet_id = take.optional("subnetID", spec.subnet_id.as_ref(), rules::subnet_id);
+        let security_group_ids =
+            take.optional("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
+        let key_name = take.optional("keyName", spec.key_name.as_ref(), rules::key_name);
+        let user_data = take.optional("userData", spec.user_data.as_ref(), rules::user_data);
+        let iam_instance_profile = take.optional(
+            "iamInstanceProfile",
+            spec.iam_instance_profile.as_ref(),
+            rules::iam_instance_profile,
+        );
+        let private_ip_address =
+            take.optional("privateIPAddress", spec.private_ip_address.as_ref(), rules::private_ip_address);
+        let associate_public_ip_address =
+            take.values.take_if("associatePublicIPAddress", spec.associate_public_ip_address.as_ref());
+        let root_volume = take.optional("rootVolume", spec.root_volume.as_ref(), rules::root_volume);
+        let metadata_options =
+            take.optional("metadataOptions", spec.metadata_options.as_ref(), rules::metadata_options);
+        let monitoring = take.values.take_if("monitoring", spec.monitoring.as_ref());
+        let ebs_optimized = take.values.take_if("ebsOptimized", spec.ebs_optimized.as_ref());
+        for (key, why) in tags::problems(&spec.tags) {
+            take.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
+        }
+
+        // Rules between fields, as far as both have a value.
+        let value = |count: &Option<Resolved<i32>>| count.as_ref().map(|count| *count.expose());
+        if let (Some(min), Some(max)) = (value(&min_count), value(&max_count))
+            && min > max
+        {
+            take.problem("minCount", "must not be greater than maxCount".to_owned());
+        }
+        if matches!(private_ip_address, Some(Some(_))) && value(&max_count).is_some_and(|max| max > 1) {
+            take.problem("privateIPAddress", "needs a maxCount of 1: instances cannot share it".to_owned());
+        }
+
+        let valid = take.valid;
+        let desired = Self {
+            image_id: image_id?,
+            instance_type: instance_type?,
+            min_count: min_count?,
+            max_count: max_count?,
+            subnet_id: subnet_id?,
+            security_group_ids: security_group_ids?,
+            key_name: key_name?,
+            user_data: user_data?,
+            iam_instance_profile: iam_instance_profile?,
+            private_ip_address: private_ip_address?,
+            associate_public_ip_address: associate_public_ip_address?,
+            root_volume: root_volume?,
+            metadata_options: metadata_options?,
+            monitoring: monitoring?,
+            ebs_optimized: ebs_optimized?,
+            tags: spec.tags.clone(),
+        };
+        valid.then_some(desired)
+    }
+
+    /// How many instances there shall be.
+    pub(crate) fn count(&self) -> usize {
+        usize::try_from(*self.max_count.expose()).unwrap_or(0)
+    }
+
+    /// The metadata service as it shall be: IMDSv2 is required unless the spec says otherwise. Without the endpoint AWS
+    /// takes nothing else.
+    pub(crate) fn metadata(&self) -> MetadataOptions {
+        self.metadata_options.as_ref().map(|options| options.expose().clone()).unwrap_or_default()
+    }
+
+    /// Whether the metadata service shall be off.
+    pub(crate) fn without_metadata(&self) -> bool {
+        self.metadata().endpoint == Some(HttpEndpoint::Disabled)
+    }
+}
+
+/// Takes options and checks each by its rule.
+struct Take<'a, 'v> {
+    values: &'a mut Resolver<'v>,
+    valid: bool,
+}
+
+impl Take<'_, '_> {
+    fn one<T: OptionType + Borrow<B>, B: ?Sized>(
+        &mut self,
+        field: &str,
+        option: &Opt<T>,
+        rule: fn(&B) -> Result<(), String>,
+    ) -> Option<Resolved<T>> {
+        let value = self.values.take(field, option)?;
+        if let Err(why) = rule(value.expose().borrow()) {
+            self.problem(field, why);
+        }
+        Some(value)
+    }
+
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    fn optional<T: OptionType + Borrow<B>, B: ?Sized>(
+        &mut self,
+        field: &str,
+        option: Option<&Opt<T>>,
+        rule: fn(&B) -> Result<(), String>,
+    ) -> Option<Option<Resolved<T>>> {
+        match option {
+            Some(option) => self.one(field, option, rule).map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn problem(&mut self, field: &str, why: String) {
+        self.valid = false;
+        self.values.problem(field, why);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use kraken_spoke::options::{SecretData, Values};
+    use serde_json::{Value, json};
+
+    /// A spec that is right, with some fields replaced.
+    fn spec(changes: &Value) -> EC2InstanceSpec {
+        let mut spec = json!({
+            "imageID": {"value": "ami-1"},
+            "instanceType": {"value": "t2.nano"},
+            "minCount": {"value": 1},
+            "maxCount": {"value": 1},
+        });
+        for (field, value) in changes.as_object().unwrap() {
+            spec[field] = value.clone();
+        }
+        serde_json::from_value(spec).unwrap()
+    }
+
+    /// The desired state of such a spec; the Secret `s` holds `hunter2` as `k`.
+    #[allow(clippy::needless_pass_by_value)] // reads better where it is called
+    pub(crate) fn desired(changes: Value) -> Desired {
+        let values = secret();
+        let mut resolver = Resolver::new(&values);
+        let desired = Desired::from_spec(&spec(&changes), &mut resolver);
+        desired.unwrap_or_else(|| panic!("{:?}", resolver.finish().problems))
+    }
+
+    fn secret() -> Values {
+        let data = SecretData { version: "1".into(), keys: [("k".to_owned(), "hunter2".into())].into() };
+        Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() }
+    }
+
+    #[allow(clippy::needless_pass_by_value)]
+    fn problems(changes: Value) -> Vec<String> {
+        let values = secret();
+        let mut resolver = Resolver::new(&values);
+        assert!(Desired::from_spec(&spec(&changes), &mut resolver).is_none());
+        resolver.finish().problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_small_spec_leaves_everything_else_to_aws() {
+        let desired = desired(json!({}));
+        assert_eq!(desired.image_id.expose(), "ami-1");
+        assert_eq!(desired.count(), 1);
+        assert!(desired.subnet_id.is_none() && desired.monitoring.is_none() && desired.tags.is_empty());
+    }
+
+    #[test]
+    fn imdsv2_is_required_unless_the_spec_says_otherwise() {
+        assert_eq!(desired(json!({})).metadata().tokens.as_str(), "required");
+        let hops = desired(json!({"metadataOptions": {"value": {"httpPutResponseHopLimit": 2}}}));
+        assert_eq!(hops.metadata().tokens.as_str(), "required");
+        let optional = desired(json!({"metadataOptions": {"value": {"httpTokens": "optional"}}}));
+        assert_eq!(optional.metadata().tokens.as_str(), "optional");
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once_missing_references_included() {
+        let missing = json!({"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}});
+        let found = problems(json!({
+            "imageID": {"value": "web"},
+            "instanceType": missing,
+            "minCount": {"value": 3},
+            "maxCount": {"value": 2},
+            "privateIPAddress": {"value": "10.0.0"},
+            "tags": {"aws:x": "", "a.b": "v".repeat(257)},
+        }));
+        let wanted = [
+            "spec.imageID: must look like ami-",
+            "spec.instanceType: waiting for",
+            "spec.privateIPAddress: must be an IPv4",
+            "spec.tags[\"a.b\"]: has a value of more than 256",
+            "spec.tags[\"aws:x\"]: begins with aws:",
+            "spec.minCount: must not be greater than maxCount",
+            "spec.privateIPAddress: needs a maxCount of 1",
+        ];
+        assert_eq!(found.len(), wanted.len(), "{found:#?}");
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!(found.starts_with(wanted), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_shown_neither_by_a_problem_nor_by_debug() {
+        let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
+        let found = problems(json!({"instanceType": from_secret}));
+        assert_eq!(found, ["spec.instanceType: must be a family and a size, such as t3.micro"]);
+        assert!(!format!("{:?}", desired(json!({"userData": from_secret}))).contains("hunter2"));
+    }
+}

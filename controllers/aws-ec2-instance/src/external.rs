@@ -1,0 +1,175 @@
+//! EC2Instance as the loop sees it. What names the SDK is here and below.
+
+mod launch;
+mod read;
+mod update;
+
+use kraken_aws::{Aws, lookup, missing::for_existing, release, tags};
+use kraken_spoke::{Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver};
+use serde_json::Value;
+
+use crate::{
+    api::{EC2Instance, EC2InstanceSpec},
+    compare::{self, Change},
+    desired::Desired,
+    instance::Observed,
+    state,
+};
+
+/// The instances of every EC2Instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Instances {
+    aws: Aws,
+}
+
+impl FromContext<Aws> for Instances {
+    fn from_context(aws: &Aws) -> Self {
+        Self { aws: aws.clone() }
+    }
+}
+
+impl External for Instances {
+    type Kind = EC2Instance;
+    type Desired = Desired;
+    type Observed = Observed;
+    type Change = Change;
+
+    fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        Desired::from_spec(spec, values)
+    }
+
+    fn compare(desired: &Desired, observed: &Observed) -> Comparison<Change> {
+        compare::compare(desired, observed)
+    }
+
+    fn ids(observed: &Observed) -> Vec<String> {
+        observed.live_ids()
+    }
+
+    fn is_gone(observed: &Observed) -> bool {
+        observed.instances.iter().all(|instance| instance.state.is_terminated())
+    }
+
+    fn epoch(observed: &Observed) -> i64 {
+        observed.instances.iter().map(|instance| tags::epoch(&instance.tags)).max().unwrap_or(0)
+    }
+
+    /// User data is in no Describe: it costs a call per instance.
+    fn needs_deep_look(desired: &Desired) -> bool {
+        desired.user_data.is_some()
+    }
+
+    fn state(desired: &Desired, observed: &Observed) -> Value {
+        state::state(desired, observed)
+    }
+
+    async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure> {
+        let found = lookup::look(&read::Reader(&self.aws), looks).await?;
+        let mut observed: Vec<Observed> = found.into_iter().map(Observed::new).collect();
+        let deep = looks.iter().zip(&mut observed).filter(|(look, _)| look.deep);
+        let mut deep: Vec<&mut Observed> = deep.map(|(_, observed)| observed).collect();
+        let ids = deep.iter().flat_map(|observed| observed.ids_at_rest()).collect();
+        let user_data = read::user_data(&self.aws, ids).await?;
+        for observed in &mut deep {
+            let known = |id: String| user_data.get(&id).map(|data| (id, data.clone()));
+            observed.user_data = observed.ids_at_rest().into_iter().filter_map(known).collect();
+        }
+        Ok(observed)
+    }
+
+    async fn create(
+        &self,
+        identity: &Identity,
+        launch: &Launch,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<Observed, Failure> {
+        launch::launch(&self.aws, identity, launch, desired, observed).await
+    }
+
+    async fn update(
+        &self,
+        identity: &Identity,
+        change: &Change,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<(), Failure> {
+        match change {
+            Change::Terminate(ids) => {
+                let owned = owned(identity, observed);
+                let ids: Vec<String> = ids.iter().filter(|id| owned.contains(id)).cloned().collect();
+                terminate(&self.aws, &ids).await
+            }
+            other => update::update(&self.aws, other, desired, observed).await,
+        }
+    }
+
+    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        terminate(&self.aws, &owned(identity, observed)).await
+    }
+
+    async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        release::release(&self.aws, identity, &owned(identity, observed), &["volume"]).await
+    }
+}
+
+/// The live instances whose tags carry the identity: looked at once more here, because what follows cannot be undone.
+fn owned(identity: &Identity, observed: &Observed) -> Vec<String> {
+    let owned = observed.live().into_iter().filter(|instance| tags::owned_by(identity, &instance.tags));
+    owned.map(|instance| instance.instance_id.clone()).collect()
+}
+
+/// An instance that is gone already is what was asked for.
+async fn terminate(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
+    for_existing(ids, |ids| {
+        let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
+        aws.call("TerminateInstances", "failed to terminate instances", call.send())
+    })
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::{
+        Instance,
+        tests::{in_state, instance},
+    };
+    use kraken_aws::tags::{CLUSTER, EPOCH, UID};
+
+    fn identity() -> Identity {
+        Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
+    }
+
+    fn tagged(mut instance: Instance, tags: &[(&str, &str)]) -> Instance {
+        instance.tags.extend(tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+        instance
+    }
+
+    #[test]
+    fn only_what_carries_the_identity_may_be_deleted() {
+        let observed = Observed::new(vec![
+            tagged(instance("i-1"), &[(CLUSTER, "c"), (UID, "u")]),
+            tagged(instance("i-2"), &[(CLUSTER, "c"), (UID, "v")]),
+            tagged(instance("i-3"), &[(CLUSTER, "d"), (UID, "u")]),
+            tagged(in_state("i-4", "terminated"), &[(CLUSTER, "c"), (UID, "u")]),
+            instance("i-5"),
+        ]);
+        assert_eq!(owned(&identity(), &observed), ["i-1"]);
+    }
+
+    #[test]
+    fn it_is_gone_when_everything_is_terminated() {
+        assert!(Instances::is_gone(&Observed::default()));
+        assert!(Instances::is_gone(&Observed::new(vec![in_state("i-1", "terminated")])));
+        assert!(!Instances::is_gone(&Observed::new(vec![in_state("i-1", "shutting-down")])));
+    }
+
+    #[test]
+    fn the_epoch_is_the_highest_seen_on_anything() {
+        let old = tagged(in_state("i-1", "terminated"), &[(EPOCH, "7")]);
+        assert_eq!(Instances::epoch(&Observed::new(vec![instance("i-2"), old])), 7);
+        assert_eq!(Instances::epoch(&Observed::default()), 0);
+    }
+}

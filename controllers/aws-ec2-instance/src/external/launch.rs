@@ -1,0 +1,267 @@
+//! Launching: one RunInstances call that carries the token and every tag, so that nothing can come into being without
+//! saying whose it is.
+
+use kraken_aws::{
+    Aws, base64,
+    ec2::{
+        operation::run_instances::builders::RunInstancesInputBuilder,
+        types::{
+            BlockDeviceMapping, EbsBlockDevice, HttpTokensState, IamInstanceProfileSpecification,
+            InstanceMetadataEndpointState, InstanceMetadataOptionsRequest,
+            InstanceNetworkInterfaceSpecification, InstanceType, ResourceType, RunInstancesMonitoringEnabled,
+            VolumeType,
+        },
+    },
+    tag_memory,
+    tags::{self, MEMORY, Tags},
+};
+use kraken_spoke::{Failure, FailureClass, Identity, Launch, Resolved};
+
+use super::read::instance;
+use crate::{api::RootVolume, desired::Desired, instance::Observed};
+
+const ACTION: &str = "failed to launch instances";
+
+/// Launches what is missing and returns it.
+pub(super) async fn launch(
+    aws: &Aws,
+    identity: &Identity,
+    launch: &Launch,
+    desired: &Desired,
+    observed: &Observed,
+) -> Result<Observed, Failure> {
+    let live = observed.live().len();
+    if live >= desired.count() {
+        return Ok(Observed::default());
+    }
+    let root_device = match &desired.root_volume {
+        Some(_) => Some(root_device(aws, desired).await?),
+        None => None,
+    };
+    let tags = launch_tags(identity, launch, desired);
+    let input = input(launch, desired, live, &tags, root_device.as_deref());
+    let answer = aws.call("RunInstances", ACTION, input.send_with(aws.ec2())).await?;
+    let mut launched: Vec<_> = answer.instances().iter().map(instance).collect();
+    for instance in &mut launched {
+        // An answer need not repeat the tags that it was asked for.
+        instance.tags.extend(tags.clone());
+    }
+    Ok(Observed::new(launched))
+}
+
+/// The name of the image's root device: AWS wants it for any setting of the root volume, and it differs between images.
+async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
+    let call = aws.ec2().describe_images().image_ids(desired.image_id.expose()).send();
+    let answer = aws.call("DescribeImages", "failed to look at the image", call).await?;
+    let name = answer.images().first().and_then(|image| image.root_device_name());
+    name.map(str::to_owned).ok_or_else(|| Failure {
+        class: FailureClass::Terminal,
+        action: "failed to look at the image".to_owned(),
+        code: String::new(),
+        message: "it does not exist, or has no root device that rootVolume could be for".to_owned(),
+    })
+}
+
+fn launch_tags(identity: &Identity, launch: &Launch, desired: &Desired) -> Tags {
+    let mut tags = desired.tags.clone();
+    tags.extend(tags::identity_tags(identity, launch));
+    tags.insert(MEMORY.to_owned(), tag_memory::of(desired.tags.keys()));
+    tags
+}
+
+/// The whole call. Nothing in it may differ between two calls of one launch, or AWS refuses the second.
+fn input(
+    launch: &Launch,
+    desired: &Desired,
+    live: usize,
+    tags: &Tags,
+    root_device: Option<&str>,
+) -> RunInstancesInputBuilder {
+    let live = i32::try_from(live).unwrap_or(i32::MAX);
+    let (min, max) = (desired.min_count.expose() - live, desired.max_count.expose() - live);
+    let mut input = RunInstancesInputBuilder::default()
+        .client_token(&launch.token)
+        .image_id(desired.image_id.expose())
+        .instance_type(InstanceType::from(desired.instance_type.expose().as_str()))
+        .min_count(min.max(1))
+        .max_count(max.max(1))
+        .set_key_name(exposed(desired.key_name.as_ref()))
+        .set_user_data(desired.user_data.as_ref().map(|text| base64::encode(text.expose())))
+        .set_ebs_optimized(exposed(desired.ebs_optimized.as_ref()))
+        .metadata_options(metadata_options(desired))
+        .set_tag_specifications(Some(tags::specifications(
+            &[ResourceType::Instance, ResourceType::Volume],
+            tags,
+        )));
+    if let Some(monitoring) = &desired.monitoring {
+        input =
+            input.monitoring(RunInstancesMonitoringEnabled::builder().enabled(*monitoring.expose()).build());
+    }
+    if let Some(profile) = &desired.iam_instance_profile {
+        let (builder, profile) = (IamInstanceProfileSpecification::builder(), profile.expose());
+        let profile = if profile.starts_with("arn:") { builder.arn(profile) } else { builder.name(profile) };
+        input = input.iam_instance_profile(profile.build());
+    }
+    if let (Some(volume), Some(device)) = (&desired.root_volume, root_device) {
+        input = input.block_device_mappings(root_volume(volume.expose(), device));
+    }
+    network(input, desired)
+}
+
+/// AWS takes a network's settings in one of two places: with an interface's own settings, all belong to the interface.
+fn network(input: RunInstancesInputBuilder, desired: &Desired) -> RunInstancesInputBuilder {
+    let subnet = exposed(desired.subnet_id.as_ref());
+    let groups = exposed(desired.security_group_ids.as_ref());
+    let address = exposed(desired.private_ip_address.as_ref());
+    match &desired.associate_public_ip_address {
+        None => input.set_subnet_id(subnet).set_security_group_ids(groups).set_private_ip_address(address),
+        Some(public) => input.network_interfaces(
+            InstanceNetworkInterfaceSpecification::builder()
+                .device_index(0)
+                .associate_public_ip_address(*public.expose())
+                .delete_on_termination(true)
+                .set_subnet_id(subnet)
+                .set_groups(groups)
+                .set_private_ip_address(address)
+                .build(),
+        ),
+    }
+}
+
+fn metadata_options(desired: &Desired) -> InstanceMetadataOptionsRequest {
+    let wanted = desired.metadata();
+    let endpoint = wanted.endpoint.map(|endpoint| InstanceMetadataEndpointState::from(endpoint.as_str()));
+    let options = InstanceMetadataOptionsRequest::builder().set_http_endpoint(endpoint);
+    if desired.without_metadata() {
+        return options.build();
+    }
+    options
+        .http_tokens(HttpTokensState::from(wanted.tokens.as_str()))
+        .set_http_put_response_hop_limit(wanted.hop_limit)
+        .build()
+}
+
+fn root_volume(volume: &RootVolume, device: &str) -> BlockDeviceMapping {
+    let ebs = EbsBlockDevice::builder()
+        .set_volume_size(volume.size_gib)
+        .set_volume_type(volume.volume_type.map(|kind| VolumeType::from(kind.as_str())))
+        .set_iops(volume.iops)
+        .set_throughput(volume.throughput)
+        .set_encrypted(volume.encrypted)
+        .set_kms_key_id(volume.kms_key_id.clone())
+        .set_delete_on_termination(volume.delete_on_termination);
+    BlockDeviceMapping::builder().device_name(device).ebs(ebs.build()).build()
+}
+
+fn exposed<T: kraken_spoke::OptionType>(value: Option<&Resolved<T>>) -> Option<T> {
+    value.map(|value| value.expose().clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desired::tests::desired;
+    use kraken_aws::tags::{EPOCH, OWNER, UID, from_sdk};
+    use serde_json::{Value, json};
+
+    fn made(changes: Value, live: usize) -> RunInstancesInputBuilder {
+        let identity = Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() };
+        let launch = Launch { epoch: 2, token: "token".into() };
+        let desired = desired(changes);
+        input(&launch, &desired, live, &launch_tags(&identity, &launch, &desired), Some("/dev/xvda"))
+    }
+
+    #[test]
+    fn a_launch_carries_its_token_and_every_tag() {
+        let input = made(json!({"tags": {"Team": "shop"}}), 0);
+        assert_eq!(input.get_client_token().as_deref(), Some("token"));
+        let specifications = input.get_tag_specifications().clone().unwrap();
+        let types: Vec<_> = specifications.iter().filter_map(|spec| spec.resource_type()).collect();
+        assert_eq!(types, [&ResourceType::Instance, &ResourceType::Volume]);
+        for specification in &specifications {
+            let tags = from_sdk(specification.tags());
+            assert_eq!(
+                (&*tags[UID], &*tags[EPOCH], &*tags[OWNER], &*tags["Team"]),
+                ("u", "2", "EC2Instance/ns/a", "shop")
+            );
+            assert!(tag_memory::knows(tag_memory::read(&tags), "Team"));
+        }
+    }
+
+    #[test]
+    fn only_what_is_missing_is_launched() {
+        let spec = json!({"minCount": {"value": 2}, "maxCount": {"value": 5}});
+        for (live, min, max) in [(0, 2, 5), (1, 1, 4), (4, 1, 1)] {
+            let input = made(spec.clone(), live);
+            assert_eq!((input.get_min_count(), input.get_max_count()), (&Some(min), &Some(max)));
+        }
+    }
+
+    #[test]
+    fn what_the_spec_does_not_speak_of_is_not_sent_except_imdsv2() {
+        let input = made(json!({}), 0);
+        assert!(input.get_subnet_id().is_none() && input.get_security_group_ids().is_none());
+        assert!(input.get_network_interfaces().is_none() && input.get_block_device_mappings().is_none());
+        assert!(input.get_monitoring().is_none() && input.get_user_data().is_none());
+        let options = input.get_metadata_options().clone().unwrap();
+        assert_eq!(options.http_tokens(), Some(&HttpTokensState::Required));
+        assert_eq!(options.http_endpoint(), None);
+    }
+
+    #[test]
+    fn settings_of_the_network_are_all_in_one_place() {
+        let network = json!({
+            "subnetID": {"value": "subnet-1"},
+            "securityGroupIDs": {"value": ["sg-1"]},
+            "privateIPAddress": {"value": "10.0.0.1"},
+        });
+        let plain = made(network.clone(), 0);
+        assert_eq!(plain.get_subnet_id().as_deref(), Some("subnet-1"));
+        assert!(plain.get_network_interfaces().is_none());
+        let mut public = network;
+        public["associatePublicIPAddress"] = json!({"value": true});
+        let public = made(public, 0);
+        assert!(public.get_subnet_id().is_none() && public.get_security_group_ids().is_none());
+        assert!(public.get_private_ip_address().is_none());
+        let interface = &public.get_network_interfaces().clone().unwrap()[0];
+        assert_eq!(
+            (interface.subnet_id(), interface.groups()),
+            (Some("subnet-1"), ["sg-1".to_owned()].as_slice())
+        );
+        assert_eq!((interface.private_ip_address(), interface.device_index()), (Some("10.0.0.1"), Some(0)));
+    }
+
+    #[test]
+    fn user_data_is_encoded_and_a_profile_is_told_by_its_form() {
+        let arn = "arn:aws:iam::1:instance-profile/web";
+        let input = made(json!({"userData": {"value": "hello"}, "iamInstanceProfile": {"value": "web"}}), 0);
+        assert_eq!(input.get_user_data().as_deref(), Some("aGVsbG8="));
+        assert_eq!(input.get_iam_instance_profile().clone().unwrap().name(), Some("web"));
+        let input = made(json!({"iamInstanceProfile": {"value": arn}}), 0);
+        assert_eq!(input.get_iam_instance_profile().clone().unwrap().arn(), Some(arn));
+    }
+
+    #[test]
+    fn a_metadata_service_that_is_off_is_sent_without_other_settings() {
+        let input = made(json!({"metadataOptions": {"value": {"httpEndpoint": "disabled"}}}), 0);
+        let options = input.get_metadata_options().clone().unwrap();
+        assert_eq!(options.http_endpoint(), Some(&InstanceMetadataEndpointState::Disabled));
+        assert_eq!(options.http_tokens(), None);
+    }
+
+    #[test]
+    fn the_root_volume_is_that_of_the_images_device() {
+        let input = made(json!({"rootVolume": {"value": {"sizeGiB": 20, "type": "gp3"}}}), 0);
+        let mapping = input.get_block_device_mappings().clone().unwrap().remove(0);
+        assert_eq!(mapping.device_name(), Some("/dev/xvda"));
+        let ebs = mapping.ebs().unwrap();
+        assert_eq!((ebs.volume_size(), ebs.volume_type()), (Some(20), Some(&VolumeType::Gp3)));
+    }
+
+    #[test]
+    fn two_calls_of_one_launch_are_the_same() {
+        let spec =
+            json!({"tags": {"a": "1", "b": "2", "c": "3"}, "securityGroupIDs": {"value": ["sg-2", "sg-1"]}});
+        assert_eq!(made(spec.clone(), 0).build().unwrap(), made(spec, 0).build().unwrap());
+    }
+}

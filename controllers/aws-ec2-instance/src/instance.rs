@@ -1,0 +1,268 @@
+//! What AWS has: instances as plain data, in AWS's spelling when written as JSON. Nothing here knows the SDK.
+
+#![allow(clippy::struct_field_names)] // AWS's names
+
+use std::{collections::BTreeMap, fmt};
+
+use kraken_aws::{lookup::Tagged, tags, tags::Tags};
+use serde::{Serialize, Serializer};
+
+/// The instances of one resource, in the order of [`Observed::new`], gone ones included as long as AWS tells of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Observed {
+    pub(crate) instances: Vec<Instance>,
+    /// User data by instance, of those for which it was read.
+    pub(crate) user_data: BTreeMap<String, UserData>,
+}
+
+impl Observed {
+    /// Orders the instances: by launch, then by AWS's index in that launch, then by id. Unlike the launch time, none of these
+    /// changes when an instance is stopped and started, so `instances.0` stays the same one.
+    pub(crate) fn new(mut instances: Vec<Instance>) -> Self {
+        instances.sort_by(|a, b| a.rank().cmp(&b.rank()));
+        Self { instances, user_data: BTreeMap::new() }
+    }
+
+    /// The instances that exist and are not on their way out.
+    pub(crate) fn live(&self) -> Vec<&Instance> {
+        self.instances.iter().filter(|instance| instance.state.is_live()).collect()
+    }
+
+    /// The ids of the instances that are running or stopped. Of the others the user data is of no interest yet.
+    pub(crate) fn ids_at_rest(&self) -> Vec<String> {
+        let at_rest = self.instances.iter().filter(|instance| instance.state.is_at_rest());
+        at_rest.map(|instance| instance.instance_id.clone()).collect()
+    }
+
+    /// The ids of the live instances.
+    pub(crate) fn live_ids(&self) -> Vec<String> {
+        self.live().iter().map(|instance| instance.instance_id.clone()).collect()
+    }
+}
+
+/// One instance: the fields of AWS's DescribeInstances that others may refer to, and some for Kraken alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Instance {
+    pub(crate) instance_id: String,
+    pub(crate) instance_type: Option<String>,
+    pub(crate) image_id: Option<String>,
+    pub(crate) state: State,
+    pub(crate) private_ip_address: Option<String>,
+    pub(crate) public_ip_address: Option<String>,
+    pub(crate) private_dns_name: Option<String>,
+    pub(crate) public_dns_name: Option<String>,
+    pub(crate) subnet_id: Option<String>,
+    pub(crate) vpc_id: Option<String>,
+    pub(crate) architecture: Option<String>,
+    pub(crate) root_device_name: Option<String>,
+    pub(crate) root_device_type: Option<String>,
+    pub(crate) key_name: Option<String>,
+    pub(crate) placement: Option<Placement>,
+    /// In RFC 3339.
+    pub(crate) launch_time: Option<String>,
+    pub(crate) security_groups: Vec<SecurityGroup>,
+    pub(crate) network_interfaces: Vec<NetworkInterface>,
+    pub(crate) block_device_mappings: Vec<BlockDeviceMapping>,
+    pub(crate) iam_instance_profile: Option<IamInstanceProfile>,
+    pub(crate) monitoring: Option<Monitoring>,
+    pub(crate) ebs_optimized: Option<bool>,
+    /// All of them; only the users' are written.
+    #[serde(serialize_with = "users_tags")]
+    pub(crate) tags: Tags,
+
+    #[serde(skip)]
+    pub(crate) launch_index: i32,
+    #[serde(skip)]
+    pub(crate) metadata: Metadata,
+}
+
+impl Instance {
+    fn rank(&self) -> (i64, i32, &str) {
+        (tags::epoch(&self.tags), self.launch_index, &self.instance_id)
+    }
+}
+
+impl Tagged for Instance {
+    fn id(&self) -> &str {
+        &self.instance_id
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+/// Where an instance is in its life. A state that AWS invents later counts as live and not at rest: nothing is created in its
+/// place, and nothing is done to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct State {
+    pub(crate) code: i32,
+    pub(crate) name: String,
+}
+
+impl State {
+    pub(crate) fn is_live(&self) -> bool {
+        !matches!(self.name.as_str(), "shutting-down" | "terminated")
+    }
+
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.name == "terminated"
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.name == "stopped"
+    }
+
+    pub(crate) fn is_at_rest(&self) -> bool {
+        matches!(self.name.as_str(), "running" | "stopped")
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Placement {
+    pub(crate) availability_zone: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct SecurityGroup {
+    pub(crate) group_id: Option<String>,
+    pub(crate) group_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct NetworkInterface {
+    pub(crate) network_interface_id: Option<String>,
+    pub(crate) vpc_id: Option<String>,
+    pub(crate) subnet_id: Option<String>,
+    pub(crate) mac_address: Option<String>,
+    pub(crate) private_ip_address: Option<String>,
+    pub(crate) private_dns_name: Option<String>,
+    pub(crate) association: Option<Association>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Association {
+    pub(crate) public_ip: Option<String>,
+    pub(crate) public_dns_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct BlockDeviceMapping {
+    pub(crate) device_name: Option<String>,
+    pub(crate) ebs: Option<Ebs>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Ebs {
+    pub(crate) volume_id: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct IamInstanceProfile {
+    pub(crate) arn: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Monitoring {
+    pub(crate) state: Option<String>,
+}
+
+/// The metadata service of an instance; absent values are not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Metadata {
+    pub(crate) tokens: Option<String>,
+    pub(crate) hop_limit: Option<i32>,
+    pub(crate) endpoint: Option<String>,
+}
+
+/// User data, decoded. Anything may be in it, so it has no `Serialize` and `Debug` shows none of it.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct UserData(pub(crate) Vec<u8>);
+
+impl fmt::Debug for UserData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UserData(***)")
+    }
+}
+
+/// AWS's own form: a list of `{Key, Value}`.
+fn users_tags<S: Serializer>(tags: &Tags, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Tag {
+        key: String,
+        value: String,
+    }
+    serializer.collect_seq(tags::users(tags).into_iter().map(|(key, value)| Tag { key, value }))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use kraken_aws::tags::EPOCH;
+
+    /// A running instance of the first launch.
+    pub(crate) fn instance(id: &str) -> Instance {
+        Instance {
+            instance_id: id.to_owned(),
+            instance_type: Some("t2.nano".into()),
+            image_id: Some("ami-1".into()),
+            state: state("running"),
+            tags: Tags::from([(EPOCH.to_owned(), "1".to_owned())]),
+            metadata: Metadata { tokens: Some("required".into()), ..Metadata::default() },
+            ..Instance::default()
+        }
+    }
+
+    pub(crate) fn state(name: &str) -> State {
+        State { code: 0, name: name.to_owned() }
+    }
+
+    pub(crate) fn in_state(id: &str, name: &str) -> Instance {
+        Instance { state: state(name), ..instance(id) }
+    }
+
+    fn launched(id: &str, epoch: &str, launch_index: i32) -> Instance {
+        let tags = Tags::from([(EPOCH.to_owned(), epoch.to_owned())]);
+        Instance { tags, launch_index, ..instance(id) }
+    }
+
+    #[test]
+    fn the_order_is_that_of_launches_whatever_order_aws_answers_in() {
+        let mut all = vec![
+            launched("i-4", "1", 0),
+            launched("i-3", "1", 1),
+            launched("i-1", "10", 0),
+            launched("i-2", "10", 0),
+        ];
+        let wanted = Observed::new(all.clone());
+        assert_eq!(wanted.live_ids(), ["i-4", "i-3", "i-1", "i-2"]);
+        all.reverse();
+        assert_eq!(Observed::new(all), wanted);
+    }
+
+    #[test]
+    fn what_is_on_its_way_out_is_not_live() {
+        let states =
+            ["pending", "running", "stopping", "stopped", "shutting-down", "terminated", "hibernating"];
+        let live: Vec<_> = states.into_iter().filter(|name| state(name).is_live()).collect();
+        assert_eq!(live, ["pending", "running", "stopping", "stopped", "hibernating"]);
+        let rest: Vec<_> = states.into_iter().filter(|name| state(name).is_at_rest()).collect();
+        assert_eq!(rest, ["running", "stopped"]);
+    }
+
+    #[test]
+    fn user_data_is_not_shown() {
+        assert_eq!(format!("{:?}", UserData(b"hunter2".to_vec())), "UserData(***)");
+    }
+}

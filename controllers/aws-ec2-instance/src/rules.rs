@@ -1,0 +1,227 @@
+//! What AWS would refuse, said before it is asked. Pure, and no message holds a value: it may come from a Secret.
+
+use std::{collections::BTreeSet, net::Ipv4Addr};
+
+use crate::api::{MetadataOptions, RootVolume, VolumeType};
+
+/// The most instances of one resource: as many as one call of AWS speaks of, and as a status can list.
+pub(crate) const MAX_COUNT: i32 = 1000;
+/// The most user data, in bytes before encoding.
+pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
+/// The most security groups that AWS can be brought to allow for one network interface.
+const MAX_GROUPS: usize = 16;
+
+type Verdict = Result<(), String>;
+
+pub(crate) fn image_id(id: &str) -> Verdict {
+    an_id(id, "ami-")
+}
+
+pub(crate) fn subnet_id(id: &str) -> Verdict {
+    an_id(id, "subnet-")
+}
+
+pub(crate) fn instance_type(name: &str) -> Verdict {
+    let part = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    let fits =
+        name.len() <= 64 && name.split_once('.').is_some_and(|(family, size)| part(family) && part(size));
+    ensure(fits, || "must be a family and a size, such as t3.micro".to_owned())
+}
+
+pub(crate) fn count(count: i32) -> Verdict {
+    between(count, 1, MAX_COUNT)
+}
+
+pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
+    ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
+    for (index, id) in ids.iter().enumerate() {
+        an_id(id, "sg-").map_err(|why| format!("item {index} {why}"))?;
+    }
+    let unique: BTreeSet<_> = ids.iter().collect();
+    ensure(unique.len() == ids.len(), || "names a group twice".to_owned())
+}
+
+pub(crate) fn key_name(name: &str) -> Verdict {
+    ensure(!name.trim().is_empty() && name.len() <= 255, || "must have 1 to 255 characters".to_owned())
+}
+
+pub(crate) fn user_data(text: &str) -> Verdict {
+    ensure(text.len() <= MAX_USER_DATA, || {
+        format!("has {} bytes; at most {MAX_USER_DATA} are possible", text.len())
+    })
+}
+
+pub(crate) fn iam_instance_profile(profile: &str) -> Verdict {
+    let is_arn =
+        profile.starts_with("arn:") && profile.contains(":instance-profile/") && profile.len() <= 2048;
+    let is_name = (1..=128).contains(&profile.len())
+        && profile.chars().all(|c| c.is_ascii_alphanumeric() || "+=,.@_-".contains(c));
+    ensure(is_arn || is_name, || "must be a name or ARN of an instance profile".to_owned())
+}
+
+pub(crate) fn private_ip_address(address: &str) -> Verdict {
+    ensure(address.parse::<Ipv4Addr>().is_ok(), || "must be an IPv4 address such as 10.0.0.10".to_owned())
+}
+
+pub(crate) fn metadata_options(options: &MetadataOptions) -> Verdict {
+    let limit = options.hop_limit.map_or(Ok(()), |limit| between(limit, 1, 64));
+    limit.map_err(|why| format!("httpPutResponseHopLimit {why}"))
+}
+
+/// Tells everything that is wrong with a root volume, not only the first thing.
+pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
+    let RootVolume { size_gib, volume_type, iops, throughput, encrypted, kms_key_id, .. } = volume;
+    let mut wrong = vec![];
+    for (name, value, min, max) in [
+        ("sizeGiB", size_gib, 1, 65_536),
+        ("iops", iops, 100, 256_000),
+        ("throughput", throughput, 125, 2_000),
+    ] {
+        if let Some(Err(why)) = value.map(|value| between(value, min, max)) {
+            wrong.push(format!("{name} {why}"));
+        }
+    }
+    if let Some(kind) = volume_type {
+        let name = kind.as_str();
+        match kind {
+            VolumeType::Io1 | VolumeType::Io2 if iops.is_none() => {
+                wrong.push(format!("type {name} needs iops"));
+            }
+            VolumeType::Gp2 | VolumeType::Standard if iops.is_some() => {
+                wrong.push(format!("type {name} takes no iops"));
+            }
+            _ => {}
+        }
+        if *kind != VolumeType::Gp3 && throughput.is_some() {
+            wrong.push(format!("type {name} takes no throughput"));
+        }
+    }
+    if kms_key_id.is_some() && *encrypted != Some(true) {
+        wrong.push("kmsKeyID needs encrypted: true".to_owned());
+    }
+    if kms_key_id.as_ref().is_some_and(String::is_empty) {
+        wrong.push("kmsKeyID is empty".to_owned());
+    }
+    ensure(wrong.is_empty(), || wrong.join("; "))
+}
+
+fn an_id(id: &str, prefix: &str) -> Verdict {
+    let fits = id.len() <= 64
+        && id.strip_prefix(prefix).is_some_and(|rest| {
+            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        });
+    ensure(fits, || format!("must look like {prefix}0abc1234def567890"))
+}
+
+fn between(value: i32, min: i32, max: i32) -> Verdict {
+    ensure((min..=max).contains(&value), || format!("must be {min} to {max}"))
+}
+
+fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(else_say()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts<T: ?Sized>(rule: fn(&T) -> Verdict, value: &T) {
+        assert_eq!(rule(value), Ok(()));
+    }
+
+    fn rejects<T: ?Sized>(rule: fn(&T) -> Verdict, value: &T, words: &str) {
+        let why = rule(value).unwrap_err();
+        assert!(why.contains(words), "{why}");
+    }
+
+    #[test]
+    fn ids_have_their_prefix() {
+        accepts(image_id, "ami-0abc1234def567890");
+        accepts(image_id, "ami-12c6146b");
+        accepts(subnet_id, "subnet-1");
+        for wrong in ["", "ami-", "ami", "AMI-1", "ami-1 ", "sg-1", "resolve:ssm:/aws/x", "ami-../1"] {
+            rejects(image_id, wrong, "must look like ami-");
+        }
+    }
+
+    #[test]
+    fn an_instance_type_is_a_family_and_a_size() {
+        for right in ["t2.nano", "u-6tb1.metal", "mac2-m2.metal", "r7iz.metal-16xl"] {
+            accepts(instance_type, right);
+        }
+        for wrong in ["", "t2", "t2.", ".nano", "T2.nano", "t2.nano.x", "t2 .nano"] {
+            rejects(instance_type, wrong, "family and a size");
+        }
+    }
+
+    #[test]
+    fn counts_are_bounded() {
+        assert_eq!((count(1), count(1000)), (Ok(()), Ok(())));
+        assert_eq!(count(0), Err("must be 1 to 1000".to_owned()));
+        assert_eq!(count(1001), count(0));
+    }
+
+    #[test]
+    fn security_groups_are_some_and_different() {
+        let groups = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        assert_eq!(security_group_ids(&groups(&["sg-1", "sg-2"])), Ok(()));
+        for (wrong, words) in [
+            (vec![], "1 to 16"),
+            (vec!["sg-1", "web"], "item 1 must look like sg-"),
+            (vec!["sg-1", "sg-1"], "twice"),
+        ] {
+            let why = security_group_ids(&groups(&wrong)).unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+    }
+
+    #[test]
+    fn texts_are_bounded() {
+        accepts(user_data, "x".repeat(MAX_USER_DATA).as_str());
+        rejects(user_data, "x".repeat(MAX_USER_DATA + 1).as_str(), "16385 bytes");
+        accepts(key_name, "ops key");
+        rejects(key_name, " ", "1 to 255");
+    }
+
+    #[test]
+    fn a_profile_is_a_name_or_an_arn() {
+        accepts(iam_instance_profile, "web+a=b,c.d@e_f-g");
+        accepts(iam_instance_profile, "arn:aws:iam::123456789012:instance-profile/path/web");
+        rejects(iam_instance_profile, "arn:aws:iam::123456789012:role/web", "instance profile");
+        rejects(iam_instance_profile, "a/b", "instance profile");
+    }
+
+    #[test]
+    fn an_address_is_ipv4() {
+        accepts(private_ip_address, "10.0.0.10");
+        rejects(private_ip_address, "10.0.0", "IPv4");
+        rejects(private_ip_address, "::1", "IPv4");
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_a_volume_is_told() {
+        let volume = |text: &str| serde_json::from_str::<RootVolume>(text).unwrap();
+        assert_eq!(root_volume(&volume(r#"{"sizeGiB": 20, "type": "gp3", "throughput": 125}"#)), Ok(()));
+        assert_eq!(root_volume(&volume(r#"{"encrypted": true, "kmsKeyID": "alias/a"}"#)), Ok(()));
+        for (wrong, words) in [
+            (r#"{"sizeGiB": 0, "iops": 99}"#, "sizeGiB must be 1 to 65536; iops must be 100 to 256000"),
+            (r#"{"type": "io2"}"#, "type io2 needs iops"),
+            (
+                r#"{"type": "gp2", "iops": 100, "throughput": 125}"#,
+                "takes no iops; type gp2 takes no throughput",
+            ),
+            (r#"{"kmsKeyID": "k", "encrypted": false}"#, "kmsKeyID needs encrypted"),
+        ] {
+            rejects(root_volume, &volume(wrong), words);
+        }
+    }
+
+    #[test]
+    fn a_hop_limit_is_bounded() {
+        let options = |limit| MetadataOptions { hop_limit: Some(limit), ..Default::default() };
+        accepts(metadata_options, &options(64));
+        rejects(metadata_options, &options(65), "httpPutResponseHopLimit must be 1 to 64");
+    }
+}

@@ -1,0 +1,198 @@
+//! What others may refer to: AWS's fields in AWS's spelling, and the spec's public values. Pure, and the same for the same
+//! instances, so that nothing is written while nothing happens.
+
+use kraken_spoke::{OptionType, Resolved};
+use serde_json::{Map, Value, json};
+
+use crate::{desired::Desired, instance::Observed};
+
+/// The published state. Absent values are left out; so is what comes from a Secret, and user data in any case, because
+/// people put passwords there.
+pub(crate) fn state(desired: &Desired, observed: &Observed) -> Value {
+    let mut state = json!({"instances": observed.live(), "spec": spec(desired)});
+    prune(&mut state);
+    state
+}
+
+fn spec(desired: &Desired) -> Value {
+    let mut spec = Public(Map::new());
+    spec.put("imageID", Some(&desired.image_id));
+    spec.put("instanceType", Some(&desired.instance_type));
+    spec.put("minCount", Some(&desired.min_count));
+    spec.put("maxCount", Some(&desired.max_count));
+    spec.put("subnetID", desired.subnet_id.as_ref());
+    spec.put("securityGroupIDs", desired.security_group_ids.as_ref());
+    spec.put("keyName", desired.key_name.as_ref());
+    spec.put("iamInstanceProfile", desired.iam_instance_profile.as_ref());
+    spec.put("privateIPAddress", desired.private_ip_address.as_ref());
+    spec.put("associatePublicIPAddress", desired.associate_public_ip_address.as_ref());
+    spec.put("rootVolume", desired.root_volume.as_ref());
+    spec.put("metadataOptions", desired.metadata_options.as_ref());
+    spec.put("monitoring", desired.monitoring.as_ref());
+    spec.put("ebsOptimized", desired.ebs_optimized.as_ref());
+    spec.0.insert("tags".to_owned(), json!(desired.tags));
+    Value::Object(spec.0)
+}
+
+struct Public(Map<String, Value>);
+
+impl Public {
+    fn put<T: OptionType>(&mut self, name: &str, value: Option<&Resolved<T>>) {
+        if let Some(value) = value.and_then(Resolved::public) {
+            self.0.insert(name.to_owned(), json!(value));
+        }
+    }
+}
+
+/// Removes what has no value. The depth is that of the types above.
+fn prune(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(prune);
+        }
+        Value::Array(items) => items.iter_mut().for_each(prune),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        desired::tests::desired,
+        instance::{
+            Association, BlockDeviceMapping, Ebs, IamInstanceProfile, Instance, Monitoring, NetworkInterface,
+            Placement, SecurityGroup, State,
+            tests::{in_state, instance},
+        },
+    };
+    use kraken_aws::tags::{Tags, UID};
+
+    #[allow(clippy::unnecessary_wraps)] // every field is an Option
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn an_instance_is_written_as_aws_writes_it() {
+        let full = Instance {
+            instance_id: "i-1".into(),
+            instance_type: some("t2.nano"),
+            image_id: some("ami-1"),
+            state: State { code: 16, name: "running".into() },
+            private_ip_address: some("10.0.0.1"),
+            public_ip_address: some("1.2.3.4"),
+            private_dns_name: some("ip-10-0-0-1"),
+            public_dns_name: some("ec2-1-2-3-4"),
+            subnet_id: some("subnet-1"),
+            vpc_id: some("vpc-1"),
+            architecture: some("x86_64"),
+            root_device_name: some("/dev/sda1"),
+            root_device_type: some("ebs"),
+            key_name: some("ops"),
+            placement: Some(Placement { availability_zone: some("us-east-1a") }),
+            launch_time: some("2026-01-02T03:04:05Z"),
+            security_groups: vec![SecurityGroup { group_id: some("sg-1"), group_name: some("default") }],
+            network_interfaces: vec![NetworkInterface {
+                network_interface_id: some("eni-1"),
+                vpc_id: some("vpc-1"),
+                subnet_id: some("subnet-1"),
+                mac_address: some("02:00"),
+                private_ip_address: some("10.0.0.1"),
+                private_dns_name: some("ip-10-0-0-1"),
+                association: Some(Association {
+                    public_ip: some("1.2.3.4"),
+                    public_dns_name: some("ec2-1-2-3-4"),
+                }),
+            }],
+            block_device_mappings: vec![BlockDeviceMapping {
+                device_name: some("/dev/sda1"),
+                ebs: Some(Ebs { volume_id: some("vol-1") }),
+            }],
+            iam_instance_profile: Some(IamInstanceProfile {
+                arn: some("arn:aws:iam::1:instance-profile/web"),
+            }),
+            monitoring: Some(Monitoring { state: some("disabled") }),
+            ebs_optimized: Some(false),
+            tags: Tags::from([("Name".into(), "web".into()), (UID.into(), "u".into())]),
+            ..Instance::default()
+        };
+        let state = state(&desired(json!({})), &Observed::new(vec![full]));
+        assert_eq!(
+            state["instances"][0],
+            json!({
+                "InstanceId": "i-1",
+                "InstanceType": "t2.nano",
+                "ImageId": "ami-1",
+                "State": {"Code": 16, "Name": "running"},
+                "PrivateIpAddress": "10.0.0.1",
+                "PublicIpAddress": "1.2.3.4",
+                "PrivateDnsName": "ip-10-0-0-1",
+                "PublicDnsName": "ec2-1-2-3-4",
+                "SubnetId": "subnet-1",
+                "VpcId": "vpc-1",
+                "Architecture": "x86_64",
+                "RootDeviceName": "/dev/sda1",
+                "RootDeviceType": "ebs",
+                "KeyName": "ops",
+                "Placement": {"AvailabilityZone": "us-east-1a"},
+                "LaunchTime": "2026-01-02T03:04:05Z",
+                "SecurityGroups": [{"GroupId": "sg-1", "GroupName": "default"}],
+                "NetworkInterfaces": [{
+                    "NetworkInterfaceId": "eni-1",
+                    "VpcId": "vpc-1",
+                    "SubnetId": "subnet-1",
+                    "MacAddress": "02:00",
+                    "PrivateIpAddress": "10.0.0.1",
+                    "PrivateDnsName": "ip-10-0-0-1",
+                    "Association": {"PublicIp": "1.2.3.4", "PublicDnsName": "ec2-1-2-3-4"},
+                }],
+                "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"VolumeId": "vol-1"}}],
+                "IamInstanceProfile": {"Arn": "arn:aws:iam::1:instance-profile/web"},
+                "Monitoring": {"State": "disabled"},
+                "EbsOptimized": false,
+                "Tags": [{"Key": "Name", "Value": "web"}],
+            })
+        );
+    }
+
+    #[test]
+    fn absent_values_are_left_out() {
+        let state = state(&desired(json!({})), &Observed::new(vec![instance("i-1")]));
+        let fields: Vec<_> = state["instances"][0].as_object().unwrap().keys().map(String::as_str).collect();
+        assert!(!fields.contains(&"PublicIpAddress") && fields.contains(&"InstanceId"), "{fields:?}");
+    }
+
+    #[test]
+    fn only_what_is_there_is_published_and_in_order() {
+        let there = vec![instance("i-2"), in_state("i-0", "terminated"), in_state("i-1", "stopped")];
+        let state = state(&desired(json!({})), &Observed::new(there));
+        let ids: Vec<_> = state["instances"].as_array().unwrap().iter().map(|i| &i["InstanceId"]).collect();
+        assert_eq!(ids, ["i-1", "i-2"]);
+    }
+
+    #[test]
+    fn the_spec_is_published_without_secrets_and_user_data() {
+        let desired = desired(json!({
+            "keyName": {"valueFrom": {"secret": {"name": "s", "key": "k"}}},
+            "userData": {"value": "password=hunter3"},
+            "monitoring": {"value": true},
+            "rootVolume": {"value": {"sizeGiB": 20, "type": "gp3"}},
+            "tags": {"Team": "shop"},
+        }));
+        let state = state(&desired, &Observed::default());
+        assert_eq!(
+            state,
+            json!({"instances": [], "spec": {
+                "imageID": "ami-1",
+                "instanceType": "t2.nano",
+                "minCount": 1,
+                "maxCount": 1,
+                "monitoring": true,
+                "rootVolume": {"sizeGiB": 20, "type": "gp3"},
+                "tags": {"Team": "shop"},
+            }})
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Before step 1: the values that an export refers to. Client required; the bodies of ConfigMaps and states come from the
+//! cache, those of Secrets are read now and kept by nobody.
+
+use std::{collections::HashMap, sync::Arc};
+
+use kraken_api::ConfigExport;
+use kraken_options::{Dependencies, Dependency, JsonType, KeyRef, Values};
+use kube::ResourceExt;
+
+use crate::{
+    exports::resolve::dependencies,
+    facts::{Known, ReadError},
+    find,
+    index::{Asks, Class, Named},
+    world::World,
+};
+
+/// The values, and the causes of what has none.
+///
+/// # Errors
+/// When something could not be read for now: an entry must not look missing because of that.
+pub async fn gather(world: &World, export: &ConfigExport, asks: &Asks) -> Result<Values, Arc<ReadError>> {
+    let namespace = export.namespace().unwrap_or_default();
+    let wanted = dependencies(&export.spec);
+    let known = world.known(asks).await;
+    if let Some(error) = known.failure() {
+        return Err(error.clone());
+    }
+    let mut values = values_of(&namespace, &wanted, &known);
+    for (named, keys) in readable_secrets(&namespace, &wanted, &values) {
+        let read = world.reader.secret(&named, &keys).await.map_err(Arc::new)?;
+        values.causes.extend(read.causes);
+        if let Some(data) = read.data {
+            values.secrets.insert(named.key.name.to_string(), data);
+        }
+    }
+    Ok(values)
+}
+
+/// Everything but the values of Secrets.
+fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Values {
+    let mut values = Values::default();
+    for key in &wanted.config_maps {
+        let named = Named::new(Class::ConfigMap, namespace, &key.name);
+        match find::fact(known, &named).and_then(|fact| find::config_map(fact, key)) {
+            Ok(text) => {
+                values.config_maps.entry(key.name.clone()).or_default().insert(key.key.clone(), text);
+            }
+            Err(cause) => {
+                values.causes.insert(Dependency::ConfigMap(key.clone()), cause.message);
+            }
+        }
+    }
+    for key in &wanted.secrets {
+        let named = Named::new(Class::Secret, namespace, &key.name);
+        if let Err(cause) = find::fact(known, &named).and_then(|fact| find::secret(fact, key)) {
+            values.causes.insert(Dependency::Secret(key.clone()), cause.message);
+        }
+    }
+    for resource in wanted.resources.keys() {
+        let named = Named::state(namespace, &resource.kind, &resource.name);
+        match find::fact(known, &named).and_then(|fact| find::resource(fact, resource, JsonType::Any)) {
+            Ok(value) => {
+                let by_name = values.resources.entry(resource.kind.clone()).or_default();
+                by_name.entry(resource.name.clone()).or_default().insert(resource.path.clone(), value);
+            }
+            Err(cause) => {
+                values.causes.insert(Dependency::Resource(resource.clone()), cause.message);
+            }
+        }
+    }
+    values
+}
+
+/// The Secrets that exist and may be read, each with all its wanted keys, so that each is read once.
+fn readable_secrets(namespace: &str, wanted: &Dependencies, values: &Values) -> HashMap<Named, Vec<KeyRef>> {
+    let mut secrets: HashMap<Named, Vec<KeyRef>> = HashMap::new();
+    for key in &wanted.secrets {
+        if !values.causes.contains_key(&Dependency::Secret(key.clone())) {
+            secrets.entry(Named::new(Class::Secret, namespace, &key.name)).or_default().push(key.clone());
+        }
+    }
+    secrets
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{exports::resolve::tests::spec, facts::Fact};
+
+    fn wanted() -> Dependencies {
+        let from = |source: serde_json::Value| json!({"key": "k", "valueFrom": source});
+        dependencies(&spec(
+            "Secret",
+            json!([
+                from(json!({"configMap": {"name": "sizes", "key": "small"}})),
+                from(json!({"secret": {"name": "db", "key": "user"}})),
+                from(json!({"secret": {"name": "db", "key": "password"}})),
+                from(json!({"secret": {"name": "gone", "key": "x"}})),
+                from(json!({"krakenResource": {"kind": "Thing", "name": "a", "path": "x"}})),
+            ]),
+        ))
+    }
+
+    #[test]
+    fn values_and_causes_are_found_for_all_and_a_secret_is_read_once() {
+        let facts = HashMap::from([
+            (
+                Named::new(Class::Secret, "ns", "db"),
+                Fact::Secret { uid: "u".into(), resource_version: "1".into() },
+            ),
+            (Named::state("ns", "thing", "a"), Fact::State(Arc::new(json!({"x": 1})))),
+        ]);
+        let values = values_of("ns", &wanted(), &Known { facts, ..Known::default() });
+        assert_eq!(values.resources["thing"]["a"]["x"], 1);
+        let causes: Vec<_> = values.causes.values().map(String::as_str).collect();
+        assert_eq!(causes, ["ConfigMap sizes does not exist", "Secret gone does not exist"]);
+        let secrets = readable_secrets("ns", &wanted(), &values);
+        assert_eq!(secrets.len(), 1);
+        assert_eq!(secrets[&Named::new(Class::Secret, "ns", "db")].len(), 2);
+    }
+
+    #[test]
+    fn what_is_made_of_the_target_itself_has_no_value() {
+        let named = Named::new(Class::Secret, "ns", "db");
+        let facts =
+            HashMap::from([(named.clone(), Fact::Secret { uid: "u".into(), resource_version: "1".into() })]);
+        let circles = HashMap::from([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
+        let values = values_of("ns", &wanted(), &Known { facts, circles });
+        assert!(values.causes.values().any(|why| why.contains("reference cycle")));
+        assert!(readable_secrets("ns", &wanted(), &values).is_empty());
+    }
+}

@@ -1,0 +1,88 @@
+//! What a ConfigMap and a Secret differ in as targets.
+
+use std::{collections::BTreeMap, fmt::Debug};
+
+use k8s_openapi::{
+    ByteString, NamespaceResourceScope,
+    api::core::v1::{ConfigMap, Secret},
+};
+use kube::{Resource, api::ObjectMeta};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use crate::exports::{
+    decide::{map_holds, secret_holds},
+    resolve::Content,
+};
+
+/// What a target kind differs in.
+pub(crate) trait Target:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Serialize + DeserializeOwned + Debug
+{
+    /// The kind, for metrics.
+    const KIND: &'static str;
+    /// Whether it holds exactly this.
+    fn holds(&self, content: &Content) -> bool;
+    /// Whether Kubernetes refuses to change it.
+    fn immutable(&self) -> Option<bool>;
+    /// A new one.
+    fn new(metadata: ObjectMeta, content: &Content) -> Self;
+    /// The operations that make its content this one.
+    fn changes(content: &Content) -> Vec<Value>;
+}
+
+impl Target for ConfigMap {
+    const KIND: &'static str = "ConfigMap";
+
+    fn holds(&self, content: &Content) -> bool {
+        map_holds(self, content)
+    }
+
+    fn immutable(&self) -> Option<bool> {
+        self.immutable
+    }
+
+    fn new(metadata: ObjectMeta, content: &Content) -> Self {
+        Self { metadata, data: Some(texts(content)), ..Self::default() }
+    }
+
+    fn changes(content: &Content) -> Vec<Value> {
+        vec![
+            json!({"op": "add", "path": "/data", "value": texts(content)}),
+            // `add` replaces, whether there is any or not; `remove` of nothing would be refused.
+            json!({"op": "add", "path": "/binaryData", "value": {}}),
+        ]
+    }
+}
+
+impl Target for Secret {
+    const KIND: &'static str = "Secret";
+
+    fn holds(&self, content: &Content) -> bool {
+        secret_holds(self, content)
+    }
+
+    fn immutable(&self) -> Option<bool> {
+        self.immutable
+    }
+
+    fn new(metadata: ObjectMeta, content: &Content) -> Self {
+        Self { metadata, data: Some(bytes(content)), type_: Some("Opaque".to_owned()), ..Self::default() }
+    }
+
+    fn changes(content: &Content) -> Vec<Value> {
+        vec![json!({"op": "add", "path": "/data", "value": bytes(content)})]
+    }
+}
+
+fn texts(content: &Content) -> BTreeMap<String, String> {
+    content.0.iter().map(|(key, value)| (key.clone(), value.expose().0.clone())).collect()
+}
+
+fn bytes(content: &Content) -> BTreeMap<String, ByteString> {
+    content
+        .0
+        .iter()
+        .map(|(key, value)| (key.clone(), ByteString(value.expose().0.clone().into_bytes())))
+        .collect()
+}

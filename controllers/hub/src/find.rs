@@ -1,0 +1,279 @@
+//! One dependency and what is known -> its value, or the cause why it has none. Pure; the same for requests and exports.
+
+use kraken_api::{
+    dependency_request::SecretVersion, reasons::DependencyReason as Reason, state_declaration::STATIC_KIND,
+};
+use kraken_options::{JsonType, KeyRef, LookupError, LookupReason, Path, ResourceRef};
+use serde_json::Value;
+
+use crate::{
+    facts::{Fact, Known},
+    index::Named,
+    names::bounded,
+};
+
+/// How many keys a message lists.
+const LISTED: usize = 8;
+/// The longest message about one dependency, in bytes.
+const MAX_MESSAGE: usize = 600;
+
+/// Why a dependency has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// As one word.
+    pub reason: Reason,
+    /// For a person.
+    pub message: String,
+}
+
+impl Cause {
+    /// A cause; a long message is cut.
+    pub fn new(reason: Reason, message: impl AsRef<str>) -> Self {
+        Self { reason, message: bounded(message.as_ref(), MAX_MESSAGE) }
+    }
+}
+
+/// What is known of an object that an asker needs.
+///
+/// # Errors
+/// The circle, if the object is made from what comes of the asker.
+pub fn fact<'a>(known: &'a Known, named: &Named) -> Result<&'a Fact, Cause> {
+    match known.circles.get(named) {
+        Some(circle) => Err(Cause::new(Reason::ReferenceCycle, circle)),
+        None => Ok(known.fact(named)),
+    }
+}
+
+/// The text of a key of a ConfigMap.
+///
+/// # Errors
+/// The cause why there is none.
+pub fn config_map(fact: &Fact, wanted: &KeyRef) -> Result<String, Cause> {
+    let KeyRef { name, key } = wanted;
+    let Fact::ConfigMap(found) = fact else {
+        return Err(not_an_object(fact, "ConfigMap", name, Reason::ConfigMapNotFound));
+    };
+    if let Some(text) = found.data.get(key) {
+        return Ok(text.clone());
+    }
+    let message = if found.binary.contains(key) {
+        format!("ConfigMap {name} key \"{key}\" is binary data, and only text can be passed on")
+    } else {
+        no_key("ConfigMap", wanted, found.data.keys())
+    };
+    Err(Cause::new(Reason::KeyNotFound, message))
+}
+
+/// Which version of a Secret there is. Whether it has the key is seen by who may read it.
+///
+/// # Errors
+/// The cause why there is none.
+pub fn secret(fact: &Fact, wanted: &KeyRef) -> Result<SecretVersion, Cause> {
+    match fact {
+        Fact::Secret { uid, resource_version } => {
+            Ok(SecretVersion { uid: uid.clone(), resource_version: resource_version.clone() })
+        }
+        other => Err(not_an_object(other, "Secret", &wanted.name, Reason::SecretNotFound)),
+    }
+}
+
+/// A value in the state of a resource, whose kind is spelled as `kind_key` does.
+///
+/// # Errors
+/// The cause why there is none.
+pub fn resource(fact: &Fact, wanted: &ResourceRef, json_type: JsonType) -> Result<Value, Cause> {
+    let ResourceRef { kind, name, path } = wanted;
+    let parsed = Path::parse(path).map_err(|error| {
+        Cause::new(Reason::InvalidPath, format!("path \"{}\" {error}", bounded(path, 100)))
+    })?;
+    let Fact::State(data) = fact else { return Err(no_state(fact, kind, name)) };
+    let value = parsed
+        .find(data)
+        .map_err(|error| Cause::new(lookup_reason(&error), format!("{kind} {name}: {error}")))?;
+    if !json_type.accepts(&value) {
+        let message = format!(
+            "{kind} {name}: path {path} is of type {}, and {json_type} is wanted",
+            JsonType::of(&value)
+        );
+        return Err(Cause::new(Reason::TypeMismatch, message));
+    }
+    Ok(value)
+}
+
+/// The message for a key that an object lacks.
+pub fn no_key<'a>(class: &str, wanted: &KeyRef, has: impl Iterator<Item = &'a String>) -> String {
+    let KeyRef { name, key } = wanted;
+    let keys: Vec<&str> = has.map(String::as_str).collect();
+    let listed: Vec<String> = keys.iter().take(LISTED).map(|key| bounded(key, 64)).collect();
+    let more = match keys.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if keys.is_empty() {
+        format!("{class} {name} has no key \"{key}\" (it has none)")
+    } else {
+        format!("{class} {name} has no key \"{key}\" (it has: {}{more})", listed.join(", "))
+    }
+}
+
+fn no_state(fact: &Fact, kind: &str, name: &str) -> Cause {
+    match fact {
+        Fact::Missing if kind == STATIC_KIND => {
+            Cause::new(Reason::StateNotFound, format!("StateDeclaration {STATIC_KIND}-{name} does not exist"))
+        }
+        Fact::Missing => {
+            let message =
+                format!("{kind} {name} has not published a state yet: it does not exist or is not ready");
+            Cause::new(Reason::StateNotFound, message)
+        }
+        other => not_an_object(other, kind, name, Reason::StateNotFound),
+    }
+}
+
+fn not_an_object(fact: &Fact, class: &str, name: &str, missing: Reason) -> Cause {
+    match fact {
+        Fact::Untrusted(why) => Cause::new(Reason::StateNotTrusted, why),
+        Fact::Unreadable(why) => {
+            Cause::new(Reason::ReadFailed, format!("the state of {class} {name} cannot be read: {why}"))
+        }
+        Fact::Failed(error) => Cause::new(Reason::ReadFailed, format!("{error}; it is tried again")),
+        _ => Cause::new(missing, format!("{class} {name} does not exist")),
+    }
+}
+
+fn lookup_reason(error: &LookupError) -> Reason {
+    match error.reason {
+        LookupReason::TooLarge | LookupReason::TooDeep => Reason::ValueTooLarge,
+        LookupReason::TooManyMatches | LookupReason::TooManySteps => Reason::InvalidPath,
+        _ => Reason::PathNotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::facts::{ConfigMapData, tests::read_error};
+
+    fn key(key: &str) -> KeyRef {
+        KeyRef { name: "sizes".into(), key: key.into() }
+    }
+
+    fn sizes(keys: &[&str]) -> Fact {
+        let data = keys.iter().map(|key| ((*key).to_owned(), "t2.nano".to_owned())).collect();
+        Fact::ConfigMap(Arc::new(ConfigMapData { data, binary: ["raw".to_owned()].into() }))
+    }
+
+    fn a(path: &str) -> ResourceRef {
+        ResourceRef { kind: "ec2instance".into(), name: "a".into(), path: path.into() }
+    }
+
+    fn state(data: Value) -> Fact {
+        Fact::State(Arc::new(data))
+    }
+
+    fn cause(reason: Reason, message: &str) -> Cause {
+        Cause { reason, message: message.into() }
+    }
+
+    #[test]
+    fn a_key_that_exists_is_its_text() {
+        assert_eq!(config_map(&sizes(&["small"]), &key("small")), Ok("t2.nano".into()));
+    }
+
+    #[test]
+    fn a_missing_config_map_a_missing_key_and_binary_data_are_told_apart() {
+        let missing = config_map(&Fact::Missing, &key("small"));
+        assert_eq!(missing, Err(cause(Reason::ConfigMapNotFound, "ConfigMap sizes does not exist")));
+        let lacks = config_map(&sizes(&["large", "medium"]), &key("small"));
+        let message = "ConfigMap sizes has no key \"small\" (it has: large, medium)";
+        assert_eq!(lacks, Err(cause(Reason::KeyNotFound, message)));
+        let binary = config_map(&sizes(&[]), &key("raw")).unwrap_err();
+        assert_eq!(binary.reason, Reason::KeyNotFound);
+        assert!(binary.message.contains("is binary data"), "{}", binary.message);
+    }
+
+    #[test]
+    fn the_list_of_keys_is_bounded() {
+        let keys: Vec<String> = (0..1000).map(|n| format!("{n:0>253}")).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let message = config_map(&sizes(&keys), &key("small")).unwrap_err().message;
+        assert!(message.len() <= MAX_MESSAGE + 3, "{message}");
+        let short: Vec<String> = (10..30).map(|n| n.to_string()).collect();
+        let short: Vec<&str> = short.iter().map(String::as_str).collect();
+        let message = config_map(&sizes(&short), &key("small")).unwrap_err().message;
+        assert!(message.ends_with("16, 17 and 12 more)"), "{message}");
+        assert!(no_key("Secret", &key("x"), std::iter::empty()).ends_with("(it has none)"));
+    }
+
+    #[test]
+    fn a_secret_is_answered_by_its_version_alone() {
+        let fact = Fact::Secret { uid: "u".into(), resource_version: "7".into() };
+        let version = SecretVersion { uid: "u".into(), resource_version: "7".into() };
+        assert_eq!(secret(&fact, &key("any")), Ok(version));
+        assert_eq!(
+            secret(&Fact::Missing, &key("any")),
+            Err(cause(Reason::SecretNotFound, "Secret sizes does not exist"))
+        );
+    }
+
+    #[test]
+    fn a_path_leads_into_the_state() {
+        let fact = state(json!({"instances": [{"InstanceType": "t2.nano"}]}));
+        let wanted = a("instances.0.InstanceType");
+        assert_eq!(resource(&fact, &wanted, JsonType::String), Ok(json!("t2.nano")));
+    }
+
+    #[test]
+    fn a_state_that_is_not_there_says_what_may_be_wrong() {
+        let message = "ec2instance a has not published a state yet: it does not exist or is not ready";
+        assert_eq!(
+            resource(&Fact::Missing, &a("x"), JsonType::Any),
+            Err(cause(Reason::StateNotFound, message))
+        );
+        let facts = ResourceRef { kind: "static".into(), ..a("x") };
+        assert_eq!(
+            resource(&Fact::Missing, &facts, JsonType::Any).unwrap_err().message,
+            "StateDeclaration static-a does not exist"
+        );
+    }
+
+    #[test]
+    fn a_missing_path_a_malformed_path_and_a_wrong_type_are_told_apart() {
+        let fact = state(json!({"instances": [{"InstanceType": "t2.nano"}], "none": null}));
+        let reason = |path: &str, json_type| resource(&fact, &a(path), json_type).unwrap_err().reason;
+        assert_eq!(reason("instances.1.InstanceType", JsonType::Any), Reason::PathNotFound);
+        assert_eq!(reason("none", JsonType::Any), Reason::PathNotFound);
+        assert_eq!(reason("instances[", JsonType::Any), Reason::InvalidPath);
+        let mismatch = resource(&fact, &a("instances.0.InstanceType"), JsonType::Integer).unwrap_err();
+        assert_eq!(mismatch.reason, Reason::TypeMismatch);
+        assert!(
+            mismatch.message.contains("of type string") && mismatch.message.contains("integer is wanted")
+        );
+    }
+
+    #[test]
+    fn data_of_any_shape_is_answered() {
+        for data in [json!(null), json!(1), json!("text"), json!([]), json!({})] {
+            assert!(resource(&state(data), &a("a.b.0"), JsonType::Any).is_err());
+        }
+        let huge = state(json!({"a": "x".repeat(2_000_000)}));
+        assert_eq!(resource(&huge, &a("a"), JsonType::Any).unwrap_err().reason, Reason::ValueTooLarge);
+    }
+
+    #[test]
+    fn what_cannot_be_trusted_or_read_is_not_called_missing() {
+        let untrusted = resource(&Fact::Untrusted("because".into()), &a("x"), JsonType::Any);
+        assert_eq!(untrusted, Err(cause(Reason::StateNotTrusted, "because")));
+        let unreadable =
+            resource(&Fact::Unreadable("recursion limit exceeded".into()), &a("x"), JsonType::Any);
+        let message = "the state of ec2instance a cannot be read: recursion limit exceeded";
+        assert_eq!(unreadable, Err(cause(Reason::ReadFailed, message)));
+        let failed = config_map(&Fact::Failed(Arc::new(read_error())), &key("small")).unwrap_err();
+        assert_eq!(failed.reason, Reason::ReadFailed);
+        assert!(failed.message.contains("ConfigMap sizes") && failed.message.contains("on fire"));
+    }
+}

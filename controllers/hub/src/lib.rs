@@ -1,0 +1,23 @@
+//! The hub: it answers what resources ask of each other, and exports values to ConfigMaps and Secrets.
+//!
+//! Watches note who names what ([`index`], [`wake`]); a reconcile looks at the stores and reads bodies once per version
+//! ([`world`], [`facts`], [`read`]); what follows from that is decided by pure code ([`find`], [`requests`], [`exports`]).
+
+#![warn(missing_docs)]
+
+pub mod cycle;
+pub mod exports;
+pub mod facts;
+pub mod find;
+pub mod index;
+pub mod names;
+pub mod owned;
+pub mod program;
+pub mod read;
+pub mod requests;
+pub mod trust;
+pub mod wake;
+pub mod world;
+pub mod written;
+
+pub use program::{Hub, HubArgs};

@@ -1,0 +1,93 @@
+//! The binary: its kinds, its rights, and its two controllers.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use k8s_openapi::{
+    api::rbac::v1::PolicyRule,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kind};
+use kraken_runtime::{Program, Shell, rbac::rule, work};
+use kube::{CustomResourceExt, Resource};
+
+use crate::{exports, requests, world::World};
+
+/// The hub.
+#[derive(Clone, Copy, Debug)]
+pub struct Hub;
+
+/// The hub has no flags of its own.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct HubArgs {}
+
+impl Program for Hub {
+    const NAME: &'static str = "kraken-hub";
+    const ABOUT: &'static str =
+        "Resolves references between resources, ConfigMaps and Secrets, and exports values";
+    const IS_HUB: bool = true;
+    type Args = HubArgs;
+
+    fn crds() -> Vec<CustomResourceDefinition> {
+        vec![hub_kind::<DependencyRequest>(), hub_kind::<ConfigExport>(), StateDeclaration::crd()]
+    }
+
+    fn rules() -> Vec<PolicyRule> {
+        const READ: &[&str] = &["get", "list", "watch"];
+        let (core, export) = (DependencyRequest::group(&()), ConfigExport::group(&()));
+        vec![
+            // Secrets: metadata to watch, bodies of those that an export names, and those that it makes.
+            rule(&[""], &["configmaps", "secrets"], &["get", "list", "watch", "create", "patch", "delete"]),
+            rule(&[&core], &["dependencyrequests", "statedeclarations"], READ),
+            rule(&[&core], &["dependencyrequests/status"], &["patch"]),
+            rule(&[&export], &["configexports"], READ),
+            rule(&[&export], &["configexports/status"], &["patch"]),
+        ]
+    }
+
+    async fn run(shell: Shell, _: HubArgs) -> Result<()> {
+        let world = Arc::new(World::watch(shell.clone()));
+        // Stores fill while another replica still leads, so that taking over is quick.
+        if !shell.leading().await || !world.synced().await {
+            return Ok(());
+        }
+        let (concurrency, metrics, stop) = (shell.args.concurrency, &shell.metrics, &shell.shutdown);
+        let answer = {
+            let world = world.clone();
+            move |key| requests::reconcile(world.clone(), key)
+        };
+        let carry_out = {
+            let world = world.clone();
+            move |key| exports::reconcile(world.clone(), key)
+        };
+        let (requests, exports) = (world.wake.requests.clone(), world.wake.exports.clone());
+        tokio::join!(
+            work::run(requests, concurrency, requests::KIND, metrics.clone(), stop.clone(), answer),
+            work::run(exports, concurrency, exports::KIND, metrics.clone(), stop.clone(), carry_out),
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kinds_of_the_hub_have_crds() {
+        let kinds: Vec<_> = Hub::crds().into_iter().map(|crd| crd.spec.names.kind).collect();
+        assert_eq!(kinds, ["DependencyRequest", "ConfigExport", "StateDeclaration"]);
+    }
+
+    #[test]
+    fn no_rule_is_wider_than_its_resources() {
+        for rule in Hub::rules() {
+            let words = rule
+                .verbs
+                .iter()
+                .chain(rule.resources.iter().flatten())
+                .chain(rule.api_groups.iter().flatten());
+            assert!(words.into_iter().all(|word| word != "*"));
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Reads the bodies of objects that are named. Client required.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use k8s_openapi::{
+    ByteString,
+    api::core::v1::{ConfigMap, Secret},
+};
+use kraken_api::StateDeclaration;
+use kraken_options::{Dependency, KeyRef, SecretData, SecretString};
+use kraken_runtime::patch::{ApiError, within};
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{GetParams, ObjectMeta},
+    core::Request,
+};
+use serde_json::Value;
+
+use crate::{
+    facts::{ConfigMapData, Fact, Read, ReadError},
+    find,
+    index::{Class, Named},
+    trust::Owners,
+};
+
+/// Reads bodies. Cloning it gives another handle.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    client: kraken_runtime::watch::KubeClient,
+    /// Who may publish which state.
+    pub owners: Arc<Owners>,
+}
+
+impl Reader {
+    /// Reads by this client.
+    pub fn new(client: Client) -> Self {
+        let owners = Arc::new(Owners::new(client.clone()));
+        Self { client: kraken_runtime::watch::KubeClient(client), owners }
+    }
+
+    /// The body of a ConfigMap or a state. A Secret's is read by [`Reader::secret`] alone.
+    ///
+    /// # Errors
+    /// When the API server cannot be asked; an object that is gone or is not what it should be is a fact.
+    pub async fn body(self, named: Named) -> Result<Read, ReadError> {
+        match named.class {
+            Class::ConfigMap => self.config_map(&named).await,
+            Class::State => self.state(&named).await,
+            Class::Secret => Ok(Read { version: None, fact: Fact::Missing }),
+        }
+    }
+
+    async fn config_map(&self, named: &Named) -> Result<Read, ReadError> {
+        let api: Api<ConfigMap> = Api::namespaced(self.client.0.clone(), &named.key.namespace);
+        let found = within("read", api.get_opt(&named.key.name)).await;
+        let found = found.map_err(|source| ReadError::Object { named: named.to_string(), source })?;
+        Ok(found.map_or(Read { version: None, fact: Fact::Missing }, |object| Read {
+            version: object.resource_version(),
+            fact: Fact::ConfigMap(Arc::new(ConfigMapData {
+                data: object.data.unwrap_or_default(),
+                binary: object.binary_data.unwrap_or_default().into_keys().collect(),
+            })),
+        }))
+    }
+
+    async fn state(&self, named: &Named) -> Result<Read, ReadError> {
+        let gone = Read { version: None, fact: Fact::Missing };
+        let Some(text) = self
+            .state_text(named)
+            .await
+            .map_err(|source| ReadError::Object { named: named.to_string(), source })?
+        else {
+            return Ok(gone);
+        };
+        let (meta, data) = match parse_state(&text) {
+            Ok(parsed) => parsed,
+            // The version is unknown too: the cell is kept under the one that was asked for.
+            Err(why) => return Ok(Read { version: None, fact: Fact::Unreadable(why.into()) }),
+        };
+        let refusal = self.owners.refusal(&named.key.namespace, &meta).await;
+        let refusal = refusal.map_err(|source| ReadError::Owner { named: named.to_string(), source })?;
+        let fact = match refusal {
+            None => Fact::State(Arc::new(data)),
+            Some(why) => Fact::Untrusted(why.into()),
+        };
+        Ok(Read { version: meta.resource_version, fact })
+    }
+
+    /// The answer as text: what it holds may be JSON that serde refuses, which must not look like a failed request.
+    async fn state_text(&self, named: &Named) -> Result<Option<String>, ApiError> {
+        let url = StateDeclaration::url_path(&(), Some(&named.key.namespace));
+        let request = Request::new(url).get(&named.key.name, &GetParams::default());
+        let asked = async {
+            let request = request.map_err(kube::Error::BuildRequest)?;
+            self.client.0.request_text(request).await
+        };
+        match within("read", asked).await {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The wanted keys of a Secret, and why the others have no value. Nothing of it is kept.
+    ///
+    /// # Errors
+    /// When the API server cannot be asked.
+    pub async fn secret(&self, named: &Named, wanted: &[KeyRef]) -> Result<SecretRead, ReadError> {
+        let api: Api<Secret> = Api::namespaced(self.client.0.clone(), &named.key.namespace);
+        let found = within("read", api.get_opt(&named.key.name)).await;
+        let found = found.map_err(|source| ReadError::Object { named: named.to_string(), source })?;
+        Ok(secret_values(found.as_ref(), wanted))
+    }
+}
+
+/// What a Secret holds of what is wanted.
+#[derive(Debug, Default)]
+pub struct SecretRead {
+    /// Its version and values, if it exists.
+    pub data: Option<SecretData>,
+    /// Why keys have no value.
+    pub causes: BTreeMap<Dependency, String>,
+}
+
+fn secret_values(secret: Option<&Secret>, wanted: &[KeyRef]) -> SecretRead {
+    let mut read = SecretRead::default();
+    let mut keys = BTreeMap::new();
+    for key in wanted {
+        let found = secret.map(|secret| secret.data.as_ref().and_then(|data| data.get(&key.key)));
+        let cause = match found {
+            None => format!("Secret {} does not exist", key.name),
+            Some(None) => find::no_key(
+                "Secret",
+                key,
+                secret.and_then(|s| s.data.as_ref()).into_iter().flat_map(BTreeMap::keys),
+            ),
+            Some(Some(ByteString(bytes))) => match std::str::from_utf8(bytes) {
+                Ok(text) => {
+                    keys.insert(key.key.clone(), SecretString::from(text));
+                    continue;
+                }
+                Err(_) => format!("Secret {} key \"{}\" is not text (UTF-8)", key.name, key.key),
+            },
+        };
+        read.causes.insert(Dependency::Secret(key.clone()), cause);
+    }
+    read.data = secret.map(|secret| {
+        let version =
+            format!("{}/{}", secret.uid().unwrap_or_default(), secret.resource_version().unwrap_or_default());
+        SecretData { version, keys }
+    });
+    read
+}
+
+/// The metadata and the data of a StateDeclaration as the API server wrote it.
+fn parse_state(text: &str) -> Result<(ObjectMeta, Value), String> {
+    // The place in the text helps nobody who has YAML before them.
+    let why =
+        |error: serde_json::Error| error.to_string().split(" at line").next().unwrap_or_default().to_owned();
+    let mut object: Value = serde_json::from_str(text).map_err(why)?;
+    let mut take = |pointer| object.pointer_mut(pointer).map(Value::take).unwrap_or_default();
+    let data = take("/spec/data");
+    let meta = serde_json::from_value(take("/metadata")).map_err(why)?;
+    Ok((meta, data))
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_options::ExposeSecret;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_state_is_its_data_and_who_owns_it() {
+        let text =
+            json!({"metadata": {"name": "static-a", "uid": "u"}, "spec": {"data": {"a": 1}}}).to_string();
+        let (meta, data) = parse_state(&text).unwrap();
+        assert_eq!((meta.name.as_deref(), data), (Some("static-a"), json!({"a": 1})));
+    }
+
+    #[test]
+    fn a_state_without_data_has_none() {
+        for text in [
+            r#"{"metadata": {}}"#,
+            r#"{"metadata": {}, "spec": {}}"#,
+            r#"{"metadata": {}, "spec": {"data": null}}"#,
+        ] {
+            assert_eq!(parse_state(text).unwrap().1, Value::Null, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_state_nested_too_deeply_says_so_without_a_place_in_the_text() {
+        let deep =
+            format!(r#"{{"metadata": {{}}, "spec": {{"data": {}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
+        assert_eq!(parse_state(&deep).unwrap_err(), "recursion limit exceeded");
+    }
+
+    #[test]
+    fn only_the_wanted_keys_of_a_secret_are_taken() {
+        let data = [("a", b"1".to_vec()), ("b", b"2".to_vec()), ("bin", vec![0xff])];
+        let data = data.map(|(key, bytes)| (key.to_owned(), ByteString(bytes))).into();
+        let mut secret = Secret { data: Some(data), ..Secret::default() };
+        secret.metadata.uid = Some("u".into());
+        secret.metadata.resource_version = Some("7".into());
+        let key = |key: &str| KeyRef { name: "db".into(), key: key.into() };
+        let read = secret_values(Some(&secret), &[key("a"), key("c"), key("bin")]);
+        let found = read.data.unwrap();
+        assert_eq!(found.version, "u/7");
+        assert_eq!(found.keys.len(), 1);
+        assert_eq!(found.keys["a"].expose_secret(), "1");
+        let causes: Vec<_> = read.causes.into_values().collect();
+        assert_eq!(
+            causes,
+            ["Secret db key \"bin\" is not text (UTF-8)", "Secret db has no key \"c\" (it has: a, b, bin)"]
+        );
+        let gone = secret_values(None, &[key("a")]);
+        assert!(gone.data.is_none());
+        assert_eq!(gone.causes.into_values().next().unwrap(), "Secret db does not exist");
+    }
+}

@@ -1,0 +1,213 @@
+//! DependencyRequests: what a resource asks for, answered with values or with the cause why there is none.
+//!
+//! Gather what is known (client), [`answer`] (pure), [`status`] (pure), write (client).
+
+pub mod answer;
+pub mod status;
+
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
+
+use kraken_api::{DependencyRequest, DependencyRequestStatus};
+use kraken_options::kind_key;
+use kraken_runtime::{
+    patch::{ApiError, apply_status},
+    queue::Requeue,
+    watch::ObjectKey,
+};
+use kube::{Api, Resource, ResourceExt};
+use serde_json::json;
+use tracing::{debug, warn};
+
+use crate::{
+    index::{Asker, Asks, Class, Named},
+    requests::{answer::answer, status::Next},
+    world::World,
+};
+
+/// The kind, for logs and metrics.
+pub const KIND: &str = "DependencyRequest";
+
+/// What a request names, and what comes of it: the state of its owner.
+pub fn asks(request: &DependencyRequest) -> Asks {
+    let namespace = request.namespace().unwrap_or_default();
+    let spec = &request.spec;
+    let maps =
+        spec.config_map_dependencies.iter().map(|key| Named::new(Class::ConfigMap, &namespace, &key.name));
+    let secrets = spec.secret_dependencies.iter().map(|key| Named::new(Class::Secret, &namespace, &key.name));
+    let states = spec.kraken_resource_dependencies.iter();
+    let states = states.map(|wanted| Named::state(&namespace, &kind_key(&wanted.kind), &wanted.name));
+    let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
+    Asks {
+        needs: maps.chain(secrets).chain(states).collect::<BTreeSet<_>>(),
+        provides: owner.map(|owner| Named::state(&namespace, &kind_key(&owner.kind), &owner.name)),
+    }
+}
+
+/// How a reconcile ended.
+#[derive(Debug)]
+enum Outcome {
+    /// There is nothing to answer any more.
+    Gone,
+    /// The status says what is known already.
+    Unchanged,
+    /// The status was written.
+    Written,
+    /// Something could not be read for now: the previous answer stands, or says so if it is the first.
+    Unreadable,
+    /// The status could not be written.
+    Failed(ApiError),
+}
+
+impl Outcome {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Self::Gone => "Gone",
+            Self::Unchanged => "Unchanged",
+            Self::Written => "Written",
+            Self::Unreadable => "Unreadable",
+            Self::Failed(_) => "Failed",
+        }
+    }
+
+    /// What is unmet waits for an event; only what failed is tried again by time.
+    fn requeue(&self) -> Requeue {
+        match self {
+            Self::Gone | Self::Unchanged | Self::Written => Requeue::Never,
+            Self::Unreadable | Self::Failed(_) => Requeue::Backoff,
+        }
+    }
+}
+
+/// Answers one request.
+pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
+    let start = Instant::now();
+    let outcome = run(&world, &key).await;
+    let metrics = &world.shell.metrics;
+    metrics.reconciled(KIND, outcome.as_str(), start.elapsed());
+    match &outcome {
+        Outcome::Failed(error) => {
+            metrics.reconcile_failed(KIND, "Transient");
+            warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "the request could not be answered");
+        }
+        Outcome::Unreadable => metrics.reconcile_failed(KIND, "Transient"),
+        outcome => debug!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "answered"),
+    }
+    outcome.requeue()
+}
+
+async fn run(world: &World, key: &ObjectKey) -> Outcome {
+    let Some(request) =
+        world.requests.get(key).filter(|request| request.metadata.deletion_timestamp.is_none())
+    else {
+        return Outcome::Gone;
+    };
+    let asks = asks(&request);
+    let known = world.known(&asks).await;
+    let failed = known.failure();
+    if let Some(error) = failed {
+        warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "a dependency could not be read");
+    }
+    let answer = answer(&key.namespace, &request.spec, &known);
+    let written = match status::next(&request, answer, failed.is_some(), jiff::Timestamp::now()) {
+        Next::Nothing | Next::Keep => Outcome::Unchanged,
+        Next::Write(status) => write(world, &request, *status).await,
+    };
+    match written {
+        Outcome::Unchanged | Outcome::Written if failed.is_some() => Outcome::Unreadable,
+        outcome => outcome,
+    }
+}
+
+async fn write(world: &World, request: &DependencyRequest, status: DependencyRequestStatus) -> Outcome {
+    let asker = Asker::Request(ObjectKey::of(request.meta()));
+    let version = request.resource_version();
+    if world.wake.written.is_current(&asker, &status, version.as_deref()) {
+        return Outcome::Unchanged;
+    }
+    let applied = match apply(world, request, &status).await {
+        Err(error) if is_too_large(&error) => apply(world, request, &status::smaller(status.clone())).await,
+        applied => applied,
+    };
+    match applied {
+        Ok(object) => {
+            world.shell.metrics.wrote("apply", "DependencyRequest/status");
+            world.wake.written.note(asker, &status, version, object.resource_version());
+            Outcome::Written
+        }
+        // It went, or another of its name came, which has an event of its own.
+        Err(error) if error.is_not_found() || error.is_conflict() && !error.is_invalid() => Outcome::Gone,
+        Err(error) => Outcome::Failed(error),
+    }
+}
+
+async fn apply(
+    world: &World,
+    request: &DependencyRequest,
+    status: &DependencyRequestStatus,
+) -> Result<DependencyRequest, ApiError> {
+    let namespace = request.namespace().unwrap_or_default();
+    let api: Api<DependencyRequest> = Api::namespaced(world.shell.client.clone(), &namespace);
+    let name = request.name_any();
+    let object = json!({
+        "apiVersion": DependencyRequest::api_version(&()),
+        "kind": DependencyRequest::kind(&()),
+        "metadata": {"name": name, "uid": request.metadata.uid},
+        "status": status,
+    });
+    apply_status(&api, world.shell.name, &name, &object).await
+}
+
+/// The API server takes no object of this size, or its store does not.
+fn is_too_large(error: &ApiError) -> bool {
+    let says_so = match error.source.as_ref() {
+        kube::Error::Api(status) => {
+            ["too large", "larger than max", "exceeds"].iter().any(|words| status.message.contains(words))
+        }
+        _ => false,
+    };
+    error.is_invalid() || says_so
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_api::DependencyRequestSpec;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn request(spec: Value) -> DependencyRequest {
+        let spec: DependencyRequestSpec = serde_json::from_value(spec).unwrap();
+        let mut request = DependencyRequest::new("ec2instance-web", spec);
+        request.metadata.namespace = Some("ns".into());
+        request
+    }
+
+    #[test]
+    fn a_request_names_objects_of_its_namespace_whatever_the_spelling_of_a_kind() {
+        let mut request = request(json!({
+            "configMapDependencies": [{"name": "sizes", "key": "a"}, {"name": "sizes", "key": "b"}],
+            "secretDependencies": [{"name": "db", "key": "password"}],
+            "krakenResourceDependencies": [{"kind": "EC2-Instance", "name": "a", "path": "x", "type": "any"}],
+        }));
+        assert_eq!(asks(&request).provides, None);
+        request.metadata.owner_references = Some(vec![
+            serde_json::from_value(json!({"apiVersion": "a/v1", "kind": "EC2Instance", "name": "web", "uid": "u", "controller": true}))
+                .unwrap(),
+        ]);
+        let asks = asks(&request);
+        let needs = [
+            Named::new(Class::ConfigMap, "ns", "sizes"),
+            Named::new(Class::Secret, "ns", "db"),
+            Named::state("ns", "ec2instance", "a"),
+        ];
+        assert_eq!(asks.needs, needs.into());
+        assert_eq!(asks.provides, Some(Named::state("ns", "ec2instance", "web")));
+    }
+
+    #[test]
+    fn only_failures_are_tried_again_by_time() {
+        assert_eq!(Outcome::Written.requeue(), Requeue::Never);
+        assert_eq!(Outcome::Unchanged.requeue(), Requeue::Never);
+        assert_eq!(Outcome::Unreadable.requeue(), Requeue::Backoff);
+    }
+}

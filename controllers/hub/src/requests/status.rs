@@ -1,0 +1,306 @@
+//! Step 3: the answer -> the status, if there is anything to write. Pure.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use kraken_api::{
+    DependencyRequest, DependencyRequestStatus,
+    conditions::{self, READY, State},
+    dependency_request::{DependentValues, Unmet},
+    reasons::DependencyReason as Reason,
+};
+use kraken_options::Dependency;
+use serde_json::Value;
+
+use crate::{names::bounded, requests::answer::Answer};
+
+/// How many unmet dependencies the message names; the list beside it has all of them.
+const NAMED: usize = 6;
+/// How much of one of them the message quotes, in bytes.
+const QUOTED: usize = 300;
+/// What the API server refused as a whole is written again without the values above this, in bytes.
+const SMALL: usize = 1024;
+/// How many unmet dependencies such a status lists.
+const SMALL_UNMET: usize = 100;
+
+/// What is to be done with a status.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// It says what is known already.
+    Nothing,
+    /// It answers this generation, and what is known now is incomplete because something could not be read.
+    Keep,
+    /// It is to be written.
+    Write(Box<DependencyRequestStatus>),
+}
+
+/// Decides what is to be done. `incomplete`: something could not be read for now.
+pub fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: Timestamp) -> Next {
+    let before = request.status.as_ref();
+    let generation = request.metadata.generation;
+    let is_answered =
+        before.is_some_and(|status| status.observed_generation == generation && generation.is_some());
+    if incomplete && is_answered {
+        return Next::Keep;
+    }
+    let status = status(before, answer, generation, now);
+    if before.is_some_and(|before| says_the_same(before, &status)) {
+        Next::Nothing
+    } else {
+        Next::Write(Box::new(status))
+    }
+}
+
+/// Conditions that others have added are not ours to compare.
+fn says_the_same(before: &DependencyRequestStatus, status: &DependencyRequestStatus) -> bool {
+    conditions::get(&before.conditions, READY) == conditions::get(&status.conditions, READY)
+        && before.observed_generation == status.observed_generation
+        && before.dependent_values == status.dependent_values
+        && before.unmet == status.unmet
+}
+
+fn status(
+    before: Option<&DependencyRequestStatus>,
+    answer: Answer,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> DependencyRequestStatus {
+    let Answer { values, unmet } = answer;
+    // Only its own condition: what others have added stays theirs.
+    let ready = before.and_then(|status| conditions::get(&status.conditions, READY)).cloned();
+    let mut conditions: Vec<_> = ready.into_iter().collect();
+    let state = if unmet.is_empty() { State::True } else { State::False };
+    conditions::set(
+        &mut conditions,
+        READY,
+        state,
+        reason(&unmet),
+        &message(&values, &unmet),
+        generation,
+        now,
+    );
+    DependencyRequestStatus { conditions, observed_generation: generation, dependent_values: values, unmet }
+}
+
+/// The one reason of all that is unmet, or that there are several.
+fn reason(unmet: &[Unmet]) -> &str {
+    let reasons: BTreeSet<&str> = unmet.iter().map(|unmet| unmet.reason.as_str()).collect();
+    match (reasons.first(), reasons.len()) {
+        (None, _) => Reason::Resolved.as_str(),
+        (Some(reason), 1) => reason,
+        _ => Reason::Unmet.as_str(),
+    }
+}
+
+fn message(values: &DependentValues, unmet: &[Unmet]) -> String {
+    if unmet.is_empty() {
+        return match dependencies(values).len() {
+            1 => "The one dependency has a value.".to_owned(),
+            count => format!("All {count} dependencies have a value."),
+        };
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for cause in unmet {
+        let part = bounded(&cause.message, QUOTED);
+        // Several keys of one missing object are one fault.
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    let more = parts.len().saturating_sub(NAMED);
+    parts.truncate(NAMED);
+    if more > 0 {
+        parts.push(format!("and {more} more"));
+    }
+    parts.join("; ")
+}
+
+/// A status that the API server refused, without its larger values: each is unmet instead.
+pub fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
+    let too_large: Vec<_> = dependencies(&status.dependent_values)
+        .into_iter()
+        .filter(|(_, bytes)| *bytes > SMALL)
+        .map(|(dependency, bytes)| {
+            let message = format!("the value is {bytes} bytes, and the API server refused all values together; name a part of it");
+            Unmet::new(&dependency, Reason::ValueTooLarge, message)
+        })
+        .collect();
+    let values = &mut status.dependent_values;
+    for keys in values.from_config_maps.values_mut() {
+        keys.retain(|_, text| text.len() <= SMALL);
+    }
+    // Server-side apply makes null of a map that was emptied, and the schema refuses that.
+    values.from_config_maps.retain(|_, keys| !keys.is_empty());
+    for names in values.from_kraken_resources.values_mut() {
+        for paths in names.values_mut() {
+            paths.retain(|_, value| size(value) <= SMALL);
+        }
+        names.retain(|_, paths| !paths.is_empty());
+    }
+    values.from_kraken_resources.retain(|_, names| !names.is_empty());
+    status.unmet.splice(0..0, too_large);
+    let message = message(values, &status.unmet);
+    if let Some(ready) = status.conditions.iter_mut().find(|condition| condition.type_ == READY) {
+        State::False.as_str().clone_into(&mut ready.status);
+        reason(&status.unmet).clone_into(&mut ready.reason);
+        ready.message = message;
+    }
+    status.unmet.truncate(SMALL_UNMET);
+    status
+}
+
+/// Every dependency that has a value, with the value's size.
+fn dependencies(values: &DependentValues) -> Vec<(Dependency, usize)> {
+    use kraken_options::{KeyRef, ResourceRef};
+    let key = |name: &String, key: &String| KeyRef { name: name.clone(), key: key.clone() };
+    let maps = values.from_config_maps.iter().flat_map(|(name, keys)| {
+        keys.iter().map(move |(k, text)| (Dependency::ConfigMap(key(name, k)), text.len()))
+    });
+    let secrets = values
+        .from_secrets
+        .iter()
+        .flat_map(|(name, keys)| keys.keys().map(move |k| (Dependency::Secret(key(name, k)), 0)));
+    let resources = values.from_kraken_resources.iter().flat_map(|(kind, names)| {
+        names.iter().flat_map(move |(name, paths)| {
+            paths.iter().map(move |(path, value)| {
+                let resource = ResourceRef { kind: kind.clone(), name: name.clone(), path: path.clone() };
+                (Dependency::Resource(resource), size(value))
+            })
+        })
+    });
+    maps.chain(secrets).chain(resources).collect()
+}
+
+fn size(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+    use kraken_options::KeyRef;
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn request(generation: i64, status: Option<DependencyRequestStatus>) -> DependencyRequest {
+        let mut request = DependencyRequest::new("thing-a", kraken_api::DependencyRequestSpec::default());
+        request.metadata.generation = Some(generation);
+        request.status = status;
+        request
+    }
+
+    fn found(text: &str) -> Answer {
+        let mut answer = Answer::default();
+        answer.values.from_config_maps.entry("sizes".into()).or_default().insert("small".into(), text.into());
+        answer
+    }
+
+    fn unmet(name: &str, reason: Reason) -> Unmet {
+        let key = KeyRef { name: name.into(), key: "small".into() };
+        Unmet::new(&Dependency::ConfigMap(key), reason, format!("ConfigMap {name} is not as it should be"))
+    }
+
+    fn lacking(unmet: Vec<Unmet>) -> Answer {
+        Answer { unmet, ..Answer::default() }
+    }
+
+    fn written(next: Next) -> DependencyRequestStatus {
+        match next {
+            Next::Write(status) => *status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn ready(status: &DependencyRequestStatus) -> &Condition {
+        conditions::get(&status.conditions, READY).unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_written_once() {
+        let status = written(next(&request(1, None), found("a"), false, at(1)));
+        assert_eq!((ready(&status).status.as_str(), ready(&status).reason.as_str()), ("True", "Resolved"));
+        assert_eq!(ready(&status).message, "The one dependency has a value.");
+        assert_eq!(status.observed_generation, Some(1));
+        assert_eq!(next(&request(1, Some(status)), found("a"), false, at(2)), Next::Nothing);
+    }
+
+    #[test]
+    fn another_value_is_written_and_keeps_the_time_of_the_condition() {
+        let first = written(next(&request(1, None), found("a"), false, at(1)));
+        let second = written(next(&request(1, Some(first.clone())), found("b"), false, at(2)));
+        assert_eq!(ready(&first).last_transition_time, ready(&second).last_transition_time);
+    }
+
+    #[test]
+    fn the_default_that_the_api_server_shows_is_no_answer() {
+        let default = json!({"conditions": [{"type": "Ready", "status": "Unknown", "reason": "Pending", "message": "x",
+            "lastTransitionTime": "1970-01-01T00:00:00Z"}]});
+        let default: DependencyRequestStatus = serde_json::from_value(default).unwrap();
+        let request = request(1, Some(default));
+        let status = written(next(&request, lacking(vec![unmet("sizes", Reason::ReadFailed)]), true, at(5)));
+        assert_eq!(ready(&status).reason, "ReadFailed");
+        assert_eq!(ready(&status).last_transition_time.0, at(5));
+    }
+
+    #[test]
+    fn an_answer_of_this_generation_outlives_a_failed_read() {
+        let status = written(next(&request(1, None), found("a"), false, at(1)));
+        let failed = || lacking(vec![unmet("sizes", Reason::ReadFailed)]);
+        assert_eq!(next(&request(1, Some(status.clone())), failed(), true, at(2)), Next::Keep);
+        assert!(matches!(next(&request(2, Some(status)), failed(), true, at(2)), Next::Write(_)));
+    }
+
+    #[test]
+    fn one_reason_is_named_and_several_are_called_unmet() {
+        let same = vec![unmet("a", Reason::ConfigMapNotFound), unmet("b", Reason::ConfigMapNotFound)];
+        let status = written(next(&request(1, None), lacking(same), false, at(1)));
+        assert_eq!(ready(&status).reason, "ConfigMapNotFound");
+        assert_eq!(
+            ready(&status).message,
+            "ConfigMap a is not as it should be; ConfigMap b is not as it should be"
+        );
+        let mixed = vec![unmet("a", Reason::ConfigMapNotFound), unmet("b", Reason::KeyNotFound)];
+        let status = written(next(&request(1, None), lacking(mixed), false, at(1)));
+        assert_eq!((ready(&status).reason.as_str(), status.unmet.len()), ("Unmet", 2));
+    }
+
+    #[test]
+    fn the_message_is_bounded_and_the_list_is_whole() {
+        let many = (0..1000).map(|n| unmet(&n.to_string().repeat(50), Reason::KeyNotFound)).collect();
+        let status = written(next(&request(1, None), lacking(many), false, at(1)));
+        assert_eq!(status.unmet.len(), 1000);
+        assert!(ready(&status).message.ends_with("; and 994 more"), "{}", ready(&status).message);
+        assert!(ready(&status).message.len() < 2048);
+    }
+
+    #[test]
+    fn conditions_of_others_are_left_to_them() {
+        let mut before = written(next(&request(1, None), found("a"), false, at(1)));
+        conditions::set(&mut before.conditions, "Theirs", State::True, "X", "", None, at(1));
+        assert_eq!(next(&request(1, Some(before.clone())), found("a"), false, at(2)), Next::Nothing);
+        let status = written(next(&request(2, Some(before)), found("a"), false, at(2)));
+        assert_eq!(status.conditions.len(), 1);
+    }
+
+    #[test]
+    fn a_refused_status_is_made_smaller_and_says_what_was_too_large() {
+        let mut answer = found(&"x".repeat(SMALL + 1));
+        let resources = &mut answer.values.from_kraken_resources;
+        let paths = resources.entry("thing".into()).or_default().entry("a".into()).or_default();
+        paths.insert("big".into(), json!("y".repeat(SMALL)));
+        paths.insert("small".into(), json!(1));
+        let status = smaller(written(next(&request(1, None), answer, false, at(1))));
+        assert_eq!(status.unmet.len(), 2);
+        assert_eq!(
+            (ready(&status).status.as_str(), ready(&status).reason.as_str()),
+            ("False", "ValueTooLarge")
+        );
+        let kept = serde_json::to_value(&status.dependent_values).unwrap();
+        assert_eq!(kept, json!({"fromKrakenResources": {"thing": {"a": {"small": 1}}}}));
+    }
+}

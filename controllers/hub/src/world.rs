@@ -1,0 +1,156 @@
+//! What every reconcile of the hub looks at: the stores, and what they say of the objects that somebody names.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration};
+use kraken_runtime::{
+    Shell,
+    watch::{KubeClient, Store, Watches},
+};
+use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
+
+use crate::{
+    cycle::WaysBack,
+    facts::{Fact, Known},
+    index::{Asker, Asks, Class, Named},
+    owned::maker,
+    read::Reader,
+    wake::Wake,
+};
+
+/// The kinds that are watched, as the watches are named.
+const WATCHED: [&str; 5] = ["ConfigMap", "Secret", "StateDeclaration", "DependencyRequest", "ConfigExport"];
+/// How often it is looked whether the stores have synced: it is short and happens once.
+const SYNC_POLL: Duration = Duration::from_millis(20);
+
+/// The stores and what is noted beside them.
+#[derive(Debug)]
+pub struct World {
+    /// The process.
+    pub shell: Shell,
+    /// What events are noted in.
+    pub wake: Arc<Wake>,
+    /// Reads bodies.
+    pub reader: Reader,
+    /// DependencyRequests.
+    pub requests: Store<DependencyRequest>,
+    /// ConfigExports.
+    pub exports: Store<ConfigExport>,
+    config_maps: Store<PartialObjectMeta<ConfigMap>>,
+    secrets: Store<PartialObjectMeta<Secret>>,
+    states: Store<PartialObjectMeta<StateDeclaration>>,
+}
+
+impl World {
+    /// Starts the watches.
+    pub fn watch(shell: Shell) -> Self {
+        let reader = Reader::new(shell.client.clone());
+        let wake = Arc::new(Wake::new(reader.owners.clone(), shell.args.concurrency));
+        let watches = Watches {
+            client: KubeClient(shell.client.clone()),
+            namespaces: shell.args.namespaces.names(),
+            shutdown: shell.shutdown.clone(),
+            health: shell.health.clone(),
+            metrics: shell.metrics.clone(),
+        };
+        let config = watcher::Config::default();
+        let [config_map, secret, state, request, export] = WATCHED;
+        let [maps, secrets, states, requests, exports] = std::array::from_fn(|_| wake.clone());
+        Self {
+            config_maps: watches
+                .metadata(config_map, &config, move |change| maps.object(Class::ConfigMap, &change)),
+            secrets: watches.metadata(secret, &config, move |change| secrets.object(Class::Secret, &change)),
+            states: watches.metadata(state, &config, move |change| states.object(Class::State, &change)),
+            requests: watches.objects(request, &config, move |change| requests.request(&change)),
+            exports: watches.objects(export, &config, move |change| exports.export(&change)),
+            shell,
+            wake,
+            reader,
+        }
+    }
+
+    /// Waits until every store holds what there is; false if the process is asked to stop first. Without this, whatever
+    /// is not listed yet would look deleted, and what was made of it would be removed.
+    pub async fn synced(&self) -> bool {
+        let is_ours = |missing: &String| WATCHED.iter().any(|kind| missing.starts_with(kind));
+        while self.shell.health.missing().iter().any(is_ours) {
+            if self.shell.shutdown.run_until_cancelled(tokio::time::sleep(SYNC_POLL)).await.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The metadata of an object, if it exists.
+    pub fn meta<T>(&self, named: &Named, look: impl FnOnce(&ObjectMeta) -> T) -> Option<T> {
+        let Named { class, key } = named;
+        match class {
+            Class::ConfigMap => self.config_maps.get(key).map(|object| look(&object.metadata)),
+            Class::Secret => self.secrets.get(key).map(|object| look(&object.metadata)),
+            Class::State => self.states.get(key).map(|object| look(&object.metadata)),
+        }
+    }
+
+    /// Which version of an object there is.
+    pub fn version(&self, named: &Named) -> Option<Version> {
+        self.meta(named, |meta| Version {
+            uid: meta.uid.clone().unwrap_or_default(),
+            resource_version: meta.resource_version.clone().unwrap_or_default(),
+        })
+    }
+
+    /// What is known of the objects that an asker needs; bodies that are not known yet are read.
+    pub async fn known(&self, asks: &Asks) -> Known {
+        let facts = asks.needs.iter().map(|named| async { (named.clone(), self.fact(named).await) });
+        // The circles last, so that they are of the newest references.
+        Known { facts: join_all(facts).await.into_iter().collect(), circles: self.circles(asks) }
+    }
+
+    async fn fact(&self, named: &Named) -> Fact {
+        let Some(Version { uid, resource_version }) = self.version(named) else { return Fact::Missing };
+        if named.class == Class::Secret {
+            return Fact::Secret { uid, resource_version };
+        }
+        let read = || self.reader.clone().body(named.clone());
+        let reading = self.wake.cache.get(named, &resource_version, read).await;
+        if !self.wake.index.read().is_named(named) {
+            // The asker changed or went while its old wish was read.
+            self.wake.cache.forget(named);
+        }
+        reading.map_or_else(Fact::Failed, |read| read.fact.clone())
+    }
+
+    /// The needs of an asker that are made, directly or not, from what comes of the asker itself.
+    pub fn circles(&self, asks: &Asks) -> HashMap<Named, String> {
+        let Some(provided) = &asks.provides else { return HashMap::new() };
+        let index = self.wake.index.read();
+        let made_from = |named: &Named| index.made_from(named, |asker| self.makes(asker, named));
+        let mut ways = WaysBack::new(provided.clone(), made_from);
+        asks.needs.iter().filter_map(|named| Some((named.clone(), ways.circle(named)?))).collect()
+    }
+
+    /// Whether the object really comes of this asker: an export that only wants to write it, while it is another's, makes
+    /// nothing.
+    fn makes(&self, asker: &Asker, named: &Named) -> bool {
+        match asker {
+            Asker::Request(_) => true,
+            Asker::Export(key) => match self.meta(named, maker) {
+                None => true,
+                Some(maker) => {
+                    self.exports.get(key).is_some_and(|export| maker.map(|maker| maker.uid) == export.uid())
+                }
+            },
+        }
+    }
+}
+
+/// One version of one object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Its UID.
+    pub uid: String,
+    /// Its resourceVersion.
+    pub resource_version: String,
+}

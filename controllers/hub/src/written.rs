@@ -1,0 +1,78 @@
+//! Which status was last written to what, so that a watch that lags, or a server that stores a value in another spelling,
+//! does not make the same write happen again and again.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::index::Asker;
+
+/// The last write of each status.
+#[derive(Debug, Default)]
+pub struct Written {
+    last: Mutex<HashMap<Asker, Write>>,
+}
+
+#[derive(Debug)]
+struct Write {
+    digest: u64,
+    /// The resourceVersions of the object before and after.
+    versions: [Option<String>; 2],
+}
+
+impl Written {
+    /// Whether this very status was the last one written, and nobody has changed the object since.
+    pub fn is_current(&self, asker: &Asker, status: &impl Serialize, version: Option<&str>) -> bool {
+        let digest = digest(status);
+        let last = self.last.lock();
+        last.get(asker).is_some_and(|write| {
+            write.digest == digest && write.versions.iter().any(|known| known.as_deref() == version)
+        })
+    }
+
+    /// Takes note of a write.
+    pub fn note(&self, asker: Asker, status: &impl Serialize, before: Option<String>, after: Option<String>) {
+        self.last.lock().insert(asker, Write { digest: digest(status), versions: [before, after] });
+    }
+
+    /// Forgets an object that is gone.
+    pub fn forget(&self, asker: &Asker) {
+        self.last.lock().remove(asker);
+    }
+}
+
+/// A status holds no value of a Secret, so this is a digest of none.
+fn digest(status: &impl Serialize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // A status that cannot be written as JSON cannot be written at all, and is refused then.
+    serde_json::to_string(status).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_runtime::watch::ObjectKey;
+
+    use super::*;
+
+    fn asker() -> Asker {
+        Asker::Request(ObjectKey::new("ns", "a"))
+    }
+
+    #[test]
+    fn a_lagging_watch_and_a_normalising_server_cause_no_second_write() {
+        let written = Written::default();
+        assert!(!written.is_current(&asker(), &"x", Some("1")));
+        written.note(asker(), &"x", Some("1".into()), Some("2".into()));
+        assert!(written.is_current(&asker(), &"x", Some("1")), "the watch lags");
+        assert!(written.is_current(&asker(), &"x", Some("2")), "the server spells it differently");
+        assert!(!written.is_current(&asker(), &"y", Some("2")), "another status");
+        assert!(!written.is_current(&asker(), &"x", Some("3")), "somebody changed it");
+        written.forget(&asker());
+        assert!(!written.is_current(&asker(), &"x", Some("2")));
+    }
+}

@@ -1,0 +1,146 @@
+//! ConfigExports: the target follows the values, heals, and is never somebody else's.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+
+use crate::world::{World, message};
+
+fn from_map(key: &str, name: &str, from: &str) -> Value {
+    json!({"key": key, "valueFrom": {"configMap": {"name": name, "key": from}}})
+}
+
+#[tokio::test]
+async fn an_export_follows_its_values_and_heals_its_target() -> Result<()> {
+    let world = World::new().await?;
+    world
+        .export(
+            "e",
+            "ConfigMap",
+            "app",
+            json!([from_map("a", "src", "a"), {"key": "list", "value": [1, {"b": null}]}]),
+        )
+        .await?;
+    let object = world.reason("ConfigExport", "e", "WaitingForValues").await?;
+    assert_eq!(message(&object), "spec.entries[0]: ConfigMap src does not exist");
+    assert!(world.get("ConfigMap", "app").await?.is_null());
+    world.map("src", json!({"a": "3.10"})).await?;
+    let object = world.reason("ConfigExport", "e", "Exported").await?;
+    assert_eq!(object["status"]["target"], "ConfigMap/app");
+    let wanted = json!({"a": "3.10", "list": "[1,{\"b\":null}]"});
+    let target = world.until("ConfigMap", "app", |o| o["data"] == wanted).await?;
+    assert_eq!(target["metadata"]["ownerReferences"][0]["kind"], "ConfigExport");
+    // By hand: a changed value, an added key, binary data, a deletion.
+    for patch in
+        [json!({"data": {"a": "x"}}), json!({"data": {"b": "x"}}), json!({"binaryData": {"c": "/w=="}})]
+    {
+        world.patch("ConfigMap", "app", patch).await?;
+        world.until("ConfigMap", "app", |o| o["data"] == wanted && o["binaryData"].is_null()).await?;
+    }
+    world.delete("ConfigMap", "app").await?;
+    world.until("ConfigMap", "app", |o| o["data"] == wanted).await?;
+    // At rest nothing is written.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let before = world.get("ConfigMap", "app").await?["metadata"]["resourceVersion"].clone();
+    let status = world.get("ConfigExport", "e").await?["metadata"]["resourceVersion"].clone();
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(world.get("ConfigMap", "app").await?["metadata"]["resourceVersion"], before);
+    assert_eq!(world.get("ConfigExport", "e").await?["metadata"]["resourceVersion"], status);
+    // Immutable by hand: made anew.
+    world.patch("ConfigMap", "app", json!({"immutable": true})).await?;
+    world.map("src", json!({"a": "new"})).await?;
+    world.until("ConfigMap", "app", |o| o["data"]["a"] == "new" && o["immutable"].is_null()).await?;
+    // A key goes from the spec.
+    world.export("e", "ConfigMap", "app", json!([from_map("a", "src", "a")])).await?;
+    world.until("ConfigMap", "app", |o| o["data"] == json!({"a": "new"})).await?;
+    // Another name, and another type.
+    world.export("e", "ConfigMap", "app2", json!([from_map("a", "src", "a")])).await?;
+    world.until("ConfigMap", "app2", |o| o["data"]["a"] == "new").await?;
+    world.until("ConfigMap", "app", Value::is_null).await?;
+    world.export("e", "Secret", "app2", json!([from_map("a", "src", "a")])).await?;
+    world.until("Secret", "app2", |o| o["data"]["a"] == "bmV3").await?;
+    world.until("ConfigMap", "app2", Value::is_null).await?;
+    // A value disappears.
+    world.delete("ConfigMap", "src").await?;
+    world.until("Secret", "app2", Value::is_null).await?;
+    let object = world.reason("ConfigExport", "e", "WaitingForValues").await?;
+    assert!(object["status"]["target"].is_null());
+    world.map("src", json!({"a": "back"})).await?;
+    world.until("Secret", "app2", |o| o["data"]["a"] == "YmFjaw==").await?;
+    world.delete("ConfigExport", "e").await?;
+    world.until("Secret", "app2", Value::is_null).await?;
+    // Each change of the outcome was told, and nothing else.
+    let events = world.api("Event").list(&ListParams::default()).await?;
+    let mut told: Vec<_> = events.iter().filter_map(|event| event.data["reason"].as_str()).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["Exported", "WaitingForValues"]);
+    assert!(events.iter().all(|event| event.data["series"]["count"] == 2), "{events:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_export_never_touches_what_is_not_its_own() -> Result<()> {
+    let world = World::new().await?;
+    let theirs = world.map("app", json!({"mine": "1"})).await?;
+    world.export("first", "ConfigMap", "app", json!([{"key": "a", "value": "1"}])).await?;
+    let object = world.reason("ConfigExport", "first", "TargetNotOwned").await?;
+    assert_eq!(
+        message(&object),
+        "ConfigMap app exists and was not made by this ConfigExport; it is left alone"
+    );
+    assert_eq!(
+        world.get("ConfigMap", "app").await?["metadata"]["resourceVersion"],
+        theirs["metadata"]["resourceVersion"]
+    );
+    world.delete("ConfigMap", "app").await?;
+    world.reason("ConfigExport", "first", "Exported").await?;
+    world.export("second", "ConfigMap", "app", json!([{"key": "a", "value": "2"}])).await?;
+    let object = world.reason("ConfigExport", "second", "TargetNotOwned").await?;
+    assert_eq!(message(&object), "ConfigMap app exists and belongs to ConfigExport first; it is left alone");
+    assert_eq!(world.get("ConfigMap", "app").await?["data"]["a"], "1");
+    world.delete("ConfigExport", "first").await?;
+    world.reason("ConfigExport", "second", "Exported").await?;
+    world.until("ConfigMap", "app", |o| o["data"]["a"] == "2").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_secret_goes_only_where_it_is_not_seen() -> Result<()> {
+    let world = World::new().await?;
+    let entries =
+        json!([{"key": "url", "valueFrom": {"templateString": "pg://u:{{ .Secret.db.password }}@h"}}]);
+    world.export("e", "ConfigMap", "app", entries.clone()).await?;
+    let object = world.reason("ConfigExport", "e", "InvalidSpec").await?;
+    assert!(message(&object).contains("set configType: Secret"), "{object}");
+    world.export("e", "Secret", "app", entries).await?;
+    world.reason("ConfigExport", "e", "WaitingForValues").await?;
+    world.apply("Secret", "db", json!({"stringData": {"password": "hunter22"}})).await?;
+    world.reason("ConfigExport", "e", "Exported").await?;
+    world.until("Secret", "app", |o| o["data"]["url"] == "cGc6Ly91Omh1bnRlcjIyQGg=").await?;
+    world.apply("Secret", "db", json!({"stringData": {"password": "changed99"}})).await?;
+    world.until("Secret", "app", |o| o["data"]["url"] == "cGc6Ly91OmNoYW5nZWQ5OUBo").await?;
+    for kind in ["ConfigExport", "Event", "ConfigMap"] {
+        let all = serde_json::to_string(&world.api(kind).list(&ListParams::default()).await?.items)?;
+        assert!(!all.contains("hunter22") && !all.contains("changed99"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_api_server_refuses_is_told_in_its_words() -> Result<()> {
+    let world = World::new().await?;
+    world
+        .export("e", "ConfigMap", "app", json!([{"key": "a", "value": "x"}, {"key": "a", "value": "y"}]))
+        .await?;
+    world.reason("ConfigExport", "e", "InvalidSpec").await?;
+    world.export("e", "ConfigMap", "App/../x", json!([{"key": "a", "value": "x"}])).await?;
+    world.reason("ConfigExport", "e", "InvalidSpec").await?;
+    let big = "x".repeat(600 * 1024);
+    world
+        .export("e", "ConfigMap", "app", json!([{"key": "a", "value": big}, {"key": "b", "value": big}]))
+        .await?;
+    world.reason("ConfigExport", "e", "InvalidSpec").await?;
+    Ok(())
+}

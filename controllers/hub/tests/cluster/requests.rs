@@ -1,0 +1,227 @@
+//! DependencyRequests: values and causes, trust, circles, and what they cost.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+
+use crate::world::{PATIENCE, World, message, owner, ready};
+
+fn map_key(name: &str, key: &str) -> Value {
+    json!({"configMapDependencies": [{"name": name, "key": key}]})
+}
+
+fn state_path(name: &str, path: &str) -> Value {
+    json!({"krakenResourceDependencies": [{"kind": "Gadget", "name": name, "path": path, "type": "any"}]})
+}
+
+#[tokio::test]
+async fn a_request_follows_a_config_map_as_it_appears_changes_and_disappears() -> Result<()> {
+    let world = World::new().await?;
+    world.request("a", map_key("sizes", "small")).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "ConfigMapNotFound").await?;
+    assert_eq!(message(&object), "ConfigMap sizes does not exist");
+    world.map("sizes", json!({"large": "x"})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "KeyNotFound").await?;
+    assert_eq!(message(&object), "ConfigMap sizes has no key \"small\" (it has: large)");
+    for value in ["1", "2"] {
+        world.map("sizes", json!({"small": value})).await?;
+        world
+            .until("DependencyRequest", "gadget-a", |o| {
+                o["status"]["dependentValues"]["fromConfigMaps"]["sizes"]["small"] == value
+            })
+            .await?;
+    }
+    world.delete("ConfigMap", "sizes").await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "ConfigMapNotFound").await?;
+    assert_eq!(object["status"]["dependentValues"], json!({}));
+    world.apply("ConfigMap", "sizes", json!({"binaryData": {"small": "/w=="}})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "KeyNotFound").await?;
+    assert!(message(&object).contains("binary"), "{object}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_secret_is_answered_by_its_version() -> Result<()> {
+    let world = World::new().await?;
+    world.request("a", json!({"secretDependencies": [{"name": "db", "key": "password"}]})).await?;
+    world.reason("DependencyRequest", "gadget-a", "SecretNotFound").await?;
+    let secret = world.apply("Secret", "db", json!({"stringData": {"password": "hunter22"}})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "Resolved").await?;
+    let found = &object["status"]["dependentValues"]["fromSecrets"]["db"]["password"];
+    assert_eq!(
+        *found,
+        json!({"uid": secret["metadata"]["uid"], "resourceVersion": secret["metadata"]["resourceVersion"]})
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn only_states_of_real_owners_count() -> Result<()> {
+    let world = World::new().await?;
+    world.request("a", state_path("b", "x.0")).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "StateNotFound").await?;
+    assert_eq!(message(&object), "gadget b has not published a state yet: it does not exist or is not ready");
+    world.state("b", json!({"x": [1.5], "n": null, "y": {"z": null}})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "Resolved").await?;
+    assert_eq!(object["status"]["dependentValues"]["fromKrakenResources"]["Gadget"]["b"]["x.0"], 1.5);
+    world.request("a", state_path("b", "y")).await?;
+    world.until("DependencyRequest", "gadget-a", |o| o["status"]["observedGeneration"] == 2).await?;
+    // Forged: the UID is nobody's.
+    let owner = owner("forged", &json!("00000000-0000-0000-0000-000000000000"));
+    world.apply("Gadget", "forged", json!({"spec": {"size": {"value": 1}}})).await?;
+    let rest = json!({"metadata": {"ownerReferences": [owner]}, "spec": {"data": {"x": 1}}});
+    world.request("c", state_path("forged", "x")).await?;
+    // Kubernetes' garbage collector removes such an object, so it is made anew until it was seen.
+    let start = Instant::now();
+    loop {
+        world.apply("StateDeclaration", "gadget-forged", rest.clone()).await?;
+        let object = world.get("DependencyRequest", "gadget-c").await?;
+        if ready(&object)["reason"] == "StateNotTrusted" {
+            assert!(message(&object).contains("owner that does not exist: Gadget forged"), "{object}");
+            break;
+        }
+        assert!(ready(&object)["reason"] != "Resolved" && start.elapsed() < PATIENCE, "{object}");
+    }
+    world
+        .request(
+            "d",
+            json!({"krakenResourceDependencies": [{"kind": "static", "name": "facts", "path": "x"}]}),
+        )
+        .await?;
+    world.apply("StateDeclaration", "static-facts", json!({"spec": {"data": {"x": "by hand"}}})).await?;
+    world.reason("DependencyRequest", "gadget-d", "Resolved").await?;
+    world.apply("StateDeclaration", "gadget-unowned", json!({"spec": {"data": {"x": 1}}})).await?;
+    world.request("e", state_path("unowned", "x")).await?;
+    world.reason("DependencyRequest", "gadget-e", "StateNotTrusted").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_state_deeper_than_anybody_reads_is_told() -> Result<()> {
+    let world = World::new().await?;
+    world
+        .request(
+            "a",
+            json!({"krakenResourceDependencies": [{"kind": "static", "name": "deep", "path": "x"}]}),
+        )
+        .await?;
+    let (open, close) = ("[".repeat(300), "]".repeat(300));
+    let body = format!(
+        r#"{{"apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "StateDeclaration",
+            "metadata": {{"name": "static-deep"}}, "spec": {{"data": {{"x": {open}1{close}}}}}}}"#
+    );
+    let url = format!(
+        "/apis/core.kraken-iac.eoinfennessy.com/v1alpha1/namespaces/{}/statedeclarations",
+        world.ns.name
+    );
+    let request =
+        http::Request::post(url).header("Content-Type", "application/json").body(body.into_bytes())?;
+    world.client().request_text(request).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "ReadFailed").await?;
+    assert_eq!(message(&object), "the state of static deep cannot be read: recursion limit exceeded");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_circle_is_named_in_all_its_members_and_an_edit_heals_all() -> Result<()> {
+    let world = World::new().await?;
+    for name in ["a", "b", "c"] {
+        world.state(name, json!({"x": 1})).await?;
+    }
+    world.request("a", state_path("b", "x")).await?;
+    world.request("b", state_path("c", "x")).await?;
+    world.reason("DependencyRequest", "gadget-b", "Resolved").await?;
+    world.request("c", state_path("a", "x")).await?;
+    for name in ["gadget-a", "gadget-b", "gadget-c"] {
+        world.reason("DependencyRequest", name, "ReferenceCycle").await?;
+    }
+    let object = world.get("DependencyRequest", "gadget-a").await?;
+    assert_eq!(message(&object), "reference cycle: gadget a -> gadget b -> gadget c -> gadget a");
+    world.map("free", json!({"k": "1"})).await?;
+    world.request("c", map_key("free", "k")).await?;
+    for name in ["gadget-a", "gadget-b", "gadget-c"] {
+        world.reason("DependencyRequest", name, "Resolved").await?;
+    }
+    // Through an export.
+    world.export("e", "ConfigMap", "app", json!([{"key": "k", "valueFrom": {"krakenResource": {"kind": "gadget", "name": "c", "path": "x"}}}])).await?;
+    world.reason("ConfigExport", "e", "Exported").await?;
+    world.request("c", map_key("app", "k")).await?;
+    let object = world.reason("DependencyRequest", "gadget-c", "ReferenceCycle").await?;
+    assert_eq!(message(&object), "reference cycle: gadget c -> ConfigMap app -> gadget c");
+    world.reason("ConfigExport", "e", "WaitingForValues").await?;
+    world.until("ConfigMap", "app", Value::is_null).await?;
+    world.request("c", map_key("free", "k")).await?;
+    world.reason("ConfigExport", "e", "Exported").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn many_dependents_of_one_config_map_cost_one_read() -> Result<()> {
+    const MANY: usize = 500;
+    let world = World::new().await?;
+    world.map("sizes", json!({"small": "1"})).await?;
+    for n in 0..MANY {
+        let rest = json!({"spec": map_key("sizes", "small")});
+        world.apply("DependencyRequest", &format!("x-{n}"), rest).await?;
+    }
+    let all = async |value: &str| -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let list = world.api("DependencyRequest").list(&ListParams::default()).await?;
+            let done = list
+                .iter()
+                .filter(|o| o.data["status"]["dependentValues"]["fromConfigMaps"]["sizes"]["small"] == value);
+            if done.count() == MANY {
+                return Ok(());
+            }
+            assert!(start.elapsed() < PATIENCE);
+        }
+    };
+    all("1").await?;
+    let before = world.requests("get", "configmaps");
+    world.map("sizes", json!({"small": "2"})).await?;
+    all("2").await?;
+    // The other tests, which run at the same time, read a few of their own.
+    let reads = world.requests("get", "configmaps") - before;
+    assert!((1..50).contains(&reads), "{reads}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn values_that_are_too_large_are_told() -> Result<()> {
+    let world = World::new().await?;
+    let half = "x".repeat(200 * 1024);
+    for name in ["a", "b", "c", "d"] {
+        world.map(name, json!({"k": half, "big": "y".repeat(300 * 1024)})).await?;
+    }
+    let keys: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| json!({"name": name, "key": "k"})).collect();
+    world.request("a", json!({"configMapDependencies": keys})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "ValueTooLarge").await?;
+    assert_eq!(object["status"]["unmet"].as_array().map(Vec::len), Some(1), "{}", ready(&object));
+    world.request("a", map_key("a", "big")).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "ValueTooLarge").await?;
+    assert!(message(&object).contains("307200 bytes"), "{}", message(&object));
+    // A value whose bookkeeping is larger than itself: thousands of short keys.
+    let many: serde_json::Map<String, Value> = (0..25_000).map(|n| (format!("k{n}"), json!(n))).collect();
+    world.state("b", json!({"x": many})).await?;
+    world.request("c", state_path("b", "x")).await?;
+    world.until("DependencyRequest", "gadget-c", |o| o["status"]["observedGeneration"] == 1).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_object_that_was_emptied_is_passed_on_as_an_empty_object() -> Result<()> {
+    let world = World::new().await?;
+    world.request("a", state_path("b", "x")).await?;
+    for value in
+        [json!({"t": {"a": 1}, "l": [{"p": {"q": 1}}]}), json!({"t": {}, "l": [{"p": {}}]}), json!({})]
+    {
+        world.state("b", json!({"x": value})).await?;
+        let found =
+            |o: &Value| o["status"]["dependentValues"]["fromKrakenResources"]["Gadget"]["b"]["x"] == value;
+        world.until("DependencyRequest", "gadget-a", found).await?;
+    }
+    Ok(())
+}

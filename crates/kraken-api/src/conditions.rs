@@ -1,0 +1,109 @@
+//! Conditions as upstream defines them: a list keyed by type whose times move only when the status does.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+/// True only if this generation of the spec is in place. kstatus, Argo CD and Flux read it.
+pub const READY: &str = "Ready";
+/// True if the last look at the cloud worked and matched.
+pub const SYNCED: &str = "Synced";
+/// True if every reference of the spec has a value.
+pub const DEPENDENCIES_RESOLVED: &str = "DependenciesResolved";
+
+/// The longest message written, in bytes: the API's own bound is 32,768, a person's is lower.
+const MAX_MESSAGE: usize = 2048;
+
+/// The three states of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It holds.
+    True,
+    /// It does not hold.
+    False,
+    /// Nobody knows yet.
+    Unknown,
+}
+
+impl State {
+    /// As Kubernetes writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// Sets one condition in a list, and keeps its time unless its status changes.
+pub fn set(
+    conditions: &mut Vec<Condition>,
+    kind: &str,
+    state: State,
+    reason: &str,
+    message: &str,
+    generation: Option<i64>,
+    now: Timestamp,
+) {
+    let status = state.as_str();
+    let last_transition_time = conditions
+        .iter()
+        .find(|c| c.type_ == kind && c.status == status)
+        .map_or(Time(now), |c| c.last_transition_time.clone());
+    let condition = Condition {
+        type_: kind.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: bounded(message),
+        observed_generation: generation,
+        last_transition_time,
+    };
+    match conditions.iter_mut().find(|c| c.type_ == kind) {
+        Some(slot) => *slot = condition,
+        None => conditions.push(condition),
+    }
+}
+
+/// The condition of this type, if there is one.
+pub fn get<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|c| c.type_ == kind)
+}
+
+fn bounded(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE {
+        return message.to_owned();
+    }
+    let mut end = MAX_MESSAGE;
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    #[test]
+    fn the_time_moves_only_with_the_status() {
+        let mut list = vec![];
+        set(&mut list, READY, State::False, "Creating", "a", Some(1), at(1));
+        set(&mut list, READY, State::False, "Updating", "b", Some(2), at(2));
+        assert_eq!(get(&list, READY).unwrap().last_transition_time, Time(at(1)));
+        assert_eq!(get(&list, READY).unwrap().reason, "Updating");
+        set(&mut list, READY, State::True, "Available", "c", Some(2), at(3));
+        assert_eq!(get(&list, READY).unwrap().last_transition_time, Time(at(3)));
+        assert_eq!(list.len(), 1);
+    }
+
+    #[test]
+    fn a_long_message_is_cut_at_a_character() {
+        let mut list = vec![];
+        set(&mut list, READY, State::False, "X", &"ü".repeat(5000), None, at(1));
+        assert!(list[0].message.len() <= MAX_MESSAGE + 3);
+    }
+}

@@ -1,0 +1,90 @@
+//! What every CRD of Kraken has beyond its own fields: schema pieces, printer columns, and a status that says "Unknown"
+//! from the moment the object exists.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceDefinition, JSON,
+};
+use kube::CustomResourceExt;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::json;
+
+pub use kraken_options::{any_json, any_object};
+
+/// Upstream conditions as a list keyed by type.
+pub fn conditions_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "maxItems": 16,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+        "items": {
+            "type": "object",
+            "required": ["type", "status", "lastTransitionTime", "reason", "message"],
+            "properties": {
+                "type": {"type": "string", "maxLength": 316},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+                "lastTransitionTime": {"type": "string", "format": "date-time"},
+                "reason": {"type": "string", "minLength": 1, "maxLength": 1024},
+                "message": {"type": "string", "maxLength": 32768},
+            },
+        },
+    })
+}
+
+/// The CRD of a spoke's kind: with columns for Ready, its reason, the main external id and the age.
+pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
+    with_columns(K::crd(), Some(&column("External ID", ".status.externalIDs[0]", 0)))
+}
+
+/// The CRD of a kind of the hub that has a Ready condition.
+pub fn hub_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
+    with_columns(K::crd(), None)
+}
+
+fn with_columns(
+    mut crd: CustomResourceDefinition,
+    id: Option<&CustomResourceColumnDefinition>,
+) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        let mut columns = vec![
+            column("Ready", r#".status.conditions[?(@.type=="Ready")].status"#, 0),
+            column("Reason", r#".status.conditions[?(@.type=="Ready")].reason"#, 0),
+        ];
+        columns.extend(id.cloned());
+        columns.push(CustomResourceColumnDefinition {
+            type_: "date".to_owned(),
+            ..column("Age", ".metadata.creationTimestamp", 0)
+        });
+        columns.push(column("Message", r#".status.conditions[?(@.type=="Ready")].message"#, 1));
+        version.additional_printer_columns = Some(columns);
+        let status = version
+            .schema
+            .as_mut()
+            .and_then(|s| s.open_api_v3_schema.as_mut())
+            .and_then(|s| s.properties.as_mut())
+            .and_then(|p| p.get_mut("status"));
+        if let Some(status) = status {
+            // Costs no write: the API server shows it until a controller has written a status of its own.
+            status.default = Some(JSON(json!({"conditions": [{
+                "type": crate::conditions::READY,
+                "status": "Unknown",
+                "reason": crate::reasons::Reason::Pending.as_str(),
+                "message": "No controller has reported on this resource yet.",
+                "lastTransitionTime": "1970-01-01T00:00:00Z",
+            }]})));
+            status.nullable = None;
+        }
+    }
+    crd
+}
+
+fn column(name: &str, json_path: &str, priority: i32) -> CustomResourceColumnDefinition {
+    CustomResourceColumnDefinition {
+        name: name.to_owned(),
+        json_path: json_path.to_owned(),
+        type_: "string".to_owned(),
+        priority: (priority != 0).then_some(priority),
+        ..CustomResourceColumnDefinition::default()
+    }
+}

@@ -1,0 +1,196 @@
+//! DependencyRequest: what a resource needs to know, asked by its spoke and answered by the hub.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kraken_options::{Dependencies, Dependency, JsonType, KeyRef, ResourceRef};
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What one resource needs from others.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "core.kraken-iac.eoinfennessy.com",
+    version = "v1alpha1",
+    kind = "DependencyRequest",
+    namespaced,
+    status = "DependencyRequestStatus",
+    shortname = "depreq",
+    category = "kraken-internal",
+    doc = "What one resource needs from others. Internal: written by spokes, answered by the hub."
+)]
+#[serde(rename_all = "camelCase")]
+pub struct DependencyRequestSpec {
+    /// Keys of ConfigMaps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub config_map_dependencies: Vec<KeyDependency>,
+
+    /// Keys of Secrets. The hub answers with the Secret's identity, never with a value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_dependencies: Vec<KeyDependency>,
+
+    /// Values in the state of other resources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kraken_resource_dependencies: Vec<ResourceDependency>,
+}
+
+/// A key of a ConfigMap or Secret in the same namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyDependency {
+    /// The object's name. Example: `sizes`.
+    pub name: String,
+    /// The key in its data. Example: `small`.
+    pub key: String,
+}
+
+/// A value in the state of another resource of the same namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResourceDependency {
+    /// Its kind, in lower case without hyphens. Example: `ec2instance`.
+    pub kind: String,
+    /// Its name. Example: `a`.
+    pub name: String,
+    /// Where the value is in its state. Example: `instances.0.InstanceType`.
+    pub path: String,
+    /// The JSON type that the asking field takes. Default: `any`.
+    #[serde(rename = "type", default = "any_type")]
+    #[schemars(schema_with = "json_type_schema")]
+    pub json_type: JsonType,
+}
+
+fn any_type() -> JsonType {
+    JsonType::Any
+}
+
+fn json_type_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "string",
+        "enum": ["string", "integer", "number", "boolean", "array", "object", "any"],
+    })
+}
+
+/// The hub's answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DependencyRequestStatus {
+    /// `Ready`: true when every dependency has a value.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::crd::conditions_schema")]
+    pub conditions: Vec<Condition>,
+
+    /// The generation of the spec that this answer is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// The values found.
+    #[serde(default)]
+    pub dependent_values: DependentValues,
+
+    /// The dependencies without a value, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmet: Vec<Unmet>,
+}
+
+/// The values found, by where they come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DependentValues {
+    /// ConfigMap name, key, text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub from_config_maps: BTreeMap<String, BTreeMap<String, String>>,
+
+    /// Secret name, key, and which version of the Secret it is in; the asking spoke reads the value itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub from_secrets: BTreeMap<String, BTreeMap<String, SecretVersion>>,
+
+    /// Kind, name, path, value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "crate::crd::any_object")]
+    pub from_kraken_resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
+}
+
+/// One version of a Secret, without anything of its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretVersion {
+    /// The Secret's UID.
+    pub uid: String,
+    /// The Secret's resourceVersion.
+    pub resource_version: String,
+}
+
+/// A dependency without a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Unmet {
+    /// `ConfigMap`, `Secret`, or the kind of a resource.
+    pub kind: String,
+    /// The name of the object or resource.
+    pub name: String,
+    /// The key or the path asked for.
+    pub entry: String,
+    /// Why there is no value, as one word. Example: `ConfigMapNotFound`.
+    pub reason: String,
+    /// Why there is no value, for a person.
+    pub message: String,
+}
+
+impl Unmet {
+    /// An unmet dependency with its cause.
+    pub fn new(
+        dependency: &Dependency,
+        reason: crate::reasons::DependencyReason,
+        message: impl Into<String>,
+    ) -> Self {
+        let (kind, name, entry) = match dependency {
+            Dependency::ConfigMap(key) => ("ConfigMap", &key.name, &key.key),
+            Dependency::Secret(key) => ("Secret", &key.name, &key.key),
+            Dependency::Resource(resource) => (resource.kind.as_str(), &resource.name, &resource.path),
+        };
+        Self {
+            kind: kind.to_owned(),
+            name: name.clone(),
+            entry: entry.clone(),
+            reason: reason.as_str().to_owned(),
+            message: message.into(),
+        }
+    }
+
+    /// The dependency this speaks of.
+    pub fn dependency(&self) -> Dependency {
+        let key = || KeyRef { name: self.name.clone(), key: self.entry.clone() };
+        match self.kind.as_str() {
+            "ConfigMap" => Dependency::ConfigMap(key()),
+            "Secret" => Dependency::Secret(key()),
+            kind => Dependency::Resource(ResourceRef {
+                kind: kind.to_owned(),
+                name: self.name.clone(),
+                path: self.entry.clone(),
+            }),
+        }
+    }
+}
+
+impl From<&Dependencies> for DependencyRequestSpec {
+    fn from(dependencies: &Dependencies) -> Self {
+        let keys = |set: &std::collections::BTreeSet<KeyRef>| {
+            set.iter().map(|k| KeyDependency { name: k.name.clone(), key: k.key.clone() }).collect()
+        };
+        Self {
+            config_map_dependencies: keys(&dependencies.config_maps),
+            secret_dependencies: keys(&dependencies.secrets),
+            kraken_resource_dependencies: dependencies
+                .resources
+                .iter()
+                .map(|(resource, json_type)| ResourceDependency {
+                    kind: resource.kind.clone(),
+                    name: resource.name.clone(),
+                    path: resource.path.clone(),
+                    json_type: *json_type,
+                })
+                .collect(),
+        }
+    }
+}

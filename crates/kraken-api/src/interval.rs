@@ -1,0 +1,71 @@
+//! A length of time as users write it: `30s`, `5m`, `1h30m`, or `0` for "off".
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest interval that means anything: one year of 365 days.
+pub const MAX_INTERVAL: Duration = Duration::from_hours(365 * 24);
+
+/// A length of time such as `5m`. `0` turns the thing it governs off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Interval(
+    #[schemars(length(min = 1, max = 32), regex(pattern = r"^(0|([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+)$"))] String,
+);
+
+impl Interval {
+    /// The duration meant, `None` for off.
+    ///
+    /// # Errors
+    /// A sentence for the user when the text is no duration, negative, or longer than a year.
+    pub fn duration(&self) -> Result<Option<Duration>, String> {
+        parse(&self.0)
+    }
+}
+
+impl From<&str> for Interval {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// Reads `5m`, `1h30m` or `0`; `None` is off.
+///
+/// # Errors
+/// A sentence for the user when the text is no duration, negative, or longer than a year.
+pub fn parse(text: &str) -> Result<Option<Duration>, String> {
+    let text = text.trim();
+    if text == "0" {
+        return Ok(None);
+    }
+    let duration = humantime::parse_duration(text)
+        .map_err(|_| format!("\"{text}\" is not a duration; write it like 30s, 5m or 1h30m, or 0 for off"))?;
+    if duration > MAX_INTERVAL {
+        return Err(format!("\"{text}\" is longer than a year; write 0 to turn it off"));
+    }
+    Ok((!duration.is_zero()).then_some(duration))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::parse;
+
+    #[test]
+    fn durations_and_off_are_read() {
+        assert_eq!(parse("5m"), Ok(Some(Duration::from_mins(5))));
+        assert_eq!(parse("1h30m"), Ok(Some(Duration::from_mins(90))));
+        assert_eq!(parse("0"), Ok(None));
+        assert_eq!(parse("0s"), Ok(None));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_advice() {
+        for bad in ["-1s", "banana", "", "100y", "876000h"] {
+            assert!(parse(bad).is_err_and(|message| message.contains('0')), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Kraken's own kinds and what every kind of infrastructure shares: lifecycle, status, conditions, names and labels.
+//!
+//! Nothing here talks to a cluster: these are the words that the hub, the spokes and the tools have in common.
+
+pub mod conditions;
+pub mod config_export;
+pub mod crd;
+pub mod dependency_request;
+pub mod interval;
+pub mod lifecycle;
+pub mod names;
+pub mod reasons;
+pub mod state_declaration;
+pub mod status;
+
+pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, ConfigType};
+pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
+pub use interval::Interval;
+pub use lifecycle::{Deletion, Drift, HasLifecycle, Lifecycle};
+pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
+pub use status::{FieldDiff, ResourceStatus};
+
+/// The domain of every API group, label and annotation of Kraken.
+pub const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
+
+/// The version of every kind.
+pub const VERSION: &str = "v1alpha1";
+
+/// The namespace that the controllers run in.
+pub const SYSTEM_NAMESPACE: &str = "kraken-system";
+
+/// Label of an owned DependencyRequest or StateDeclaration: its owner's kind, as [`kraken_options::kind_key`] writes it.
+/// A spoke watches its own alone by it.
+pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";
+
+/// Annotation of a StateDeclaration: a digest of its public data, by which a spoke sees that no write is due
+/// without reading the body.
+pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-hash";
+
+/// Annotation by which a person asks for a reconcile now; any new value does.
+pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";
+
+/// Annotation that holds the persisted intent of a launch: written before the cloud is called.
+pub const INTENT_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";
+
+/// Finalizer of every kind that manages something outside Kubernetes.
+pub const FINALIZER: &str = "kraken-iac.eoinfennessy.com/external";

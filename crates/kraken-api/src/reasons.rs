@@ -1,0 +1,112 @@
+//! Every reason a condition or an event of Kraken can carry. A reason is for programs and for searching the docs; the
+//! message beside it is for people.
+
+/// Makes an enum of reasons whose names are what Kubernetes shows.
+macro_rules! reasons {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)+ }
+
+        impl $name {
+            /// As written in conditions, events and metrics.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => stringify!($variant),)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Why a resource of a spoke is ready or not.
+    Reason {
+        /// The infrastructure is there and as wanted.
+        Available,
+        /// No controller has looked yet.
+        Pending,
+        /// A reference has no value yet; the message names each.
+        DependenciesNotReady,
+        /// The hub has not answered the DependencyRequest: is it running?
+        WaitingForHub,
+        /// The spec cannot be carried out as written; the message names each field.
+        InvalidSpec,
+        /// Being created, or created and not yet running.
+        Creating,
+        /// Being changed.
+        Updating,
+        /// Being deleted; the resource goes when the cloud says that the infrastructure is gone.
+        Deleting,
+        /// A changed field cannot be changed in place; the message names it with both values.
+        ImmutableField,
+        /// The infrastructure differs and `lifecycle.drift` is `Report`.
+        Drifted,
+        /// Something that was deleted or changed outside was put back (event only).
+        DriftReverted,
+        /// `lifecycle.paused` is true.
+        Paused,
+        /// `lifecycle.protect` is true and the resource is being deleted.
+        DeletionProtected,
+        /// The controller has no credentials for the cloud, or the cloud refused them.
+        CredentialsMissing,
+        /// The cloud refused the request; an edit is needed.
+        CloudRefused,
+        /// The cloud asks for fewer calls; the controller slows down by itself.
+        Throttled,
+        /// The cloud or the network failed for now; the controller tries again by itself.
+        CloudUnavailable,
+        /// The Kubernetes API failed for now; the controller tries again by itself.
+        KubernetesError,
+        /// A fault of the controller itself; the log has more.
+        InternalError,
+    }
+}
+
+reasons! {
+    /// Why a DependencyRequest is answered in full or not.
+    DependencyReason {
+        /// Every dependency has a value.
+        Resolved,
+        /// Several dependencies are unmet, for different reasons.
+        Unmet,
+        /// The ConfigMap does not exist.
+        ConfigMapNotFound,
+        /// The Secret does not exist.
+        SecretNotFound,
+        /// The ConfigMap exists and lacks the key.
+        KeyNotFound,
+        /// The resource has not published a state: it does not exist or is not ready.
+        StateNotFound,
+        /// The state exists and lacks the path.
+        PathNotFound,
+        /// The path is not well formed.
+        InvalidPath,
+        /// The value has another JSON type than the field.
+        TypeMismatch,
+        /// The value is too large to be passed on.
+        ValueTooLarge,
+        /// Resources refer to each other in a circle.
+        ReferenceCycle,
+        /// The state was not published by the resource it is named after.
+        StateNotTrusted,
+        /// The object could not be read; tried again by itself.
+        ReadFailed,
+    }
+}
+
+reasons! {
+    /// Why a ConfigExport is in place or not.
+    ExportReason {
+        /// The target holds every entry.
+        Exported,
+        /// No controller has looked yet.
+        Pending,
+        /// An entry has no value yet; the target was removed or not created.
+        WaitingForValues,
+        /// The spec cannot be carried out as written; the message names each field.
+        InvalidSpec,
+        /// The target exists and belongs to somebody else; it is left alone.
+        TargetNotOwned,
+        /// The target could not be written; tried again by itself.
+        WriteFailed,
+    }
+}

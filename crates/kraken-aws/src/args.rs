@@ -1,0 +1,74 @@
+//! The flags that every AWS spoke shares. Credentials are no flags: they come from the environment or the SDK's chain.
+
+/// Where AWS is. Both are optional and neither is ever a field of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct AwsArgs {
+    /// The URL of an AWS-compatible endpoint for EC2, for tests and private clouds; AWS itself unless set
+    #[arg(long, env = "KRAKEN_AWS_ENDPOINT", value_name = "URL", value_parser = endpoint)]
+    pub aws_endpoint: Option<String>,
+
+    /// The region to manage, such as eu-west-1; unless set, the SDK's chain: profile, then instance metadata
+    #[arg(long, env = "AWS_REGION", value_name = "REGION")]
+    pub aws_region: Option<String>,
+}
+
+impl AwsArgs {
+    /// The endpoint, unless it is AWS itself. A variable that is set to nothing counts as not set: a manifest may hold it
+    /// only to show that it exists.
+    pub fn endpoint(&self) -> Option<&str> {
+        given(self.aws_endpoint.as_deref())
+    }
+
+    /// The region, unless the SDK is to find it.
+    pub fn region(&self) -> Option<&str> {
+        given(self.aws_region.as_deref())
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+fn endpoint(text: &str) -> Result<String, String> {
+    let host = text.trim().strip_prefix("http://").or_else(|| text.trim().strip_prefix("https://"));
+    if text.trim().is_empty() || host.is_some_and(|host| !host.is_empty() && !host.starts_with('/')) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be a URL such as http://localhost:5000".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        aws: AwsArgs,
+    }
+
+    fn parse(args: &[&str]) -> Result<AwsArgs, clap::Error> {
+        Cli::try_parse_from(["test"].iter().chain(args)).map(|cli| cli.aws)
+    }
+
+    #[test]
+    fn an_endpoint_is_a_url() {
+        let args = parse(&["--aws-endpoint", "http://127.0.0.1:5000", "--aws-region", "eu-west-1"]).unwrap();
+        assert_eq!(args.endpoint(), Some("http://127.0.0.1:5000"));
+        assert_eq!(args.region(), Some("eu-west-1"));
+        for wrong in ["localhost:5000", "http://", "https:///x"] {
+            assert!(
+                parse(&["--aws-endpoint", wrong]).unwrap_err().to_string().contains("must be a URL"),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn set_to_nothing_is_not_set() {
+        let args = parse(&["--aws-endpoint", "", "--aws-region", " "]).unwrap();
+        assert_eq!((args.endpoint(), args.region()), (None, None));
+    }
+}

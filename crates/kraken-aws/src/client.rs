@@ -1,0 +1,119 @@
+//! The client: what every call to AWS goes through, so that each is timed, counted and its error classified.
+
+use std::time::{Duration, Instant};
+
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_sdk_ec2::{
+    Client,
+    config::{ProvideCredentials, Region},
+    error::{ProvideErrorMetadata, SdkError},
+};
+use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
+use kraken_spoke::{Failure, runtime::metrics::Metrics};
+
+use crate::{
+    AwsArgs,
+    errors::{CREDENTIALS_HINT, REGION_HINT, classify, no_region},
+};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How long one attempt of a call may take. Launching a thousand instances takes AWS several seconds.
+const ATTEMPT: Duration = Duration::from_secs(15);
+/// How long a call may take with its second attempt.
+const OPERATION: Duration = Duration::from_secs(30);
+
+/// A second attempt, after up to a second, saves a batch of a thousand resources from a reset connection or one throttled
+/// call. More would hide trouble from the metrics and hold a worker: the loop has a backoff of its own. It is safe for
+/// every call of a spoke: a launch carries its token, and the others say what shall be and not what to add.
+const ATTEMPTS: u32 = 2;
+
+/// AWS, as seen by one controller. Cloning gives another handle of the same connections.
+#[derive(Clone, Debug)]
+pub struct Aws {
+    ec2: Client,
+    has_region: bool,
+    metrics: Metrics,
+}
+
+impl Aws {
+    /// Makes the client from the flags, the environment and the SDK's chain. Does not fail: what is missing is logged once
+    /// and then a [`Failure`] of each call, so that every resource says so and the controller recovers by itself.
+    pub async fn connect(args: &AwsArgs, metrics: Metrics) -> Self {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(CONNECT)
+            .operation_attempt_timeout(ATTEMPT)
+            .operation_timeout(OPERATION)
+            .build();
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .timeout_config(timeouts)
+            .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
+        if let Some(region) = args.region() {
+            loader = loader.region(Region::new(region.to_owned()));
+        }
+        let shared = loader.load().await;
+        let mut config = aws_sdk_ec2::config::Builder::from(&shared);
+        if let Some(endpoint) = args.endpoint() {
+            // Here and not on the loader: STS, which may issue the credentials, stays where it is.
+            config = config.endpoint_url(endpoint);
+        }
+        let region = shared.region().map(ToString::to_string);
+        tracing::info!(
+            region = region.as_deref().unwrap_or("none"),
+            endpoint = args.endpoint().unwrap_or("AWS"),
+            "talking to AWS"
+        );
+        // Aside, because the last link of the chain asks a network that may not be there.
+        tokio::spawn(warn_of_what_is_missing(shared));
+        Self { ec2: Client::from_conf(config.build()), has_region: region.is_some(), metrics }
+    }
+
+    /// The EC2 client, to make a call of; pass what it returns to [`Aws::call`].
+    pub fn ec2(&self) -> &Client {
+        &self.ec2
+    }
+
+    /// Carries out one call, counts it and classifies its error. `action` says what is attempted: "failed to launch
+    /// instances".
+    ///
+    /// # Errors
+    /// What AWS or the way to it said, and how it is retried.
+    pub async fn call<T, E>(
+        &self,
+        operation: &'static str,
+        action: &str,
+        call: impl Future<Output = Result<T, SdkError<E>>>,
+    ) -> Result<T, Failure>
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        if !self.has_region {
+            return Err(no_region(action));
+        }
+        let start = Instant::now();
+        // Its future is large: on the heap it does not make every caller's large too.
+        let result = Box::pin(call).await.map_err(|error| classify(action, &error));
+        let (took, label) = (start.elapsed(), result.as_ref().map_or_else(|f| f.class.as_str(), |_| "ok"));
+        self.metrics.cloud_call(operation, label, took);
+        tracing::debug!(operation, result = label, milliseconds = took.as_millis(), "called AWS");
+        result
+    }
+}
+
+/// One line that says all that is missing, or none.
+async fn warn_of_what_is_missing(config: SdkConfig) {
+    let mut missing = vec![];
+    if config.region().is_none() {
+        missing.push(REGION_HINT);
+    }
+    let found = match config.credentials_provider() {
+        Some(provider) => provider.provide_credentials().await.is_ok(),
+        None => false,
+    };
+    if !found {
+        missing.push(CREDENTIALS_HINT);
+    }
+    if !missing.is_empty() {
+        tracing::warn!("{}; until then every resource of this controller waits", missing.join("; "));
+    }
+}

@@ -1,0 +1,116 @@
+//! AWS's error codes and how each is retried. EC2 models almost no error types: the code is all there is.
+
+use kraken_spoke::FailureClass;
+
+/// The class of an error that AWS answered with.
+///
+/// What is not known is [`FailureClass::Terminal`] if AWS calls it the request's fault (4xx), because an edit mends
+/// most of those and a resync tries the rest again; else [`FailureClass::Transient`].
+pub fn class_of(code: &str, status: u16) -> FailureClass {
+    // Older answers prefix some codes with the side at fault.
+    let code = code.strip_prefix("Server.").or_else(|| code.strip_prefix("Client.")).unwrap_or(code);
+    match code {
+        "IdempotentParameterMismatch" => FailureClass::TokenUsed,
+        "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
+
+        "RequestLimitExceeded"
+        | "RequestThrottled"
+        | "RequestThrottledException"
+        | "ResourceCreationLimitExceeded"
+        | "SlowDown"
+        | "Throttling"
+        | "ThrottlingException"
+        | "ThrottledException"
+        | "TooManyRequests"
+        | "TooManyRequestsException"
+        | "EC2ThrottledException"
+        | "BandwidthLimitExceeded"
+        | "PriorRequestNotComplete" => FailureClass::Throttled,
+
+        "AuthFailure"
+        | "ExpiredToken"
+        | "ExpiredTokenException"
+        | "IncompleteSignature"
+        | "InvalidAccessKeyId"
+        | "InvalidClientTokenId"
+        | "InvalidSecurity"
+        | "MissingAuthenticationToken"
+        | "RequestExpired"
+        | "SignatureDoesNotMatch"
+        | "UnrecognizedClientException" => FailureClass::Credentials,
+
+        // Ids come from AWS's own answers: one that it does not know yet, or no longer, is settled by another look.
+        "IncorrectInstanceState"
+        | "IncorrectState"
+        | "IncorrectSpotRequestState"
+        | "DependencyViolation"
+        | "ResourceInUse"
+        | "InvalidInstanceID.NotFound"
+        | "InvalidInstanceID.NotLinkable" => FailureClass::NotYet,
+
+        "InternalError"
+        | "InternalFailure"
+        | "InternalServerError"
+        | "RequestTimeout"
+        | "RequestTimeoutException"
+        | "ServiceUnavailable"
+        | "Unavailable"
+        | "PendingVerification"
+        | "InvalidNextToken"
+        | "InvalidPaginationToken" => FailureClass::Transient,
+
+        // Capacity comes and goes without anybody's edit: instances, hosts, addresses of a subnet.
+        _ if code.starts_with("Insufficient") => FailureClass::Transient,
+        _ if status == 429 => FailureClass::Throttled,
+        _ if status == 408 || status >= 500 => FailureClass::Transient,
+        // A missing permission too: it is granted outside, and its message names it.
+        _ => FailureClass::Terminal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FailureClass::{Credentials, NotYet, Terminal, Throttled, TokenSpent, TokenUsed, Transient};
+
+    #[test]
+    fn every_code_has_its_class() {
+        for (code, status, class) in [
+            ("RequestLimitExceeded", 503, Throttled),
+            ("Throttling", 400, Throttled),
+            ("ThrottlingException", 400, Throttled),
+            ("", 429, Throttled),
+            ("InsufficientInstanceCapacity", 500, Transient),
+            ("Server.InsufficientInstanceCapacity", 400, Transient),
+            ("InsufficientFreeAddressesInSubnet", 400, Transient),
+            ("InternalError", 500, Transient),
+            ("Unavailable", 503, Transient),
+            ("ServiceUnavailable", 503, Transient),
+            ("SomethingNew", 502, Transient),
+            ("", 500, Transient),
+            ("", 408, Transient),
+            ("AuthFailure", 401, Credentials),
+            ("InvalidClientTokenId", 403, Credentials),
+            ("ExpiredToken", 400, Credentials),
+            ("RequestExpired", 400, Credentials),
+            ("SignatureDoesNotMatch", 403, Credentials),
+            ("UnauthorizedOperation", 403, Terminal),
+            ("Client.UnauthorizedOperation", 403, Terminal),
+            ("IdempotentParameterMismatch", 400, TokenUsed),
+            ("IdempotentInstanceTerminated", 400, TokenSpent),
+            ("IncorrectInstanceState", 400, NotYet),
+            ("DependencyViolation", 400, NotYet),
+            ("InvalidInstanceID.NotFound", 400, NotYet),
+            ("InvalidAMIID.NotFound", 400, Terminal),
+            ("InvalidSubnetID.NotFound", 400, Terminal),
+            ("InvalidKeyPair.NotFound", 400, Terminal),
+            ("InvalidParameterValue", 400, Terminal),
+            ("VcpuLimitExceeded", 400, Terminal),
+            ("InstanceLimitExceeded", 400, Terminal),
+            ("OperationNotPermitted", 400, Terminal),
+            ("SomethingNew", 400, Terminal),
+        ] {
+            assert_eq!(class_of(code, status), class, "{code} {status}");
+        }
+    }
+}

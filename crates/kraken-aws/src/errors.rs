@@ -1,0 +1,202 @@
+//! From an error of the SDK to a [`Failure`]: how it is retried, and AWS's own words without what differs from call to call,
+//! so that the same trouble twice writes the same status.
+
+use std::error::Error;
+
+use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
+use kraken_spoke::{Failure, FailureClass};
+
+use crate::codes::class_of;
+
+/// What to do when there are no credentials.
+pub(crate) const CREDENTIALS_HINT: &str = "no usable AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
+     (a Secret by envFrom), or give the pod a role (IRSA, EKS Pod Identity or an instance profile)";
+
+/// What to do when there is no region.
+pub(crate) const REGION_HINT: &str =
+    "no AWS region: set AWS_REGION or --aws-region, or region in the AWS profile";
+
+/// The longest message kept, in characters. AWS's own are short, but for the one that names a thousand ids that do not
+/// exist, which has to be read to its end.
+const MAX_MESSAGE: usize = 32_768;
+
+/// Classifies an error; `action` says what was attempted: "failed to launch instances".
+pub fn classify<E>(action: &str, error: &SdkError<E>) -> Failure
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    match error {
+        SdkError::ServiceError(answer) => {
+            let (code, status) = (answer.err().code().unwrap_or_default(), answer.raw().status().as_u16());
+            let message = match answer.err().message() {
+                Some(message) if !message.trim().is_empty() => tidy(message),
+                _ => format!("AWS answered with HTTP status {status} and no message"),
+            };
+            failure(class_of(code, status), action, code, message)
+        }
+        _ => unanswered(action, &causes(error), matches!(error, SdkError::ConstructionFailure(_))),
+    }
+}
+
+/// A failure before any call: the region is not known.
+pub(crate) fn no_region(action: &str) -> Failure {
+    failure(FailureClass::Credentials, action, "", REGION_HINT.to_owned())
+}
+
+/// The failure of a call that AWS did not answer, or not in a form that can be read.
+fn unanswered(action: &str, causes: &[String], malformed: bool) -> Failure {
+    let says = |words: &str| causes.iter().any(|cause| cause.to_lowercase().contains(words));
+    if says("missing region") {
+        return no_region(action);
+    }
+    // The SDK hides the provider's error behind several others, none of which can be named from here.
+    if says("credential") || says("identity resolver") || says("failed to load identity") {
+        let message = match causes.last() {
+            Some(root) if !root.contains("provider was not enabled") => {
+                format!("{CREDENTIALS_HINT}; the SDK says: {root}")
+            }
+            _ => CREDENTIALS_HINT.to_owned(),
+        };
+        return failure(FailureClass::Credentials, action, "", message);
+    }
+    let class = if malformed { FailureClass::Terminal } else { FailureClass::Transient };
+    failure(class, action, "", tidy(&causes.join(": ")))
+}
+
+fn failure(class: FailureClass, action: &str, code: &str, message: String) -> Failure {
+    Failure { class, action: action.to_owned(), code: code.to_owned(), message }
+}
+
+/// The texts of an error and of what caused it, outermost first, each once. What names a request id is left out.
+fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
+    let mut texts: Vec<String> = vec![];
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !text.contains("request_id") && !texts.contains(&text) {
+            texts.push(text);
+        }
+        next = cause.source();
+    }
+    texts
+}
+
+/// AWS's text on one line, without request ids and without the encoded text that only an administrator can decode.
+fn tidy(message: &str) -> String {
+    let lower = message.to_ascii_lowercase();
+    let end = ["encoded authorization failure message", "request id:", "requestid:", "request-id:"]
+        .iter()
+        .filter_map(|marker| lower.find(marker))
+        .min()
+        .unwrap_or(message.len());
+    let words: Vec<&str> = message[..end].split_whitespace().collect();
+    let text = words.join(" ");
+    let text = text.trim_end_matches(['(', '[', ',', ';', ' ']);
+    if text.chars().count() <= MAX_MESSAGE {
+        return text.to_owned();
+    }
+    text.chars().take(MAX_MESSAGE - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_sdk_ec2::{error::ConnectorError, operation::run_instances::RunInstancesError};
+    use aws_smithy_runtime_api::http::{Response, StatusCode};
+    use aws_smithy_types::{body::SdkBody, error::ErrorMetadata};
+
+    fn answered(code: &str, status: u16, message: &str) -> Failure {
+        let error = RunInstancesError::generic(ErrorMetadata::builder().code(code).message(message).build());
+        let raw = Response::new(StatusCode::try_from(status).unwrap(), SdkBody::empty());
+        classify("failed to launch instances", &SdkError::service_error(error, raw))
+    }
+
+    fn dispatch(error: ConnectorError) -> Failure {
+        classify::<RunInstancesError>("failed to launch instances", &SdkError::dispatch_failure(error))
+    }
+
+    #[test]
+    fn an_answer_keeps_its_code_and_words() {
+        let failure = answered("InvalidAMIID.NotFound", 400, "The image id '[ami-1]' does not exist");
+        assert_eq!(failure.class, FailureClass::Terminal);
+        assert_eq!(
+            failure.to_string(),
+            "failed to launch instances: The image id '[ami-1]' does not exist (InvalidAMIID.NotFound)"
+        );
+    }
+
+    #[test]
+    fn a_missing_permission_is_named_without_the_encoded_text() {
+        let failure = answered(
+            "UnauthorizedOperation",
+            403,
+            "You are not authorized to perform: ec2:RunInstances.\n Encoded authorization failure message: q1w2e3",
+        );
+        assert_eq!(failure.message, "You are not authorized to perform: ec2:RunInstances.");
+        assert_eq!(failure.class, FailureClass::Terminal);
+    }
+
+    #[test]
+    fn request_ids_are_left_out() {
+        for message in ["Broken (Request ID: 1-2-3)", "Broken; RequestId: 1-2-3", "Broken [request-id: 1]"] {
+            assert_eq!(answered("X", 400, message).message, "Broken", "{message}");
+        }
+    }
+
+    #[test]
+    fn a_long_message_is_cut_at_a_character() {
+        let message = answered("X", 400, &"ü".repeat(40_000)).message;
+        assert_eq!(message.chars().count(), MAX_MESSAGE);
+        assert!(message.ends_with('…'));
+    }
+
+    #[test]
+    fn an_answer_without_words_says_its_status() {
+        let failure = answered("", 502, " ");
+        assert_eq!(failure.message, "AWS answered with HTTP status 502 and no message");
+        assert_eq!(failure.class, FailureClass::Transient);
+    }
+
+    #[test]
+    fn the_network_is_tried_again() {
+        let refused = dispatch(ConnectorError::io("connection refused".into()));
+        assert_eq!(refused.class, FailureClass::Transient);
+        assert!(refused.message.contains("connection refused"), "{}", refused.message);
+        let slow = SdkError::timeout_error("no answer within 15 s");
+        assert_eq!(classify::<RunInstancesError>("a", &slow).class, FailureClass::Transient);
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_tried_again() {
+        let raw = Response::new(StatusCode::try_from(200).unwrap(), SdkBody::empty());
+        let error = SdkError::response_error("unexpected end of XML", raw);
+        assert_eq!(classify::<RunInstancesError>("a", &error).class, FailureClass::Transient);
+    }
+
+    #[test]
+    fn missing_credentials_say_what_to_set() {
+        let error = dispatch(ConnectorError::other("the credential provider was not enabled".into(), None));
+        assert_eq!(error.class, FailureClass::Credentials);
+        assert_eq!(error.message, CREDENTIALS_HINT);
+    }
+
+    #[test]
+    fn a_provider_that_failed_is_quoted() {
+        let error = dispatch(ConnectorError::other("failed to load credentials from a file".into(), None));
+        assert_eq!(error.class, FailureClass::Credentials);
+        assert!(error.message.ends_with("the SDK says: failed to load credentials from a file"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_region_says_what_to_set() {
+        let error = SdkError::construction_failure("Invalid Configuration: Missing Region");
+        let failure = classify::<RunInstancesError>("a", &error);
+        assert_eq!((failure.class, failure.message.as_str()), (FailureClass::Credentials, REGION_HINT));
+    }
+
+    #[test]
+    fn a_request_that_cannot_be_built_needs_an_edit() {
+        let error = SdkError::construction_failure("a field is missing");
+        assert_eq!(classify::<RunInstancesError>("a", &error).class, FailureClass::Terminal);
+    }
+}

@@ -1,0 +1,20 @@
+//! AWS for spokes: the client, identity tags, error classes and batched reads.
+//!
+//! This is the one crate that depends on the AWS SDK, so that one place owns its version and features; a spoke names the
+//! SDK through [`ec2`], and only where it speaks with the cloud.
+
+pub mod args;
+pub mod client;
+pub mod codes;
+pub mod errors;
+pub mod lookup;
+pub mod missing;
+pub mod release;
+pub mod tag_memory;
+pub mod tags;
+
+pub use args::AwsArgs;
+pub use aws_sdk_ec2 as ec2;
+pub use aws_smithy_types::base64;
+pub use client::Aws;
+pub use tags::Tags;

@@ -1,0 +1,231 @@
+//! Batched reads: the looks of many resources become as few calls as AWS allows, and each look gets what is its own.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    hash::Hash,
+};
+
+use kraken_spoke::{Failure, Look};
+
+use crate::{
+    missing::for_existing,
+    tags::{CLUSTER, Tags, UID},
+};
+
+/// How many UIDs one search by tag takes: AWS allows 200 filter values in a call, and the cluster is one.
+const UIDS_PER_CALL: usize = 199;
+
+/// Something in AWS that carries an id and tags.
+pub trait Tagged: Clone + Send {
+    /// AWS's id.
+    fn id(&self) -> &str;
+    /// All its tags.
+    fn tags(&self) -> &Tags;
+}
+
+/// How one type of thing is read. Both methods follow every page.
+pub trait Source: Sync {
+    /// What is read.
+    type Item: Tagged;
+
+    /// The things with these ids. Fails, as AWS does, if one of them does not exist.
+    fn by_ids(&self, ids: Vec<String>) -> impl Future<Output = Result<Vec<Self::Item>, Failure>> + Send;
+
+    /// The things that are tagged with the cluster and one of these UIDs.
+    fn by_owners(
+        &self,
+        cluster: &str,
+        uids: &[String],
+    ) -> impl Future<Output = Result<Vec<Self::Item>, Failure>> + Send;
+}
+
+/// Answers every look, in order, with the things whose tags carry its identity, each once and sorted by id: those it
+/// names and, if it searches, all others.
+///
+/// # Errors
+/// The first failure of a call; an id that does not exist is none.
+pub async fn look<S: Source>(source: &S, looks: &[Look]) -> Result<Vec<Vec<S::Item>>, Failure> {
+    let (ids, owners) = questions(looks);
+    let mut found = for_existing(&ids, |ids| source.by_ids(ids)).await?.concat();
+    for (cluster, uids) in &owners {
+        for uids in uids.chunks(UIDS_PER_CALL) {
+            found.extend(source.by_owners(cluster, uids).await?);
+        }
+    }
+    Ok(answers(looks, found))
+}
+
+/// What is to be asked for: ids, and UIDs by cluster; each once.
+fn questions(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
+    let ids = unique(looks.iter().flat_map(|look| &look.ids)).cloned().collect();
+    let mut owners = BTreeMap::<&str, Vec<String>>::new();
+    let searching = looks.iter().filter(|look| look.search).map(|look| &look.identity);
+    for (cluster, uid) in unique(searching.map(|identity| (&identity.cluster, &identity.uid))) {
+        owners.entry(cluster).or_default().push(uid.clone());
+    }
+    (ids, owners)
+}
+
+/// Gives each look what is its own. What was found later is newer and replaces what was found before.
+fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
+    let mut askers = HashMap::<(&str, &str), Vec<usize>>::new();
+    for (index, look) in looks.iter().enumerate() {
+        askers.entry((&look.identity.cluster, &look.identity.uid)).or_default().push(index);
+    }
+    let named: Vec<BTreeSet<&str>> =
+        looks.iter().map(|look| look.ids.iter().map(String::as_str).collect()).collect();
+    let by_id: BTreeMap<String, T> = found.into_iter().map(|thing| (thing.id().to_owned(), thing)).collect();
+    let mut answers = vec![vec![]; looks.len()];
+    for (id, thing) in &by_id {
+        let tag = |key| thing.tags().get(key).map_or("", String::as_str);
+        for &index in askers.get(&(tag(CLUSTER), tag(UID))).into_iter().flatten() {
+            if looks[index].search || named[index].contains(id.as_str()) {
+                answers[index].push(thing.clone());
+            }
+        }
+    }
+    answers
+}
+
+fn unique<T: Copy + Eq + Hash>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    let mut seen = HashSet::new();
+    items.filter(move |item| seen.insert(*item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kraken_spoke::{FailureClass, Identity};
+    use std::sync::Mutex;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Thing(String, Tags);
+
+    impl Tagged for Thing {
+        fn id(&self) -> &str {
+            &self.0
+        }
+        fn tags(&self) -> &Tags {
+            &self.1
+        }
+    }
+
+    fn thing(id: &str, uid: &str) -> Thing {
+        let tags = Tags::from([(CLUSTER.to_owned(), "c".to_owned()), (UID.to_owned(), uid.to_owned())]);
+        Thing(id.to_owned(), tags)
+    }
+
+    fn look_of(uid: &str, ids: &[&str], search: bool) -> Look {
+        Look {
+            identity: Identity { cluster: "c".into(), uid: uid.into(), owner: String::new() },
+            ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+            search,
+            deep: false,
+        }
+    }
+
+    /// A cloud of things; notes how many ids or UIDs each call asks for.
+    struct Cloud {
+        things: Vec<Thing>,
+        calls: Mutex<Vec<(&'static str, usize)>>,
+    }
+
+    impl Cloud {
+        fn of(things: Vec<Thing>) -> Self {
+            Self { things, calls: Mutex::default() }
+        }
+
+        async fn seen(&self, looks: &[Look]) -> Vec<Vec<String>> {
+            let answers = look(self, looks).await.unwrap();
+            answers.into_iter().map(|things| things.into_iter().map(|thing| thing.0).collect()).collect()
+        }
+
+        fn calls(&self) -> Vec<(&'static str, usize)> {
+            self.calls.lock().unwrap().clone()
+        }
+    }
+
+    impl Source for Cloud {
+        type Item = Thing;
+
+        async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<Thing>, Failure> {
+            self.calls.lock().unwrap().push(("ids", ids.len()));
+            let missing: Vec<_> = ids.iter().filter(|id| !self.things.iter().any(|t| t.0 == **id)).collect();
+            if !missing.is_empty() {
+                return Err(Failure {
+                    class: FailureClass::NotYet,
+                    action: String::new(),
+                    code: "InvalidInstanceID.NotFound".into(),
+                    message: format!("The instance ID '{}' does not exist", missing[0]),
+                });
+            }
+            Ok(self.things.iter().filter(|thing| ids.contains(&thing.0)).cloned().collect())
+        }
+
+        async fn by_owners(&self, cluster: &str, uids: &[String]) -> Result<Vec<Thing>, Failure> {
+            self.calls.lock().unwrap().push(("uids", uids.len()));
+            assert_eq!(cluster, "c");
+            Ok(self
+                .things
+                .iter()
+                .filter(|thing| thing.1.get(UID).is_some_and(|uid| uids.contains(uid)))
+                .cloned()
+                .collect())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_thousand_looks_are_one_call() {
+        let cloud = Cloud::of((0..1000).map(|n| thing(&format!("i-{n}"), &format!("u-{n}"))).collect());
+        let looks: Vec<_> =
+            (0..1000).map(|n| look_of(&format!("u-{n}"), &[&format!("i-{n}")], false)).collect();
+        let seen = cloud.seen(&looks).await;
+        assert_eq!(cloud.calls(), [("ids", 1000)]);
+        assert!((0..1000).all(|n| seen[n] == [format!("i-{n}")]));
+    }
+
+    #[tokio::test]
+    async fn searches_leave_room_for_the_cluster_among_the_filter_values() {
+        let cloud = Cloud::of(vec![thing("i-0", "u-0")]);
+        let looks: Vec<_> = (0..400).map(|n| look_of(&format!("u-{n}"), &[], true)).collect();
+        let seen = cloud.seen(&looks).await;
+        assert_eq!(cloud.calls(), [("uids", 199), ("uids", 199), ("uids", 2)]);
+        assert_eq!(seen[0], ["i-0"]);
+        assert!(seen[1].is_empty());
+    }
+
+    #[tokio::test]
+    async fn one_missing_id_hides_no_other() {
+        let cloud = Cloud::of(vec![thing("i-1", "a"), thing("i-3", "b")]);
+        let seen = cloud.seen(&[look_of("a", &["i-1", "i-2"], false), look_of("b", &["i-3"], false)]).await;
+        assert_eq!(seen, [vec!["i-1"], vec!["i-3"]]);
+    }
+
+    #[tokio::test]
+    async fn what_is_tagged_for_somebody_else_is_not_returned() {
+        let cloud = Cloud::of(vec![thing("i-1", "b"), Thing("i-2".into(), Tags::new())]);
+        assert_eq!(cloud.seen(&[look_of("a", &["i-1", "i-2"], true)]).await, [Vec::<String>::new()]);
+    }
+
+    #[tokio::test]
+    async fn a_search_finds_what_the_look_does_not_know_and_nothing_twice() {
+        let cloud = Cloud::of(vec![thing("i-2", "a"), thing("i-1", "a")]);
+        assert_eq!(cloud.seen(&[look_of("a", &["i-2"], true)]).await, [["i-1", "i-2"]]);
+        assert_eq!(cloud.seen(&[look_of("a", &["i-2"], false)]).await, [["i-2"]]);
+    }
+
+    #[tokio::test]
+    async fn two_looks_of_one_resource_are_both_answered() {
+        let cloud = Cloud::of(vec![thing("i-1", "a")]);
+        let looks = [look_of("a", &["i-1"], false), look_of("a", &[], true), look_of("a", &[], false)];
+        assert_eq!(cloud.seen(&looks).await, [vec!["i-1"], vec!["i-1"], vec![]]);
+        assert_eq!(cloud.calls(), [("ids", 1), ("uids", 1)]);
+    }
+
+    #[tokio::test]
+    async fn nothing_asked_costs_no_call() {
+        let cloud = Cloud::of(vec![]);
+        assert_eq!(cloud.seen(&[look_of("a", &[], false)]).await, [Vec::<String>::new()]);
+        assert!(cloud.calls().is_empty());
+    }
+}

@@ -1,0 +1,155 @@
+//! Ids that AWS says do not exist. AWS refuses a whole call for one of them, so the call is repeated without: one missing
+//! id hides no other.
+
+use std::collections::HashSet;
+
+use kraken_spoke::Failure;
+
+/// How many ids one call takes.
+pub const IDS_PER_CALL: usize = 1000;
+
+/// Calls AWS for all ids, a thousand at a time, and leaves out those that do not exist.
+///
+/// # Errors
+/// The first failure that is about anything else.
+pub async fn for_existing<T, F, R>(ids: &[String], mut call: F) -> Result<Vec<T>, Failure>
+where
+    F: FnMut(Vec<String>) -> R,
+    R: Future<Output = Result<T, Failure>>,
+{
+    let mut answers = vec![];
+    let mut left: Vec<Vec<String>> = ids.chunks(IDS_PER_CALL).rev().map(<[String]>::to_vec).collect();
+    while let Some(ids) = left.pop() {
+        match call(ids.clone()).await {
+            Ok(answer) => answers.push(answer),
+            Err(failure) if is_about_an_id(&failure) => left.extend(without_missing(ids, &failure.message)),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(answers)
+}
+
+/// Whether AWS refused a call for an id that does not exist or that it cannot read.
+pub fn is_about_an_id(failure: &Failure) -> bool {
+    let code = failure.code.as_str();
+    code == "InvalidID"
+        || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
+}
+
+/// What is left to ask for after such a refusal: all ids but those that the message names. If it names none of them, the
+/// ids are halved until the one at fault stands alone. Every answer is smaller than the question, so this ends.
+fn without_missing(ids: Vec<String>, message: &str) -> Vec<Vec<String>> {
+    let named: HashSet<&str> = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).collect();
+    let (missing, mut rest): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| named.contains(id.as_str()));
+    if !missing.is_empty() {
+        return if rest.is_empty() { vec![] } else { vec![rest] };
+    }
+    if rest.len() <= 1 {
+        return vec![];
+    }
+    let half = rest.split_off(rest.len() / 2);
+    vec![rest, half]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kraken_spoke::FailureClass;
+    use proptest::prelude::*;
+
+    fn ids(list: &[&str]) -> Vec<String> {
+        list.iter().map(|id| (*id).to_owned()).collect()
+    }
+
+    fn failure(code: &str, message: &str) -> Failure {
+        Failure {
+            class: FailureClass::NotYet,
+            action: "failed to look".into(),
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// Answers like AWS for those that exist; `says` makes the message of the missing ones. Counts the calls.
+    async fn ask(all: &[String], exists: &[&str], says: fn(&[String]) -> String) -> (Vec<String>, usize) {
+        let mut calls = 0;
+        let answers = for_existing(all, |asked| {
+            calls += 1;
+            let missing: Vec<_> = asked.iter().filter(|id| !exists.contains(&id.as_str())).cloned().collect();
+            let refusal = failure("InvalidInstanceID.NotFound", &says(&missing));
+            async move { if missing.is_empty() { Ok(asked) } else { Err(refusal) } }
+        });
+        let mut found: Vec<_> = answers.await.unwrap().into_iter().flatten().collect();
+        found.sort();
+        (found, calls)
+    }
+
+    fn all_at_once(missing: &[String]) -> String {
+        format!("The instance IDs '{}' do not exist", missing.join(", "))
+    }
+
+    fn one_at_a_time(missing: &[String]) -> String {
+        format!("Invalid id: \"{}\" (expecting \"i-...\")", missing.first().map_or("", String::as_str))
+    }
+
+    fn none_at_all(_: &[String]) -> String {
+        "Something does not exist".to_owned()
+    }
+
+    #[tokio::test]
+    async fn missing_ids_that_are_named_cost_one_more_call() {
+        let (found, calls) = ask(&ids(&["i-1", "i-12", "i-2", "i-3"]), &["i-12", "i-3"], all_at_once).await;
+        assert_eq!((found, calls), (ids(&["i-12", "i-3"]), 2));
+    }
+
+    #[tokio::test]
+    async fn missing_ids_that_are_named_one_by_one_cost_a_call_each() {
+        let (found, calls) = ask(&ids(&["i-1", "i-2", "i-3"]), &["i-3"], one_at_a_time).await;
+        assert_eq!((found, calls), (ids(&["i-3"]), 3));
+    }
+
+    #[tokio::test]
+    async fn a_missing_id_that_is_not_named_is_found_by_halving() {
+        let all: Vec<String> = (0..64).map(|n| format!("i-{n}")).collect();
+        let exists: Vec<&str> = all.iter().map(String::as_str).filter(|id| *id != "i-20").collect();
+        let (found, calls) = ask(&all, &exists, none_at_all).await;
+        assert_eq!(found.len(), 63);
+        assert!(calls <= 14, "{calls} calls");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_asked_when_there_is_nothing_to_ask() {
+        assert_eq!(ask(&[], &[], all_at_once).await, (vec![], 0));
+    }
+
+    #[tokio::test]
+    async fn ids_are_asked_for_a_thousand_at_a_time() {
+        let all: Vec<String> = (0..2001).map(|n| format!("i-{n}")).collect();
+        let exists: Vec<&str> = all.iter().map(String::as_str).collect();
+        let (found, calls) = ask(&all, &exists, all_at_once).await;
+        assert_eq!((found.len(), calls), (2001, 3));
+    }
+
+    #[tokio::test]
+    async fn a_failure_about_anything_else_is_passed_on() {
+        let one = ids(&["i-1"]);
+        let answer = for_existing::<(), _, _>(&one, |_| async { Err(failure("Throttling", "slow down")) });
+        assert_eq!(answer.await.unwrap_err().code, "Throttling");
+        assert!(!is_about_an_id(&failure("InvalidParameterValue", "")));
+        assert!(is_about_an_id(&failure("InvalidInstanceID.Malformed", "")));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_missing_the_rest_is_found(exists in proptest::collection::vec(any::<bool>(), 0..40), how in 0..3_usize) {
+            let all: Vec<String> = (0..exists.len()).map(|n| format!("i-{n}")).collect();
+            let there: Vec<&str> = all.iter().zip(&exists).filter(|(_, e)| **e).map(|(id, _)| id.as_str()).collect();
+            let says = [all_at_once, one_at_a_time, none_at_all][how];
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let (found, _) = runtime.block_on(ask(&all, &there, says));
+            let mut wanted = ids(&there);
+            wanted.sort();
+            prop_assert_eq!(found, wanted);
+        }
+    }
+}

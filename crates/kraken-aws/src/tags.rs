@@ -1,0 +1,213 @@
+//! Identity tags: whose a thing is, written by the call that creates it, and the rules for the tags that users add.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_ec2::types::{ResourceType, Tag, TagSpecification};
+use kraken_spoke::{Identity, Launch};
+
+/// Tags by key.
+pub type Tags = BTreeMap<String, String>;
+
+/// What every key of Kraken's own begins with. Users' tags must not.
+pub const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
+/// Key of the cluster's id.
+pub const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
+/// Key of the resource's UID.
+pub const UID: &str = "kraken-iac.eoinfennessy.com/uid";
+/// Key of `Kind/namespace/name`, for people; nothing is decided by it.
+pub const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
+/// Key of the launch's number.
+pub const EPOCH: &str = "kraken-iac.eoinfennessy.com/epoch";
+/// Key of the memory of which user tags Kraken set; see [`crate::tag_memory`].
+pub const MEMORY: &str = "kraken-iac.eoinfennessy.com/tags";
+
+/// Every key of Kraken's own.
+pub const KEYS: [&str; 5] = [CLUSTER, UID, OWNER, EPOCH, MEMORY];
+
+/// How many tags a user may give: AWS takes 50 for one thing.
+pub const MAX_USER_TAGS: usize = 50 - KEYS.len();
+/// The longest key, in characters.
+pub const MAX_KEY: usize = 128;
+/// The longest value, in characters.
+pub const MAX_VALUE: usize = 256;
+
+/// The tags that say whose a thing is and which launch made it.
+pub fn identity_tags(identity: &Identity, launch: &Launch) -> Tags {
+    Tags::from([
+        (CLUSTER.to_owned(), identity.cluster.clone()),
+        (UID.to_owned(), identity.uid.clone()),
+        (OWNER.to_owned(), shortened(&identity.owner)),
+        (EPOCH.to_owned(), launch.epoch.to_string()),
+    ])
+}
+
+/// The tags of a create call, for each type of thing that it makes.
+pub fn specifications(types: &[ResourceType], tags: &Tags) -> Vec<TagSpecification> {
+    types
+        .iter()
+        .map(|kind| {
+            TagSpecification::builder().resource_type(kind.clone()).set_tags(Some(to_sdk(tags))).build()
+        })
+        .collect()
+}
+
+/// As the SDK wants them.
+pub fn to_sdk<'a>(tags: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<Tag> {
+    tags.into_iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
+}
+
+/// As the SDK returns them.
+pub fn from_sdk(tags: &[Tag]) -> Tags {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    tags.iter().map(|tag| (text(tag.key()), text(tag.value()))).collect()
+}
+
+/// Whether a thing with these tags is this identity's. The owner's name counts for nothing: names are taken over, UIDs are not.
+pub fn owned_by(identity: &Identity, tags: &Tags) -> bool {
+    let is = |key, wanted: &String| !wanted.is_empty() && tags.get(key) == Some(wanted);
+    is(UID, &identity.uid) && is(CLUSTER, &identity.cluster)
+}
+
+/// The number of the launch that made a thing; 0 if it does not say.
+pub fn epoch(tags: &Tags) -> i64 {
+    tags.get(EPOCH).and_then(|epoch| epoch.parse().ok()).unwrap_or(0)
+}
+
+/// Whether a key is for users: neither Kraken's nor AWS's own.
+pub fn is_users(key: &str) -> bool {
+    !key.starts_with(PREFIX) && !key.starts_with("aws:")
+}
+
+/// The tags that are for users.
+pub fn users(tags: &Tags) -> Tags {
+    tags.iter().filter(|(key, _)| is_users(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// What AWS would refuse about a user's tags: each with the key it is about, or none if it is about all.
+pub fn problems(tags: &Tags) -> Vec<(Option<&str>, String)> {
+    let mut found = vec![];
+    if tags.len() > MAX_USER_TAGS {
+        found.push((
+            None,
+            format!("has {} tags; at most {MAX_USER_TAGS} fit beside Kraken's own", tags.len()),
+        ));
+    }
+    for (key, value) in tags {
+        let mut wrong = |what: String| found.push((Some(key.as_str()), what));
+        if key.is_empty() {
+            wrong("has an empty key".to_owned());
+        }
+        if key.chars().count() > MAX_KEY {
+            wrong(format!("has a key of more than {MAX_KEY} characters"));
+        }
+        if key.to_ascii_lowercase().starts_with("aws:") {
+            wrong("begins with aws:, which AWS keeps for itself".to_owned());
+        }
+        if key.starts_with(PREFIX) {
+            wrong(format!("begins with {PREFIX}, which Kraken keeps for itself"));
+        }
+        if value.chars().count() > MAX_VALUE {
+            wrong(format!("has a value of more than {MAX_VALUE} characters"));
+        }
+    }
+    found
+}
+
+/// A long namespace and name together can exceed what a tag holds.
+fn shortened(owner: &str) -> String {
+    if owner.chars().count() <= MAX_VALUE {
+        return owner.to_owned();
+    }
+    owner.chars().take(MAX_VALUE - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kraken_spoke::api::DOMAIN;
+
+    fn identity() -> Identity {
+        Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
+    }
+
+    fn launch() -> Launch {
+        Launch { epoch: 3, token: "t".into() }
+    }
+
+    fn tags(list: &[(&str, &str)]) -> Tags {
+        list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn every_key_is_of_our_domain_and_not_for_users() {
+        assert_eq!(PREFIX, format!("{DOMAIN}/"));
+        for key in KEYS {
+            assert!(key.starts_with(PREFIX) && !is_users(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn what_was_tagged_is_recognised_by_its_owner_alone() {
+        let tags = from_sdk(&to_sdk(&identity_tags(&identity(), &launch())));
+        assert!(owned_by(&identity(), &tags));
+        assert_eq!(epoch(&tags), 3);
+        assert!(!owned_by(&Identity { uid: "v".into(), ..identity() }, &tags));
+        assert!(!owned_by(&Identity { cluster: "d".into(), ..identity() }, &tags));
+        assert!(owned_by(&Identity { owner: "renamed".into(), ..identity() }, &tags));
+    }
+
+    #[test]
+    fn an_empty_identity_owns_nothing() {
+        let nobody = Identity { cluster: String::new(), uid: String::new(), owner: String::new() };
+        assert!(!owned_by(&nobody, &tags(&[(UID, ""), (CLUSTER, "")])));
+        assert!(!owned_by(&nobody, &Tags::new()));
+    }
+
+    #[test]
+    fn an_epoch_that_is_no_number_is_none() {
+        assert_eq!(epoch(&tags(&[(EPOCH, "x")])), 0);
+        assert_eq!(epoch(&Tags::new()), 0);
+    }
+
+    #[test]
+    fn a_long_owner_fits_a_tag() {
+        let owner = format!("EC2Instance/{}/{}", "n".repeat(63), "a".repeat(253));
+        let tags = identity_tags(&Identity { owner, ..identity() }, &launch());
+        assert_eq!(tags[OWNER].chars().count(), MAX_VALUE);
+    }
+
+    #[test]
+    fn a_specification_carries_every_tag_for_each_type() {
+        let made = specifications(&[ResourceType::Instance, ResourceType::Volume], &tags(&[("Name", "web")]));
+        assert_eq!(made.len(), 2);
+        assert!(made.iter().all(|spec| from_sdk(spec.tags()) == tags(&[("Name", "web")])));
+        assert_eq!(made[1].resource_type(), Some(&ResourceType::Volume));
+    }
+
+    #[test]
+    fn users_tags_are_what_neither_kraken_nor_aws_set() {
+        let all = tags(&[("Name", "web"), (UID, "u"), ("aws:autoscaling:groupName", "g")]);
+        assert_eq!(users(&all), tags(&[("Name", "web")]));
+    }
+
+    #[test]
+    fn every_rule_of_tags_is_told_with_its_key() {
+        let (long_key, long_value) = ("k".repeat(129), "v".repeat(257));
+        for (key, value, words) in [
+            ("", "x", "empty key"),
+            (long_key.as_str(), "x", "more than 128"),
+            ("AWS:Name", "x", "AWS keeps"),
+            (UID, "x", "Kraken keeps"),
+            ("Name", long_value.as_str(), "more than 256"),
+        ] {
+            let wrong = tags(&[(key, value)]);
+            let found = problems(&wrong);
+            assert_eq!(found.len(), 1, "{key}");
+            assert_eq!(found[0].0, Some(key));
+            assert!(found[0].1.contains(words), "{}", found[0].1);
+        }
+        let many: Tags = (0..46).map(|n| (n.to_string(), String::new())).collect();
+        assert_eq!(problems(&many).len(), 1);
+        assert!(problems(&tags(&[("Name", "ü".repeat(256).as_str())])).is_empty());
+    }
+}

@@ -1,0 +1,97 @@
+//! Bounds on text and JSON, because neither a user's spec nor another resource's state can be trusted to be small.
+
+use serde_json::Value;
+
+/// How deep a value may be nested: what `serde_json` reads, so nothing that arrives as text is refused.
+/// Copying, comparing and dropping a `Value` recurse; below this depth that is harmless.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// How large a value found by a path, or a rendered template, may be: above this no Kubernetes object holds it.
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+
+/// Why a value is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    /// Nested deeper than [`MAX_DEPTH`].
+    Depth,
+    /// Larger than the bytes allowed.
+    Bytes,
+}
+
+/// Adds the approximate size of `value` as JSON to `bytes`; stops as soon as a bound is exceeded. Iterative.
+pub(crate) fn measure(value: &Value, bytes: &mut usize) -> Result<(), Exceeded> {
+    let mut stack = vec![(value, 1)];
+    while let Some((node, depth)) = stack.pop() {
+        if depth > MAX_DEPTH {
+            return Err(Exceeded::Depth);
+        }
+        *bytes += match node {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 5,
+            Value::String(text) => text.len() + 3,
+            Value::Array(items) => {
+                stack.extend(items.iter().map(|item| (item, depth + 1)));
+                2
+            }
+            Value::Object(members) => {
+                stack.extend(members.values().map(|member| (member, depth + 1)));
+                2 + members.keys().map(|key| key.len() + 4).sum::<usize>()
+            }
+        };
+        if *bytes > MAX_BYTES {
+            return Err(Exceeded::Bytes);
+        }
+    }
+    Ok(())
+}
+
+/// True if recursion over `value` is harmless.
+pub(crate) fn is_shallow(value: &Value) -> bool {
+    measure(value, &mut 0) != Err(Exceeded::Depth)
+}
+
+/// At most `max` characters of `text`, on one line; `…` at the end says that there was more.
+pub(crate) fn shorten(text: &str, max: usize) -> String {
+    let one_line = |c: char| if c.is_control() { ' ' } else { c };
+    let mut short: String = text.chars().take(max).map(one_line).collect();
+    if text.chars().nth(max).is_some() {
+        short.pop();
+        short.push('…');
+    }
+    short
+}
+
+/// `text` in quotes, shortened, for messages.
+pub(crate) fn quote(text: &str) -> String {
+    format!("\"{}\"", shorten(text, 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_value_as_deep_as_serde_json_reads_is_shallow() {
+        let text = format!("{}1{}", "[".repeat(126), "]".repeat(126));
+        assert!(is_shallow(&serde_json::from_str(&text).unwrap()));
+    }
+
+    #[test]
+    fn a_deeper_value_is_refused() {
+        let deep = (0..MAX_DEPTH).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(measure(&deep, &mut 0), Err(Exceeded::Depth));
+    }
+
+    #[test]
+    fn a_large_value_is_refused() {
+        assert_eq!(measure(&json!({"a": "x".repeat(MAX_BYTES)}), &mut 0), Err(Exceeded::Bytes));
+    }
+
+    #[test]
+    fn shortened_text_keeps_whole_characters_and_one_line() {
+        assert_eq!(shorten("äöü", 3), "äöü");
+        assert_eq!(shorten("äöüß", 3), "äö…");
+        assert_eq!(shorten("a\nb", 9), "a b");
+        assert_eq!(shorten("abc", 0), "…");
+    }
+}

@@ -1,0 +1,147 @@
+//! What the options of a resource depend on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::names::kind_key;
+use crate::option::{KeyRef, ResourceRef};
+use crate::types::JsonType;
+
+/// One thing that an option, or a reference in a template, depends on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dependency {
+    /// A key of a ConfigMap.
+    ConfigMap(KeyRef),
+    /// A key of a Secret.
+    Secret(KeyRef),
+    /// A field of the state of another resource. Compared by [`kind_key`] once [normalised](Self::normalised).
+    Resource(ResourceRef),
+}
+
+impl Dependency {
+    /// The same dependency with its kind as [`kind_key`] spells it: the form of [`Dependencies`] and of
+    /// [`Values::causes`](crate::Values::causes).
+    #[must_use]
+    pub fn normalised(self) -> Self {
+        match self {
+            Self::Resource(reference) => {
+                Self::Resource(ResourceRef { kind: kind_key(&reference.kind), ..reference })
+            }
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Dependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ConfigMap(KeyRef { name, key }) => write!(f, "ConfigMap {name} key {key:?}"),
+            Self::Secret(KeyRef { name, key }) => write!(f, "Secret {name} key {key:?}"),
+            Self::Resource(ResourceRef { kind, name, path }) => write!(f, "{kind} {name} path {path}"),
+        }
+    }
+}
+
+/// Everything that the options of a resource depend on: what its DependencyRequest asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies {
+    /// Keys of ConfigMaps.
+    pub config_maps: BTreeSet<KeyRef>,
+    /// Keys of Secrets.
+    pub secrets: BTreeSet<KeyRef>,
+    /// Fields of other resources, their kind as [`kind_key`] spells it, and the type that is wanted.
+    ///
+    /// A field that is wanted with two types is asked for with the type that covers both (integer and number: number; otherwise
+    /// any): each option checks its own type again, so nothing wrong gets in, and one option's mismatch does not take the value
+    /// from the other.
+    pub resources: BTreeMap<ResourceRef, JsonType>,
+}
+
+impl Dependencies {
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.config_maps.is_empty() && self.secrets.is_empty() && self.resources.is_empty()
+    }
+
+    /// All of them, ConfigMaps first.
+    pub fn iter(&self) -> impl Iterator<Item = Dependency> + '_ {
+        let config_maps = self.config_maps.iter().cloned().map(Dependency::ConfigMap);
+        let secrets = self.secrets.iter().cloned().map(Dependency::Secret);
+        let resources = self.resources.keys().cloned().map(Dependency::Resource);
+        config_maps.chain(secrets).chain(resources)
+    }
+
+    /// Adds a dependency; `wanted` is the type that is wanted of a field of another resource.
+    pub fn add(&mut self, dependency: Dependency, wanted: JsonType) {
+        match dependency.normalised() {
+            Dependency::ConfigMap(reference) => {
+                self.config_maps.insert(reference);
+            }
+            Dependency::Secret(reference) => {
+                self.secrets.insert(reference);
+            }
+            Dependency::Resource(reference) => {
+                self.resources
+                    .entry(reference)
+                    .and_modify(|known| *known = known.covering(wanted))
+                    .or_insert(wanted);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(kind: &str) -> Dependency {
+        let (name, path) = ("a".to_owned(), "instances.0.InstanceType".to_owned());
+        Dependency::Resource(ResourceRef { kind: kind.to_owned(), name, path })
+    }
+
+    fn key() -> KeyRef {
+        KeyRef { name: "sizes".into(), key: "small".into() }
+    }
+
+    #[test]
+    fn a_dependency_reads_as_a_phrase() {
+        assert_eq!(Dependency::ConfigMap(key()).to_string(), "ConfigMap sizes key \"small\"");
+        assert_eq!(Dependency::Secret(key()).to_string(), "Secret sizes key \"small\"");
+        assert_eq!(
+            resource("EC2-Instance").normalised().to_string(),
+            "ec2instance a path instances.0.InstanceType"
+        );
+    }
+
+    #[test]
+    fn spellings_of_a_kind_are_one_dependency() {
+        let mut dependencies = Dependencies::default();
+        for kind in ["EC2Instance", "ec2-instance", "ec2instance"] {
+            dependencies.add(resource(kind), JsonType::String);
+        }
+        assert_eq!(dependencies.iter().collect::<Vec<_>>(), [resource("ec2instance")]);
+    }
+
+    #[test]
+    fn a_field_wanted_with_two_types_is_asked_for_with_the_one_that_covers_both() {
+        let asked = |first, second| {
+            let mut dependencies = Dependencies::default();
+            dependencies.add(resource("a"), first);
+            dependencies.add(resource("a"), second);
+            dependencies.resources.into_values().next()
+        };
+        assert_eq!(asked(JsonType::Integer, JsonType::Integer), Some(JsonType::Integer));
+        assert_eq!(asked(JsonType::Integer, JsonType::Number), Some(JsonType::Number));
+        assert_eq!(asked(JsonType::Integer, JsonType::String), Some(JsonType::Any));
+    }
+
+    #[test]
+    fn only_no_dependencies_are_empty() {
+        assert!(Dependencies::default().is_empty());
+        for dependency in [Dependency::ConfigMap(key()), Dependency::Secret(key()), resource("a")] {
+            let mut dependencies = Dependencies::default();
+            dependencies.add(dependency, JsonType::Any);
+            assert!(!dependencies.is_empty());
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Option types: what a field of a spec may be, and how it becomes a value.
+//!
+//! A field is an [`Opt`]: a literal, or a reference to a ConfigMap, a Secret, another Kraken resource or a
+//! template over those. A kind turns its options into values with a [`Resolver`], which learns what the options
+//! depend on and reports every problem at once, each with its field path.
+//!
+//! This crate has no Kubernetes client, no clock and no environment: everything here is a function of its arguments, and
+//! nothing here panics, whatever the input.
+//!
+//! ```
+//! use kraken_options::{Opt, Resolver, Values};
+//!
+//! let size: Opt<String> = serde_json::from_str(r#"{"value": "t2.nano"}"#)?;
+//! let values = Values::default();
+//! let mut resolver = Resolver::new(&values);
+//! let size = resolver.take("instanceType", &size);
+//! assert_eq!(size.map(|size| size.expose().clone()).as_deref(), Some("t2.nano"));
+//! assert!(resolver.finish().dependencies.is_empty());
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+#![warn(missing_docs)]
+
+mod bounds;
+mod dependency;
+mod encodings;
+mod jsonpath;
+mod lookup;
+mod names;
+mod option;
+mod path;
+mod problem;
+mod read;
+mod resolved;
+mod resolver;
+mod scan;
+mod schema;
+mod scrub;
+mod template;
+mod types;
+mod values;
+
+pub use dependency::{Dependencies, Dependency};
+pub use lookup::{LookupError, LookupReason};
+pub use names::kind_key;
+pub use option::{KeyRef, Opt, ResourceRef, ValueFrom};
+pub use path::{Path, PathError};
+pub use problem::{Problem, ProblemKind, summary};
+pub use resolved::{Resolved, Sensitive};
+pub use resolver::{Resolution, Resolver};
+pub use schema::{any_json, any_object};
+pub use scrub::Scrubber;
+pub use secrecy::{ExposeSecret, SecretString};
+pub use template::{Piece, RenderError, Template, TemplateError};
+pub use types::{JsonType, OptionType, Text};
+pub use values::{SecretData, Values};

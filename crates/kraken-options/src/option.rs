@@ -1,0 +1,252 @@
+//! The option of a spec, and the references it may hold: the types that users write.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::bounds::quote;
+
+/// An option of a spec: a literal, or where to take the value from.
+///
+/// In YAML it is an object with exactly one of `value` and `valueFrom`; `value: null` counts as absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Opt<T> {
+    /// The value itself.
+    Value(T),
+    /// The place that holds the value.
+    ValueFrom(ValueFrom),
+}
+
+/// A place that holds a value. In YAML it is an object with exactly one of the four sources.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ValueFrom {
+    /// A key of a ConfigMap, as text.
+    ConfigMap(KeyRef),
+    /// A key of a Secret, as text. What comes from it stays secret.
+    Secret(KeyRef),
+    /// A field of the published state of another Kraken resource, with its JSON type.
+    KrakenResource(ResourceRef),
+    /// Text around references; see [`Template`](crate::Template).
+    TemplateString(String),
+}
+
+/// A key of a ConfigMap or Secret in the namespace of the resource that names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct KeyRef {
+    /// Name of the ConfigMap or Secret, in the namespace of this resource. Example: `sizes`
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Key in its data. Example: `small`
+    #[schemars(length(min = 1, max = 253))]
+    pub key: String,
+}
+
+/// A field of the published state of another Kraken resource in the namespace of the resource that names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct ResourceRef {
+    /// Kind of the resource, matched without case and hyphens. Example: `EC2Instance`
+    #[schemars(length(min = 1, max = 63))]
+    pub kind: String,
+    /// Name of the resource, in the namespace of this resource. Example: `web`
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Path to the field in the state that the resource publishes: dotted, with `["key.with.dots"]`, or JSONPath
+    /// (RFC 9535) if it starts with `$`. Example: `instances.0.NetworkInterfaces.0.VpcId`
+    #[schemars(length(min = 1, max = 1024))]
+    pub path: String,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Opt<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OptVisitor(PhantomData))
+    }
+}
+
+struct OptVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OptVisitor<T> {
+    type Value = Opt<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with exactly one of value, valueFrom")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Opt<T>, A::Error> {
+        let mut one = ExactlyOne::of("value, valueFrom");
+        while let Some(field) = map.next_key::<String>()? {
+            match field.as_str() {
+                "value" => one.read(&mut map, Opt::Value)?,
+                "valueFrom" => one.read(&mut map, Opt::ValueFrom)?,
+                _ => one.skip(&mut map, field)?,
+            }
+        }
+        one.finish()
+    }
+}
+
+impl<'de> Deserialize<'de> for ValueFrom {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ValueFromVisitor)
+    }
+}
+
+struct ValueFromVisitor;
+
+impl<'de> Visitor<'de> for ValueFromVisitor {
+    type Value = ValueFrom;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with exactly one of configMap, secret, krakenResource, templateString")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ValueFrom, A::Error> {
+        let mut one = ExactlyOne::of("configMap, secret, krakenResource, templateString");
+        while let Some(field) = map.next_key::<String>()? {
+            match field.as_str() {
+                "configMap" => one.read(&mut map, ValueFrom::ConfigMap)?,
+                "secret" => one.read(&mut map, ValueFrom::Secret)?,
+                "krakenResource" => one.read(&mut map, ValueFrom::KrakenResource)?,
+                "templateString" => one.read(&mut map, ValueFrom::TemplateString)?,
+                _ => one.skip(&mut map, field)?,
+            }
+        }
+        one.finish()
+    }
+}
+
+/// Collects the members of an externally tagged enum; says which names were expected, where serde would name a type of Rust.
+struct ExactlyOne<T> {
+    names: &'static str,
+    one: Option<T>,
+    unknown: Option<String>,
+}
+
+impl<T> ExactlyOne<T> {
+    fn of(names: &'static str) -> Self {
+        Self { names, one: None, unknown: None }
+    }
+
+    /// Reads a member; `null` counts as absent.
+    fn read<'de, V, A>(&mut self, map: &mut A, member: fn(V) -> T) -> Result<(), A::Error>
+    where
+        V: Deserialize<'de>,
+        A: MapAccess<'de>,
+    {
+        if let Some(value) = map.next_value::<Option<V>>()? {
+            if self.one.is_some() {
+                return Err(A::Error::custom(format_args!(
+                    "exactly one of {} is needed, found more",
+                    self.names
+                )));
+            }
+            self.one = Some(member(value));
+        }
+        Ok(())
+    }
+
+    // Unknown fields are skipped, as the API server prunes them; only the error names one, for it is often a typing error.
+    fn skip<'de, A: MapAccess<'de>>(&mut self, map: &mut A, field: String) -> Result<(), A::Error> {
+        map.next_value::<IgnoredAny>()?;
+        self.unknown.get_or_insert(field);
+        Ok(())
+    }
+
+    fn finish<E: Error>(self) -> Result<T, E> {
+        let names = self.names;
+        self.one.ok_or_else(|| match self.unknown {
+            Some(field) => {
+                E::custom(format_args!("exactly one of {names} is needed, found only {}", quote(&field)))
+            }
+            None => E::custom(format_args!("exactly one of {names} is needed, found none")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(value: Value) -> Result<Opt<i64>, String> {
+        serde_json::from_value(value).map_err(|e| e.to_string())
+    }
+
+    fn rejects(value: &Value, because: &str) {
+        let error = read(value.clone()).expect_err(&value.to_string());
+        assert!(error.contains(because), "{value}: {error}");
+    }
+
+    fn key_ref() -> KeyRef {
+        KeyRef { name: "sizes".into(), key: "small".into() }
+    }
+
+    #[test]
+    fn a_literal_is_read_and_written_as_value() {
+        assert_eq!(read(json!({"value": 3})), Ok(Opt::Value(3)));
+        assert_eq!(serde_json::to_value(Opt::Value(3)).unwrap(), json!({"value": 3}));
+    }
+
+    #[test]
+    fn every_source_is_read_and_written_under_its_name() {
+        let resource = ResourceRef { kind: "EC2Instance".into(), name: "a".into(), path: "b".into() };
+        for (source, written) in [
+            (ValueFrom::ConfigMap(key_ref()), json!({"configMap": {"name": "sizes", "key": "small"}})),
+            (ValueFrom::Secret(key_ref()), json!({"secret": {"name": "sizes", "key": "small"}})),
+            (
+                ValueFrom::KrakenResource(resource),
+                json!({"krakenResource": {"kind": "EC2Instance", "name": "a", "path": "b"}}),
+            ),
+            (ValueFrom::TemplateString("x".into()), json!({"templateString": "x"})),
+        ] {
+            let written = json!({"valueFrom": written});
+            assert_eq!(serde_json::to_value(Opt::<i64>::ValueFrom(source.clone())).unwrap(), written);
+            assert_eq!(read(written), Ok(Opt::ValueFrom(source)));
+        }
+    }
+
+    #[test]
+    fn a_null_counts_as_absent() {
+        rejects(&json!({"value": null}), "exactly one of value, valueFrom is needed, found none");
+        assert_eq!(read(json!({"value": 3, "valueFrom": null})), Ok(Opt::Value(3)));
+        let any: Result<Opt<Value>, _> = serde_json::from_value(json!({"value": null}));
+        assert!(any.is_err());
+    }
+
+    #[test]
+    fn both_and_neither_are_refused() {
+        let from = json!({"configMap": {"name": "sizes", "key": "small"}});
+        rejects(
+            &json!({"value": 3, "valueFrom": from}),
+            "exactly one of value, valueFrom is needed, found more",
+        );
+        rejects(&json!({}), "exactly one of value, valueFrom is needed, found none");
+        rejects(&json!({"valeu": 3}), "found only \"valeu\"");
+    }
+
+    #[test]
+    fn two_sources_and_no_source_are_refused() {
+        let key = json!({"name": "sizes", "key": "small"});
+        let names = "exactly one of configMap, secret, krakenResource, templateString";
+        rejects(&json!({"valueFrom": {"configMap": key, "secret": key}}), names);
+        rejects(&json!({"valueFrom": {}}), names);
+        rejects(&json!({"valueFrom": {"configmap": key}}), "found only \"configmap\"");
+    }
+
+    #[test]
+    fn anything_but_an_object_is_refused_with_what_was_expected() {
+        for wrong in [json!("t2.nano"), json!([3]), json!(3), json!(true)] {
+            rejects(&wrong, "an object with exactly one of value, valueFrom");
+        }
+        rejects(&json!({"valueFrom": "sizes"}), "exactly one of configMap, secret");
+    }
+
+    #[test]
+    fn a_literal_of_the_wrong_type_is_refused() {
+        rejects(&json!({"value": "3"}), "invalid type: string \"3\"");
+    }
+}

@@ -1,0 +1,168 @@
+//! Resolved values, and the ones among them that came from a Secret.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret, SecretBox};
+use zeroize::Zeroize;
+
+use crate::types::OptionType;
+
+/// A value that an option resolved to.
+///
+/// It has no `Serialize` and no `Display`, so that nothing can write it without saying [`expose`](Self::expose); `Debug`
+/// prints `***` for a secret.
+#[derive(Clone, PartialEq)]
+pub enum Resolved<T: OptionType> {
+    /// Came from no Secret: may be shown and published.
+    Public(T),
+    /// Came from a Secret, directly or through a template: may only be sent to where it is needed.
+    Secret(Sensitive<T>),
+}
+
+impl<T: OptionType> Resolved<T> {
+    /// The value, secret or not. Only the call that sends it to the cloud may need this.
+    pub fn expose(&self) -> &T {
+        match self {
+            Self::Public(value) => value,
+            Self::Secret(secret) => secret.expose(),
+        }
+    }
+
+    /// The value, unless it is secret: what state, plans and messages may show.
+    pub fn public(&self) -> Option<&T> {
+        match self {
+            Self::Public(value) => Some(value),
+            Self::Secret(_) => None,
+        }
+    }
+
+    /// True if the value came from a Secret.
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::Secret(_))
+    }
+
+    /// Version of the Secrets that the value came from: compare it to learn of a change without the value.
+    pub fn secret_version(&self) -> Option<&str> {
+        match self {
+            Self::Public(_) => None,
+            Self::Secret(secret) => Some(secret.version()),
+        }
+    }
+
+    /// A value made of this one, which is as secret as this one.
+    #[must_use]
+    pub fn map<U: OptionType>(&self, make: impl FnOnce(&T) -> U) -> Resolved<U> {
+        match self {
+            Self::Public(value) => Resolved::Public(make(value)),
+            Self::Secret(secret) => {
+                Resolved::Secret(Sensitive::new(make(secret.expose()), secret.version.clone()))
+            }
+        }
+    }
+}
+
+impl<T: OptionType> fmt::Debug for Resolved<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Public(value) => f.debug_tuple("Public").field(value).finish(),
+            Self::Secret(_) => f.write_str("Secret(***)"),
+        }
+    }
+}
+
+/// A value that came from a Secret. Its memory is wiped when it is dropped.
+pub struct Sensitive<T: OptionType> {
+    value: SecretBox<Wiped<T>>,
+    version: String,
+}
+
+impl<T: OptionType> Sensitive<T> {
+    /// Wraps a value; `version` is made of the uid and resourceVersion of the Secrets it came from, never of the value.
+    pub fn new(value: T, version: String) -> Self {
+        Self { value: SecretBox::new(Box::new(Wiped(value))), version }
+    }
+
+    /// The value.
+    pub fn expose(&self) -> &T {
+        &self.value.expose_secret().0
+    }
+
+    /// Version of the Secrets that the value came from.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+impl<T: OptionType> Clone for Sensitive<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.expose().clone(), self.version.clone())
+    }
+}
+
+impl<T: OptionType> PartialEq for Sensitive<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.version == other.version && self.expose() == other.expose()
+    }
+}
+
+impl<T: OptionType> fmt::Debug for Sensitive<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Lets `secrecy` wipe any option type.
+struct Wiped<T: OptionType>(T);
+
+impl<T: OptionType> Zeroize for Wiped<T> {
+    fn zeroize(&mut self) {
+        self.0.wipe();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret() -> Resolved<String> {
+        Resolved::Secret(Sensitive::new("hunter2".to_owned(), "uid/7".to_owned()))
+    }
+
+    #[test]
+    fn a_secret_shows_three_stars() {
+        assert_eq!(format!("{:?}", secret()), "Secret(***)");
+        assert_eq!(format!("{:#?}", Some(secret())), "Some(\n    Secret(***),\n)");
+        assert_eq!(format!("{:?}", Sensitive::new(1_i64, "uid/7".into())), "***");
+    }
+
+    #[test]
+    fn a_secret_is_exposed_only_on_demand() {
+        assert_eq!(secret().expose(), "hunter2");
+        assert_eq!(secret().public(), None);
+        assert!(secret().is_secret());
+        assert_eq!(secret().secret_version(), Some("uid/7"));
+    }
+
+    #[test]
+    fn a_public_value_is_just_a_value() {
+        let value = Resolved::Public(3_i64);
+        assert_eq!((value.expose(), value.public()), (&3, Some(&3)));
+        assert!(!value.is_secret());
+        assert_eq!(value.secret_version(), None);
+        assert_eq!(format!("{value:?}"), "Public(3)");
+    }
+
+    #[test]
+    fn what_is_made_of_a_secret_is_secret() {
+        let upper = secret().map(|text| text.to_uppercase());
+        assert_eq!((upper.is_secret(), upper.secret_version()), (true, Some("uid/7")));
+        assert_eq!(upper.expose(), "HUNTER2");
+        assert!(!Resolved::Public(3_i64).map(|n| n + 1).is_secret());
+    }
+
+    #[test]
+    fn a_clone_is_equal_and_still_secret() {
+        assert_eq!(secret(), secret().clone());
+        assert_ne!(secret(), Resolved::Public("hunter2".to_owned()));
+    }
+}

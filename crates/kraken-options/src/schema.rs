@@ -1,0 +1,320 @@
+//! The schemas of option types, in the structural form that a CustomResourceDefinition needs.
+//!
+//! Written by hand: a derived schema of an enum holds its properties inside `oneOf`, which Kubernetes does not allow.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+
+use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
+use crate::types::{JsonType, Text};
+
+/// The schema of any JSON, for `#[schemars(schema_with = "kraken_options::any_json")]`.
+///
+/// The API server refuses a field without a type and prunes what it does not know; this schema says neither.
+pub fn any_json(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"x-kubernetes-preserve-unknown-fields": true})
+}
+
+/// The schema of any JSON object, for `#[schemars(schema_with = "kraken_options::any_object")]`.
+pub fn any_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})
+}
+
+impl<T: JsonSchema> JsonSchema for Opt<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Option_{}", T::schema_name()).into()
+    }
+
+    // No description of its own: in an optional field it would hide the description of that field.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut value = generator.subschema_for::<T>().to_value();
+        preserve_any_json(&mut value, 0);
+        let description = format!("The value itself. Example: `{}`", example(&value));
+        describe(&mut value, &description);
+        let mut value_from = generator.subschema_for::<ValueFrom>().to_value();
+        describe(
+            &mut value_from,
+            "Where to take the value from: exactly one source. Example: `{configMap: {name: sizes, key: small}}`",
+        );
+        json_schema!({
+            "type": "object",
+            "properties": {"value": value, "valueFrom": value_from},
+            "oneOf": [{"required": ["value"]}, {"required": ["valueFrom"]}],
+        })
+    }
+}
+
+impl JsonSchema for ValueFrom {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "ValueFrom".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut config_map = generator.subschema_for::<KeyRef>().to_value();
+        redescribe(
+            &mut config_map,
+            "A key of a ConfigMap in the namespace of this resource. Its text is read as the type of the field: JSON for lists and \
+             objects. Example: `{name: sizes, key: small}`",
+        );
+        let mut secret = generator.subschema_for::<KeyRef>().to_value();
+        redescribe(
+            &mut secret,
+            "A key of a Secret in the namespace of this resource. Its text is read as the type of the field and is never shown. \
+             Example: `{name: db, key: password}`",
+        );
+        let mut resource = generator.subschema_for::<ResourceRef>().to_value();
+        redescribe(
+            &mut resource,
+            "A field of the state of another Kraken resource in the namespace of this resource. It must have the JSON type of \
+             the field. Example: `{kind: subnet, name: a, path: subnet.SubnetId}`",
+        );
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "configMap": config_map,
+                "secret": secret,
+                "krakenResource": resource,
+                "templateString": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 65_536,
+                    "description": "Text around references: `{{ .Kind.name.path }}`, `{{ .ConfigMap.name.key }}`, \
+                        `{{ .Secret.name.key }}`; names with dots in brackets. Example: \
+                        `http://{{ .LoadBalancer.web.dnsName }}:{{ .ConfigMap[\"my.app\"].port }}/`",
+                },
+            },
+            "oneOf": [
+                {"required": ["configMap"]},
+                {"required": ["secret"]},
+                {"required": ["krakenResource"]},
+                {"required": ["templateString"]},
+            ],
+        })
+    }
+}
+
+impl JsonSchema for JsonType {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "JsonType".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "enum": JsonType::ALL.map(JsonType::name)})
+    }
+}
+
+impl JsonSchema for Text {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        any_json(generator)
+    }
+}
+
+/// Turns every "anything" in a schema into one that Kubernetes keeps. `additionalProperties: true` is accepted by the API
+/// server, which then prunes the values: their data would be lost without a word.
+fn preserve_any_json(schema: &mut Value, depth: usize) {
+    // A derived schema is a few levels deep; the bound only keeps this function total.
+    if depth > 64 {
+        return;
+    }
+    match schema {
+        Value::Bool(true) => *schema = json!({"x-kubernetes-preserve-unknown-fields": true}),
+        Value::Object(members) if says_nothing(members) => {
+            members.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
+        }
+        Value::Object(members) => {
+            if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
+                properties.values_mut().for_each(|property| preserve_any_json(property, depth + 1));
+            } else if let Some(additional) = members.get_mut("additionalProperties") {
+                preserve_any_json(additional, depth + 1);
+            }
+            if let Some(items) = members.get_mut("items") {
+                preserve_any_json(items, depth + 1);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn says_nothing(schema: &Map<String, Value>) -> bool {
+    schema.keys().all(|key| matches!(key.as_str(), "description" | "title" | "default" | "nullable"))
+}
+
+fn example(schema: &Value) -> &'static str {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") => "text",
+        Some("integer") => "3",
+        Some("number") => "0.5",
+        Some("boolean") => "true",
+        Some("array") => "[a, b]",
+        _ => "{a: b}",
+    }
+}
+
+fn describe(schema: &mut Value, description: &str) {
+    if let Some(members) = schema.as_object_mut() {
+        members.entry("description").or_insert_with(|| description.into());
+    }
+}
+
+fn redescribe(schema: &mut Value, description: &str) {
+    if let Some(members) = schema.as_object_mut() {
+        members.insert("description".to_owned(), description.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schemars::generate::SchemaSettings;
+    use serde::Deserialize;
+    use std::collections::BTreeMap;
+
+    // The settings of kube's CRD generation.
+    fn schema_of<T: JsonSchema>() -> Value {
+        let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
+        settings.into_generator().into_root_schema_for::<T>().to_value()
+    }
+
+    fn value_schema<T: JsonSchema>() -> Value {
+        let mut schema = schema_of::<Opt<T>>();
+        let mut value = schema["properties"]["value"].take();
+        assert!(value["description"].is_string());
+        value.as_object_mut().unwrap().remove("description");
+        value
+    }
+
+    /// What the API server demands of a structural schema, as far as these types can break it.
+    fn assert_structural(schema: &Value, at: &str) {
+        let preserved = schema["x-kubernetes-preserve-unknown-fields"] == true;
+        assert!(schema["type"].is_string() || preserved, "{at}: no type in {schema}");
+        assert!(schema.get("$ref").is_none(), "{at}: a reference");
+        for branch in schema["oneOf"].as_array().into_iter().flatten() {
+            assert_eq!(branch.as_object().unwrap().keys().collect::<Vec<_>>(), ["required"], "{at}");
+        }
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            assert!(property["description"].is_string(), "{at}.{name}: no description");
+            assert_structural(property, &format!("{at}.{name}"));
+        }
+        for inner in ["items", "additionalProperties"] {
+            if let Some(inner_schema) = schema.get(inner) {
+                assert_structural(inner_schema, &format!("{at}.{inner}"));
+            }
+        }
+    }
+
+    /// A nested object.
+    #[derive(Deserialize, JsonSchema)]
+    #[allow(dead_code)]
+    struct Volume {
+        /// Size in GiB.
+        size: i32,
+        /// Anything at all.
+        extra: Value,
+    }
+
+    #[test]
+    fn every_option_is_structural() {
+        assert_structural(&schema_of::<Opt<String>>(), "string");
+        assert_structural(&schema_of::<Opt<f64>>(), "number");
+        assert_structural(&schema_of::<Opt<Vec<String>>>(), "list");
+        assert_structural(&schema_of::<Opt<Vec<Value>>>(), "list of anything");
+        assert_structural(&schema_of::<Opt<BTreeMap<String, Value>>>(), "map of anything");
+        assert_structural(&schema_of::<Opt<Value>>(), "anything");
+        assert_structural(&schema_of::<Opt<Volume>>(), "object");
+        assert_structural(&schema_of::<ValueFrom>(), "source");
+    }
+
+    #[test]
+    fn exactly_one_of_value_and_value_from_is_required() {
+        let schema = schema_of::<Opt<String>>();
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["oneOf"], json!([{"required": ["value"]}, {"required": ["valueFrom"]}]));
+        assert!(schema.get("description").is_none());
+    }
+
+    #[test]
+    fn exactly_one_source_is_required() {
+        let schema = schema_of::<ValueFrom>();
+        let sources = ["configMap", "secret", "krakenResource", "templateString"];
+        assert_eq!(schema["oneOf"], json!(sources.map(|source| json!({"required": [source]}))));
+        let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names.len(), sources.len());
+    }
+
+    #[test]
+    fn every_name_is_bounded() {
+        let schema = schema_of::<ValueFrom>();
+        for (place, max) in [
+            ("/configMap/properties/name", 253),
+            ("/configMap/properties/key", 253),
+            ("/secret/properties/name", 253),
+            ("/secret/properties/key", 253),
+            ("/krakenResource/properties/kind", 63),
+            ("/krakenResource/properties/name", 253),
+            ("/krakenResource/properties/path", 1024),
+            ("/templateString", 65_536),
+        ] {
+            let bounded = schema["properties"].pointer(place).expect(place);
+            assert_eq!((&bounded["minLength"], &bounded["maxLength"]), (&json!(1), &json!(max)), "{place}");
+            assert!(bounded["description"].as_str().unwrap().contains("Example: `"), "{place}");
+        }
+    }
+
+    #[test]
+    fn a_value_has_the_schema_of_its_type() {
+        assert_eq!(value_schema::<String>(), json!({"type": "string"}));
+        assert_eq!(value_schema::<Vec<String>>(), json!({"type": "array", "items": {"type": "string"}}));
+        assert_eq!(value_schema::<bool>(), json!({"type": "boolean"}));
+    }
+
+    #[test]
+    fn arbitrary_json_is_preserved_wherever_it_stands() {
+        let any = json!({"x-kubernetes-preserve-unknown-fields": true});
+        assert_eq!(value_schema::<Value>(), any);
+        assert_eq!(value_schema::<Text>(), any);
+        assert_eq!(value_schema::<Vec<Value>>()["items"], any);
+        assert_eq!(value_schema::<BTreeMap<String, Value>>()["additionalProperties"], any);
+        let extra = value_schema::<Volume>()["properties"]["extra"].clone();
+        assert_eq!(extra["x-kubernetes-preserve-unknown-fields"], true);
+    }
+
+    #[test]
+    fn a_value_is_described_with_an_example_of_its_type() {
+        let described = schema_of::<Opt<i64>>()["properties"]["value"]["description"].clone();
+        assert_eq!(described, "The value itself. Example: `3`");
+    }
+
+    #[test]
+    fn a_nested_object_keeps_its_own_description() {
+        let schema = schema_of::<Opt<Volume>>();
+        assert_eq!(schema["properties"]["value"]["description"], "A nested object.");
+    }
+
+    #[test]
+    fn a_json_type_is_one_of_its_names() {
+        let names = json!(["string", "integer", "number", "boolean", "array", "object", "any"]);
+        assert_eq!(schema_of::<JsonType>()["enum"], names);
+    }
+}

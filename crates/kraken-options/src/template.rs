@@ -1,0 +1,368 @@
+//! Templates: text around references, and nothing else. No functions, no loops, nothing that reads an object by itself.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::bounds::{Exceeded, MAX_BYTES, measure};
+use crate::dependency::Dependency;
+use crate::names::kind_key;
+use crate::option::{KeyRef, ResourceRef};
+use crate::scan::{Scanner, Unexpected};
+
+/// Longest template, in characters.
+const MAX_TEMPLATE: usize = 65_536;
+
+/// A parsed template.
+///
+/// `{{ .ConfigMap.app.port }}`, `{{ .Secret.db.password }}` and `{{ .LoadBalancer.web.dnsName }}` (kind, name, dotted path) stand for
+/// values; names with dots go in brackets: `{{ .ConfigMap["my.app"]["key.x"] }}`. Everything around is kept as it is, `}}` and single
+/// braces too; `{{ "{{" }}` stands for two braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Reference(Dependency),
+}
+
+/// Why text is not a template.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TemplateError {
+    /// The text is too long.
+    #[error("is longer than {MAX_TEMPLATE} characters")]
+    TooLong,
+    /// A reference is malformed.
+    #[error("expected {expected} at byte {at}")]
+    Syntax {
+        /// Byte offset in the template.
+        at: usize,
+        /// What could have stood there.
+        expected: &'static str,
+    },
+}
+
+impl From<Unexpected> for TemplateError {
+    fn from(Unexpected { at, expected }: Unexpected) -> Self {
+        Self::Syntax { at, expected }
+    }
+}
+
+/// Why a template does not render.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// A reference has no value.
+    #[error("waiting for {0}")]
+    Missing(Dependency),
+    /// The text would be too long.
+    #[error("renders to more than 1 MiB")]
+    TooLong,
+    /// A value is nested too deeply to be written as JSON.
+    #[error("{0} is nested too deeply")]
+    TooDeep(Dependency),
+}
+
+/// The value of a reference.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'a> {
+    /// Text, which stands as it is.
+    Text(&'a str),
+    /// JSON: a string stands as it is, anything else as JSON.
+    Json(&'a Value),
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// If the text is longer than 65,536 characters, or a reference is malformed; the error says where, and what was expected.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        if text.chars().nth(MAX_TEMPLATE).is_some() {
+            return Err(TemplateError::TooLong);
+        }
+        let mut scanner = Scanner::new(text);
+        let mut parts = Vec::new();
+        while !scanner.is_at_end() {
+            match scanner.take_until("{{") {
+                "" => {}
+                text => parts.push(Part::Text(text.to_owned())),
+            }
+            if scanner.eat("{{") {
+                parts.push(action(&mut scanner)?);
+            }
+        }
+        Ok(Self { parts })
+    }
+
+    /// Everything that the template refers to, in its order, repetitions included. The kind of a resource is spelled as
+    /// [`kind_key`] does, its path as it is written.
+    pub fn references(&self) -> impl Iterator<Item = &Dependency> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Reference(reference) => Some(reference),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// True if a part comes from a Secret, which makes the whole secret.
+    pub fn has_secret(&self) -> bool {
+        self.references().any(|reference| matches!(reference, Dependency::Secret(_)))
+    }
+
+    /// Puts the values of the references in their places. The text is wiped from memory when it is dropped.
+    ///
+    /// # Errors
+    /// If a reference has no value, or the text would be longer than 1 MiB.
+    pub fn render<'v>(
+        &self,
+        value_of: impl Fn(&Dependency) -> Option<Piece<'v>>,
+    ) -> Result<Zeroizing<String>, RenderError> {
+        let mut json: BTreeMap<&Dependency, Cow<'v, str>> = BTreeMap::new();
+        let mut pieces: Vec<&str> = Vec::new();
+        for reference in self.references() {
+            if let Some(Piece::Json(value)) = value_of(reference)
+                && !json.contains_key(reference)
+            {
+                json.insert(reference, written(reference, value)?);
+            }
+        }
+        for part in &self.parts {
+            pieces.push(match part {
+                Part::Text(text) => text,
+                Part::Reference(reference) => match value_of(reference) {
+                    Some(Piece::Text(text)) => text,
+                    Some(Piece::Json(_)) => json.get(reference).map(Cow::as_ref).unwrap_or_default(),
+                    None => return Err(RenderError::Missing(reference.clone())),
+                },
+            });
+        }
+        let length = pieces.iter().map(|piece| piece.len()).sum();
+        if length > MAX_BYTES {
+            return Err(RenderError::TooLong);
+        }
+        // Allocated once: growing would leave copies of a secret in memory.
+        let mut text = Zeroizing::new(String::with_capacity(length));
+        for piece in pieces {
+            text.push_str(piece);
+        }
+        Ok(text)
+    }
+}
+
+fn written<'v>(reference: &Dependency, value: &'v Value) -> Result<Cow<'v, str>, RenderError> {
+    if let Some(text) = value.as_str() {
+        return Ok(Cow::Borrowed(text));
+    }
+    match measure(value, &mut 0) {
+        Ok(()) => Ok(Cow::Owned(value.to_string())),
+        Err(Exceeded::Bytes) => Err(RenderError::TooLong),
+        Err(Exceeded::Depth) => Err(RenderError::TooDeep(reference.clone())),
+    }
+}
+
+/// What stands between the braces.
+fn action(scanner: &mut Scanner<'_>) -> Result<Part, Unexpected> {
+    scanner.skip_space();
+    let part = if scanner.rest().starts_with('"') {
+        Part::Text(scanner.quoted('"')?)
+    } else {
+        Part::Reference(reference(scanner)?)
+    };
+    scanner.skip_space();
+    if scanner.eat("}}") { Ok(part) } else { scanner.fail("\"}}\"") }
+}
+
+fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
+    if !scanner.eat(".") {
+        return scanner.fail("a reference such as .ConfigMap.name.key");
+    }
+    let kind = kind_key(scanner.name("a kind such as ConfigMap")?);
+    let name = segment(scanner, "\".\" and the name of the object")?;
+    match kind.as_str() {
+        "configmap" => Ok(Dependency::ConfigMap(KeyRef { name, key: key(scanner)? })),
+        "secret" => Ok(Dependency::Secret(KeyRef { name, key: key(scanner)? })),
+        _ => Ok(Dependency::Resource(ResourceRef { kind, name, path: path(scanner)? })),
+    }
+}
+
+fn segment(scanner: &mut Scanner<'_>, expected: &'static str) -> Result<String, Unexpected> {
+    if scanner.eat("[") {
+        scanner.bracketed()
+    } else if scanner.eat(".") {
+        scanner.name("a name").map(str::to_owned)
+    } else {
+        scanner.fail(expected)
+    }
+}
+
+fn key(scanner: &mut Scanner<'_>) -> Result<String, Unexpected> {
+    let key = segment(scanner, "\".\" and a key")?;
+    if scanner.rest().starts_with(['.', '[']) {
+        return scanner.fail("\"}}\" (a name or key with dots goes in brackets: [\"a.b\"])");
+    }
+    Ok(key)
+}
+
+/// The dotted path that is left, as it is written.
+fn path(scanner: &mut Scanner<'_>) -> Result<String, Unexpected> {
+    let start = scanner.at();
+    if scanner.rest().starts_with(".$") {
+        return scanner.fail("a dotted path (a template takes no JSONPath)");
+    }
+    segment(scanner, "\".\" and a path")?;
+    while scanner.rest().starts_with(['.', '[']) {
+        segment(scanner, "\".\" and a path")?;
+    }
+    let path = scanner.since(start);
+    Ok(path.strip_prefix('.').unwrap_or(path).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Path;
+    use serde_json::json;
+
+    fn config_map(name: &str, key: &str) -> Dependency {
+        Dependency::ConfigMap(KeyRef { name: name.into(), key: key.into() })
+    }
+
+    fn secret(name: &str, key: &str) -> Dependency {
+        Dependency::Secret(KeyRef { name: name.into(), key: key.into() })
+    }
+
+    fn resource(kind: &str, name: &str, path: &str) -> Dependency {
+        Dependency::Resource(ResourceRef { kind: kind.into(), name: name.into(), path: path.into() })
+    }
+
+    fn references(text: &str) -> Vec<Dependency> {
+        Template::parse(text).expect(text).references().cloned().collect()
+    }
+
+    fn render(text: &str, value: &Value) -> Result<String, RenderError> {
+        let template = Template::parse(text).expect(text);
+        template.render(|_| Some(Piece::Json(value))).map(|text| text.to_string())
+    }
+
+    fn rejects(text: &str, at: usize, expected: &str) {
+        let error = Template::parse(text).expect_err(text);
+        let TemplateError::Syntax { at: found, expected: said } = &error else { panic!("{text}: {error}") };
+        assert_eq!(*found, at, "{text}: {error}");
+        assert!(said.contains(expected), "{text}: {error}");
+    }
+
+    #[test]
+    fn references_are_found_without_rendering() {
+        assert_eq!(references("{{ .ConfigMap.app.port }}"), [config_map("app", "port")]);
+        assert_eq!(references("{{.Secret.db.password}}"), [secret("db", "password")]);
+        assert_eq!(references("{{ .config-map.app.port }}"), [config_map("app", "port")]);
+        assert_eq!(
+            references("http://{{ .LoadBalancer.web.dnsName }}:{{ .ConfigMap.app.port }}/"),
+            [resource("loadbalancer", "web", "dnsName"), config_map("app", "port")]
+        );
+    }
+
+    #[test]
+    fn names_with_dots_go_in_brackets() {
+        assert_eq!(references(r#"{{ .ConfigMap["my.app"]["key.x"] }}"#), [config_map("my.app", "key.x")]);
+        assert_eq!(references("{{ .ConfigMap['my.app'].key }}"), [config_map("my.app", "key")]);
+        assert_eq!(
+            references(r#"{{ .EC2-Instance["a.b"].instances.0["x.io/y"].z }}"#),
+            [resource("ec2instance", "a.b", r#"instances.0["x.io/y"].z"#)]
+        );
+    }
+
+    #[test]
+    fn the_path_of_a_reference_is_a_path() {
+        for text in ["{{ .A.b.c }}", "{{ .A.b[0].c }}", r#"{{ .A.b["$x"] }}"#, "{{ .A.b.c['}}'] }}"] {
+            for reference in references(text) {
+                let Dependency::Resource(reference) = reference else { panic!("{text}") };
+                assert!(Path::parse(&reference.path).is_ok(), "{}", reference.path);
+            }
+        }
+    }
+
+    #[test]
+    fn text_around_references_is_kept_as_it_is() {
+        for text in ["", "plain", "a { b } c", "}}", "} }", "{ {", "{", "ä\n\t\0 "] {
+            assert_eq!(render(text, &json!(1)).as_deref(), Ok(text));
+        }
+        assert_eq!(render("}}{{ .A.b.c }}}}", &json!("x")).as_deref(), Ok("}}x}}"));
+        assert_eq!(render("a{{\n.A.b.c\t}}{{.A.b.c}}b", &json!("x")).as_deref(), Ok("axxb"));
+    }
+
+    #[test]
+    fn quoted_text_stands_for_itself() {
+        assert_eq!(render(r#"{{ "{{" }} .x }}"#, &json!(1)).as_deref(), Ok("{{ .x }}"));
+    }
+
+    #[test]
+    fn strings_render_as_they_are_and_anything_else_as_json() {
+        for (value, text) in [
+            (json!("a\"b"), "a\"b"),
+            (json!(3), "3"),
+            (json!(true), "true"),
+            (json!(["a", 1]), "[\"a\",1]"),
+            (json!({"a": null}), "{\"a\":null}"),
+        ] {
+            assert_eq!(render("{{ .A.b.c }}", &value).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn what_is_rendered_is_not_read_as_a_template_again() {
+        assert_eq!(render("{{ .A.b.c }}", &json!("{{ .Secret.x.y }}")).as_deref(), Ok("{{ .Secret.x.y }}"));
+    }
+
+    #[test]
+    fn a_malformed_reference_says_where_and_what_was_expected() {
+        rejects("a {{ b }}", 5, "a reference");
+        rejects("{{", 2, "a reference");
+        rejects("{{}}", 2, "a reference");
+        rejects("{{{ .A.b.c }}}", 2, "a reference");
+        rejects("{{- .A.b.c }}", 2, "a reference");
+        rejects("{{ . }}", 4, "a kind");
+        rejects("{{ .A }}", 5, "the name of the object");
+        rejects("{{ .ConfigMap.app }}", 17, "a key");
+        rejects("{{ .LoadBalancer.web }}", 20, "a path");
+        rejects("{{ .ConfigMap.app.a.b }}", 19, "in brackets");
+        rejects("{{ .A.b.c", 9, "\"}}\"");
+        rejects("{{ .A.b.c | upper }}", 10, "\"}}\"");
+        rejects("{{ .A.b.c }", 10, "\"}}\"");
+        rejects("{{ .A.b..c }}", 8, "a name");
+        rejects("{{ .A.b[\"c }}", 13, "the quote");
+        rejects("{{ .A.b.$.c }}", 7, "no JSONPath");
+        rejects("ä{{ range .x }}", 5, "a reference");
+        rejects("{{ .ConfigMap.app.port }}{{ .Secret.db }}", 38, "a key");
+    }
+
+    #[test]
+    fn a_secret_part_makes_the_whole_secret() {
+        assert!(Template::parse("{{ .ConfigMap.a.b }}{{ .Secret.a.b }}").unwrap().has_secret());
+        assert!(!Template::parse("{{ .ConfigMap.a.b }}").unwrap().has_secret());
+    }
+
+    #[test]
+    fn templates_and_their_text_are_bounded() {
+        assert!(Template::parse(&"ä".repeat(MAX_TEMPLATE)).is_ok());
+        assert_eq!(Template::parse(&"ä".repeat(MAX_TEMPLATE + 1)), Err(TemplateError::TooLong));
+        let many = "{{.A.b.c}}".repeat(6000);
+        assert_eq!(render(&many, &json!("x".repeat(1000))), Err(RenderError::TooLong));
+        assert_eq!(render(&many, &json!(["x".repeat(1000)])), Err(RenderError::TooLong));
+        let deep = (0..1000).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(render("{{.A.b.c}}", &deep), Err(RenderError::TooDeep(resource("a", "b", "c"))));
+    }
+
+    #[test]
+    fn a_reference_without_a_value_is_missing() {
+        let rendered = Template::parse("{{ .A.b.c }}").unwrap().render(|_| None);
+        assert_eq!(rendered, Err(RenderError::Missing(resource("a", "b", "c"))));
+    }
+}

@@ -1,0 +1,323 @@
+//! The types a field may have: their JSON type, and how their memory is wiped.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use zeroize::Zeroize;
+
+/// The name of a JSON type, as a DependencyRequest says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JsonType {
+    /// Text.
+    String,
+    /// A number without a fraction.
+    Integer,
+    /// Any number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// A list.
+    Array,
+    /// A map or an object with known fields.
+    Object,
+    /// Every type is welcome.
+    Any,
+}
+
+impl JsonType {
+    /// Every type, in the order of the schema.
+    pub const ALL: [Self; 7] =
+        [Self::String, Self::Integer, Self::Number, Self::Boolean, Self::Array, Self::Object, Self::Any];
+
+    /// The narrowest type of a value. JSON `null` has none and is [`JsonType::Any`].
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Any,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(number) if number.is_i64() || number.is_u64() => Self::Integer,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// True if `value` may stand where this type is wanted: an integer where a number is, and `3.0` where an integer is.
+    pub fn accepts(self, value: &Value) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Number => value.is_number(),
+            Self::Integer => as_integer(value).is_some(),
+            exact => !value.is_null() && Self::of(value) == exact,
+        }
+    }
+
+    /// The name in a DependencyRequest, for example `integer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Array => "array",
+            Self::Object => "object",
+            Self::Any => "any",
+        }
+    }
+
+    /// The type that covers both: the same one, a number for an integer and a number, else any.
+    pub(crate) fn covering(self, other: Self) -> Self {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Self::Integer, Self::Number) | (Self::Number, Self::Integer) => Self::Number,
+            _ => Self::Any,
+        }
+    }
+}
+
+impl fmt::Display for JsonType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The integer that a JSON number denotes, also if it is written `3.0`. A float beyond 2^53 denotes no integer exactly.
+pub(crate) fn as_integer(value: &Value) -> Option<i128> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if let Some(integer) = value.as_i64() {
+        return Some(integer.into());
+    }
+    if let Some(integer) = value.as_u64() {
+        return Some(integer.into());
+    }
+    let float = value.as_f64()?;
+    let exact = float.fract() == 0.0 && float.abs() <= EXACT;
+    exact.then(|| format!("{float:.0}").parse().ok()).flatten()
+}
+
+/// A type that a field of a spec may have.
+///
+/// A nested struct of a kind implements it with [`option_object!`](crate::option_object); an enum of strings with
+/// `impl OptionType for VolumeType { const TYPE: JsonType = JsonType::String; }`.
+pub trait OptionType: Clone + fmt::Debug + PartialEq + DeserializeOwned + Serialize {
+    /// What JSON a value from another resource must be, and how text from a ConfigMap or Secret is read.
+    const TYPE: JsonType;
+    /// Smallest and largest value, for integers; messages say it.
+    const RANGE: Option<(i128, i128)> = None;
+    /// True if text is taken as it is although [`TYPE`](Self::TYPE) is not a string.
+    const VERBATIM: bool = false;
+
+    /// Overwrites the memory of a value that came from a Secret, before it is freed.
+    fn wipe(&mut self) {}
+}
+
+/// Makes structs option types of JSON type object: `option_object!(RootVolume)`.
+///
+/// Their memory is not wiped when they come from a Secret; implement [`OptionType`] by hand for one that should be.
+#[macro_export]
+macro_rules! option_object {
+    ($($name:ty),+ $(,)?) => {
+        $(impl $crate::OptionType for $name {
+            const TYPE: $crate::JsonType = $crate::JsonType::Object;
+        })+
+    };
+}
+
+impl OptionType for String {
+    const TYPE: JsonType = JsonType::String;
+
+    fn wipe(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl OptionType for bool {
+    const TYPE: JsonType = JsonType::Boolean;
+
+    fn wipe(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl OptionType for f64 {
+    const TYPE: JsonType = JsonType::Number;
+
+    fn wipe(&mut self) {
+        self.zeroize();
+    }
+}
+
+macro_rules! option_integer {
+    ($($integer:ty),+) => {
+        $(impl OptionType for $integer {
+            const TYPE: JsonType = JsonType::Integer;
+            const RANGE: Option<(i128, i128)> = Some((<$integer>::MIN as i128, <$integer>::MAX as i128));
+
+            fn wipe(&mut self) {
+                self.zeroize();
+            }
+        })+
+    };
+}
+
+option_integer!(i32, i64, u16, u32);
+
+impl<T: OptionType> OptionType for Vec<T> {
+    const TYPE: JsonType = JsonType::Array;
+
+    fn wipe(&mut self) {
+        self.iter_mut().for_each(T::wipe);
+    }
+}
+
+impl<T: OptionType> OptionType for BTreeMap<String, T> {
+    const TYPE: JsonType = JsonType::Object;
+
+    fn wipe(&mut self) {
+        for (mut key, mut value) in std::mem::take(self) {
+            key.zeroize();
+            value.wipe();
+        }
+    }
+}
+
+impl OptionType for Value {
+    const TYPE: JsonType = JsonType::Any;
+
+    fn wipe(&mut self) {
+        // A list of what is left instead of recursion: a value may be nested deeper than the stack.
+        let mut left = vec![self.take()];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::String(mut text) => text.zeroize(),
+                Value::Array(items) => left.extend(items),
+                Value::Object(members) => {
+                    for (mut key, member) in members {
+                        key.zeroize();
+                        left.push(member);
+                    }
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+    }
+}
+
+/// Text made of any value: a string as it is, anything else as JSON. Text from a ConfigMap or Secret stays as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct Text(pub String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(match Value::deserialize(deserializer)? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }))
+    }
+}
+
+impl OptionType for Text {
+    const TYPE: JsonType = JsonType::Any;
+    const VERBATIM: bool = true;
+
+    fn wipe(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_type_is_written_in_lower_case() {
+        for wanted in JsonType::ALL {
+            assert_eq!(serde_json::to_value(wanted).unwrap(), wanted.name());
+            assert_eq!(wanted.to_string(), wanted.name());
+        }
+    }
+
+    #[test]
+    fn a_value_has_the_narrowest_type() {
+        for (value, wanted) in [
+            (json!("3"), JsonType::String),
+            (json!(-3), JsonType::Integer),
+            (json!(u64::MAX), JsonType::Integer),
+            (json!(3.5), JsonType::Number),
+            (json!(false), JsonType::Boolean),
+            (json!([]), JsonType::Array),
+            (json!({}), JsonType::Object),
+            (json!(null), JsonType::Any),
+        ] {
+            assert_eq!(JsonType::of(&value), wanted, "{value}");
+            assert!(JsonType::Any.accepts(&value));
+            assert!(wanted.accepts(&value));
+        }
+    }
+
+    #[test]
+    fn a_string_of_digits_is_not_an_integer() {
+        assert!(!JsonType::Integer.accepts(&json!("3")));
+        assert!(!JsonType::String.accepts(&json!(3)));
+        assert!(!JsonType::Boolean.accepts(&json!("true")));
+    }
+
+    #[test]
+    fn an_integer_is_accepted_as_a_number_and_a_whole_float_as_an_integer() {
+        assert!(JsonType::Number.accepts(&json!(3)));
+        assert!(JsonType::Integer.accepts(&json!(3.0)));
+        assert!(JsonType::Integer.accepts(&json!(-0.0)));
+        assert!(!JsonType::Integer.accepts(&json!(3.5)));
+        assert!(!JsonType::Integer.accepts(&json!(1e300)));
+    }
+
+    #[test]
+    fn null_is_accepted_only_as_anything() {
+        let accepting = JsonType::ALL.into_iter().filter(|wanted| wanted.accepts(&Value::Null));
+        assert_eq!(accepting.collect::<Vec<_>>(), [JsonType::Any]);
+    }
+
+    #[test]
+    fn two_wishes_are_covered_by_the_narrowest_type() {
+        assert_eq!(JsonType::Integer.covering(JsonType::Integer), JsonType::Integer);
+        assert_eq!(JsonType::Integer.covering(JsonType::Number), JsonType::Number);
+        assert_eq!(JsonType::String.covering(JsonType::Any), JsonType::Any);
+        assert_eq!(JsonType::String.covering(JsonType::Integer), JsonType::Any);
+    }
+
+    #[test]
+    fn wiped_values_are_empty() {
+        let mut list = vec!["secret".to_owned()];
+        list.wipe();
+        assert_eq!(list, [""]);
+        let mut any = json!({"a": ["secret", 1]});
+        any.wipe();
+        assert_eq!(any, Value::Null);
+        let mut map = BTreeMap::from([("a".to_owned(), 1_i64)]);
+        map.wipe();
+        assert!(map.is_empty());
+    }
+
+    #[test]
+    fn a_value_deeper_than_the_stack_is_wiped() {
+        let mut deep = Value::from("secret");
+        for _ in 0..1_000_000 {
+            deep = Value::Array(vec![deep]);
+        }
+        deep.wipe();
+        assert_eq!(deep, Value::Null);
+    }
+
+    #[test]
+    fn text_is_a_string_as_it_is_and_json_otherwise() {
+        for (value, text) in [(json!("a b"), "a b"), (json!([1, "x"]), "[1,\"x\"]"), (json!(3), "3")] {
+            assert_eq!(serde_json::from_value::<Text>(value).unwrap(), Text(text.into()));
+        }
+    }
+}

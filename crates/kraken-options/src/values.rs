@@ -1,0 +1,107 @@
+//! The values that a resource's dependencies have at the moment, as its spoke gathered them.
+
+use std::collections::BTreeMap;
+
+use secrecy::SecretString;
+use serde_json::Value;
+
+use crate::dependency::Dependency;
+use crate::option::{KeyRef, ResourceRef};
+
+/// The values of dependencies, as far as they are known. The default knows none.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// ConfigMaps by name, with the keys that were asked for.
+    pub config_maps: BTreeMap<String, BTreeMap<String, String>>,
+    /// Secrets by name.
+    pub secrets: BTreeMap<String, SecretData>,
+    /// Fields of other resources: by kind (as [`kind_key`](crate::kind_key) spells it), name, and path as it is written.
+    pub resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
+    /// Why a dependency is unmet, as the hub found, for example `ConfigMap sizes does not exist`.
+    /// Kinds are spelled as [`kind_key`](crate::kind_key) does.
+    pub causes: BTreeMap<Dependency, String>,
+}
+
+/// What is known of a Secret. `Debug` prints no value.
+#[derive(Clone, Debug, Default)]
+pub struct SecretData {
+    /// Its uid and resourceVersion.
+    pub version: String,
+    /// Its keys that were asked for.
+    pub keys: BTreeMap<String, SecretString>,
+}
+
+/// A value that was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'a> {
+    Text(&'a str),
+    Secret(&'a SecretString, &'a str),
+    Json(&'a Value),
+}
+
+impl Values {
+    /// The value of a normalised dependency. A JSON `null` is none.
+    pub(crate) fn find(&self, dependency: &Dependency) -> Option<Found<'_>> {
+        match dependency {
+            Dependency::ConfigMap(KeyRef { name, key }) => {
+                Some(Found::Text(self.config_maps.get(name)?.get(key)?))
+            }
+            Dependency::Secret(KeyRef { name, key }) => {
+                let secret = self.secrets.get(name)?;
+                Some(Found::Secret(secret.keys.get(key)?, &secret.version))
+            }
+            Dependency::Resource(ResourceRef { kind, name, path }) => {
+                let value = self.resources.get(kind)?.get(name)?.get(path)?;
+                (!value.is_null()).then_some(Found::Json(value))
+            }
+        }
+    }
+
+    /// Why a normalised dependency has no value.
+    pub(crate) fn why_missing(&self, dependency: &Dependency) -> String {
+        if let Some(cause) = self.causes.get(dependency) {
+            return cause.clone();
+        }
+        match dependency {
+            Dependency::ConfigMap(KeyRef { name, key }) if self.config_maps.contains_key(name) => {
+                format!("ConfigMap {name} has no key {key:?}")
+            }
+            Dependency::Secret(KeyRef { name, key }) if self.secrets.contains_key(name) => {
+                format!("Secret {name} has no key {key:?}")
+            }
+            other => format!("waiting for {other}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dependency() -> Dependency {
+        Dependency::ConfigMap(KeyRef { name: "sizes".into(), key: "small".into() })
+    }
+
+    #[test]
+    fn a_missing_key_is_told_from_a_missing_object() {
+        let mut values = Values::default();
+        assert_eq!(values.why_missing(&dependency()), "waiting for ConfigMap sizes key \"small\"");
+        values.config_maps.insert("sizes".into(), BTreeMap::new());
+        assert_eq!(values.why_missing(&dependency()), "ConfigMap sizes has no key \"small\"");
+    }
+
+    #[test]
+    fn the_cause_that_the_hub_found_is_told_first() {
+        let mut values = Values::default();
+        values.causes.insert(dependency(), "ConfigMap sizes does not exist".into());
+        assert_eq!(values.why_missing(&dependency()), "ConfigMap sizes does not exist");
+    }
+
+    #[test]
+    fn values_show_no_secret() {
+        let keys = BTreeMap::from([("password".to_owned(), SecretString::from("hunter2"))]);
+        let secrets = BTreeMap::from([("db".to_owned(), SecretData { version: "uid/7".into(), keys })]);
+        let shown = format!("{:?}", Values { secrets, ..Values::default() });
+        assert!(shown.contains("password") && shown.contains("uid/7") && !shown.contains("hunter2"));
+    }
+}

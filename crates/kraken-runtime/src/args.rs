@@ -1,0 +1,333 @@
+//! What every controller's `run` accepts: each flag with its environment variable, default and bounds.
+//!
+//! A bad value is refused here, with a sentence that says what is expected, so that nothing later has to.
+
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Display},
+    net::SocketAddr,
+    str::FromStr,
+    time::Duration,
+};
+
+use clap::{ArgAction, Args, ValueEnum};
+use kraken_api::{SYSTEM_NAMESPACE, interval};
+
+/// Default of `--resync-interval`.
+const RESYNC_INTERVAL: &str = "5m";
+/// Default of `--concurrency`: enough to keep an API server's and a cloud's answers in flight, far below
+/// their limits.
+const CONCURRENCY: &str = "32";
+/// Default of `--request-concurrency`. kube speaks HTTP/1.1, so this is also the number of connections.
+const REQUEST_CONCURRENCY: &str = "64";
+/// Default of `--request-timeout`.
+const REQUEST_TIMEOUT: &str = "15s";
+/// Default of `--listen-address`.
+const LISTEN_ADDRESS: &str = "0.0.0.0:8080";
+/// Default of `--lease-duration`, as in Kubernetes' own components.
+const LEASE_DURATION: &str = "15s";
+/// A lease is renewed each third of its duration: below 3 s that is a burden on the API server.
+const LEASE_DURATION_MIN: Duration = Duration::from_secs(3);
+/// A lease that lasts longer leaves a crashed controller's work undone for as long.
+const LEASE_DURATION_MAX: Duration = Duration::from_hours(1);
+/// Below this, a healthy API server across a network would be cut off.
+const REQUEST_TIMEOUT_MIN: Duration = Duration::from_millis(500);
+/// The API server itself gives up on a request after 60 s.
+const REQUEST_TIMEOUT_MAX: Duration = Duration::from_mins(1);
+
+/// The flags that every controller shares.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// How often drift is looked for when a resource does not say; 0 turns it off
+    #[arg(long, env = "KRAKEN_RESYNC_INTERVAL", value_name = "DURATION", default_value = RESYNC_INTERVAL,
+          value_parser = resync_interval, allow_hyphen_values = true)]
+    pub resync_interval: Duration,
+
+    /// How many resources are reconciled at once [1 to 1024]
+    #[arg(long, env = "KRAKEN_CONCURRENCY", value_name = "NUMBER", default_value = CONCURRENCY,
+          value_parser = one_to_1024, allow_hyphen_values = true)]
+    pub concurrency: usize,
+
+    /// The namespaces to work in, separated by commas; empty for all
+    #[arg(
+        long,
+        env = "KRAKEN_NAMESPACES",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub namespaces: Namespaces,
+
+    /// How log lines look
+    #[arg(
+        long,
+        env = "KRAKEN_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "text",
+        ignore_case = true
+    )]
+    pub log_format: LogFormat,
+
+    /// What is logged: a level, or a filter such as info,kraken_runtime=debug [default: RUST_LOG, else info]
+    #[arg(long, env = "KRAKEN_LOG", value_name = "FILTER", value_parser = log_filter)]
+    pub log_level: Option<String>,
+
+    /// Where /healthz, /readyz and /metrics are served
+    #[arg(long, env = "KRAKEN_LISTEN_ADDRESS", value_name = "ADDRESS:PORT", default_value = LISTEN_ADDRESS)]
+    pub listen_address: SocketAddr,
+
+    /// Work only while holding the lease, so that several replicas can run
+    #[arg(long, env = "KRAKEN_LEADER_ELECT", value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub leader_elect: bool,
+
+    /// The namespace of the lease [default: POD_NAMESPACE, else kraken-system]
+    #[arg(long, env = "KRAKEN_LEASE_NAMESPACE", value_name = "NAME", value_parser = namespace)]
+    pub lease_namespace: Option<String>,
+
+    /// How long a silent leader keeps the lease [3s to 1h, whole seconds]
+    #[arg(long, env = "KRAKEN_LEASE_DURATION", value_name = "DURATION", default_value = LEASE_DURATION,
+          value_parser = lease_duration, allow_hyphen_values = true)]
+    pub lease_duration: Duration,
+
+    /// How long one request to the API server may take; watches are not cut [500ms to 60s]
+    #[arg(long, env = "KRAKEN_REQUEST_TIMEOUT", value_name = "DURATION", default_value = REQUEST_TIMEOUT,
+          value_parser = request_timeout, allow_hyphen_values = true)]
+    pub request_timeout: Duration,
+
+    /// How many requests to the API server are in flight at once, watches aside [1 to 1024]
+    #[arg(long, env = "KRAKEN_REQUEST_CONCURRENCY", value_name = "NUMBER", default_value = REQUEST_CONCURRENCY,
+          value_parser = one_to_1024, allow_hyphen_values = true)]
+    pub request_concurrency: usize,
+}
+
+impl RunArgs {
+    /// The default resync interval; `None` when it is off.
+    pub fn resync(&self) -> Option<Duration> {
+        (!self.resync_interval.is_zero()).then_some(self.resync_interval)
+    }
+
+    /// Where the lease lives: the flag, else `pod_namespace` (the `POD_NAMESPACE` of this process), else
+    /// `kraken-system`.
+    pub fn lease_namespace_or(&self, pod_namespace: Option<String>) -> String {
+        self.lease_namespace
+            .clone()
+            .or(pod_namespace.filter(|name| !name.is_empty()))
+            .unwrap_or_else(|| SYSTEM_NAMESPACE.to_owned())
+    }
+}
+
+/// The namespaces that a controller works in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Namespaces(BTreeSet<String>);
+
+impl Namespaces {
+    /// Whether every namespace is meant.
+    pub fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The namespaces by name; none when all are meant.
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().cloned().collect()
+    }
+
+    /// Whether a resource in `namespace` is this controller's to handle.
+    pub fn contains(&self, namespace: &str) -> bool {
+        self.is_all() || self.0.contains(namespace)
+    }
+}
+
+impl FromStr for Namespaces {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(namespace)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl Display for Namespaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_all() {
+            return f.write_str("all");
+        }
+        f.write_str(&self.0.iter().map(String::as_str).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people: one line each, coloured on a terminal.
+    #[default]
+    Text,
+    /// For machines: one JSON object each.
+    Json,
+}
+
+fn resync_interval(text: &str) -> Result<Duration, String> {
+    interval::parse(text).map(Option::unwrap_or_default)
+}
+
+fn one_to_1024(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(number @ 1..=1024) => Ok(number),
+        _ => Err(format!("\"{text}\" is not a whole number from 1 to 1024")),
+    }
+}
+
+fn namespace(name: &str) -> Result<String, String> {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let fits = (1..=63).contains(&name.len())
+        && name.starts_with(inner)
+        && name.ends_with(inner)
+        && name.chars().all(|c| inner(c) || c == '-');
+    if fits {
+        return Ok(name.to_owned());
+    }
+    Err(format!("\"{name}\" is not a namespace: lower-case letters, digits and hyphens, at most 63 of them"))
+}
+
+fn log_filter(text: &str) -> Result<String, String> {
+    crate::logs::filter(text).map(|_| text.to_owned()).map_err(|e| {
+        format!("\"{text}\" is not a level (error, warn, info, debug, trace, off) nor a filter: {e}")
+    })
+}
+
+fn lease_duration(text: &str) -> Result<Duration, String> {
+    let duration = bounded(text, LEASE_DURATION_MIN, LEASE_DURATION_MAX)?;
+    if duration.subsec_nanos() > 0 {
+        return Err(format!("\"{text}\" is not a whole number of seconds"));
+    }
+    Ok(duration)
+}
+
+fn request_timeout(text: &str) -> Result<Duration, String> {
+    bounded(text, REQUEST_TIMEOUT_MIN, REQUEST_TIMEOUT_MAX)
+}
+
+fn bounded(text: &str, min: Duration, max: Duration) -> Result<Duration, String> {
+    let advice = || {
+        let (min, max) = (humantime::format_duration(min), humantime::format_duration(max));
+        format!("\"{text}\" is not a duration from {min} to {max}; write it like 15s or 1m30s")
+    };
+    let duration = humantime::parse_duration(text.trim()).map_err(|_| advice())?;
+    if (min..=max).contains(&duration) { Ok(duration) } else { Err(advice()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<RunArgs, String> {
+        Cli::try_parse_from([&["kraken"], arguments].concat()).map(|cli| cli.args).map_err(|e| e.to_string())
+    }
+
+    fn accepts(arguments: &[&str]) -> RunArgs {
+        parse(arguments).unwrap()
+    }
+
+    fn rejects(arguments: &[&str], because: &str) {
+        let message = parse(arguments).unwrap_err();
+        assert!(message.contains(because), "{arguments:?}: {message}");
+    }
+
+    #[test]
+    fn no_flag_is_needed() {
+        let args = accepts(&[]);
+        assert_eq!(args.resync(), Some(Duration::from_mins(5)));
+        assert_eq!(args.concurrency, 32);
+        assert_eq!(args.request_concurrency, 64);
+        assert_eq!(args.request_timeout, Duration::from_secs(15));
+        assert_eq!(args.lease_duration, Duration::from_secs(15));
+        assert_eq!(args.listen_address.to_string(), LISTEN_ADDRESS);
+        assert!(args.namespaces.is_all());
+        assert!(args.leader_elect);
+        assert_eq!(args.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn every_flag_has_an_environment_variable() {
+        use clap::CommandFactory;
+        for argument in Cli::command().get_arguments().filter(|a| a.get_id() != "help") {
+            let variable = argument.get_env().map(|v| v.to_string_lossy().into_owned()).unwrap_or_default();
+            assert!(variable.starts_with("KRAKEN_"), "{}", argument.get_id());
+        }
+    }
+
+    #[test]
+    fn a_resync_interval_may_be_off_but_not_nonsense() {
+        assert_eq!(accepts(&["--resync-interval", "0"]).resync(), None);
+        assert_eq!(accepts(&["--resync-interval", "90s"]).resync(), Some(Duration::from_secs(90)));
+        for bad in ["-5m", "banana", "", "2years"] {
+            rejects(&["--resync-interval", bad], "0");
+        }
+    }
+
+    #[test]
+    fn concurrency_is_bounded() {
+        assert_eq!(accepts(&["--concurrency", "1024"]).concurrency, 1024);
+        for bad in ["0", "1025", "-1", "many"] {
+            rejects(&["--concurrency", bad], "from 1 to 1024");
+        }
+    }
+
+    #[test]
+    fn namespaces_are_a_list_of_names() {
+        let some = accepts(&["--namespaces", "b, a,,b"]).namespaces;
+        assert_eq!(some.names(), ["a", "b"]);
+        assert_eq!(some.to_string(), "a,b");
+        assert!(some.contains("a") && !some.contains("c"));
+        assert!(accepts(&["--namespaces", ""]).namespaces.is_all());
+        rejects(&["--namespaces", "a,B_c"], "\"B_c\" is not a namespace");
+    }
+
+    #[test]
+    fn durations_that_would_break_the_lease_or_every_request_are_refused() {
+        assert_eq!(accepts(&["--lease-duration=30s"]).lease_duration, Duration::from_secs(30));
+        for bad in ["1s", "2h", "-15s", "banana"] {
+            rejects(&["--lease-duration", bad], "from 3s to 1h");
+        }
+        rejects(&["--lease-duration", "3500ms"], "whole number of seconds");
+        for bad in ["0", "2m"] {
+            rejects(&["--request-timeout", bad], "from 500ms to 1m");
+        }
+    }
+
+    #[test]
+    fn leader_election_can_be_turned_off() {
+        assert!(!accepts(&["--leader-elect=false"]).leader_elect);
+        assert!(accepts(&["--leader-elect"]).leader_elect);
+        rejects(&["--leader-elect=perhaps"], "perhaps");
+    }
+
+    #[test]
+    fn a_bad_log_filter_is_refused_at_once() {
+        assert_eq!(accepts(&["--log-level", "debug"]).log_level.as_deref(), Some("debug"));
+        accepts(&["--log-level", "info,kraken_runtime=trace"]);
+        rejects(&["--log-level", "kraken=loud"], "is not a level");
+        rejects(&["--log-format", "xml"], "text, json");
+    }
+
+    #[test]
+    fn the_lease_lives_beside_the_pod_unless_a_flag_says_where() {
+        let pod = || Some("team".to_owned());
+        assert_eq!(accepts(&["--lease-namespace", "x"]).lease_namespace_or(pod()), "x");
+        assert_eq!(accepts(&[]).lease_namespace_or(pod()), "team");
+        assert_eq!(accepts(&[]).lease_namespace_or(Some(String::new())), SYSTEM_NAMESPACE);
+        assert_eq!(accepts(&[]).lease_namespace_or(None), SYSTEM_NAMESPACE);
+    }
+}

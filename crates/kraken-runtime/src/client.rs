@@ -1,0 +1,132 @@
+//! The client of the Kubernetes API: where its configuration comes from, and how its requests are bounded.
+
+use std::{path::PathBuf, time::Duration};
+
+use http::{HeaderValue, header::USER_AGENT};
+use kube::{
+    Client, Config,
+    client::ClientBuilder,
+    config::{InferConfigError, KubeConfigOptions, KubeconfigError},
+};
+
+use crate::{errors::one_line, metrics::Metrics, request::Bounds};
+
+/// An API server that does not take a connection in this time is not reachable.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection that takes no byte of ours for this time is dead.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection that gives no byte for this time is dead. The server ends each watch after 290 s, so this
+/// cuts no healthy one; ordinary requests have a far shorter deadline of their own.
+const READ_TIMEOUT: Duration = Duration::from_secs(330);
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// `KUBECONFIG` names something that cannot be used.
+    #[error("failed to read the kubeconfig named by KUBECONFIG ({path}): {source}")]
+    Kubeconfig {
+        /// What the variable says.
+        path: String,
+        /// What is wrong with it.
+        source: KubeconfigError,
+    },
+    /// There is no configuration anywhere.
+    #[error(
+        "found no Kubernetes API: KUBECONFIG is not set, and neither a pod's service account nor ~/.kube/config serves: {0}"
+    )]
+    Nowhere(Box<InferConfigError>),
+    /// The configuration was found but no client can be made of it.
+    #[error("failed to make a client for the Kubernetes API at {url}: {}", one_line(.source.as_ref()))]
+    Build {
+        /// The API server.
+        url: String,
+        /// What is wrong.
+        source: Box<kube::Error>,
+    },
+}
+
+/// Finds the API server: `KUBECONFIG` if set, and then nothing else; otherwise `~/.kube/config`, then the
+/// pod's service account.
+///
+/// # Errors
+/// Naming what was tried.
+pub async fn config() -> Result<Config, ClientError> {
+    match std::env::var_os("KUBECONFIG").filter(|path| !path.is_empty()) {
+        Some(path) => {
+            // Config::infer would silently fall back to the service account, hence to another cluster.
+            Config::from_kubeconfig(&KubeConfigOptions::default()).await.map_err(|source| {
+                ClientError::Kubeconfig { path: PathBuf::from(path).display().to_string(), source }
+            })
+        }
+        None => Config::infer().await.map_err(|e| ClientError::Nowhere(Box::new(e))),
+    }
+}
+
+/// Makes a client that calls itself `name`, with at most `concurrency` requests at once (watches count until
+/// they begin), each for at most `request_timeout`.
+///
+/// # Errors
+/// When the configuration's certificates or proxy cannot be used. The API server is not called.
+pub fn connect(
+    mut config: Config,
+    name: &'static str,
+    request_timeout: Duration,
+    concurrency: usize,
+    metrics: Metrics,
+) -> Result<Client, ClientError> {
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    config.write_timeout = Some(WRITE_TIMEOUT);
+    config.read_timeout = Some(READ_TIMEOUT);
+    config.reset_reader_on_write = true;
+    // It retries every verb, for up to 1000 s; our queue retries by object.
+    config.default_retry = false;
+    let agent = format!("{name}/{}", env!("CARGO_PKG_VERSION"));
+    if let Ok(agent) = HeaderValue::try_from(agent) {
+        config.headers.push((USER_AGENT, agent));
+    }
+    let url = config.cluster_url.to_string();
+    let bounds = Bounds::new(request_timeout, concurrency, metrics);
+    match ClientBuilder::try_from(config) {
+        Ok(builder) => Ok(builder.with_layer(&bounds).build()),
+        Err(source) => Err(ClientError::Build { url, source: Box::new(source) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_says_who_asks() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let metrics = Metrics::new("kraken-test");
+        let client = connect(Config::new(url), "kraken-test", CONNECT_TIMEOUT, 1, metrics).unwrap();
+        let server = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut seen = vec![0; 4096];
+            let read = socket.read(&mut seen).await.unwrap();
+            let body = r#"{"major":"1","minor":"35","gitVersion":"v1.35.4"}"#;
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+            String::from_utf8_lossy(&seen[..read]).into_owned()
+        };
+        let (seen, version) = tokio::join!(server, client.apiserver_version());
+        assert!(seen.contains("user-agent: kraken-test/"), "{seen}");
+        assert!(version.is_ok(), "{version:?}");
+    }
+
+    #[tokio::test]
+    async fn an_unusable_proxy_is_named_with_the_server() {
+        let mut config = Config::new("https://example.invalid".parse().unwrap());
+        config.proxy_url = Some("ftp://proxy.invalid".parse().unwrap());
+        let error =
+            connect(config, "kraken-test", CONNECT_TIMEOUT, 1, Metrics::new("kraken-test")).err().unwrap();
+        assert!(error.to_string().contains("https://example.invalid"), "{error}");
+    }
+}

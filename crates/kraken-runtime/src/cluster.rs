@@ -1,0 +1,114 @@
+//! Which cluster this is: the UID of the namespace `kube-system`, which every cluster has and none can share.
+//!
+//! It is part of the identity of whatever is made in the cloud, so nothing can start without it; asking for
+//! it is also how a controller finds out whether the API server can be reached.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, ResourceExt};
+use tokio_util::sync::CancellationToken;
+
+use crate::errors::one_line;
+
+/// The pause after the first failure; each further one doubles it.
+const BACKOFF_BASE: Duration = Duration::from_secs(1);
+/// The longest pause: an API server that comes back is noticed within this.
+const BACKOFF_MAX: Duration = Duration::from_secs(15);
+
+/// The namespace whose UID identifies a cluster.
+pub(crate) const IDENTIFYING_NAMESPACE: &str = "kube-system";
+
+/// Asks for the cluster's id until the API server gives it; `None` if `shutdown` came first.
+///
+/// An API server that is not there yet, and rights that are granted in the same `kubectl apply` as the
+/// controller, are normal when a cluster starts: each failure is one log line, never the end.
+pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken) -> Option<String> {
+    let api: Api<Namespace> = Api::all(client.clone());
+    let mut pause = BACKOFF_BASE;
+    loop {
+        let asked = tokio::select! {
+            () = shutdown.cancelled() => return None,
+            answer = api.get(IDENTIFYING_NAMESPACE) => answer,
+        };
+        match asked.map(|namespace| namespace.uid()) {
+            Ok(Some(uid)) => return Some(uid),
+            Ok(None) => tracing::warn!("the namespace {IDENTIFYING_NAMESPACE} has no UID"),
+            Err(error) => tracing::warn!(
+                retry_in = %humantime::format_duration(pause),
+                "{}: {}", complaint(&error, name), one_line(&error)
+            ),
+        }
+        tokio::select! {
+            () = shutdown.cancelled() => return None,
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = (pause * 2).min(BACKOFF_MAX);
+    }
+}
+
+/// What the failure means to whoever installs the controller.
+fn complaint(error: &kube::Error, name: &str) -> String {
+    match error {
+        kube::Error::Api(status) if status.code == 401 => {
+            "the Kubernetes API does not accept this controller's credentials".to_owned()
+        }
+        kube::Error::Api(status) if status.is_forbidden() => {
+            format!("this controller lacks rights (`{name} rbac` prints what it needs)")
+        }
+        kube::Error::Api(_) => "the Kubernetes API refuses to say which cluster this is".to_owned(),
+        _ => "cannot reach the Kubernetes API".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+    /// Refuses twice, then answers.
+    fn slow_to_start() -> Client {
+        let server = service_fn(|_: Request<Body>| async {
+            if CALLS.fetch_add(1, Ordering::SeqCst) < 2 {
+                return Err(std::io::Error::other("connection refused"));
+            }
+            Ok(Response::new(Body::from(br#"{"metadata":{"name":"kube-system","uid":"u-1"}}"#.to_vec())))
+        });
+        Client::new(server, "default")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_api_server_that_starts_late_is_waited_for() {
+        let id = id(&slow_to_start(), "kraken-test", &CancellationToken::new()).await;
+        assert_eq!(id.as_deref(), Some("u-1"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_ends_with_the_process() {
+        let server = service_fn(|_: Request<Body>| async {
+            Err::<Response<Body>, _>(std::io::Error::other("connection refused"))
+        });
+        let shutdown = CancellationToken::new();
+        let stop = async {
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            shutdown.cancel();
+        };
+        let client = Client::new(server, "default");
+        let (id, ()) = tokio::join!(id(&client, "kraken-test", &shutdown), stop);
+        assert_eq!(id, None);
+    }
+
+    #[test]
+    fn missing_rights_point_at_the_rbac_command() {
+        let status = kube::core::Status::failure("no", "Forbidden").with_code(403);
+        let text = complaint(&kube::Error::Api(Box::new(status)), "kraken-hub");
+        assert!(text.contains("`kraken-hub rbac`"), "{text}");
+    }
+}

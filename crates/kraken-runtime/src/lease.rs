@@ -1,0 +1,254 @@
+//! The leader lease: of several replicas, the one that holds it works.
+//!
+//! Every write carries the version it was decided on, so of two candidates exactly one succeeds. The holder
+//! gives up after two thirds of the duration without a renewal, a third before anybody else may take over. A
+//! machine that was suspended can still believe for a moment that it leads; that is why every write of a
+//! controller has a precondition of its own.
+
+mod record;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::{api::coordination::v1::Lease as Object, apimachinery::pkg::apis::meta::v1::MicroTime};
+use kube::{Api, Client, api::PostParams};
+use tokio::{task::JoinHandle, time::Instant};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::errors::one_line;
+use record::{Decision, Observer, claim, decide, released};
+
+/// How often a standby looks, unless the lease is very short: a released lease is taken within this.
+const LOOK: Duration = Duration::from_secs(2);
+/// How many tries releasing is worth: one, and one more if the version was old.
+const RELEASE_TRIES: usize = 2;
+
+/// A candidate for one lease.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    api: Api<Object>,
+    name: &'static str,
+    identity: String,
+    duration: Duration,
+}
+
+/// What came of one try.
+enum Attempt {
+    Held(Box<Object>),
+    Waiting {
+        holder: String,
+        left: Duration,
+    },
+    /// Somebody wrote between our look and our write.
+    Beaten,
+}
+
+/// Why a try came to nothing.
+#[derive(Debug, thiserror::Error)]
+enum LeaseError {
+    #[error("{}", one_line(.0))]
+    Request(#[from] kube::Error),
+    #[error("no answer in time")]
+    Deadline(#[from] tokio::time::error::Elapsed),
+}
+
+impl Lease {
+    /// A candidate called `identity`, which must be unique, for the lease `name` in `namespace`. `client`
+    /// should not be the one that the workers share: renewing must not queue behind them.
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        name: &'static str,
+        identity: String,
+        duration: Duration,
+    ) -> Self {
+        Self { api: Api::namespaced(client, namespace), name, identity, duration }
+    }
+
+    /// Waits until the lease is held, for as long as it takes; `None` if `shutdown` came first.
+    ///
+    /// Let it end by itself after `shutdown`: a dropped future may leave a lease that is held by nobody.
+    pub async fn acquire(self, shutdown: CancellationToken) -> Option<LeaseGuard> {
+        let mut observer = Observer::default();
+        let mut waiting_for = String::new();
+        let mut failing = false;
+        while !shutdown.is_cancelled() {
+            let sent = Instant::now();
+            let mut pause = LOOK.min(self.step());
+            let attempt = self.attempt(&mut observer).await;
+            let failed = attempt.is_err();
+            match attempt {
+                Ok(Attempt::Held(held)) => {
+                    tracing::info!(lease = self.name, identity = self.identity, "acquired the lease");
+                    return Some(self.guard(*held, sent));
+                }
+                Ok(Attempt::Waiting { holder, left }) => {
+                    pause = pause.min(left);
+                    if holder != waiting_for {
+                        tracing::info!(lease = self.name, holder, "waiting for the lease");
+                        waiting_for = holder;
+                    }
+                }
+                Ok(Attempt::Beaten) => {}
+                // Once per outage: it is looked at for as long as it takes.
+                Err(error) if failing => {
+                    tracing::debug!(lease = self.name, "the lease still cannot be looked at: {error}");
+                }
+                Err(error) => tracing::warn!(lease = self.name, "failed to look at the lease: {error}"),
+            }
+            failing = failed;
+            tokio::select! {
+                () = shutdown.cancelled() => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+        None
+    }
+
+    /// A third of the duration: how often it is renewed, and how long one request may take.
+    fn step(&self) -> Duration {
+        self.duration / 3
+    }
+
+    fn guard(self, held: Object, renewed: Instant) -> LeaseGuard {
+        let (lost, stop) = (CancellationToken::new(), CancellationToken::new());
+        let task = tokio::spawn(self.hold(held, renewed, lost.clone(), stop.clone()));
+        LeaseGuard { lost, stop: stop.drop_guard(), task }
+    }
+
+    /// Renews until told to stop, then releases; or until it is lost.
+    async fn hold(
+        self,
+        mut held: Object,
+        mut renewed: Instant,
+        lost: CancellationToken,
+        stop: CancellationToken,
+    ) {
+        let mut observer = Observer::default();
+        let mut due = renewed + self.step();
+        // Whether `held` is known to be what the API server has.
+        let mut fresh = true;
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return self.release(held).await,
+                () = tokio::time::sleep_until(due) => {}
+            }
+            let sent = Instant::now();
+            let give_up = renewed + self.step() * 2;
+            let renewal = async {
+                if fresh { self.write(Some(held.clone())).await } else { self.attempt(&mut observer).await }
+            };
+            let result = tokio::time::timeout_at(give_up, renewal).await;
+            fresh = false;
+            due = Instant::now() + self.step() / 5;
+            match result.unwrap_or_else(|elapsed| Err(elapsed.into())) {
+                Ok(Attempt::Held(object)) => {
+                    (held, renewed, fresh) = (*object, sent, true);
+                    due = sent + self.step();
+                }
+                Ok(Attempt::Waiting { holder, .. }) => {
+                    tracing::error!(lease = self.name, holder, "lost the lease: another replica holds it");
+                    return lost.cancel();
+                }
+                Ok(Attempt::Beaten) => {}
+                Err(error) => tracing::warn!(lease = self.name, "failed to renew the lease: {error}"),
+            }
+            if !fresh && Instant::now() >= give_up {
+                tracing::error!(lease = self.name, "lost the lease: it could not be renewed in time");
+                return lost.cancel();
+            }
+        }
+    }
+
+    /// Looks, decides and acts, once.
+    async fn attempt(&self, observer: &mut Observer) -> Result<Attempt, LeaseError> {
+        let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await??;
+        let now = Instant::now();
+        let since = observer.see(found.as_ref(), now);
+        match decide(found.as_ref(), &self.identity, self.duration, since, now) {
+            Decision::Wait { holder, left } => Ok(Attempt::Waiting { holder, left }),
+            Decision::Create | Decision::Take | Decision::Renew => self.write(found).await,
+        }
+    }
+
+    /// Takes, renews or creates the lease, if it is still as it was found.
+    async fn write(&self, found: Option<Object>) -> Result<Attempt, LeaseError> {
+        let exists = found.is_some();
+        let wanted = claim(found, self.name, &self.identity, self.duration, MicroTime(Timestamp::now()));
+        let params = self.params();
+        let request = async {
+            if exists {
+                self.api.replace(self.name, &params, &wanted).await
+            } else {
+                self.api.create(&params, &wanted).await
+            }
+        };
+        match tokio::time::timeout(self.step(), request).await? {
+            Ok(object) => Ok(Attempt::Held(Box::new(object))),
+            // 404: it was deleted meanwhile; the next try creates it.
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Attempt::Beaten),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn release(&self, held: Object) {
+        let mut held = Some(held);
+        for _ in 0..RELEASE_TRIES {
+            let Some(object) = held.take() else { break };
+            let wanted = released(object, MicroTime(Timestamp::now()));
+            let params = self.params();
+            match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &wanted)).await {
+                Ok(Ok(_)) => return tracing::info!(lease = self.name, "released the lease"),
+                Ok(Err(kube::Error::Api(status))) if status.is_conflict() => held = self.still_ours().await,
+                Ok(Err(error)) => {
+                    tracing::warn!(lease = self.name, "failed to release the lease: {}", one_line(&error));
+                }
+                Err(_) => tracing::warn!(lease = self.name, "failed to release the lease: no answer in time"),
+            }
+        }
+    }
+
+    /// The lease as it is now, if we hold it.
+    async fn still_ours(&self) -> Option<Object> {
+        let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await.ok()?.ok()??;
+        let holder = found.spec.as_ref()?.holder_identity.as_ref()?;
+        (*holder == self.identity).then_some(found)
+    }
+
+    fn params(&self) -> PostParams {
+        PostParams { field_manager: Some(self.name.to_owned()), ..PostParams::default() }
+    }
+}
+
+/// A held lease. It is renewed in the background for as long as this lives.
+#[derive(Debug)]
+#[must_use = "a dropped guard releases the lease"]
+pub struct LeaseGuard {
+    lost: CancellationToken,
+    stop: DropGuard,
+    task: JoinHandle<()>,
+}
+
+impl LeaseGuard {
+    /// Fires when the lease is lost: stop at once, another replica is about to start.
+    pub fn lost(&self) -> &CancellationToken {
+        &self.lost
+    }
+
+    /// Gives the lease up, so that a standby need not wait for it to expire. Takes at most the lease's
+    /// duration.
+    pub async fn release(self) {
+        drop(self.stop);
+        if let Err(error) = self.task.await {
+            tracing::error!("failed to release the lease: {error}");
+        }
+    }
+
+    /// Stops renewing without giving the lease up: nobody else leads until it expires.
+    pub fn abandon(self) {
+        self.task.abort();
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

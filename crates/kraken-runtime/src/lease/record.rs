@@ -1,0 +1,200 @@
+//! What a lease says and what to do about it. No client and no clock: times are passed in.
+//!
+//! `renewTime` is another machine's wall clock, so it is never compared with ours. A lease has expired when
+//! *we* have seen it unchanged for its whole duration on *our* monotonic clock, as Kubernetes' own components
+//! count.
+
+use std::time::Duration;
+
+use k8s_openapi::{
+    api::coordination::v1::{Lease, LeaseSpec},
+    apimachinery::pkg::apis::meta::v1::MicroTime,
+};
+use tokio::time::Instant;
+
+/// The duration of a released lease: whoever looks next need not wait.
+const RELEASED_SECONDS: i32 = 1;
+
+/// What a candidate does about the lease it found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// There is none: create it.
+    Create,
+    /// It is ours: renew it.
+    Renew,
+    /// Nobody holds it, or its holder has been silent for too long: take it.
+    Take,
+    /// Somebody else holds it.
+    Wait {
+        /// Who.
+        holder: String,
+        /// When it expires if it stays unchanged.
+        left: Duration,
+    },
+}
+
+/// Decides about a lease that has not changed before our eyes since `unchanged_since`. `usual` is the
+/// duration of a lease that does not say.
+pub(super) fn decide(
+    found: Option<&Lease>,
+    me: &str,
+    usual: Duration,
+    unchanged_since: Instant,
+    now: Instant,
+) -> Decision {
+    let Some(lease) = found else { return Decision::Create };
+    let spec = lease.spec.as_ref();
+    let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
+    if holder.is_empty() {
+        return Decision::Take;
+    }
+    if holder == me {
+        return Decision::Renew;
+    }
+    let seconds = spec.and_then(|spec| spec.lease_duration_seconds).and_then(|s| u64::try_from(s).ok());
+    let duration = seconds.filter(|s| *s > 0).map_or(usual, Duration::from_secs);
+    let left = duration.saturating_sub(now.duration_since(unchanged_since));
+    if left.is_zero() { Decision::Take } else { Decision::Wait { holder: holder.to_owned(), left } }
+}
+
+/// Remembers when the lease was last seen to change.
+#[derive(Debug, Default)]
+pub(super) struct Observer {
+    last: Option<(String, Instant)>,
+}
+
+impl Observer {
+    /// Notes what was found and says since when it has been like that.
+    pub(super) fn see(&mut self, found: Option<&Lease>, now: Instant) -> Instant {
+        let version = found.and_then(|lease| lease.metadata.resource_version.clone()).unwrap_or_default();
+        match &self.last {
+            Some((last, since)) if *last == version => *since,
+            _ => {
+                self.last = Some((version, now));
+                now
+            }
+        }
+    }
+}
+
+/// The lease as `me` writes it to take or renew it, under the version that was found.
+pub(super) fn claim(
+    found: Option<Lease>,
+    name: &str,
+    me: &str,
+    duration: Duration,
+    clock: MicroTime,
+) -> Lease {
+    let mut lease = found.unwrap_or_default();
+    lease.metadata.name = Some(name.to_owned());
+    lease.metadata.managed_fields = None;
+    let old = lease.spec.take().unwrap_or_default();
+    let renews = old.holder_identity.as_deref() == Some(me);
+    lease.spec = Some(LeaseSpec {
+        holder_identity: Some(me.to_owned()),
+        lease_duration_seconds: Some(i32::try_from(duration.as_secs()).unwrap_or(i32::MAX)),
+        acquire_time: if renews { old.acquire_time } else { Some(clock.clone()) },
+        renew_time: Some(clock),
+        lease_transitions: match old.lease_transitions {
+            Some(count) if !renews => Some(count.saturating_add(1)),
+            count => count.or(Some(0)),
+        },
+        ..LeaseSpec::default()
+    });
+    lease
+}
+
+/// The lease as its holder leaves it.
+pub(super) fn released(mut lease: Lease, clock: MicroTime) -> Lease {
+    lease.metadata.managed_fields = None;
+    if let Some(spec) = &mut lease.spec {
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(RELEASED_SECONDS);
+        spec.renew_time = Some(clock);
+    }
+    lease
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    use super::*;
+
+    const USUAL: Duration = Duration::from_secs(15);
+
+    fn second(n: u64) -> MicroTime {
+        MicroTime(jiff::Timestamp::UNIX_EPOCH + Duration::from_secs(n))
+    }
+
+    fn held_by(holder: &str) -> Lease {
+        claim(None, "kraken-test", holder, Duration::from_secs(30), second(0))
+    }
+
+    fn decide_after(lease: &Lease, seconds: u64) -> Decision {
+        let start = Instant::now();
+        decide(Some(lease), "me", USUAL, start, start + Duration::from_secs(seconds))
+    }
+
+    fn version(text: &str) -> Lease {
+        let metadata = ObjectMeta { resource_version: Some(text.to_owned()), ..ObjectMeta::default() };
+        Lease { metadata, ..Lease::default() }
+    }
+
+    #[test]
+    fn a_missing_lease_is_created() {
+        let now = Instant::now();
+        assert_eq!(decide(None, "me", USUAL, now, now), Decision::Create);
+    }
+
+    #[test]
+    fn a_held_lease_is_waited_for_until_its_own_duration_has_passed() {
+        let left = Duration::from_secs(10);
+        assert_eq!(decide_after(&held_by("you"), 20), Decision::Wait { holder: "you".to_owned(), left });
+        assert_eq!(decide_after(&held_by("you"), 30), Decision::Take);
+    }
+
+    #[test]
+    fn a_lease_without_a_duration_lasts_as_long_as_ours() {
+        for odd in [None, Some(0), Some(-5)] {
+            let mut lease = held_by("you");
+            lease.spec.as_mut().unwrap().lease_duration_seconds = odd;
+            assert!(matches!(decide_after(&lease, 14), Decision::Wait { .. }), "{odd:?}");
+            assert_eq!(decide_after(&lease, 15), Decision::Take, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn our_own_lease_is_renewed_and_a_released_one_taken_at_once() {
+        assert_eq!(decide_after(&held_by("me"), 1000), Decision::Renew);
+        assert_eq!(decide_after(&released(held_by("you"), second(1)), 0), Decision::Take);
+        assert_eq!(decide_after(&Lease::default(), 0), Decision::Take);
+    }
+
+    #[test]
+    fn any_change_starts_the_count_anew_and_no_change_does_not() {
+        let mut observer = Observer::default();
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(observer.see(Some(&version("1")), at(0)), at(0));
+        assert_eq!(observer.see(Some(&version("1")), at(14)), at(0));
+        assert_eq!(observer.see(Some(&version("2")), at(15)), at(15));
+        assert_eq!(observer.see(None, at(16)), at(16));
+    }
+
+    #[test]
+    fn taking_counts_a_transition_and_renewing_does_not() {
+        let taken = claim(Some(held_by("you")), "kraken-test", "me", USUAL, second(9)).spec.unwrap();
+        assert_eq!(taken.lease_transitions, Some(1));
+        assert_eq!(taken.acquire_time, Some(second(9)));
+        let renewed = claim(Some(held_by("me")), "kraken-test", "me", USUAL, second(9)).spec.unwrap();
+        assert_eq!(renewed.lease_transitions, Some(0));
+        assert_eq!((renewed.acquire_time, renewed.renew_time), (Some(second(0)), Some(second(9))));
+    }
+
+    #[test]
+    fn a_claim_keeps_the_version_it_was_decided_on() {
+        let lease = claim(Some(version("7")), "kraken-test", "me", USUAL, second(0));
+        assert_eq!(lease.metadata.resource_version.as_deref(), Some("7"));
+    }
+}

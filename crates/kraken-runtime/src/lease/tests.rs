@@ -1,0 +1,195 @@
+//! Candidates against a lease in memory that keeps versions as the API server does. Time is tokio's, and
+//! jumps.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use http::{Method, Request, Response};
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tower::service_fn;
+
+use super::*;
+
+const DURATION: Duration = Duration::from_secs(15);
+
+/// One lease and who may reach it.
+#[derive(Clone, Default)]
+pub(crate) struct Server {
+    lease: Arc<Mutex<Option<Value>>>,
+    versions: Arc<AtomicUsize>,
+}
+
+/// The network of one candidate.
+#[derive(Clone, Default)]
+pub(crate) struct Link {
+    /// Requests are lost.
+    pub(crate) down: Arc<AtomicBool>,
+    /// The next write arrives, and its answer is lost.
+    swallow: Arc<AtomicBool>,
+}
+
+fn status(code: u16) -> Response<Body> {
+    let body = json!({"kind": "Status", "status": "Failure", "message": "no", "code": code,
+        "reason": if code == 404 { "NotFound" } else { "Conflict" }});
+    Response::builder().status(code).body(Body::from(body.to_string().into_bytes())).unwrap()
+}
+
+fn version_of(lease: &Value) -> &Value {
+    &lease["metadata"]["resourceVersion"]
+}
+
+impl Server {
+    fn answer(&self, method: &Method, body: &[u8]) -> Response<Body> {
+        let mut stored = self.lease.lock();
+        if *method == Method::GET {
+            let Some(lease) = &*stored else { return status(404) };
+            return Response::new(Body::from(lease.to_string().into_bytes()));
+        }
+        let mut wanted: Value = serde_json::from_slice(body).unwrap();
+        match (&*stored, method) {
+            (Some(_), &Method::POST) => return status(409),
+            (None, &Method::PUT) => return status(404),
+            (Some(old), &Method::PUT) if version_of(old) != version_of(&wanted) => return status(409),
+            _ => {}
+        }
+        let version = self.versions.fetch_add(1, Ordering::SeqCst) + 1;
+        wanted["metadata"]["resourceVersion"] = version.to_string().into();
+        *stored = Some(wanted.clone());
+        Response::new(Body::from(wanted.to_string().into_bytes()))
+    }
+
+    fn client(&self, link: &Link) -> Client {
+        let (server, link) = (self.clone(), link.clone());
+        let service = service_fn(move |request: Request<Body>| {
+            let (server, link) = (server.clone(), link.clone());
+            async move {
+                if link.down.load(Ordering::SeqCst) {
+                    std::future::pending::<()>().await;
+                }
+                let method = request.method().clone();
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let response = server.answer(&method, &body);
+                if method != Method::GET && link.swallow.swap(false, Ordering::SeqCst) {
+                    return Err(std::io::Error::other("connection reset"));
+                }
+                Ok(response)
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    pub(crate) fn candidate(&self, identity: &str, link: &Link) -> Lease {
+        Lease::new(self.client(link), "kraken-system", "kraken-test", identity.to_owned(), DURATION)
+    }
+
+    pub(crate) fn holder(&self) -> String {
+        self.lease.lock().as_ref().unwrap()["spec"]["holderIdentity"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn acquire(lease: Lease) -> LeaseGuard {
+    lease.acquire(CancellationToken::new()).await.unwrap()
+}
+
+async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(Duration::from_secs(seconds), future).await.ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_takes_a_released_lease_at_once() {
+    let server = Server::default();
+    let leader = acquire(server.candidate("a", &Link::default())).await;
+    let standby = tokio::spawn(acquire(server.candidate("b", &Link::default())));
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    assert!(!leader.lost().is_cancelled() && !standby.is_finished());
+    leader.release().await;
+    let next = within(3, standby).await.expect("the standby still waits").unwrap();
+    assert_eq!(server.holder(), "b");
+    next.release().await;
+    assert_eq!(server.holder(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_is_cut_off_gives_up_before_its_successor_starts() {
+    let server = Server::default();
+    let link = Link::default();
+    let leader = acquire(server.candidate("a", &link)).await;
+    let standby = tokio::spawn(acquire(server.candidate("b", &Link::default())));
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    link.down.store(true, Ordering::SeqCst);
+    let cut = Instant::now();
+    leader.lost().cancelled().await;
+    assert!(!standby.is_finished(), "two leaders");
+    assert!(cut.elapsed() <= Duration::from_secs(10));
+    assert!(within(20, standby).await.is_some(), "nobody leads");
+    assert_eq!(server.holder(), "b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_taken_by_force_is_lost_at_the_next_renewal() {
+    let server = Server::default();
+    let leader = acquire(server.candidate("a", &Link::default())).await;
+    {
+        let mut stored = server.lease.lock();
+        let lease = stored.as_mut().unwrap();
+        lease["spec"]["holderIdentity"] = "b".into();
+        lease["metadata"]["resourceVersion"] = "1000".into();
+    }
+    assert!(within(7, leader.lost().cancelled()).await.is_some());
+    assert_eq!(server.holder(), "b", "a lost lease is nobody's to release");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_whose_answer_was_lost_is_recognised() {
+    let server = Server::default();
+    let link = Link::default();
+    let leader = acquire(server.candidate("a", &link)).await;
+    link.swallow.store(true, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert!(!leader.lost().is_cancelled());
+    leader.release().await;
+    assert_eq!(server.holder(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_lease_is_created_again() {
+    let server = Server::default();
+    let leader = acquire(server.candidate("a", &Link::default())).await;
+    *server.lease.lock() = None;
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert_eq!(server.holder(), "a");
+    assert!(!leader.lost().is_cancelled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_under_an_old_version_is_tried_again() {
+    let server = Server::default();
+    let leader = acquire(server.candidate("a", &Link::default())).await;
+    server.lease.lock().as_mut().unwrap()["metadata"]["resourceVersion"] = "1000".into();
+    leader.release().await;
+    assert_eq!(server.holder(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_stops_waiting_on_shutdown() {
+    let server = Server::default();
+    let _leader = acquire(server.candidate("a", &Link::default())).await;
+    let shutdown = CancellationToken::new();
+    let standby = tokio::spawn(server.candidate("b", &Link::default()).acquire(shutdown.clone()));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    shutdown.cancel();
+    assert!(within(1, standby).await.unwrap().unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_candidates_one_leads() {
+    let server = Server::default();
+    let candidates: Vec<_> =
+        (0..10).map(|n| tokio::spawn(acquire(server.candidate(&n.to_string(), &Link::default())))).collect();
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert_eq!(candidates.iter().filter(|candidate| candidate.is_finished()).count(), 1);
+}

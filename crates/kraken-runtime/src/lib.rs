@@ -1,0 +1,38 @@
+//! The process shell of every Kraken controller, from its arguments to its clean exit, and the machinery it
+//! works with.
+//!
+//! A controller implements [`Program`] and its `main` is one line. What it is given is a [`Shell`]: a bounded
+//! client, the lease, health, metrics, events and the signal to stop. What it builds on: guarded watches
+//! ([`watch`]), a queue with lanes and backoff per key ([`queue`]), isolated workers ([`work`]) and
+//! conditional writes ([`patch`]).
+
+#![warn(missing_docs)]
+
+pub mod args;
+pub mod client;
+mod cluster;
+pub mod errors;
+pub mod events;
+pub mod health;
+pub mod lease;
+pub mod logs;
+pub mod metrics;
+pub mod patch;
+mod process;
+pub mod program;
+pub mod queue;
+pub mod rbac;
+mod request;
+pub mod serve;
+pub mod shell;
+mod supervise;
+pub mod watch;
+pub mod work;
+
+pub use args::RunArgs;
+pub use events::{EventType, Events};
+pub use health::{Gate, Health, WatchBeat};
+pub use metrics::Metrics;
+pub use program::{Program, main};
+pub use request::{DeadlineExceeded, is_deadline};
+pub use shell::Shell;

@@ -1,0 +1,260 @@
+//! What a controller counts, for Prometheus.
+//!
+//! Every label comes from a bounded set (kinds, outcomes, operations): never a name, a namespace or an
+//! error's text.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text},
+    metrics::{
+        counter::Counter,
+        family::{Family, MetricConstructor},
+        gauge::Gauge,
+        histogram::Histogram,
+        info::Info,
+    },
+    registry::Registry,
+};
+
+/// The media type of [`Metrics::encode`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds in seconds: from a reconcile that changes nothing (milliseconds) to a cloud at its slowest.
+const SECONDS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+/// The metrics of one process. Cloning it gives another handle of the same metrics.
+#[derive(Clone)]
+pub struct Metrics {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    registry: Registry,
+    reconciles: Family<Outcome, Counter>,
+    reconcile_seconds: Family<Kind, Histogram, Buckets>,
+    reconcile_errors: Family<Class, Counter>,
+    reconcile_panics: Family<Kind, Counter>,
+    queue_depth: Family<Lane, Gauge>,
+    cloud_calls: Family<Call, Counter>,
+    cloud_call_seconds: Family<Operation, Histogram, Buckets>,
+    requests: Family<Request, Counter>,
+    writes: Family<Write, Counter>,
+    watch_errors: Family<Kind, Counter>,
+    leader: Gauge,
+}
+
+/// Makes a histogram with our buckets for each new label set.
+#[derive(Clone, Copy, Debug)]
+struct Buckets;
+
+impl MetricConstructor<Histogram> for Buckets {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new(SECONDS)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    kind: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Class {
+    kind: &'static str,
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Lane {
+    kind: &'static str,
+    lane: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Operation {
+    operation: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Call {
+    operation: &'static str,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    verb: &'static str,
+    resource: String,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Write {
+    verb: &'static str,
+    kind: &'static str,
+}
+
+impl Metrics {
+    /// Metrics at zero, labelled with the binary's name and version.
+    pub fn new(name: &'static str) -> Self {
+        let mut inner = Inner {
+            registry: Registry::with_prefix("kraken"),
+            reconciles: Family::default(),
+            reconcile_seconds: Family::new_with_constructor(Buckets),
+            reconcile_errors: Family::default(),
+            reconcile_panics: Family::default(),
+            queue_depth: Family::default(),
+            cloud_calls: Family::default(),
+            cloud_call_seconds: Family::new_with_constructor(Buckets),
+            requests: Family::default(),
+            writes: Family::default(),
+            watch_errors: Family::default(),
+            leader: Gauge::default(),
+        };
+        inner.register(name);
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// A reconcile ended with this outcome after this time.
+    pub fn reconciled(&self, kind: &'static str, outcome: &'static str, duration: Duration) {
+        self.inner.reconciles.get_or_create(&Outcome { kind, outcome }).inc();
+        self.inner.reconcile_seconds.get_or_create(&Kind { kind }).observe(duration.as_secs_f64());
+    }
+
+    /// A reconcile failed; `class` says how it is retried.
+    pub fn reconcile_failed(&self, kind: &'static str, class: &'static str) {
+        self.inner.reconcile_errors.get_or_create(&Class { kind, class }).inc();
+    }
+
+    /// A reconcile panicked and was caught.
+    pub fn reconcile_panicked(&self, kind: &'static str) {
+        self.inner.reconcile_panics.get_or_create(&Kind { kind }).inc();
+    }
+
+    /// How many keys wait in this lane now.
+    pub fn queue_depth(&self, kind: &'static str, lane: &'static str, depth: usize) {
+        self.inner
+            .queue_depth
+            .get_or_create(&Lane { kind, lane })
+            .set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    /// A call to the cloud was answered, or given up, after this time.
+    pub fn cloud_call(&self, operation: &'static str, result: &'static str, duration: Duration) {
+        self.inner.cloud_calls.get_or_create(&Call { operation, result }).inc();
+        self.inner.cloud_call_seconds.get_or_create(&Operation { operation }).observe(duration.as_secs_f64());
+    }
+
+    /// A reconcile wrote an object of this kind to Kubernetes.
+    pub fn wrote(&self, verb: &'static str, kind: &'static str) {
+        self.inner.writes.get_or_create(&Write { verb, kind }).inc();
+    }
+
+    /// A watch failed and starts again.
+    pub fn watch_failed(&self, kind: &'static str) {
+        self.inner.watch_errors.get_or_create(&Kind { kind }).inc();
+    }
+
+    /// Whether this process leads.
+    pub fn leading(&self, leads: bool) {
+        self.inner.leader.set(i64::from(leads));
+    }
+
+    /// A request to the API server ended; `resource` is its plural name and subresource.
+    pub(crate) fn requested(&self, verb: &'static str, resource: String, code: &'static str) {
+        self.inner.requests.get_or_create(&Request { verb, resource, code }).inc();
+    }
+
+    /// All metrics in the OpenMetrics text format; see [`CONTENT_TYPE`].
+    pub fn encode(&self) -> String {
+        let mut out = String::new();
+        // Writing to a String does not fail, and half an answer is better than none.
+        if text::encode(&mut out, &self.inner.registry).is_err() {
+            tracing::warn!("failed to encode the metrics");
+        }
+        out
+    }
+}
+
+impl Inner {
+    fn register(&mut self, name: &'static str) {
+        let r = &mut self.registry;
+        // The encoder appends _total to counters and _info to the build.
+        r.register("reconciles", "Reconciles by outcome", self.reconciles.clone());
+        r.register("reconcile_seconds", "How long reconciles take", self.reconcile_seconds.clone());
+        r.register("reconcile_errors", "Failed reconciles by retry class", self.reconcile_errors.clone());
+        r.register("reconcile_panics", "Reconciles that panicked", self.reconcile_panics.clone());
+        r.register("queue_depth", "Keys waiting", self.queue_depth.clone());
+        r.register("cloud_calls", "Calls to the cloud by result", self.cloud_calls.clone());
+        r.register("cloud_call_seconds", "How long calls to the cloud take", self.cloud_call_seconds.clone());
+        r.register(
+            "kubernetes_requests",
+            "Requests to the API server by status class",
+            self.requests.clone(),
+        );
+        r.register("kubernetes_writes", "Writes to Kubernetes by reconciles", self.writes.clone());
+        r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
+        r.register("leader", "1 while this process leads", self.leader.clone());
+        let build = Info::new([("name", name), ("version", env!("CARGO_PKG_VERSION"))]);
+        r.register("build", "What runs", build);
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_encoded_under_its_documented_name() {
+        let metrics = Metrics::new("kraken-test");
+        metrics.reconciled("EC2Instance", "Ready", Duration::from_millis(20));
+        metrics.reconcile_failed("EC2Instance", "Throttled");
+        metrics.reconcile_panicked("EC2Instance");
+        metrics.queue_depth("EC2Instance", "edit", 3);
+        metrics.cloud_call("DescribeInstances", "ok", Duration::from_secs(1));
+        metrics.wrote("apply", "DependencyRequest");
+        metrics.watch_failed("ConfigMap");
+        metrics.leading(true);
+        metrics.requested("get", "leases".to_owned(), "2xx");
+        let text = metrics.encode();
+        for line in [
+            r#"kraken_reconciles_total{kind="EC2Instance",outcome="Ready"} 1"#,
+            r#"kraken_reconcile_seconds_count{kind="EC2Instance"} 1"#,
+            r#"kraken_reconcile_seconds_bucket{le="0.025",kind="EC2Instance"} 1"#,
+            r#"kraken_reconcile_errors_total{kind="EC2Instance",class="Throttled"} 1"#,
+            r#"kraken_reconcile_panics_total{kind="EC2Instance"} 1"#,
+            r#"kraken_queue_depth{kind="EC2Instance",lane="edit"} 3"#,
+            r#"kraken_cloud_calls_total{operation="DescribeInstances",result="ok"} 1"#,
+            r#"kraken_cloud_call_seconds_sum{operation="DescribeInstances"} 1.0"#,
+            r#"kraken_kubernetes_requests_total{verb="get",resource="leases",code="2xx"} 1"#,
+            r#"kraken_kubernetes_writes_total{verb="apply",kind="DependencyRequest"} 1"#,
+            r#"kraken_watch_errors_total{kind="ConfigMap"} 1"#,
+            "kraken_leader 1",
+            r#"kraken_build_info{name="kraken-test""#,
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|l| l.starts_with(line)), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn clones_count_together() {
+        let metrics = Metrics::new("kraken-test");
+        metrics.clone().watch_failed("Secret");
+        metrics.watch_failed("Secret");
+        assert!(metrics.encode().contains(r#"kraken_watch_errors_total{kind="Secret"} 2"#));
+    }
+}

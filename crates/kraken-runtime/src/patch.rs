@@ -1,0 +1,105 @@
+//! Writes to Kubernetes: server-side apply, and JSON patches with a precondition.
+
+use std::fmt::Debug;
+
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::errors::one_line;
+
+/// What a conditional patch is called in errors.
+const JSON_PATCH: &str = "patch";
+
+/// A request to the API server that did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {verb}: {}", one_line(source.as_ref()))]
+pub struct ApiError {
+    /// What was tried.
+    pub verb: &'static str,
+    /// What the API server said, or why there was no answer.
+    #[source]
+    pub source: Box<kube::Error>,
+}
+
+impl ApiError {
+    fn status(&self) -> Option<u16> {
+        match self.source.as_ref() {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// Somebody else wrote first, or a `test` of a JSON patch did not hold.
+    pub fn is_conflict(&self) -> bool {
+        // The API server answers a failed `test` operation with 422, which elsewhere means a broken schema.
+        self.status() == Some(409) || (self.verb == JSON_PATCH && self.status() == Some(422))
+    }
+
+    /// There is no such object (any more).
+    pub fn is_not_found(&self) -> bool {
+        self.status() == Some(404)
+    }
+
+    /// The object is larger than Kubernetes takes, or breaks its schema.
+    pub fn is_invalid(&self) -> bool {
+        matches!(self.status(), Some(400 | 413 | 422))
+    }
+}
+
+/// Says what a request was for, should it fail. Its deadline is the client's own.
+///
+/// # Errors
+/// When the request fails or has no answer in time.
+pub async fn within<T>(
+    verb: &'static str,
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, ApiError> {
+    request.await.map_err(|source| ApiError { verb, source: Box::new(source) })
+}
+
+/// Server-side apply: this manager's fields become what `object` says.
+///
+/// # Errors
+/// As [`within`].
+pub async fn apply<K>(
+    api: &Api<K>,
+    manager: &str,
+    name: &str,
+    object: &(impl Serialize + Debug),
+) -> Result<K, ApiError>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let params = PatchParams::apply(manager).force();
+    within("apply", api.patch(name, &params, &Patch::Apply(object))).await
+}
+
+/// Server-side apply of the status.
+///
+/// # Errors
+/// As [`within`].
+pub async fn apply_status<K>(api: &Api<K>, manager: &str, name: &str, object: &Value) -> Result<K, ApiError>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let params = PatchParams::apply(manager).force();
+    within("write the status", api.patch_status(name, &params, &Patch::Apply(object))).await
+}
+
+/// A JSON patch: all operations or none. Begin it with `test` operations to make it conditional.
+///
+/// # Errors
+/// As [`within`]; [`ApiError::is_conflict`] when a `test` did not hold.
+pub async fn json_patch<K>(api: &Api<K>, manager: &str, name: &str, operations: Value) -> Result<K, ApiError>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let operations: json_patch::Patch = serde_json::from_value(operations)
+        .map_err(|e| ApiError { verb: JSON_PATCH, source: Box::new(kube::Error::SerdeError(e)) })?;
+    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+    within(JSON_PATCH, api.patch(name, &params, &Patch::<()>::Json(operations))).await
+}

@@ -1,0 +1,170 @@
+//! The life of a controller's process, from its flags to its exit code.
+//!
+//! The order is chosen so that a process which cannot go on yet says why: logs first, then the health server,
+//! then the API server (waited for, not demanded), then the controller with the lease beside it.
+
+use std::{io, process::ExitCode};
+
+use tokio::{
+    runtime,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::RunArgs,
+    client::{self, ClientError},
+    cluster,
+    events::Events,
+    health::Health,
+    lease::Lease,
+    logs,
+    metrics::Metrics,
+    program::Program,
+    serve::{self, ListenError},
+    shell::{self, Shell},
+    supervise::{EndError, supervise},
+};
+
+/// Threads of the runtime. A controller waits for answers and computes little; each thread costs a stack and
+/// an allocator arena.
+const WORKER_THREADS: usize = 2;
+/// The lease's own client sends one request at a time; the second is for one that hangs.
+const LEASE_REQUESTS: usize = 2;
+/// By convention a process ended by signal N exits with 128 + N.
+const SIGNAL_EXIT: u8 = 128;
+const SIGINT: u8 = 2;
+const SIGTERM: u8 = 15;
+
+/// Why the process ended.
+#[derive(Debug, thiserror::Error)]
+enum ProcessError {
+    #[error("failed to listen for signals: {0}")]
+    Signals(io::Error),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error(transparent)]
+    End(#[from] EndError),
+}
+
+/// Runs the controller until it ends or is told to.
+pub(crate) fn run<P: Program>(args: RunArgs, own: P::Args) -> ExitCode {
+    if let Err(error) = logs::start(&args) {
+        eprintln!("{}: {error}", P::NAME);
+        return ExitCode::FAILURE;
+    }
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!("failed to start threads: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let ended = runtime.block_on(until_signal::<P>(args, own));
+    // Whatever still runs must not keep the process.
+    runtime.shutdown_background();
+    match ended {
+        Ok(code) => code,
+        Err(error) => {
+            tracing::error!("{} ended: {error}", P::NAME);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The first signal asks the controller to stop, the second ends it.
+async fn until_signal<P: Program>(args: RunArgs, own: P::Args) -> Result<ExitCode, ProcessError> {
+    let mut signals = Signals::listen().map_err(ProcessError::Signals)?;
+    let shutdown = CancellationToken::new();
+    let stopped_twice = async {
+        let name = if signals.next().await == SIGTERM { "SIGTERM" } else { "SIGINT" };
+        tracing::info!("{name}: stopping");
+        shutdown.cancel();
+        signals.next().await
+    };
+    tokio::select! {
+        biased;
+        number = stopped_twice => {
+            tracing::warn!("a second signal: ending at once");
+            Ok(ExitCode::from(SIGNAL_EXIT + number))
+        }
+        ended = live::<P>(args, own, shutdown.clone()) => ended.map(|()| {
+            tracing::info!("stopped");
+            ExitCode::SUCCESS
+        }),
+    }
+}
+
+/// Starts everything in order, then runs the controller.
+async fn live<P: Program>(
+    args: RunArgs,
+    own: P::Args,
+    shutdown: CancellationToken,
+) -> Result<(), ProcessError> {
+    let config = client::config().await?;
+    let metrics = Metrics::new(P::NAME);
+    let connect =
+        |requests| client::connect(config.clone(), P::NAME, args.request_timeout, requests, metrics.clone());
+    let client = connect(args.request_concurrency)?;
+
+    let health = Health::default();
+    let reached = health.gate("the Kubernetes API has not answered yet");
+    let listening = serve::start(args.listen_address, health.clone(), metrics.clone()).await?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        api = %config.cluster_url,
+        namespaces = %args.namespaces,
+        %listening,
+        "starting {}", P::NAME
+    );
+    let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
+    reached.open();
+
+    let identity = shell::identity(P::NAME);
+    let lease = if args.leader_elect {
+        let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
+        let client = connect(LEASE_REQUESTS)?;
+        Some(Lease::new(client, &namespace, P::NAME, identity.clone(), args.lease_duration))
+    } else {
+        None
+    };
+    metrics.leading(lease.is_none());
+    let (lead, leading) = watch::channel(lease.is_none());
+    let shell = Shell {
+        name: P::NAME,
+        events: Events::new(client.clone(), P::NAME, &identity),
+        client,
+        args,
+        metrics: metrics.clone(),
+        health,
+        shutdown: shutdown.clone(),
+        cluster_id,
+        identity,
+        leading,
+    };
+    Ok(supervise(P::run(shell, own), lease, lead, metrics, shutdown).await?)
+}
+
+/// The signals that ask a process to stop.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => SIGINT,
+            _ = self.terminate.recv() => SIGTERM,
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A controller binary: its `main` is one line, and everything from its arguments to its exit code is here.
+
+use std::{
+    fmt::Debug,
+    future::Future,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use k8s_openapi::{
+    api::rbac::v1::PolicyRule,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+
+use crate::{args::RunArgs, process, rbac, shell::Shell};
+
+/// A controller binary.
+pub trait Program: Send + 'static {
+    /// The binary, and its service account, lease and field manager: `kraken-hub`.
+    const NAME: &'static str;
+    /// One line for `--help`.
+    const ABOUT: &'static str;
+    /// Whether this is the hub, which also gets what every controller's [`Program::aggregate_to_hub`] names.
+    const IS_HUB: bool = false;
+    /// The controller's own flags, which `run` takes besides [`RunArgs`].
+    type Args: Args + Debug + Clone + Send + Sync;
+
+    /// Its kinds.
+    fn crds() -> Vec<CustomResourceDefinition>;
+
+    /// What it may do across the cluster, besides what the shell itself needs.
+    fn rules() -> Vec<PolicyRule>;
+
+    /// What the hub may do with its kinds.
+    fn aggregate_to_hub() -> Vec<PolicyRule> {
+        Vec::new()
+    }
+
+    /// The controller itself. It may start watches at once, registers them with [`Shell::health`] before
+    /// anything it waits for, and starts workers after [`Health::ready`](crate::Health::ready) and
+    /// [`Shell::leading`]. It returns soon after [`Shell::shutdown`] fires, when no task of its own acts any
+    /// more: the lease is given up then.
+    fn run(shell: Shell, args: Self::Args) -> impl Future<Output = anyhow::Result<()>> + Send;
+}
+
+#[derive(Debug, Parser)]
+struct Cli<A: Args> {
+    #[command(subcommand)]
+    command: Command<A>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command<A: Args> {
+    /// Run the controller, in a pod or with KUBECONFIG
+    Run(Box<Run<A>>),
+    /// Print the CRDs as YAML
+    Crd,
+    /// Print the service account and its rights as YAML
+    Rbac,
+}
+
+#[derive(Debug, Args)]
+struct Run<A: Args> {
+    #[command(flatten)]
+    shared: RunArgs,
+    #[command(flatten)]
+    own: A,
+}
+
+/// The `main` of a controller: `fn main() -> ExitCode { kraken_runtime::main::<Hub>() }`.
+///
+/// Exit code 0 after a clean stop, 1 after a failure (one line says which), 2 for bad arguments, 128 and the
+/// signal's number when a second signal cut the stop short.
+pub fn main<P: Program>() -> ExitCode {
+    let cli = Cli::<P::Args>::from_arg_matches(&command::<P>().get_matches());
+    match cli.unwrap_or_else(|error| error.exit()).command {
+        Command::Run(run) => process::run::<P>(run.shared, run.own),
+        Command::Crd => print(crd_yaml::<P>()),
+        Command::Rbac => print(rbac::yaml::<P>()),
+    }
+}
+
+/// The CRDs of a controller as YAML documents.
+///
+/// # Errors
+/// When one cannot be written as YAML.
+pub fn crd_yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
+    P::crds().iter().map(rbac::document).collect()
+}
+
+fn command<P: Program>() -> clap::Command {
+    Cli::<P::Args>::command().name(P::NAME).about(P::ABOUT).version(env!("CARGO_PKG_VERSION"))
+}
+
+fn print(text: Result<String, serde_saphyr::ser::Error>) -> ExitCode {
+    let written =
+        text.map_err(io::Error::other).and_then(|text| io::stdout().lock().write_all(text.as_bytes()));
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        // `| head` has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("failed to print: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use kube::{CustomResource, CustomResourceExt};
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::rbac::rule;
+
+    #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
+    #[kube(group = "test.kraken-iac.eoinfennessy.com", version = "v1alpha1", kind = "Thing", namespaced)]
+    pub(crate) struct ThingSpec {
+        /// A word: "yes" is one, and so is "1.0".
+        pub(crate) word: String,
+    }
+
+    #[derive(Args, Clone, Debug)]
+    pub(crate) struct ThingArgs {
+        /// Where the things are made
+        #[arg(long, env = "KRAKEN_THING_ENDPOINT")]
+        pub(crate) thing_endpoint: Option<String>,
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Spoke;
+
+    impl Program for Spoke {
+        const NAME: &'static str = "kraken-test";
+        const ABOUT: &'static str = "Makes things";
+        type Args = ThingArgs;
+
+        fn crds() -> Vec<CustomResourceDefinition> {
+            vec![Thing::crd(), Thing::crd()]
+        }
+
+        fn rules() -> Vec<PolicyRule> {
+            vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["things"], &["list", "watch"])]
+        }
+
+        fn aggregate_to_hub() -> Vec<PolicyRule> {
+            vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["things"], &["get"])]
+        }
+
+        async fn run(_: Shell, _: ThingArgs) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Hub;
+
+    impl Program for Hub {
+        const NAME: &'static str = "kraken-hub";
+        const ABOUT: &'static str = "Resolves references";
+        const IS_HUB: bool = true;
+        type Args = ThingArgs;
+
+        fn crds() -> Vec<CustomResourceDefinition> {
+            Vec::new()
+        }
+
+        fn rules() -> Vec<PolicyRule> {
+            vec![rule(&[""], &["configmaps"], &["list", "watch"])]
+        }
+
+        async fn run(_: Shell, _: ThingArgs) -> anyhow::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn parse(arguments: &[&str]) -> Result<Cli<ThingArgs>, clap::Error> {
+        let matches = command::<Spoke>().try_get_matches_from([&["kraken-test"], arguments].concat())?;
+        Cli::from_arg_matches(&matches)
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command::<Spoke>().debug_assert();
+    }
+
+    #[test]
+    fn run_takes_the_shared_flags_and_the_controllers_own() {
+        let cli = parse(&["run", "--concurrency", "4", "--thing-endpoint", "http://x"]).unwrap();
+        let Command::Run(run) = cli.command else { panic!("not run") };
+        assert_eq!(run.shared.concurrency, 4);
+        assert_eq!(run.own.thing_endpoint.as_deref(), Some("http://x"));
+    }
+
+    #[test]
+    fn the_version_and_the_name_are_the_binarys() {
+        let text = parse(&["--version"]).unwrap_err().to_string();
+        assert_eq!(text.trim(), format!("kraken-test {}", env!("CARGO_PKG_VERSION")));
+        assert!(parse(&["--help"]).unwrap_err().to_string().contains("Makes things"));
+    }
+
+    #[test]
+    fn a_subcommand_is_needed() {
+        assert!(parse(&[]).is_err());
+        assert!(parse(&["crd"]).is_ok_and(|cli| matches!(cli.command, Command::Crd)));
+        assert!(parse(&["rbac"]).is_ok_and(|cli| matches!(cli.command, Command::Rbac)));
+    }
+
+    #[test]
+    fn crds_survive_being_yaml() {
+        let read: Vec<CustomResourceDefinition> =
+            serde_saphyr::from_multiple(&crd_yaml::<Spoke>().unwrap()).unwrap();
+        assert_eq!(read, [Thing::crd(), Thing::crd()]);
+    }
+}

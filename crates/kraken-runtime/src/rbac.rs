@@ -1,0 +1,215 @@
+//! The rights of a controller as manifests: its own rules and those of the shell, and nothing more.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::{
+        core::v1::ServiceAccount,
+        rbac::v1::{
+            AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
+        },
+    },
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
+};
+use kraken_api::{DOMAIN, SYSTEM_NAMESPACE};
+use serde::Serialize;
+
+use crate::{cluster::IDENTIFYING_NAMESPACE, program::Program};
+
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
+
+/// A rule about resources: API groups (`""` is the core group), plural names, verbs.
+pub fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
+    PolicyRule {
+        api_groups: Some(owned(groups)),
+        resources: Some(owned(resources)),
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    }
+}
+
+/// The manifests of a controller's service account and rights, as YAML documents:
+///
+/// - ServiceAccount `NAME`, and for its lease Role and RoleBinding `NAME`, all in `kraken-system`;
+/// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and what the shell needs;
+/// - ClusterRole `NAME-hub`, if [`Program::aggregate_to_hub`] has rules, labelled for the hub to collect;
+/// - for the hub ([`Program::IS_HUB`]): ClusterRole and ClusterRoleBinding `NAME-aggregated`, which collect those.
+///
+/// # Errors
+/// When an object cannot be written as YAML.
+pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
+    let mut out = vec![
+        document(&ServiceAccount {
+            metadata: own_metadata::<P>(P::NAME, true),
+            ..ServiceAccount::default()
+        })?,
+        document(&ClusterRole {
+            metadata: own_metadata::<P>(P::NAME, false),
+            rules: Some([P::rules(), shell_rules()].concat()),
+            ..ClusterRole::default()
+        })?,
+        document(&cluster_binding::<P>(P::NAME))?,
+        document(&Role { metadata: own_metadata::<P>(P::NAME, true), rules: Some(lease_rules(P::NAME)) })?,
+        document(&RoleBinding {
+            metadata: own_metadata::<P>(P::NAME, true),
+            role_ref: role("Role", P::NAME),
+            subjects: Some(vec![account(P::NAME)]),
+        })?,
+    ];
+    let for_hub = P::aggregate_to_hub();
+    if !for_hub.is_empty() {
+        let mut metadata = own_metadata::<P>(&format!("{}-hub", P::NAME), false);
+        metadata.labels.get_or_insert_default().extend(hub_label());
+        out.push(document(&ClusterRole { metadata, rules: Some(for_hub), ..ClusterRole::default() })?);
+    }
+    if P::IS_HUB {
+        // A role of its own: Kubernetes overwrites the rules of a role that aggregates.
+        let name = format!("{}-aggregated", P::NAME);
+        let selector = LabelSelector { match_labels: Some(hub_label()), ..LabelSelector::default() };
+        out.push(document(&ClusterRole {
+            metadata: own_metadata::<P>(&name, false),
+            aggregation_rule: Some(AggregationRule { cluster_role_selectors: Some(vec![selector]) }),
+            rules: None,
+        })?);
+        out.push(document(&cluster_binding::<P>(&name))?);
+    }
+    Ok(out.concat())
+}
+
+/// What the shell itself does across the cluster.
+fn shell_rules() -> Vec<PolicyRule> {
+    let cluster_id = rule(&[""], &["namespaces"], &["get"]);
+    vec![
+        rule(&["events.k8s.io"], &["events"], &["create", "patch"]),
+        PolicyRule { resource_names: Some(owned(&[IDENTIFYING_NAMESPACE])), ..cluster_id },
+    ]
+}
+
+/// What the lease needs. A create cannot be limited by name: the API server does not know it yet.
+fn lease_rules(name: &str) -> Vec<PolicyRule> {
+    const GROUP: &[&str] = &["coordination.k8s.io"];
+    vec![
+        rule(GROUP, &["leases"], &["create"]),
+        PolicyRule { resource_names: Some(owned(&[name])), ..rule(GROUP, &["leases"], &["get", "update"]) },
+    ]
+}
+
+/// One object as a YAML document that begins with `---`.
+pub(crate) fn document(object: &impl Serialize) -> Result<String, serde_saphyr::ser::Error> {
+    Ok(format!("---\n{}", serde_saphyr::to_string(object)?))
+}
+
+fn own_metadata<P: Program>(name: &str, namespaced: bool) -> ObjectMeta {
+    let labels = [("app.kubernetes.io/name", P::NAME), ("app.kubernetes.io/part-of", "kraken")];
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: namespaced.then(|| SYSTEM_NAMESPACE.to_owned()),
+        labels: Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()),
+        ..ObjectMeta::default()
+    }
+}
+
+fn hub_label() -> BTreeMap<String, String> {
+    BTreeMap::from([(format!("{DOMAIN}/aggregate-to-hub"), "true".to_owned())])
+}
+
+fn cluster_binding<P: Program>(name: &str) -> ClusterRoleBinding {
+    ClusterRoleBinding {
+        metadata: own_metadata::<P>(name, false),
+        role_ref: role("ClusterRole", name),
+        subjects: Some(vec![account(P::NAME)]),
+    }
+}
+
+fn role(kind: &str, name: &str) -> RoleRef {
+    RoleRef { api_group: RBAC_GROUP.to_owned(), kind: kind.to_owned(), name: name.to_owned() }
+}
+
+fn account(name: &str) -> Subject {
+    Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: name.to_owned(),
+        namespace: Some(SYSTEM_NAMESPACE.to_owned()),
+        ..Subject::default()
+    }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::program::tests::{Hub, Spoke};
+
+    fn objects<P: Program>() -> Vec<Value> {
+        serde_saphyr::from_multiple(&yaml::<P>().unwrap()).unwrap()
+    }
+
+    fn names<P: Program>() -> Vec<String> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        objects::<P>().iter().map(|o| text(&o["kind"]) + " " + &text(&o["metadata"]["name"])).collect()
+    }
+
+    fn find<P: Program>(kind: &str, name: &str) -> Value {
+        let found = objects::<P>().into_iter().find(|o| o["kind"] == kind && o["metadata"]["name"] == name);
+        found.unwrap_or_else(|| panic!("no {kind} {name}"))
+    }
+
+    #[test]
+    fn a_spoke_has_an_account_its_own_roles_and_one_for_the_hub() {
+        assert_eq!(
+            names::<Spoke>(),
+            [
+                "ServiceAccount kraken-test",
+                "ClusterRole kraken-test",
+                "ClusterRoleBinding kraken-test",
+                "Role kraken-test",
+                "RoleBinding kraken-test",
+                "ClusterRole kraken-test-hub",
+            ]
+        );
+        let for_hub = find::<Spoke>("ClusterRole", "kraken-test-hub");
+        assert_eq!(for_hub["metadata"]["labels"]["kraken-iac.eoinfennessy.com/aggregate-to-hub"], "true");
+        assert_eq!(for_hub["rules"][0]["verbs"], json!(["get"]));
+    }
+
+    #[test]
+    fn the_hub_collects_what_is_labelled_for_it_and_keeps_its_own_rules() {
+        let own = find::<Hub>("ClusterRole", "kraken-hub");
+        assert!(own["rules"].is_array() && own.get("aggregationRule").is_none());
+        let collected = find::<Hub>("ClusterRole", "kraken-hub-aggregated");
+        assert_eq!(
+            collected["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"],
+            json!({"kraken-iac.eoinfennessy.com/aggregate-to-hub": "true"})
+        );
+        let binding = find::<Hub>("ClusterRoleBinding", "kraken-hub-aggregated");
+        assert_eq!(binding["roleRef"]["name"], "kraken-hub-aggregated");
+        assert_eq!(binding["subjects"][0]["name"], "kraken-hub");
+    }
+
+    #[test]
+    fn the_shell_may_write_events_and_read_one_namespace_only() {
+        let rules = find::<Spoke>("ClusterRole", "kraken-test")["rules"].clone();
+        assert!(rules.as_array().unwrap().contains(&json!(
+            {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}
+        )));
+        assert!(rules.as_array().unwrap().contains(&json!(
+            {"apiGroups": [""], "resourceNames": ["kube-system"], "resources": ["namespaces"], "verbs": ["get"]}
+        )));
+    }
+
+    #[test]
+    fn only_its_own_lease_may_be_changed_and_only_in_the_system_namespace() {
+        let role = find::<Spoke>("Role", "kraken-test");
+        assert_eq!(role["metadata"]["namespace"], "kraken-system");
+        assert_eq!(role["rules"][0]["verbs"], json!(["create"]));
+        assert_eq!(role["rules"][1]["resourceNames"], json!(["kraken-test"]));
+        assert_eq!(role["rules"][1]["verbs"], json!(["get", "update"]));
+        let subject = &find::<Spoke>("RoleBinding", "kraken-test")["subjects"][0];
+        assert_eq!(subject["namespace"], "kraken-system");
+    }
+}

@@ -1,0 +1,262 @@
+//! What happens to every request to the API server: bounded in number and in time, and counted.
+//!
+//! kube 5 has no deadline for requests (a call on a dead connection hangs for minutes) and no limit of their
+//! number. Both are kept here, below every `Api`, so that no caller can forget them. A watch is bounded until
+//! its stream begins; then kube-runtime ends it when it has been silent for longer than the server lets a
+//! watch last.
+
+use std::{
+    error::Error,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use http::{Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Either};
+use kube::client::{Body, DynBody};
+use tokio::sync::Semaphore;
+use tower::{Layer, Service};
+
+use crate::metrics::Metrics;
+
+type BoxError = Box<dyn Error + Send + Sync>;
+/// A whole answer, or the stream of a watch.
+type Answer = Response<Either<Body, Box<DynBody>>>;
+
+/// The API server did not answer in time: whether the request took effect is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no answer from the Kubernetes API within {}", humantime::format_duration(*.limit))]
+pub struct DeadlineExceeded {
+    /// How long it had.
+    pub limit: Duration,
+}
+
+/// Whether a request failed because its deadline passed.
+pub fn is_deadline(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Service(source) if source.is::<DeadlineExceeded>())
+}
+
+/// Bounds and counts the requests of one client.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    limit: Duration,
+    in_flight: Arc<Semaphore>,
+    metrics: Metrics,
+}
+
+impl Bounds {
+    /// At most `concurrency` requests at once, each for at most `limit` once it is sent.
+    pub(crate) fn new(limit: Duration, concurrency: usize, metrics: Metrics) -> Self {
+        Self { limit, in_flight: Arc::new(Semaphore::new(concurrency)), metrics }
+    }
+}
+
+impl<S> Layer<S> for Bounds {
+    type Service = Bounded<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Bounded { inner, bounds: self.clone() }
+    }
+}
+
+/// A service within [`Bounds`].
+#[derive(Debug)]
+pub(crate) struct Bounded<S> {
+    inner: S,
+    bounds: Bounds,
+}
+
+impl<S> Service<Request<Body>> for Bounded<S>
+where
+    S: Service<Request<Body>, Response = Response<Box<DynBody>>>,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+{
+    type Response = Answer;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let what = What::of(request.method(), request.uri());
+        let sent = self.inner.call(request);
+        let Bounds { limit, in_flight, metrics } = self.bounds.clone();
+        Box::pin(async move {
+            // Waiting here rather than in poll_ready: kube's client has one queue, which a full house must
+            // not block.
+            let _permit = in_flight.acquire_owned().await?;
+            let start = Instant::now();
+            let result = tokio::time::timeout(limit, answer(sent, what.verb == "watch"))
+                .await
+                .unwrap_or_else(|_| Err(DeadlineExceeded { limit }.into()));
+            let code = result.as_ref().map_or("none", |response| class(response.status()));
+            tracing::debug!(what.verb, what.resource, code, elapsed = ?start.elapsed(), "request");
+            metrics.requested(what.verb, what.resource, code);
+            result
+        })
+    }
+}
+
+/// The answer with its whole body, so that the deadline covers it; a watch's body is left to its reader.
+async fn answer<F, E>(sent: F, watch: bool) -> Result<Answer, BoxError>
+where
+    F: Future<Output = Result<Response<Box<DynBody>>, E>>,
+    E: Into<BoxError>,
+{
+    let (parts, body) = sent.await.map_err(Into::into)?.into_parts();
+    let body = if watch && parts.status.is_success() {
+        Either::Right(body)
+    } else {
+        Either::Left(Body::from(body.collect().await?.to_bytes()))
+    };
+    Ok(Response::from_parts(parts, body))
+}
+
+/// What a request does, in the words of the API server's own audit log.
+#[derive(Debug, PartialEq, Eq)]
+struct What {
+    verb: &'static str,
+    resource: String,
+}
+
+impl What {
+    fn of(method: &Method, uri: &Uri) -> Self {
+        let path: Vec<&str> = uri.path().split('/').filter(|segment| !segment.is_empty()).collect();
+        let below = match path.as_slice() {
+            ["api", _, below @ ..] | ["apis", _, _, below @ ..] => below,
+            _ => &[],
+        };
+        let (resource, named) = match below {
+            [] => ("other".to_owned(), false),
+            ["namespaces", _, sub @ ("status" | "finalize")] => (format!("namespaces/{sub}"), true),
+            ["namespaces", _, kind] | [kind] => ((*kind).to_owned(), false),
+            ["namespaces", _, kind, _] | [kind, _] => ((*kind).to_owned(), true),
+            ["namespaces", _, kind, _, sub, ..] | [kind, _, sub, ..] => (format!("{kind}/{sub}"), true),
+        };
+        let watch = || uri.query().is_some_and(|q| q.split('&').any(|p| p == "watch=true" || p == "watch=1"));
+        let verb = match *method {
+            Method::GET if watch() => "watch",
+            Method::GET if !named && resource != "other" => "list",
+            Method::GET => "get",
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            Method::DELETE if named => "delete",
+            Method::DELETE => "deletecollection",
+            _ => "other",
+        };
+        Self { verb, resource }
+    }
+}
+
+/// The class of a status: a bounded label.
+fn class(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        429 => "429",
+        400..=499 => "4xx",
+        _ => "5xx",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    use kube::{Api, Client, client::ClientBuilder};
+    use tower::service_fn;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(15);
+
+    /// A body that gives `text` and then nothing, for ever.
+    fn endless(text: &'static str) -> Box<DynBody> {
+        let frames = futures::stream::unfold(true, move |first| async move {
+            if !first {
+                std::future::pending::<()>().await;
+            }
+            Some((Ok::<_, BoxError>(http_body::Frame::data(text.into())), false))
+        });
+        Box::new(http_body_util::StreamBody::new(Box::pin(frames)))
+    }
+
+    fn client<F>(metrics: &Metrics, answer: fn() -> F) -> Client
+    where
+        F: Future<Output = Result<Response<Box<DynBody>>, Infallible>> + Send + 'static,
+    {
+        let server = service_fn(move |_: Request<Body>| answer());
+        ClientBuilder::new(server, "default").with_layer(&Bounds::new(LIMIT, 2, metrics.clone())).build()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_without_an_answer_ends_at_its_deadline() {
+        let metrics = Metrics::new("test");
+        let client = client(&metrics, std::future::pending);
+        let error = Api::<Namespace>::all(client).get("kube-system").await.unwrap_err();
+        assert!(is_deadline(&error), "{error}");
+        assert!(error.to_string().contains("within 15s"), "{error}");
+        let counted = r#"kraken_kubernetes_requests_total{verb="get",resource="namespaces",code="none"} 1"#;
+        assert!(metrics.encode().contains(counted));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_stops_halfway_ends_at_its_deadline() {
+        let client = client(&Metrics::new("test"), || async { Ok(Response::new(endless("{\"kind\":"))) });
+        let error = Api::<Namespace>::all(client).get("kube-system").await.unwrap_err();
+        assert!(is_deadline(&error), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_quiet_watch_is_not_cut() {
+        use futures::StreamExt;
+        const EVENT: &str = concat!(r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#, "\n");
+        let client = client(&Metrics::new("test"), || async { Ok(Response::new(endless(EVENT))) });
+        let api = Api::<ConfigMap>::all(client);
+        let mut events = api.watch(&kube::api::WatchParams::default(), "0").await.unwrap().boxed();
+        assert!(events.next().await.unwrap().is_ok());
+        assert!(tokio::time::timeout(LIMIT * 10, events.next()).await.is_err(), "the stream must stay open");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_requests_than_allowed_are_in_flight() {
+        let client = client(&Metrics::new("test"), std::future::pending);
+        let start = tokio::time::Instant::now();
+        let api = Api::<Namespace>::all(client);
+        futures::future::join_all((0..4).map(|_| api.get("kube-system"))).await;
+        assert_eq!(start.elapsed().as_secs(), 30, "two at a time, 15 s each");
+    }
+
+    #[test]
+    fn requests_are_named_as_in_an_audit_log() {
+        for (method, uri, verb, resource) in [
+            (Method::GET, "/api/v1/namespaces/kube-system", "get", "namespaces"),
+            (Method::GET, "/api/v1/namespaces", "list", "namespaces"),
+            (Method::PUT, "/api/v1/namespaces/a/finalize", "update", "namespaces/finalize"),
+            (Method::GET, "/api/v1/secrets?limit=500&watch=true", "watch", "secrets"),
+            (Method::GET, "/api/v1/namespaces/a/secrets/b", "get", "secrets"),
+            (Method::POST, "/apis/events.k8s.io/v1/namespaces/a/events?", "create", "events"),
+            (
+                Method::PATCH,
+                "/apis/aws.x/v1/namespaces/a/ec2instances/b/status",
+                "patch",
+                "ec2instances/status",
+            ),
+            (Method::DELETE, "/apis/aws.x/v1/namespaces/a/ec2instances", "deletecollection", "ec2instances"),
+            (Method::DELETE, "/apis/a/v1/crds/b", "delete", "crds"),
+            (Method::GET, "/version", "get", "other"),
+            (Method::GET, "/apis/aws.x/v1", "get", "other"),
+        ] {
+            let what = What::of(&method, &uri.parse().unwrap());
+            assert_eq!((what.verb, what.resource.as_str()), (verb, resource), "{method} {uri}");
+        }
+    }
+}

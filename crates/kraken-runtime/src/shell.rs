@@ -1,0 +1,158 @@
+//! What a running controller is given: the client, its flags, and the handles by which it reports and is told
+//! to stop.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, Hasher, RandomState},
+};
+
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::RunArgs,
+    events::Events,
+    health::Health,
+    metrics::Metrics,
+    watch::{KubeClient, Watches},
+};
+
+/// Everything that a controller shares with the process around it. Cloning it gives other handles of the same
+/// things.
+#[derive(Clone)]
+pub struct Shell {
+    /// The binary's name, which is also its field manager.
+    pub name: &'static str,
+    /// The client of the Kubernetes API: each request has a deadline, and their number is bounded.
+    pub client: Client,
+    /// The flags that every controller shares.
+    pub args: RunArgs,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// What readiness waits for.
+    pub health: Health,
+    /// Events on users' objects.
+    pub events: Events,
+    /// Fires when the process is asked to stop.
+    pub shutdown: CancellationToken,
+    /// The UID of the namespace `kube-system`: part of the identity of whatever is made in the cloud.
+    pub cluster_id: String,
+    /// This process among its replicas: the pod's name and a random suffix.
+    pub identity: String,
+    /// Whether this process leads.
+    pub(crate) leading: watch::Receiver<bool>,
+}
+
+impl Shell {
+    /// A shell without a process around it: no server, no signals, and it leads from the start. For tests,
+    /// and for several controllers in one process.
+    pub fn detached(name: &'static str, client: Client, args: RunArgs, cluster_id: String) -> Self {
+        let identity = identity(name);
+        Self {
+            name,
+            args,
+            metrics: Metrics::new(name),
+            health: Health::default(),
+            events: Events::new(client.clone(), name, &identity),
+            client,
+            shutdown: CancellationToken::new(),
+            cluster_id,
+            identity,
+            leading: watch::channel(true).1,
+        }
+    }
+
+    /// Watches in the namespaces of the flags, which end with the process and count for its health.
+    pub fn watches(&self) -> Watches {
+        Watches {
+            client: KubeClient(self.client.clone()),
+            namespaces: self.args.namespaces.names(),
+            shutdown: self.shutdown.clone(),
+            health: self.health.clone(),
+            metrics: self.metrics.clone(),
+        }
+    }
+
+    /// Waits until this process leads: true from then on, for as long as it lives, because losing the lease
+    /// ends it. False if the process is asked to stop first.
+    #[must_use = "workers must not start when this is false"]
+    pub async fn leading(&self) -> bool {
+        let mut leading = self.leading.clone();
+        tokio::select! {
+            biased;
+            () = self.shutdown.cancelled() => false,
+            leads = leading.wait_for(|leads| *leads) => leads.is_ok(),
+        }
+    }
+}
+
+impl fmt::Debug for Shell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shell")
+            .field("name", &self.name)
+            .field("identity", &self.identity)
+            .field("cluster_id", &self.cluster_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A name for this process that no other has, even in a pod that was restarted: a lease held by a former life
+/// of this pod must look like somebody else's, because what it started may still be under way.
+pub(crate) fn identity(name: &str) -> String {
+    let from = |variable| std::env::var(variable).ok();
+    let host = from("POD_NAME")
+        .or_else(|| from("HOSTNAME"))
+        .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
+        .map(|host| host.trim().to_owned())
+        .filter(|host| !host.is_empty());
+    // Randomly keyed by the standard library for each call.
+    let suffix = RandomState::new().build_hasher().finish();
+    format!("{}-{suffix:016x}", host.as_deref().unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower::service_fn;
+
+    use super::*;
+    use crate::args::RunArgs;
+
+    fn shell() -> Shell {
+        #[derive(clap::Parser)]
+        struct Cli {
+            #[command(flatten)]
+            args: RunArgs,
+        }
+        let args = <Cli as clap::Parser>::parse_from(["kraken-test"]).args;
+        let server =
+            service_fn(async |_: Request<Body>| Ok::<_, std::io::Error>(Response::new(Body::empty())));
+        Shell::detached("kraken-test", Client::new(server, "default"), args, "u-1".to_owned())
+    }
+
+    #[tokio::test]
+    async fn a_detached_shell_leads_until_it_is_stopped() {
+        let shell = shell();
+        assert!(shell.leading().await);
+        shell.shutdown.cancel();
+        assert!(!shell.leading().await);
+    }
+
+    #[tokio::test]
+    async fn workers_wait_for_the_lease() {
+        let (lead, leading) = watch::channel(false);
+        let shell = Shell { leading, ..shell() };
+        let worker = tokio::spawn(async move { shell.leading().await });
+        tokio::task::yield_now().await;
+        assert!(!worker.is_finished());
+        lead.send_replace(true);
+        assert!(worker.await.unwrap());
+    }
+
+    #[test]
+    fn two_lives_of_one_pod_are_told_apart() {
+        assert_ne!(identity("kraken-test"), identity("kraken-test"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Workers: they take keys from a queue, run one isolated reconcile per key, and put the key back when it is due again.
+
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, error, info_span};
+
+use crate::{
+    metrics::Metrics,
+    queue::{Key, Lane, Queue, Requeue},
+};
+
+/// The longest a single reconcile may take. Every request inside has its own, shorter deadline; this one is for what
+/// nobody thought of, so that a key can never be stuck.
+const RECONCILE_DEADLINE: Duration = Duration::from_mins(2);
+
+/// Runs `handler` for every key of the queue, at most `concurrency` at once, until shutdown; then waits for the runs
+/// under way. A panic or a run without end costs its own key a backoff and no other key anything.
+pub async fn run<K, F, Fut>(
+    queue: Queue<K>,
+    concurrency: usize,
+    kind: &'static str,
+    metrics: Metrics,
+    shutdown: CancellationToken,
+    handler: F,
+) where
+    K: Key,
+    F: Fn(K) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Requeue> + Send + 'static,
+{
+    let slots = Arc::new(Semaphore::new(concurrency));
+    let mut runs = JoinSet::new();
+    loop {
+        let next = async {
+            // Never closed, so this always holds a slot.
+            let slot = slots.clone().acquire_owned().await;
+            (slot, queue.next().await)
+        };
+        let Some((slot, key)) = shutdown.run_until_cancelled(next).await else { break };
+        metrics.queue_depth(kind, "edit", queue.depth(Lane::Edit));
+        metrics.queue_depth(kind, "resync", queue.depth(Lane::Resync));
+        let (queue, metrics, handler) = (queue.clone(), metrics.clone(), handler.clone());
+        runs.spawn(async move {
+            let requeue = isolated(kind, &key, &metrics, handler(key.clone())).await;
+            queue.done(&key, requeue);
+            drop(slot);
+        });
+        while runs.try_join_next().is_some() {}
+    }
+    while runs.join_next().await.is_some() {}
+}
+
+/// Runs one reconcile as a task of its own: a panic ends the task and nothing else.
+async fn isolated<K: Debug>(
+    kind: &'static str,
+    key: &K,
+    metrics: &Metrics,
+    reconcile: impl Future<Output = Requeue> + Send + 'static,
+) -> Requeue {
+    let span = info_span!("reconcile", kind, key = ?key);
+    let mut task = tokio::spawn(reconcile.instrument(span.clone()));
+    match tokio::time::timeout(RECONCILE_DEADLINE, &mut task).await {
+        Ok(Ok(requeue)) => requeue,
+        Ok(Err(ended)) => {
+            metrics.reconcile_panicked(kind);
+            // The panic's text is not logged: it may hold a value. Its place was printed by the panic hook.
+            span.in_scope(|| {
+                error!(
+                    panicked = ended.is_panic(),
+                    "the reconcile ended by a fault of the controller; it is tried again"
+                )
+            });
+            Requeue::Backoff
+        }
+        Err(_) => {
+            task.abort();
+            // Only when it has really ended may the key run again.
+            let _ = task.await;
+            span.in_scope(|| {
+                error!(
+                    seconds = RECONCILE_DEADLINE.as_secs(),
+                    "the reconcile did not end in time; it is tried again"
+                )
+            });
+            Requeue::Backoff
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Merges the looks of many resources into few calls: one answer costs one look's share of a call.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, timeout_at},
+};
+
+use crate::{External, Failure, FailureClass, Look};
+
+/// How long the first look of a batch waits for company.
+const WINDOW: Duration = Duration::from_millis(100);
+/// How many looks one batch holds: as many ids as one Describe takes.
+const MAX_LOOKS: usize = 1000;
+/// How many looks may wait before askers do.
+const BACKLOG: usize = 4 * MAX_LOOKS;
+
+type Answer<O> = oneshot::Sender<Result<O, Failure>>;
+
+/// Answers looks in batches. Cloning gives another handle.
+#[derive(Debug)]
+pub struct Batcher<O> {
+    asks: mpsc::Sender<(Look, Answer<O>)>,
+}
+
+impl<O> Clone for Batcher<O> {
+    fn clone(&self) -> Self {
+        Self { asks: self.asks.clone() }
+    }
+}
+
+impl<O: Send + 'static> Batcher<O> {
+    /// Starts the task that collects looks; it ends when the last handle is dropped.
+    pub fn start<E: External<Observed = O>>(external: Arc<E>) -> Self {
+        let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
+        tokio::spawn(async move {
+            while let Some(first) = looks.recv().await {
+                let deadline = Instant::now() + WINDOW;
+                let mut batch = vec![first];
+                while batch.len() < MAX_LOOKS {
+                    match timeout_at(deadline, looks.recv()).await {
+                        Ok(Some(next)) => batch.push(next),
+                        Ok(None) | Err(_) => break,
+                    }
+                }
+                // Batches overlap: a slow answer delays no later look.
+                tokio::spawn(answer(external.clone(), batch));
+            }
+        });
+        Self { asks }
+    }
+
+    /// What the cloud has for this look.
+    ///
+    /// # Errors
+    /// The failure of the call that the look was part of.
+    pub async fn observe(&self, look: Look) -> Result<O, Failure> {
+        let (answer, answered) = oneshot::channel();
+        if self.asks.send((look, answer)).await.is_err() {
+            return Err(lost());
+        }
+        answered.await.unwrap_or_else(|_| Err(lost()))
+    }
+}
+
+async fn answer<E: External>(external: Arc<E>, batch: Vec<(Look, Answer<E::Observed>)>) {
+    let (looks, answers): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+    match external.observe(&looks).await {
+        Ok(observed) if observed.len() == answers.len() => {
+            for (answer, observed) in answers.into_iter().zip(observed) {
+                // An asker that has gone away needs no answer.
+                let _ = answer.send(Ok(observed));
+            }
+        }
+        Ok(_) => answers.into_iter().for_each(|a| drop(a.send(Err(lost())))),
+        Err(failure) => answers.into_iter().for_each(|a| drop(a.send(Err(failure.clone())))),
+    }
+}
+
+fn lost() -> Failure {
+    Failure {
+        class: FailureClass::Transient,
+        action: "failed to look at the cloud".to_owned(),
+        code: String::new(),
+        message: "the batched read ended without an answer; it is tried again".to_owned(),
+    }
+}

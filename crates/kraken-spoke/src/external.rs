@@ -1,0 +1,290 @@
+//! The trait that a kind of infrastructure implements, and the words in which it speaks with the loop.
+
+use std::fmt::Debug;
+
+use kraken_api::{FieldDiff, HasLifecycle, ResourceStatus};
+use kraken_options::Resolver;
+use kube::{
+    CustomResourceExt, Resource,
+    core::{
+        NamespaceResourceScope,
+        object::{HasSpec, HasStatus},
+    },
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// A custom resource that a spoke manages. Every type with these parts is one; nothing is to be implemented.
+pub trait SpokeKind:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope>
+    + HasSpec<Spec: HasLifecycle>
+    + HasStatus<Status = ResourceStatus>
+    + CustomResourceExt
+    + Serialize
+    + DeserializeOwned
+    + Clone
+    + Debug
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<K> SpokeKind for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + HasSpec<Spec: HasLifecycle>
+        + HasStatus<Status = ResourceStatus>
+        + CustomResourceExt
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + Debug
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Who a thing in the cloud belongs to. Written to it as tags by the call that creates it; a name can be taken over by
+/// somebody else, a UID cannot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// UID of the cluster's `kube-system` namespace.
+    pub cluster: String,
+    /// UID of the resource.
+    pub uid: String,
+    /// `Kind/namespace/name`, for people who look at the cloud's console.
+    pub owner: String,
+}
+
+impl Identity {
+    /// The idempotency token of one launch: 64 hexadecimal digits, the same for the same cluster, resource and epoch.
+    pub fn token(&self, epoch: i64) -> String {
+        hex::encode(Sha256::digest(format!("{}/{}/{epoch}", self.cluster, self.uid)))
+    }
+}
+
+/// One act of creation, persisted before the cloud is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Which launch of this resource it is, from 1. Tagged on what it creates.
+    pub epoch: i64,
+    /// Sent as `ClientToken` where the API takes one: a repeated call returns the same things.
+    pub token: String,
+}
+
+/// What one resource wants to know of the cloud. Many are answered by one call.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Whose things are looked for.
+    pub identity: Identity,
+    /// The ids known to be its own; may be empty.
+    pub ids: Vec<String>,
+    /// Also find, by tag, what is its own and not among `ids`: after a crash, and before the finalizer goes.
+    pub search: bool,
+    /// Also read what costs a call per thing: after an edit, not at a resync.
+    pub deep: bool,
+}
+
+/// How desired and observed differ; made by [`External::compare`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison<C> {
+    /// Something is to be created first, said as what: "1 instance of 2".
+    pub missing: Option<String>,
+    /// The cloud is still at work and says what with: "instance i-0abc is pending".
+    pub settling: Option<String>,
+    /// Fields that differ, the ones to change first at the front.
+    pub differences: Vec<Difference<C>>,
+}
+
+impl<C> Default for Comparison<C> {
+    fn default() -> Self {
+        Self { missing: None, settling: None, differences: vec![] }
+    }
+}
+
+/// A field that differs and what can be done about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference<C> {
+    /// The field and both values; never a value from a Secret.
+    pub field: FieldDiff,
+    /// What would mend it.
+    pub remedy: Remedy<C>,
+}
+
+/// What mends a difference.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Remedy<C> {
+    /// A change in place by one call.
+    Change(C),
+    /// The cloud cannot change it, or not now; the text says what would make it possible.
+    Immutable(String),
+}
+
+/// How an error of the cloud is retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    /// The request itself is wrong: an edit is needed. Tried again only at the resync.
+    Terminal,
+    /// Too many calls: back off.
+    Throttled,
+    /// The cloud or the network failed: back off. Whether a change took effect is unknown.
+    Transient,
+    /// Something else must happen first in the cloud: look again soon.
+    NotYet,
+    /// No credentials, or refused ones.
+    Credentials,
+    /// The launch's token was used with other parameters: the launch took place, its result is not visible yet.
+    TokenUsed,
+    /// What the launch's token created is gone again: only a new token creates anew.
+    TokenSpent,
+}
+
+impl FailureClass {
+    /// As a metric's label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Throttled => "throttled",
+            Self::Transient => "transient",
+            Self::NotYet => "not_yet",
+            Self::Credentials => "credentials",
+            Self::TokenUsed => "token_used",
+            Self::TokenSpent => "token_spent",
+        }
+    }
+}
+
+/// A call that the cloud did not carry out, or perhaps did not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{action}: {message}{}", if .code.is_empty() { String::new() } else { format!(" ({})", .code) })]
+pub struct Failure {
+    /// How it is retried.
+    pub class: FailureClass,
+    /// What was attempted: "failed to launch instances".
+    pub action: String,
+    /// The cloud's error code, or empty.
+    pub code: String,
+    /// The cloud's own words, without request ids.
+    pub message: String,
+}
+
+/// The spec of an [`External`]'s kind.
+pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
+
+/// A kind of infrastructure.
+///
+/// # Expected flow
+/// The loop calls `desired`, `observe`, `compare`, then at most one of `create`, `update`, `delete`; then starts over.
+///
+/// # Guarantees to the implementor
+/// `create` is called only after its launch was persisted; `update` and `delete` only with what `observe` returned.
+/// One resource is never worked on twice at once.
+///
+/// # What is asked of it
+/// `observe` changes nothing, follows pages, and one id that does not exist hides no other. Only things whose tags
+/// carry the look's identity are returned. No method waits for the cloud to finish: it is looked at again.
+pub trait External: Send + Sync + 'static {
+    /// The custom resource.
+    type Kind: SpokeKind;
+    /// The spec with every reference resolved; nothing in it is left to fail. `Debug` must not show secrets, which
+    /// [`kraken_options::Resolved`] sees to.
+    type Desired: Debug + Send + Sync + 'static;
+    /// What the cloud has for one resource; the default is "nothing".
+    type Observed: Debug + Default + Clone + Send + Sync + 'static;
+    /// A change in place, one call each.
+    type Change: Debug + Send + Sync + 'static;
+
+    /// Pure. Takes every option through `values` before it gives up, so that all problems are told at once.
+    fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired>;
+
+    /// Pure. How the two differ.
+    fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change>;
+
+    /// Pure. The ids of what exists and is not on its way out, the main one first.
+    fn ids(observed: &Self::Observed) -> Vec<String>;
+
+    /// Pure. Whether nothing is left that still has to be deleted or is still going away.
+    fn is_gone(observed: &Self::Observed) -> bool;
+
+    /// Pure. The highest epoch tagged on anything seen, gone things included; 0 if there is none.
+    fn epoch(observed: &Self::Observed) -> i64;
+
+    /// Pure. What others may refer to: an allow-list of the provider's fields in its own spelling.
+    fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value;
+
+    /// Pure. Whether a comparison needs what costs a call per thing to read ([`Look::deep`]).
+    fn needs_deep_look(_: &Self::Desired) -> bool {
+        false
+    }
+
+    /// Looks at the cloud for many resources at once; one answer per look, in order.
+    fn observe(&self, looks: &[Look]) -> impl Future<Output = Result<Vec<Self::Observed>, Failure>> + Send;
+
+    /// Creates what [`Comparison::missing`] speaks of, tagged with the identity and the epoch, and returns what it
+    /// created; the loop looks again before it believes in it.
+    fn create(
+        &self,
+        identity: &Identity,
+        launch: &Launch,
+        desired: &Self::Desired,
+        observed: &Self::Observed,
+    ) -> impl Future<Output = Result<Self::Observed, Failure>> + Send;
+
+    /// Carries out one change.
+    fn update(
+        &self,
+        identity: &Identity,
+        change: &Self::Change,
+        desired: &Self::Desired,
+        observed: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Asks for the deletion of all that is left; the loop looks again until it is gone.
+    fn delete(
+        &self,
+        identity: &Identity,
+        observed: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Takes Kraken's tags off and leaves the things: for `deletion: Retain`.
+    fn release(
+        &self,
+        identity: &Identity,
+        observed: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
+    }
+
+    #[test]
+    fn a_token_is_stable_and_differs_by_epoch_uid_and_cluster() {
+        let token = identity().token(1);
+        assert_eq!(token.len(), 64);
+        assert_eq!(token, identity().token(1));
+        assert_ne!(token, identity().token(2));
+        assert_ne!(token, Identity { uid: "v".into(), ..identity() }.token(1));
+        assert_ne!(token, Identity { cluster: "d".into(), ..identity() }.token(1));
+    }
+
+    #[test]
+    fn a_failure_reads_as_a_sentence() {
+        let failure = Failure {
+            class: FailureClass::Terminal,
+            action: "failed to launch instances".into(),
+            code: "InvalidAMIID.NotFound".into(),
+            message: "The image id '[ami-1]' does not exist".into(),
+        };
+        assert_eq!(
+            failure.to_string(),
+            "failed to launch instances: The image id '[ami-1]' does not exist (InvalidAMIID.NotFound)"
+        );
+    }
+}

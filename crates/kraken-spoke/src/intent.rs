@@ -1,0 +1,151 @@
+//! The persisted intent of a launch, and what to do with one that is found.
+//!
+//! It is written to the resource, under a resourceVersion precondition, before the cloud is called. Whoever finds it
+//! after a crash knows that the call may have been made, and with which token.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kraken_api::INTENT_ANNOTATION;
+use kube::Resource;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// How long a new thing may stay invisible to the cloud's own reads. AWS speaks of "eventual consistency" and gives no
+/// bound; seconds are usual, minutes have been seen.
+pub const VISIBILITY: Duration = Duration::from_secs(90);
+
+/// A launch that was, or may have been, asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Which launch of this resource it is, from 1.
+    pub epoch: i64,
+    /// When it was persisted.
+    pub at: Timestamp,
+    /// A digest of the public parameters: the same token must not be sent with others.
+    pub hash: String,
+}
+
+impl Intent {
+    /// The intent persisted on a resource, if there is one that can be read.
+    pub fn of(object: &impl Resource) -> Option<Self> {
+        let text = object.meta().annotations.as_ref()?.get(INTENT_ANNOTATION)?;
+        serde_json::from_str(text).ok()
+    }
+
+    /// Whether what it launched may still be invisible.
+    pub fn may_be_invisible(&self, now: Timestamp) -> bool {
+        let age = now.as_millisecond().saturating_sub(self.at.as_millisecond());
+        // A clock that went backwards only makes the wait longer.
+        age < i64::try_from(VISIBILITY.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+/// A digest of the parameters of a launch. Secret values are not in it: `Debug` of what is desired hides them.
+pub fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> String {
+    hex::encode(&Sha256::digest(format!("{desired:?}/{missing}"))[..16])
+}
+
+/// What is known of the launch that an intent speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Nobody knows whether the call was made or took effect.
+    Unknown,
+    /// The cloud confirmed it, to this process or to one before that wrote it down.
+    Confirmed,
+    /// The cloud refused it: nothing was created.
+    Refused,
+    /// Its things were there and are gone, and the cloud says that the token is used up.
+    Spent,
+}
+
+/// What to do when something is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaunchPlan {
+    /// Persist a new intent of this epoch, then create.
+    New(i64),
+    /// Create under the intent that is there, with its token.
+    Repeat(i64),
+    /// What was launched is not visible yet, or may exist: look again.
+    Wait(&'static str),
+}
+
+/// Decides whether a missing thing may be created, and under which epoch.
+///
+/// `seen` is the highest epoch on anything the cloud shows, gone things included.
+pub fn plan_launch(intent: Option<&Intent>, seen: i64, fate: Fate, hash: &str, now: Timestamp) -> LaunchPlan {
+    let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
+    let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
+    if seen >= intent.epoch {
+        return next;
+    }
+    match fate {
+        Fate::Spent => next,
+        Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
+        Fate::Refused => next,
+        Fate::Confirmed if intent.may_be_invisible(now) => {
+            LaunchPlan::Wait("what was created is not visible in the cloud's answers yet")
+        }
+        Fate::Confirmed => next,
+        // The same token with the same parameters returns what it created, if it did.
+        Fate::Unknown if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
+        Fate::Unknown if intent.may_be_invisible(now) => {
+            LaunchPlan::Wait("an earlier launch with other parameters may have taken place and is looked for")
+        }
+        Fate::Unknown => next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_000_000).unwrap()
+    }
+
+    fn intent(epoch: i64, age: i64) -> Intent {
+        Intent { epoch, at: Timestamp::from_second(1_000_000 - age).unwrap(), hash: "h".into() }
+    }
+
+    #[test]
+    fn the_first_launch_is_epoch_one() {
+        assert_eq!(plan_launch(None, 0, Fate::Unknown, "h", now()), LaunchPlan::New(1));
+    }
+
+    #[test]
+    fn a_lost_annotation_never_reuses_an_epoch_the_cloud_shows() {
+        assert_eq!(plan_launch(None, 4, Fate::Unknown, "h", now()), LaunchPlan::New(5));
+    }
+
+    #[test]
+    fn after_a_crash_the_same_call_is_repeated_with_the_same_token() {
+        assert_eq!(plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, "h", now()), LaunchPlan::Repeat(3));
+    }
+
+    #[test]
+    fn after_a_crash_and_an_edit_nothing_is_launched_until_the_first_launch_must_be_visible() {
+        let plan = plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, "other", now());
+        assert!(matches!(plan, LaunchPlan::Wait(_)));
+        assert_eq!(plan_launch(Some(&intent(3, 600)), 2, Fate::Unknown, "other", now()), LaunchPlan::New(4));
+    }
+
+    #[test]
+    fn a_read_that_lags_behind_a_launch_never_leads_to_a_second_one() {
+        let plan = plan_launch(Some(&intent(1, 5)), 0, Fate::Confirmed, "h", now());
+        assert!(matches!(plan, LaunchPlan::Wait(_)));
+    }
+
+    #[test]
+    fn what_vanished_for_good_is_created_anew() {
+        assert_eq!(plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, "h", now()), LaunchPlan::New(2));
+        assert_eq!(plan_launch(Some(&intent(1, 5)), 1, Fate::Confirmed, "h", now()), LaunchPlan::New(2));
+        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Spent, "h", now()), LaunchPlan::New(2));
+    }
+
+    #[test]
+    fn a_refused_launch_keeps_its_token_unless_its_parameters_change() {
+        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, "h", now()), LaunchPlan::Repeat(1));
+        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, "other", now()), LaunchPlan::New(2));
+    }
+}

@@ -1,0 +1,24 @@
+//! What a spoke needs to manage one family of infrastructure: the [`External`] trait that a kind implements, and the
+//! one reconcile loop that every spoke uses.
+//!
+//! A spoke says what it wants (`desired`), what is there (`observe`), how the two differ (`compare`) and how to act
+//! (`create`, `update`, `delete`). Everything else is here, the same for every kind: references, finalizer, exactly-once
+//! creation, batched reads, retries, drift, status, events, isolation.
+
+pub mod batch;
+pub mod decide;
+pub mod external;
+pub mod intent;
+pub mod memory;
+pub mod outcome;
+pub mod program;
+pub mod reconcile;
+mod steps;
+
+pub use external::{
+    Comparison, Difference, External, Failure, FailureClass, Identity, Launch, Look, Remedy, SpokeKind,
+};
+pub use kraken_api::{self as api, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, ResourceStatus};
+pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
+pub use kraken_runtime::{self as runtime, Shell};
+pub use program::{FromContext, Registry, Spoke, main};

@@ -1,0 +1,118 @@
+//! What the controller remembers of a resource between two runs. All of it can be lost at any moment: it saves calls
+//! and writes, and bridges what caches and the cloud's reads lag behind, but nothing correct depends on it.
+
+use std::{collections::HashMap, sync::Arc};
+
+use kraken_runtime::watch::ObjectKey;
+use kube::Resource;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// What is remembered of one resource.
+#[derive(Debug)]
+pub struct Memory<K> {
+    /// The object as the API server answered our last write; the watch may not have caught up with it.
+    pub latest: Option<Arc<K>>,
+    /// The epoch this process saw confirmed, and the ids it created.
+    pub created: Option<(i64, Vec<String>)>,
+    /// The epoch that the cloud refused definitely.
+    pub refused: Option<i64>,
+    /// The epoch whose token is used up.
+    pub spent: Option<i64>,
+    /// The field that was changed last, and how many times in a row without effect.
+    pub changed: Option<(String, u32)>,
+    /// Since when the resource has been in progress without a report.
+    pub in_progress: Option<Instant>,
+}
+
+impl<K> Default for Memory<K> {
+    fn default() -> Self {
+        Self { latest: None, created: None, refused: None, spent: None, changed: None, in_progress: None }
+    }
+}
+
+impl<K: Resource> Memory<K> {
+    /// The newest form of an object that this process knows: the watch's, or the answer to a later write of ours.
+    pub fn newest(&self, watched: Arc<K>) -> Arc<K> {
+        match &self.latest {
+            Some(ours) if ours.meta().uid == watched.meta().uid && version(&**ours) > version(&*watched) => {
+                ours.clone()
+            }
+            _ => watched,
+        }
+    }
+}
+
+/// Kubernetes promises since 1.35, and has always kept, that resourceVersions of one kind are growing integers.
+fn version(object: &impl Resource) -> Option<u128> {
+    object.meta().resource_version.as_deref()?.parse().ok()
+}
+
+/// The memories of every resource of one kind.
+#[derive(Debug)]
+pub struct Memories<K> {
+    of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
+}
+
+impl<K> Default for Memories<K> {
+    fn default() -> Self {
+        Self { of: Mutex::new(HashMap::new()) }
+    }
+}
+
+impl<K> Memories<K> {
+    /// Takes out what is remembered of this resource. A run that never puts it back has forgotten it, which is safe.
+    /// What belonged to an earlier object of the same name (another UID) is dropped.
+    pub fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
+        match self.of.lock().remove(key) {
+            Some((of, memory)) if of == uid => memory,
+            _ => Memory::default(),
+        }
+    }
+
+    /// Keeps it for the next run.
+    pub fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
+        self.of.lock().insert(key, (uid, memory));
+    }
+
+    /// Forgets a resource that is gone.
+    pub fn forget(&self, key: &ObjectKey) {
+        self.of.lock().remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::ObjectMeta;
+
+    use super::*;
+
+    fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
+        Arc::new(ConfigMap {
+            metadata: ObjectMeta {
+                uid: Some(uid.into()),
+                resource_version: Some(version.into()),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        })
+    }
+
+    #[test]
+    fn our_own_later_write_wins_over_a_watch_that_lags() {
+        let memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
+        assert_eq!(memory.newest(object("u", "99")).metadata.resource_version.as_deref(), Some("100"));
+        assert_eq!(memory.newest(object("u", "101")).metadata.resource_version.as_deref(), Some("101"));
+    }
+
+    #[test]
+    fn an_object_of_the_same_name_inherits_nothing() {
+        let memory = Memory { latest: Some(object("old", "100")), ..Memory::default() };
+        assert_eq!(memory.newest(object("new", "1")).metadata.uid.as_deref(), Some("new"));
+        let memories = Memories::default();
+        let key = ObjectKey::new("ns", "a");
+        memories.put(key.clone(), "old".into(), memory);
+        assert!(memories.take(&key, "new").latest.is_none());
+    }
+}

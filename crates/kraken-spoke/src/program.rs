@@ -1,0 +1,135 @@
+//! From `main` to running loops: a spoke names its kinds once, and its CRDs, its RBAC and its controllers follow.
+
+use std::process::ExitCode;
+
+use k8s_openapi::{
+    api::rbac::v1::PolicyRule,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kraken_runtime::{Program, Shell};
+use kube::CustomResourceExt;
+use tokio::task::JoinSet;
+
+use crate::{External, reconcile};
+
+/// A spoke: one binary that manages one or more kinds.
+pub trait Spoke: Send + 'static {
+    /// Name of the binary, its service account and its lease: `kraken-<folder of the controller>`.
+    const NAME: &'static str;
+    /// One line for `--help`.
+    const ABOUT: &'static str;
+    /// Flags of its own, such as the endpoint of the cloud.
+    type Args: clap::Args + std::fmt::Debug + Clone + Send + Sync;
+    /// What its kinds share, such as the client of the cloud.
+    type Context: Clone + Send + Sync + 'static;
+
+    /// Makes what the kinds share. Must not fail for want of credentials: that is a condition of each resource.
+    ///
+    /// # Errors
+    /// Only what no resource could ever be managed with.
+    fn connect(args: Self::Args, shell: &Shell)
+    -> impl Future<Output = anyhow::Result<Self::Context>> + Send;
+
+    /// Names every kind, by `registry.kind::<K>()`.
+    fn kinds(registry: &mut impl Registry<Self::Context>);
+}
+
+/// An [`External`] that is made from what a spoke's kinds share.
+pub trait FromContext<C>: External {
+    /// Makes it.
+    fn from_context(context: &C) -> Self;
+}
+
+/// Takes note of the kinds of a spoke.
+pub trait Registry<C> {
+    /// Adds a kind.
+    fn kind<E: FromContext<C>>(&mut self);
+}
+
+/// The whole of a spoke's `main`.
+pub fn main<S: Spoke>() -> ExitCode {
+    kraken_runtime::main::<SpokeProgram<S>>()
+}
+
+struct SpokeProgram<S>(std::marker::PhantomData<S>);
+
+impl<S: Spoke> Program for SpokeProgram<S> {
+    const NAME: &'static str = S::NAME;
+    const ABOUT: &'static str = S::ABOUT;
+    type Args = S::Args;
+
+    fn crds() -> Vec<CustomResourceDefinition> {
+        let mut crds = Crds(vec![]);
+        S::kinds(&mut crds);
+        crds.0
+    }
+
+    fn rules() -> Vec<PolicyRule> {
+        let mut rules = vec![
+            // Its own alone are read and written; owned objects cannot be told apart by RBAC, so labels do.
+            rule(
+                "core.kraken-iac.eoinfennessy.com",
+                &["dependencyrequests", "statedeclarations"],
+                &["get", "list", "watch", "create", "patch", "delete"],
+            ),
+            // Referenced Secrets are read one by one; nothing can be listed.
+            rule("", &["secrets"], &["get"]),
+        ];
+        for crd in Self::crds() {
+            let plural = &crd.spec.names.plural;
+            let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));
+            rules.push(rule(&crd.spec.group, &[plural], &["get", "list", "watch", "patch"]));
+            rules.push(rule(&crd.spec.group, &[&status], &["patch"]));
+            rules.push(rule(&crd.spec.group, &[&finalizers], &["update"]));
+        }
+        rules
+    }
+
+    fn aggregate_to_hub() -> Vec<PolicyRule> {
+        // The hub asks whether the owner that a state names is real.
+        Self::crds().iter().map(|crd| rule(&crd.spec.group, &[&crd.spec.names.plural], &["get"])).collect()
+    }
+
+    async fn run(shell: Shell, args: Self::Args) -> anyhow::Result<()> {
+        let context = S::connect(args, &shell).await?;
+        let mut runner = Runner { shell: &shell, context, tasks: JoinSet::new() };
+        S::kinds(&mut runner);
+        while let Some(ended) = runner.tasks.join_next().await {
+            ended??;
+        }
+        Ok(())
+    }
+}
+
+/// One RBAC rule.
+pub fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> PolicyRule {
+    let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(owned(resources)),
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    }
+}
+
+struct Crds(Vec<CustomResourceDefinition>);
+
+impl<C> Registry<C> for Crds {
+    fn kind<E: FromContext<C>>(&mut self) {
+        self.0.push(kraken_api::crd::spoke_kind::<E::Kind>());
+    }
+}
+
+struct Runner<'a, C> {
+    shell: &'a Shell,
+    context: C,
+    tasks: JoinSet<anyhow::Result<()>>,
+}
+
+impl<C> Registry<C> for Runner<'_, C> {
+    fn kind<E: FromContext<C>>(&mut self) {
+        let external = E::from_context(&self.context);
+        tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
+        self.tasks.spawn(reconcile::run(self.shell.clone(), external));
+    }
+}

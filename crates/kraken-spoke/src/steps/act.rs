@@ -1,0 +1,161 @@
+//! Step 4: carry out a decision, one side effect per run. Client required.
+
+use jiff::Timestamp;
+use kraken_api::{FINALIZER, INTENT_ANNOTATION, reasons::Reason};
+use kraken_runtime::{
+    events::EventType,
+    patch::{ApiError, within},
+};
+use kube::{
+    Api, Resource, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+
+use crate::{
+    External, FailureClass, Launch,
+    decide::Decision,
+    intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
+    memory::Memory,
+    outcome::{Outcome, listed},
+    reconcile::{Context, Sight},
+};
+
+/// Carries it out. `drifted` says that the difference came from outside and not from an edit.
+pub(crate) async fn act<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
+    decision: Decision<E::Change>,
+    drifted: bool,
+) -> Outcome {
+    match decision {
+        Decision::InPlace => Outcome::InPlace,
+        Decision::Settle(what) => Outcome::InProgress(Reason::Creating, what),
+        Decision::Immutable(fields) => Outcome::Immutable(fields),
+        Decision::Report(fields) => Outcome::Drifted(fields),
+        Decision::Create(what) => {
+            let outcome = create(context, object, memory, sight, &what).await;
+            if drifted && matches!(outcome, Outcome::InProgress(..)) {
+                reverted(context, object, &format!("created what was gone: {what}")).await;
+            }
+            outcome
+        }
+        Decision::Change(field, change) => {
+            let what = format!("spec.{}: {} becomes {}", field.path, field.have, field.want);
+            match context.external.update(&sight.identity, &change, sight.desired, &sight.observed).await {
+                Ok(()) => {
+                    if drifted {
+                        reverted(context, object, &what).await;
+                    }
+                    changed(memory, field.path, what)
+                }
+                Err(failure) => Outcome::Failed(failure),
+            }
+        }
+    }
+}
+
+/// A cloud may accept a change and never show it. Then the loop slows down instead of asking a hundred times a second.
+fn changed<K>(memory: &mut Memory<K>, path: String, what: String) -> Outcome {
+    const TRIES: u32 = 5;
+    let times = match &memory.changed {
+        Some((before, times)) if *before == path => times + 1,
+        _ => 1,
+    };
+    memory.changed = Some((path, times));
+    if times < TRIES {
+        return Outcome::Changed(what);
+    }
+    Outcome::Unheeded(format!("{what}: the cloud accepted this {times} times and still shows the old value"))
+}
+
+async fn reverted<E: External>(context: &Context<E>, object: &E::Kind, what: &str) {
+    let reason = Reason::DriftReverted.as_str();
+    context.shell.events.publish(&object.object_ref(&()), EventType::Normal, reason, "Heal", what).await;
+}
+
+async fn create<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
+    what: &str,
+) -> Outcome {
+    let now = Timestamp::now();
+    let intent = Intent::of(object);
+    let hash = parameters_hash(sight.desired, what);
+    let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
+    let fate = fate(intent.as_ref(), memory, sight.known.epoch);
+    let epoch = match plan_launch(intent.as_ref(), seen, fate, &hash, now) {
+        LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
+        LaunchPlan::Repeat(epoch) => epoch,
+        LaunchPlan::New(epoch) => {
+            match persist(context, object, &Intent { epoch, at: now, hash }).await {
+                Ok(persisted) => memory.latest = Some(persisted.into()),
+                Err(error) => return Outcome::Kubernetes(error),
+            }
+            epoch
+        }
+    };
+    let launch = Launch { epoch, token: sight.identity.token(epoch) };
+    match context.external.create(&sight.identity, &launch, sight.desired, &sight.observed).await {
+        Ok(created) => {
+            let ids = E::ids(&created);
+            let message = format!("created {}, which is not up yet", listed(&ids));
+            let mut all = sight.known.ids.clone();
+            all.extend(ids);
+            memory.created = Some((epoch, all));
+            memory.refused = None;
+            Outcome::InProgress(Reason::Creating, message)
+        }
+        Err(failure) => {
+            match failure.class {
+                FailureClass::TokenSpent => memory.spent = Some(epoch),
+                // The cloud's word that nothing was created.
+                FailureClass::Terminal | FailureClass::Throttled | FailureClass::Credentials => {
+                    memory.refused = Some(epoch);
+                }
+                FailureClass::Transient | FailureClass::NotYet | FailureClass::TokenUsed => {}
+            }
+            Outcome::Failed(failure)
+        }
+    }
+}
+
+fn fate<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> Fate {
+    let Some(intent) = intent else { return Fate::Unknown };
+    if memory.spent == Some(intent.epoch) {
+        Fate::Spent
+    } else if confirmed >= intent.epoch {
+        Fate::Confirmed
+    } else if memory.refused == Some(intent.epoch) {
+        Fate::Refused
+    } else {
+        Fate::Unknown
+    }
+}
+
+/// Writes the intent and the finalizer in one patch that fails if anybody, another replica included, wrote meanwhile.
+async fn persist<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    intent: &Intent,
+) -> Result<E::Kind, ApiError> {
+    let (namespace, name) = context.place(object);
+    let mut finalizers = object.finalizers().to_vec();
+    if !finalizers.iter().any(|f| f == FINALIZER) {
+        finalizers.push(FINALIZER.to_owned());
+    }
+    let intent = serde_json::to_string(intent).unwrap_or_default();
+    let patch = json!({"metadata": {
+        "uid": object.meta().uid,
+        "resourceVersion": object.meta().resource_version,
+        "finalizers": finalizers,
+        "annotations": {INTENT_ANNOTATION: intent},
+    }});
+    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
+    let params = PatchParams { field_manager: Some(context.shell.name.to_owned()), ..PatchParams::default() };
+    within("persist the intent", api.patch(&name, &params, &Patch::Merge(patch))).await
+}

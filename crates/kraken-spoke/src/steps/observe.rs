@@ -1,0 +1,62 @@
+//! Step 3: what the cloud has, through the batched reader. Client required, but not always used.
+
+use kraken_api::ResourceStatus;
+use kube::core::object::HasStatus;
+
+use crate::{External, Failure, Identity, Look, intent::Intent, memory::Memory, reconcile::Context};
+
+/// What is known of a resource's things before the cloud is asked.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub ids: Vec<String>,
+    /// The highest epoch that is known to have taken effect.
+    pub epoch: i64,
+    /// A launch may have been made whose result nobody recorded.
+    pub outstanding: bool,
+}
+
+impl Known {
+    pub(crate) fn of<K: HasStatus<Status = ResourceStatus>>(
+        object: &K,
+        memory: &Memory<K>,
+        intent: Option<&Intent>,
+    ) -> Self {
+        let status = object.status();
+        let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
+        let mut epoch = status.and_then(|s| s.epoch).unwrap_or_default();
+        if let Some((created, new)) = &memory.created {
+            epoch = epoch.max(*created);
+            ids.extend(new.iter().filter(|id| !ids.contains(id)).cloned().collect::<Vec<_>>());
+        }
+        let outstanding =
+            intent.is_some_and(|intent| intent.epoch > epoch && memory.refused != Some(intent.epoch));
+        Self { ids, epoch, outstanding }
+    }
+
+    /// Whether the cloud can have anything at all: not before the first intent was persisted.
+    pub(crate) fn may_exist(&self, has_finalizer: bool) -> bool {
+        has_finalizer || self.outstanding || !self.ids.is_empty()
+    }
+}
+
+/// Looks. A resource that was never launched costs no call.
+pub(crate) async fn observe<E: External>(
+    context: &Context<E>,
+    identity: &Identity,
+    known: &Known,
+    has_finalizer: bool,
+    search: bool,
+    deep: bool,
+) -> Result<E::Observed, Failure> {
+    if !known.may_exist(has_finalizer) {
+        return Ok(E::Observed::default());
+    }
+    let look = Look {
+        identity: identity.clone(),
+        ids: known.ids.clone(),
+        // Ids are lost with a status; tags are not.
+        search: search || known.outstanding || known.ids.is_empty(),
+        deep,
+    };
+    context.batcher.observe(look).await
+}

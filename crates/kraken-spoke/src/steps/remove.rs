@@ -1,0 +1,112 @@
+//! Deletion: needs only the identity, never a value or a valid spec. The finalizer goes when the cloud says that
+//! everything is gone. Client required.
+
+use jiff::Timestamp;
+use kraken_api::{Deletion, FINALIZER, HasLifecycle, reasons::Reason};
+use kraken_runtime::{
+    events::EventType,
+    patch::{ApiError, json_patch},
+};
+use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
+use serde_json::{Value, json};
+
+use crate::{
+    External,
+    intent::Intent,
+    memory::Memory,
+    outcome::{Outcome, listed},
+    reconcile::{Context, identity_of},
+    steps::observe::{Known, observe},
+};
+
+/// One step towards the end of a resource that is being deleted.
+pub(crate) async fn remove<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &Memory<E::Kind>,
+) -> Outcome {
+    if !object.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
+        return Outcome::Removed;
+    }
+    let lifecycle = object.spec().lifecycle();
+    if lifecycle.paused {
+        return Outcome::Paused;
+    }
+    if lifecycle.protect && lifecycle.deletion == Deletion::Delete {
+        return Outcome::Protected;
+    }
+    let identity = identity_of(context, object);
+    let intent = Intent::of(object);
+    let known = Known::of(object, memory, intent.as_ref());
+    // By tag too: nothing that any launch of this resource made may be left behind.
+    let observed = match observe(context, &identity, &known, true, true, false).await {
+        Ok(observed) => observed,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    let ids = E::ids(&observed);
+
+    // An empty answer of a read that lags is no proof: a launch may not be visible yet.
+    let unseen = intent.is_some_and(|intent| {
+        E::epoch(&observed) < intent.epoch
+            && memory.refused != Some(intent.epoch)
+            && intent.may_be_invisible(Timestamp::now())
+    });
+    if lifecycle.deletion == Deletion::Retain {
+        if unseen && ids.is_empty() {
+            return Outcome::InProgress(
+                Reason::Deleting,
+                "waiting for the last launch to become visible".to_owned(),
+            );
+        }
+        if let Err(failure) = context.external.release(&identity, &observed).await {
+            return Outcome::Failed(failure);
+        }
+        return finish(context, object, &format!("kept {}", listed(&ids))).await;
+    }
+    if !E::is_gone(&observed) {
+        if ids.is_empty() {
+            return Outcome::InProgress(
+                Reason::Deleting,
+                "waiting for the cloud to finish the deletion".to_owned(),
+            );
+        }
+        return match context.external.delete(&identity, &observed).await {
+            Ok(()) => Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids))),
+            Err(failure) => Outcome::Failed(failure),
+        };
+    }
+    if unseen {
+        let message = "making sure that no launch is left that the cloud does not show yet".to_owned();
+        return Outcome::InProgress(Reason::Deleting, message);
+    }
+    finish(context, object, "everything is gone").await
+}
+
+async fn finish<E: External>(context: &Context<E>, object: &E::Kind, note: &str) -> Outcome {
+    match take_finalizer_off(context, object).await {
+        Ok(()) => {
+            context
+                .shell
+                .events
+                .publish(&object.object_ref(&()), EventType::Normal, "Deleted", "Delete", note)
+                .await;
+            Outcome::Removed
+        }
+        Err(error) if error.is_not_found() => Outcome::Removed,
+        Err(error) => Outcome::Kubernetes(error),
+    }
+}
+
+/// Fails if the object is another one of the same name, or its finalizers changed meanwhile.
+async fn take_finalizer_off<E: External>(context: &Context<E>, object: &E::Kind) -> Result<(), ApiError> {
+    let before = object.finalizers();
+    let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
+    let operations: Value = json!([
+        {"op": "test", "path": "/metadata/uid", "value": object.meta().uid},
+        {"op": "test", "path": "/metadata/finalizers", "value": before},
+        {"op": "replace", "path": "/metadata/finalizers", "value": after},
+    ]);
+    let (namespace, name) = context.place(object);
+    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
+    json_patch(&api, context.shell.name, &name, operations).await.map(drop)
+}

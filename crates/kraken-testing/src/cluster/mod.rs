@@ -1,0 +1,245 @@
+//! A Kubernetes control plane of our own: etcd, kube-apiserver and kube-controller-manager on loopback.
+
+mod programs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::OnceCell;
+
+use crate::assets::Assets;
+use crate::pki::Pki;
+use crate::process::Process;
+use crate::scratch::Scratch;
+use crate::{audit, kubeconfig};
+
+const READY_WITHIN: Duration = Duration::from_mins(1);
+const TOKEN_SECONDS: i64 = 24 * 60 * 60;
+
+/// What a control plane can have beyond the default.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ControlPlaneOptions {
+    /// Log every write of the service accounts in `kraken-system`; read it with [`ControlPlane::writes`].
+    pub audit: bool,
+}
+
+/// A running control plane; stopped on drop, its data removed.
+#[derive(Debug)]
+pub struct ControlPlane {
+    // Fields are dropped in this order, which is the order to stop them in.
+    controller_manager: Mutex<Process>,
+    apiserver: Process,
+    _etcd: Process,
+    server: String,
+    ca: String,
+    assets: Assets,
+    audit_log: Option<PathBuf>,
+    scratch: Scratch,
+}
+
+impl ControlPlane {
+    /// Starts one with the defaults; takes a few seconds once the binaries are there.
+    ///
+    /// # Errors
+    /// When a program cannot be built, started, or is not ready within a minute; says where its log is.
+    pub async fn start() -> Result<Self> {
+        Self::start_with(ControlPlaneOptions::default()).await
+    }
+
+    /// Starts one.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::start`].
+    pub async fn start_with(options: ControlPlaneOptions) -> Result<Self> {
+        let assets = Assets::ensure().await?;
+        let mut scratch = Scratch::new("cluster")?;
+        match launch(&assets, options, scratch.path()).await {
+            Ok(parts) => Ok(Self {
+                controller_manager: Mutex::new(parts.controller_manager),
+                apiserver: parts.apiserver,
+                _etcd: parts.etcd,
+                server: parts.server,
+                ca: parts.ca,
+                assets,
+                audit_log: options.audit.then(|| audit_log(scratch.path())),
+                scratch,
+            }),
+            Err(error) => {
+                scratch.keep();
+                let context =
+                    format!("the control plane did not start; logs are in {}", scratch.path().display());
+                Err(error.context(context))
+            }
+        }
+    }
+
+    /// The one control plane that all tests of this process share; started by whoever asks first.
+    ///
+    /// Tests keep apart by namespace ([`crate::namespace`]). Each test makes its own [`ControlPlane::client`],
+    /// because a client belongs to the runtime that made it and every `#[tokio::test]` has its own.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::start`]; the next caller tries again.
+    pub async fn shared() -> Result<&'static Self> {
+        static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
+        SHARED.get_or_try_init(Self::start).await
+    }
+
+    /// The API's address.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// A kubeconfig with every right.
+    pub fn admin_kubeconfig(&self) -> PathBuf {
+        admin_kubeconfig(self.scratch.path())
+    }
+
+    /// The folder of logs, data and kubeconfigs.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// A client with every right, bound to the runtime that calls this.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be read.
+    pub async fn client(&self) -> Result<Client> {
+        kubeconfig::client(&self.admin_kubeconfig()).await
+    }
+
+    /// A kubeconfig with a token of that service account, which must exist.
+    ///
+    /// # Errors
+    /// When the service account is absent or the file cannot be written.
+    pub async fn kubeconfig_for_service_account(&self, namespace: &str, name: &str) -> Result<PathBuf> {
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client().await?, namespace);
+        let request = TokenRequest {
+            spec: TokenRequestSpec { expiration_seconds: Some(TOKEN_SECONDS), ..TokenRequestSpec::default() },
+            ..TokenRequest::default()
+        };
+        let answer =
+            accounts.create_token_request(name, &PostParams::default(), &request).await.with_context(
+                || format!("cannot get a token of service account {namespace}/{name}; does it exist?"),
+            )?;
+        let status = answer.status.context("the API answered a TokenRequest without a token")?;
+        let path = self.scratch.path().join(format!("{namespace}.{name}.kubeconfig"));
+        kubeconfig::write(&path, &self.server, &self.ca, name, &status.token)?;
+        Ok(path)
+    }
+
+    /// A client with the rights of that service account.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::kubeconfig_for_service_account`].
+    pub async fn client_for_service_account(&self, namespace: &str, name: &str) -> Result<Client> {
+        kubeconfig::client(&self.kubeconfig_for_service_account(namespace, name).await?).await
+    }
+
+    /// Restarts kube-controller-manager.
+    ///
+    /// Its garbage collector looks for new kinds every 30 seconds only, a constant of Kubernetes; a restart
+    /// after CRDs were installed makes it know them at once.
+    ///
+    /// # Errors
+    /// When it cannot be started again.
+    pub async fn restart_controller_manager(&self) -> Result<()> {
+        self.controller_manager().begin_stop();
+        let started = Instant::now();
+        while self.controller_manager().is_running() {
+            if started.elapsed() > READY_WITHIN {
+                bail!("kube-controller-manager does not stop");
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let spec = programs::controller_manager(&self.assets, self.scratch.path());
+        *self.controller_manager() = Process::spawn(&spec)?;
+        Ok(())
+    }
+
+    /// Every write that a service account of `kraken-system` made so far, oldest first.
+    ///
+    /// # Errors
+    /// When this control plane was started without [`ControlPlaneOptions::audit`].
+    pub fn writes(&self) -> Result<Vec<audit::Write>> {
+        let log = self.audit_log.as_ref().context("this control plane was started without its audit log")?;
+        audit::read(log)
+    }
+
+    fn controller_manager(&self) -> MutexGuard<'_, Process> {
+        self.controller_manager.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        // These two may stop at the same time; etcd must be the last, and field order sees to that.
+        self.controller_manager().begin_stop();
+        self.apiserver.begin_stop();
+    }
+}
+
+fn admin_kubeconfig(folder: &Path) -> PathBuf {
+    folder.join("admin.kubeconfig")
+}
+
+fn audit_log(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
+}
+
+struct Parts {
+    controller_manager: Process,
+    apiserver: Process,
+    etcd: Process,
+    server: String,
+    ca: String,
+}
+
+async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) -> Result<Parts> {
+    let pki = Pki::generate()?;
+    let token = random_token()?;
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write("serving.crt", &pki.serving_certificate)?;
+    write("serving.key", &pki.serving_key)?;
+    write("service-account.key", &pki.service_account_key)?;
+    write("service-account.pub", &pki.service_account_public_key)?;
+    write("tokens.csv", &format!("{token},admin,admin,system:masters\n"))?;
+    if options.audit {
+        write("audit-policy.yaml", audit::POLICY)?;
+    }
+
+    let (etcd, etcd_url) = programs::start_etcd(assets, folder).await?;
+    let deadline = Instant::now() + READY_WITHIN;
+    loop {
+        let (mut apiserver, server) = programs::start_apiserver(assets, folder, &etcd_url, options.audit)?;
+        let admin = admin_kubeconfig(folder);
+        kubeconfig::write(&admin, &server, &pki.ca, "admin", &token)?;
+        let client = kubeconfig::client(&admin).await?;
+        match programs::apiserver_ready(&mut apiserver, &client, deadline).await? {
+            programs::Start::LostItsPort => {}
+            programs::Start::Ready => {
+                let mut controller_manager = Process::spawn(&programs::controller_manager(assets, folder))?;
+                programs::controller_manager_ready(&mut controller_manager, &client, deadline).await?;
+                return Ok(Parts { controller_manager, apiserver, etcd, server, ca: pki.ca });
+            }
+        }
+    }
+}
+
+fn random_token() -> Result<String> {
+    let mut bytes = [0_u8; 16];
+    fs::File::open("/dev/urandom")
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
+        .context("cannot read /dev/urandom")?;
+    Ok(hex::encode(bytes))
+}

@@ -1,0 +1,60 @@
+//! Everything at once: control plane, moto, the proxy before it, and the controllers.
+
+use anyhow::Result;
+use tokio::sync::OnceCell;
+
+use crate::cluster::{ControlPlane, ControlPlaneOptions};
+use crate::moto::Moto;
+use crate::proxy::Proxy;
+use crate::suite::{Suite, SuiteOptions};
+
+/// How to start it.
+#[derive(Debug, Clone, Default)]
+pub struct EnvironmentOptions {
+    /// The control plane's.
+    pub control_plane: ControlPlaneOptions,
+    /// The controllers'. Without a `cloud_endpoint` they use the proxy.
+    pub suite: SuiteOptions,
+}
+
+/// All of Kraken on one machine; stopped on drop.
+#[derive(Debug)]
+pub struct Environment {
+    // Fields are dropped in this order: the controllers go first, while what they talk to still answers.
+    /// The controllers.
+    pub suite: Suite,
+    /// What they take for AWS: counts calls and can fail them.
+    pub proxy: Proxy,
+    /// AWS.
+    pub moto: Moto,
+    /// Kubernetes.
+    pub control_plane: ControlPlane,
+}
+
+impl Environment {
+    /// Starts everything.
+    ///
+    /// # Errors
+    /// When a part does not start; says which, and where its log is.
+    pub async fn start(options: EnvironmentOptions) -> Result<Self> {
+        // Both take seconds, one mostly waiting for the other's cores at most.
+        let (control_plane, moto) =
+            tokio::try_join!(ControlPlane::start_with(options.control_plane), Moto::start())?;
+        let proxy = Proxy::start(moto.endpoint())?;
+        let mut suite = options.suite;
+        suite.cloud_endpoint.get_or_insert_with(|| proxy.endpoint().to_owned());
+        let suite = Suite::start(&control_plane, &moto, suite).await?;
+        Ok(Self { suite, proxy, moto, control_plane })
+    }
+
+    /// The one environment that all tests of this process share, with the controllers' defaults.
+    ///
+    /// Tests that stop controllers, script failures or count calls need one of their own.
+    ///
+    /// # Errors
+    /// As [`Environment::start`]; the next caller tries again.
+    pub async fn shared() -> Result<&'static Self> {
+        static SHARED: OnceCell<Environment> = OnceCell::const_new();
+        SHARED.get_or_try_init(|| Self::start(EnvironmentOptions::default())).await
+    }
+}

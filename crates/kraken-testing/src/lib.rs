@@ -1,0 +1,35 @@
+//! What Kraken's cluster tests, demo and benchmark run on: a real etcd, kube-apiserver and
+//! kube-controller-manager, the moto server as AWS, a scriptable proxy in front of it, and the
+//! controllers as their real binaries.
+//!
+//! Nothing here is mocked, so a test that passes says something about a cluster. Every server listens on
+//! loopback on a free port, and every process dies with the process that started it, however that ends.
+//!
+//! Start with [`environment::Environment`] for all of it, or with [`cluster::ControlPlane`] for Kubernetes alone.
+
+pub mod assets;
+pub mod audit;
+mod cache;
+pub mod cluster;
+pub mod environment;
+pub mod http;
+mod kubeconfig;
+pub mod manifests;
+pub mod moto;
+pub mod namespace;
+pub mod paths;
+mod pki;
+pub mod process;
+pub mod progress;
+pub mod proxy;
+mod scratch;
+pub mod suite;
+pub mod toy;
+mod xml;
+
+pub use cluster::{ControlPlane, ControlPlaneOptions};
+pub use environment::{Environment, EnvironmentOptions};
+pub use moto::Moto;
+pub use namespace::{TestNamespace, namespace};
+pub use proxy::{How, Proxy, When};
+pub use suite::{Suite, SuiteOptions};

@@ -1,0 +1,312 @@
+//! Applies YAML files as `kubectl apply --server-side` does, without needing kubectl.
+//!
+//! Used for `crds/`, `config/rbac/` and the samples, by tests and the demo. Namespaces go first, then CRDs
+//! (waited for until the API serves them), then the rest in the order of the files.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
+use kube::{Client, ResourceExt as _};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Who owns the fields of what is applied here.
+pub const FIELD_MANAGER: &str = "kraken-testing";
+const SERVED_WITHIN: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(50);
+
+/// One object of a file.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Where it is from, for messages: `crds/a.yaml, document 2`.
+    pub source: String,
+    /// Its group, version and kind.
+    pub gvk: GroupVersionKind,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.namespace`.
+    pub namespace: Option<String>,
+    /// All of it.
+    pub value: Value,
+}
+
+/// Reads a file, or all `.yaml` and `.yml` files of a folder in the order of their names, without
+/// `kustomization.yaml` (which lists files and is no object).
+///
+/// # Errors
+/// When there is nothing, or a document is not an object of Kubernetes; names the file and the document.
+pub fn read(path: &Path) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for file in files(path)? {
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        documents.extend(parse(&file.display().to_string(), &text)?);
+    }
+    if documents.is_empty() {
+        bail!("{} holds no objects", path.display());
+    }
+    Ok(documents)
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|file| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"))
+        .filter(|file| file.file_stem().is_some_and(|stem| stem != "kustomization"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Reads the documents of a text; `source` is what messages call it.
+///
+/// # Errors
+/// When a document is not an object of Kubernetes.
+pub fn parse(source: &str, text: &str) -> Result<Vec<Document>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Head {
+        api_version: String,
+        kind: String,
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        name: String,
+        namespace: Option<String>,
+    }
+
+    let values: Vec<Value> =
+        serde_saphyr::from_multiple(text).with_context(|| format!("{source} is not valid YAML"))?;
+    let objects = values.into_iter().enumerate().filter(|(_, value)| !value.is_null());
+    objects
+        .map(|(index, value)| {
+            let source = format!("{source}, document {}", index + 1);
+            let head = Head::deserialize(&value).with_context(|| {
+                format!("{source} is not a Kubernetes object: it needs apiVersion, kind and metadata.name")
+            })?;
+            let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
+            let gvk = GroupVersionKind::gvk(group, version, &head.kind);
+            Ok(Document { source, gvk, name: head.metadata.name, namespace: head.metadata.namespace, value })
+        })
+        .collect()
+}
+
+/// Applies the documents; those of namespaced kinds without a namespace go to `namespace`.
+///
+/// # Errors
+/// When the API refuses one, or does not serve its kind; names the file and the document.
+pub async fn apply(client: &Client, documents: &[Document], namespace: &str) -> Result<Vec<DynamicObject>> {
+    let mut kinds = Kinds::default();
+    if documents.iter().any(|document| rank(document) == Rank::Crd) {
+        kinds.patience = SERVED_WITHIN; // a CRD can be Established a moment before discovery lists its kind
+    }
+    let mut applied = Vec::new();
+    let mut ordered: Vec<&Document> = documents.iter().collect();
+    ordered.sort_by_key(|document| rank(document)); // stable: files keep their order within a rank
+    let mut waited = false;
+    for document in ordered {
+        if rank(document) == Rank::Rest && !waited {
+            served(client, &applied).await?;
+            waited = true;
+        }
+        let api = kinds.api(client, document, namespace).await?;
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let object =
+            api.patch(&document.name, &params, &Patch::Apply(&document.value)).await.with_context(|| {
+                format!("cannot apply {} {} ({})", document.gvk.kind, document.name, document.source)
+            })?;
+        applied.push(object);
+    }
+    if !waited {
+        served(client, &applied).await?;
+    }
+    Ok(applied)
+}
+
+/// [`read`] and [`apply`].
+///
+/// # Errors
+/// As those.
+pub async fn apply_path(client: &Client, path: &Path, namespace: &str) -> Result<Vec<DynamicObject>> {
+    apply(client, &read(path)?, namespace).await
+}
+
+/// Asks for the deletion of the documents' objects, last one first; absent ones are fine.
+///
+/// # Errors
+/// When the API refuses one.
+pub async fn delete(client: &Client, documents: &[Document], namespace: &str) -> Result<()> {
+    let mut kinds = Kinds::default();
+    for document in documents.iter().rev() {
+        let api = kinds.api(client, document, namespace).await?;
+        match api.delete(&document.name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            result => {
+                result.with_context(|| format!("cannot delete {} {}", document.gvk.kind, document.name))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An API of a document's kind in its namespace (or `namespace`, if it names none).
+///
+/// # Errors
+/// When the API server does not serve the kind.
+pub async fn api(client: &Client, document: &Document, namespace: &str) -> Result<Api<DynamicObject>> {
+    Kinds::default().api(client, document, namespace).await
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Namespace,
+    Crd,
+    Rest,
+}
+
+fn rank(document: &Document) -> Rank {
+    match (document.gvk.group.as_str(), document.gvk.kind.as_str()) {
+        ("", "Namespace") => Rank::Namespace,
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => Rank::Crd,
+        _ => Rank::Rest,
+    }
+}
+
+/// What discovery said, asked once a kind.
+#[derive(Default)]
+struct Kinds {
+    found: HashMap<GroupVersionKind, (ApiResource, ApiCapabilities)>,
+    /// How long to wait for a kind to be served.
+    patience: Duration,
+}
+
+impl Kinds {
+    async fn api(
+        &mut self,
+        client: &Client,
+        document: &Document,
+        namespace: &str,
+    ) -> Result<Api<DynamicObject>> {
+        if !self.found.contains_key(&document.gvk) {
+            let found = discover(client, document, self.patience).await?;
+            self.found.insert(document.gvk.clone(), found);
+        }
+        let (resource, capabilities) = self.found.get(&document.gvk).context("a kind that was just found")?;
+        Ok(match capabilities.scope {
+            Scope::Cluster => Api::all_with(client.clone(), resource),
+            Scope::Namespaced => {
+                let namespace = document.namespace.as_deref().unwrap_or(namespace);
+                Api::namespaced_with(client.clone(), namespace, resource)
+            }
+        })
+    }
+}
+
+async fn discover(
+    client: &Client,
+    document: &Document,
+    patience: Duration,
+) -> Result<(ApiResource, ApiCapabilities)> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match pinned_kind(client, &document.gvk).await {
+            Ok(found) => return Ok(found),
+            Err(problem) if Instant::now() >= deadline => {
+                return Err(problem).with_context(|| {
+                    format!(
+                        "the cluster serves no {} of {} ({}); is its CRD installed?",
+                        document.gvk.kind,
+                        document.gvk.api_version(),
+                        document.source
+                    )
+                });
+            }
+            Err(_) => tokio::time::sleep(POLL).await,
+        }
+    }
+}
+
+/// Waits until every CRD among `applied` is served.
+async fn served(client: &Client, applied: &[DynamicObject]) -> Result<()> {
+    let deadline = Instant::now() + SERVED_WITHIN;
+    let is_crd = |object: &&DynamicObject| {
+        object.types.as_ref().is_some_and(|types| types.kind == "CustomResourceDefinition")
+    };
+    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
+    for crd in applied.iter().filter(is_crd) {
+        let name = crd.name_any();
+        loop {
+            let now = crds.get(&name).await.with_context(|| format!("cannot read CRD {name}"))?;
+            if condition(&now, "Established") == Some("True") {
+                break;
+            }
+            if Instant::now() > deadline {
+                let status = now.data.get("status").map(Value::to_string).unwrap_or_default();
+                bail!("CRD {name} is not established; its status is {status}");
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        listable(client, crd, deadline).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the objects of a CRD can be listed: for a moment after it is established, its storage is being set up
+/// and every request is refused with 429 or 404.
+async fn listable(client: &Client, crd: &DynamicObject, deadline: Instant) -> Result<()> {
+    let text = |pointer: &str| crd.data.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let versions = crd.data.pointer("/spec/versions").and_then(Value::as_array);
+    let served = versions.into_iter().flatten().filter(|version| version["served"] == true);
+    for version in served.filter_map(|version| version["name"].as_str()) {
+        let gvk = GroupVersionKind::gvk(text("/spec/group"), version, text("/spec/names/kind"));
+        let resource = ApiResource::from_gvk_with_plural(&gvk, text("/spec/names/plural"));
+        let objects: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        while let Err(problem) = objects.list_metadata(&ListParams::default().limit(1)).await {
+            if Instant::now() > deadline {
+                return Err(problem)
+                    .with_context(|| format!("CRD {} is established but not served", crd.name_any()));
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+    Ok(())
+}
+
+/// The status of a condition.
+fn condition<'object>(object: &'object DynamicObject, kind: &str) -> Option<&'object str> {
+    let conditions = object.data.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_numbered_and_empty_ones_skipped() {
+        let text = "# only a comment\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n\
+                    apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: b, namespace: c}\n";
+        let documents = parse("f.yaml", text).unwrap();
+        assert_eq!(documents.len(), 2);
+        assert_eq!((documents[0].gvk.group.as_str(), documents[0].name.as_str()), ("", "a"));
+        assert_eq!(documents[1].gvk, GroupVersionKind::gvk("apps", "v1", "Deployment"));
+        assert_eq!(documents[1].namespace.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_document_that_is_no_object_is_named() {
+        let error = parse("f.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: X\n");
+        assert!(error.unwrap_err().to_string().contains("f.yaml, document 2"));
+    }
+}

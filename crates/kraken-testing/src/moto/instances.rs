@@ -1,0 +1,72 @@
+//! Lists moto's instances without an AWS SDK: what Kraken did is checked with code that is not Kraken's.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::REGION;
+use crate::{http, xml};
+
+/// What tests look at of an EC2 instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// `i-...`.
+    pub id: String,
+    /// `pending`, `running`, `shutting-down`, `terminated`, `stopping` or `stopped`.
+    pub state: String,
+    /// For example `t3.micro`.
+    pub instance_type: String,
+    /// `ami-...`.
+    pub image_id: String,
+    /// The subnet it is in.
+    pub subnet_id: String,
+    /// All its tags.
+    pub tags: BTreeMap<String, String>,
+}
+
+impl Instance {
+    /// Whether it still exists as far as AWS's bill is concerned.
+    pub fn is_alive(&self) -> bool {
+        !matches!(self.state.as_str(), "shutting-down" | "terminated")
+    }
+}
+
+/// All instances, page by page.
+pub(super) async fn list(endpoint: &str) -> Result<Vec<Instance>> {
+    // moto takes the service and region from this header and checks no signature.
+    let credential = format!(
+        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0"
+    );
+    let headers = [("authorization", credential.as_str())];
+    let mut instances = Vec::new();
+    let mut token = String::new();
+    loop {
+        let mut form = vec![("Action", "DescribeInstances"), ("Version", "2016-11-15")];
+        if !token.is_empty() {
+            form.push(("NextToken", &token));
+        }
+        let answer = http::post_form(endpoint, &headers, &form).await?;
+        if answer.status != 200 {
+            bail!("DescribeInstances failed with {}: {}", answer.status, answer.body);
+        }
+        let page = xml::parse(&answer.body).context("moto's list of instances cannot be read")?;
+        for reservation in page.items("reservationSet") {
+            instances.extend(reservation.items("instancesSet").map(instance));
+        }
+        token = page.text_at(&["nextToken"]);
+        if token.is_empty() {
+            return Ok(instances);
+        }
+    }
+}
+
+fn instance(item: &xml::Element) -> Instance {
+    Instance {
+        id: item.text_at(&["instanceId"]),
+        state: item.text_at(&["instanceState", "name"]),
+        instance_type: item.text_at(&["instanceType"]),
+        image_id: item.text_at(&["imageId"]),
+        subnet_id: item.text_at(&["subnetId"]),
+        tags: item.items("tagSet").map(|tag| (tag.text_at(&["key"]), tag.text_at(&["value"]))).collect(),
+    }
+}

@@ -1,0 +1,176 @@
+//! The moto server as AWS: from PyPI into a virtual environment of its own, one server per [`Moto`].
+
+mod instances;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+use crate::process::{Process, Spec, free_port, lost_its_port};
+use crate::scratch::Scratch;
+use crate::{cache, http, progress};
+
+pub use instances::Instance;
+
+/// 5.2.5: the version whose quirks DESIGN.md section 7 lists; tests rely on them.
+const VERSION: &str = "5.2.5";
+/// The only region anything here uses.
+pub const REGION: &str = "us-east-1";
+const READY_WITHIN: Duration = Duration::from_mins(1);
+const PORT_ATTEMPTS: usize = 5;
+
+/// A running moto server; stopped on drop.
+#[derive(Debug)]
+pub struct Moto {
+    process: Process,
+    endpoint: String,
+    _scratch: Scratch,
+}
+
+impl Moto {
+    /// Starts a server with an empty account; installs moto first if that was never done.
+    ///
+    /// # Errors
+    /// When Python is absent, moto cannot be installed, or the server does not answer within a minute.
+    pub async fn start() -> Result<Self> {
+        let program = install().await?;
+        let mut scratch = Scratch::new("moto")?;
+        match serve(&program, scratch.path()).await {
+            Ok((process, endpoint)) => Ok(Self { process, endpoint, _scratch: scratch }),
+            Err(error) => {
+                scratch.keep();
+                Err(error.context(format!("moto did not start; its log is in {}", scratch.path().display())))
+            }
+        }
+    }
+
+    /// The one server that all tests of this process share.
+    ///
+    /// # Errors
+    /// As [`Moto::start`].
+    pub async fn shared() -> Result<&'static Self> {
+        static SHARED: OnceCell<Moto> = OnceCell::const_new();
+        SHARED.get_or_try_init(Self::start).await
+    }
+
+    /// Where it listens: `http://127.0.0.1:<port>`.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Its log file.
+    pub fn log(&self) -> &Path {
+        self.process.log()
+    }
+
+    /// All instances of the account, terminated ones too, for as long as moto remembers them.
+    ///
+    /// # Errors
+    /// When moto does not answer, or not with a list.
+    pub async fn instances(&self) -> Result<Vec<Instance>> {
+        instances::list(&self.endpoint).await
+    }
+
+    /// Forgets everything.
+    ///
+    /// # Errors
+    /// When moto does not answer.
+    pub async fn reset(&self) -> Result<()> {
+        let answer = http::post_form(&format!("{}/moto-api/reset", self.endpoint), &[], &[]).await?;
+        if answer.status == 200 { Ok(()) } else { bail!("moto refused a reset: {}", answer.body) }
+    }
+}
+
+/// The environment that makes an AWS SDK talk to `endpoint` with credentials that are worth nothing.
+pub fn environment(endpoint: &str) -> Vec<(String, String)> {
+    [
+        ("KRAKEN_AWS_ENDPOINT", endpoint),
+        ("AWS_REGION", REGION),
+        ("AWS_ACCESS_KEY_ID", "testing"),
+        ("AWS_SECRET_ACCESS_KEY", "testing"),
+        ("AWS_EC2_METADATA_DISABLED", "true"), // without it, absent credentials are looked for over the network
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+async fn serve(program: &Path, folder: &Path) -> Result<(Process, String)> {
+    for _ in 0..PORT_ATTEMPTS {
+        let port = free_port()?;
+        let endpoint = format!("http://127.0.0.1:{port}");
+        let spec = Spec::new("moto", program, folder).args(["-H", "127.0.0.1", "-p"]).arg(port.to_string());
+        let mut process = Process::spawn(&spec)?;
+        let deadline = Instant::now() + READY_WITHIN;
+        while process.is_running() {
+            if http::get(&format!("{endpoint}/moto-api/data.json"))
+                .await
+                .is_ok_and(|answer| answer.status == 200)
+            {
+                return Ok((process, endpoint));
+            }
+            if Instant::now() > deadline {
+                bail!("moto does not answer; {}", process.log_tail());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        if !lost_its_port(process.log()) {
+            bail!("moto ended at once; {}", process.log_tail());
+        }
+        fs::remove_file(process.log()).context("cannot remove moto's log")?;
+    }
+    bail!("moto lost its port to other processes {PORT_ATTEMPTS} times")
+}
+
+/// Installs moto if it is not there yet; returns the server's program.
+///
+/// # Errors
+/// When Python or the package cannot be had.
+pub async fn install() -> Result<PathBuf> {
+    let folder = cache::root()?.join(format!("moto-{VERSION}"));
+    let program = folder.join("bin/moto_server");
+    // Written last: a virtual environment cannot be built elsewhere and renamed, its scripts name their folder.
+    let finished = folder.join(".finished");
+    if finished.is_file() {
+        return Ok(program);
+    }
+    let _lock = cache::lock(&folder).await?;
+    if finished.is_file() {
+        return Ok(program);
+    }
+    progress::step(&format!("installing moto {VERSION} from PyPI, about 1 minute, once"), async {
+        let python = Path::new("python3");
+        run(python, &["-m", "venv", "--clear", "."], &folder).await.context(
+            "moto needs Python 3.9 or newer with its venv module; install python3 and python3-venv",
+        )?;
+        let package = format!("moto[ec2,elb,server]=={VERSION}");
+        run(&folder.join("bin/python"), &["-m", "pip", "install", "--quiet", &package], &folder)
+            .await
+            .context(
+                "pip could not install moto; it uses your pip configuration (index, proxy, certificates)",
+            )?;
+        fs::write(&finished, VERSION).with_context(|| format!("cannot write {}", finished.display()))
+    })
+    .await?;
+    Ok(program)
+}
+
+async fn run(program: &Path, args: &[&str], folder: &Path) -> Result<()> {
+    let output = Command::new(program)
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    bail!("`{} {}` failed:\n{}", program.display(), args.join(" "), String::from_utf8_lossy(&said))
+}

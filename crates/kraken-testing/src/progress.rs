@@ -1,0 +1,27 @@
+//! Step lines on stderr for work that can take minutes, so that nobody wonders whether it hangs.
+
+use std::time::{Duration, Instant};
+
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Runs `work`, saying on stderr when it starts, every 10 seconds that it goes on, and how it ended.
+///
+/// # Errors
+/// Whatever `work` returns.
+pub async fn step<T>(what: &str, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let started = Instant::now();
+    eprintln!("{what} ...");
+    let mut work = std::pin::pin!(work);
+    let mut tick = tokio::time::interval(EVERY);
+    tick.tick().await; // the first tick is immediate
+    loop {
+        tokio::select! {
+            result = &mut work => {
+                let outcome = if result.is_ok() { "done" } else { "FAILED" };
+                eprintln!("{what}: {outcome} after {:.1} s", started.elapsed().as_secs_f64());
+                return result;
+            }
+            _ = tick.tick() => eprintln!("{what}: {} s so far", started.elapsed().as_secs()),
+        }
+    }
+}

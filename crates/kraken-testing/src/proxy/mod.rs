@@ -1,0 +1,156 @@
+//! A reverse proxy in front of moto: counts and journals calls by `Action`, and fails them as a test says.
+//!
+//! It runs on a thread of its own, because a server on the runtime of one test would die with that test.
+
+mod script;
+mod server;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use tokio::sync::oneshot;
+
+use script::{Fault, Script};
+pub use script::{How, When};
+
+/// One call that the proxy saw.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// When it arrived.
+    pub at: Instant,
+    /// `RunInstances`, `DescribeInstances`, ...
+    pub action: String,
+    /// The status moto answered with; for a call that never reached moto the scripted one, `None` if dropped.
+    pub status: Option<u16>,
+    /// From its arrival until moto had answered (a scripted delay after that is not counted).
+    pub duration: Duration,
+}
+
+/// A running proxy; stopped on drop.
+#[derive(Debug)]
+pub struct Proxy {
+    endpoint: String,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    journal: Vec<Call>,
+    arrived: BTreeMap<String, u64>,
+    script: Script,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Proxy {
+    /// Starts a proxy to `upstream` (`http://127.0.0.1:<port>`) on a free port.
+    ///
+    /// # Errors
+    /// When no port or thread can be had.
+    pub fn start(upstream: &str) -> Result<Self> {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))
+            .context("cannot bind a loopback port for the proxy")?;
+        listener.set_nonblocking(true).context("cannot set up the proxy's port")?;
+        let address = listener.local_addr().context("cannot read the proxy's port")?;
+        let shared = Arc::new(Shared::default());
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("cannot start the proxy's runtime")?;
+        let (upstream, seen) = (upstream.trim_end_matches('/').to_owned(), Arc::clone(&shared));
+        let thread = thread::Builder::new()
+            .name("aws-proxy".to_owned())
+            .spawn(move || runtime.block_on(server::run(listener, upstream, seen, stopped)))
+            .context("cannot start the proxy's thread")?;
+        Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// How many calls arrived, by action.
+    pub fn calls(&self) -> BTreeMap<String, u64> {
+        self.shared.lock().arrived.clone()
+    }
+
+    /// How many calls of one action arrived.
+    pub fn count(&self, action: &str) -> u64 {
+        self.shared.lock().arrived.get(action).copied().unwrap_or_default()
+    }
+
+    /// Every call so far, in the order in which moto answered.
+    pub fn journal(&self) -> Vec<Call> {
+        self.shared.lock().journal.clone()
+    }
+
+    /// Forgets counts and journal; scripted failures stay.
+    pub fn clear(&self) {
+        let mut state = self.shared.lock();
+        state.journal.clear();
+        state.arrived.clear();
+    }
+
+    /// The next call of `action` (`*`: of any) fails this way; each call of this function is for one call more.
+    pub fn fail_next(&self, action: &str, when: When, how: How) {
+        self.shared.lock().script.push(action, Fault { when, how }, Some(1));
+    }
+
+    /// All calls of `action` (`*`: of any) fail this way until [`Proxy::heal`].
+    pub fn fail_always(&self, action: &str, when: When, how: How) {
+        self.shared.lock().script.push(action, Fault { when, how }, None);
+    }
+
+    /// Forgets all scripted failures.
+    pub fn heal(&self) {
+        self.shared.lock().script = Script::default();
+    }
+
+    /// How many scripted single failures were not used yet.
+    pub fn pending_failures(&self) -> usize {
+        self.shared.lock().script.pending()
+    }
+
+    /// Waits until moto has answered `number` calls of `action` (those failed before they reached it count too).
+    ///
+    /// # Errors
+    /// When that has not happened within `limit`.
+    pub async fn wait_for(&self, action: &str, number: usize, limit: Duration) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            let seen = self.shared.lock().journal.iter().filter(|call| call.action == action).count();
+            if seen >= number {
+                return Ok(());
+            }
+            if started.elapsed() > limit {
+                bail!("saw {seen} calls of {action} in {} s, not {number}", limit.as_secs_f64());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic in the server was already printed
+        }
+    }
+}

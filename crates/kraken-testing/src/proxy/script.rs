@@ -1,0 +1,115 @@
+//! Which calls shall fail, when and how.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Whether moto gets to see the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// The failure comes instead of the call: nothing happened in the cloud.
+    Before,
+    /// The failure comes instead of the answer: it happened, and the caller does not learn so.
+    After,
+}
+
+/// What the caller sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum How {
+    /// An error in AWS's XML, such as 503 `RequestLimitExceeded`.
+    Error {
+        /// The status code.
+        status: u16,
+        /// AWS's code.
+        code: String,
+        /// AWS's text.
+        message: String,
+    },
+    /// The connection is closed without an answer.
+    Drop,
+    /// The call ([`When::Before`]) or its answer ([`When::After`]) is held back that long, and then goes on.
+    Delay(Duration),
+}
+
+impl How {
+    /// An error of AWS.
+    pub fn error(status: u16, code: &str, message: &str) -> Self {
+        Self::Error { status, code: code.to_owned(), message: message.to_owned() }
+    }
+
+    /// The throttling that every AWS API knows.
+    pub fn throttled() -> Self {
+        Self::error(503, "RequestLimitExceeded", "Request limit exceeded.")
+    }
+}
+
+/// One failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) when: When,
+    pub(super) how: How,
+}
+
+#[derive(Debug)]
+struct Entry {
+    action: String,
+    fault: Fault,
+    /// `None`: for all calls to come.
+    left: Option<u32>,
+}
+
+/// The failures to come, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Script(VecDeque<Entry>);
+
+impl Script {
+    pub(super) fn push(&mut self, action: &str, fault: Fault, left: Option<u32>) {
+        self.0.push_back(Entry { action: action.to_owned(), fault, left });
+    }
+
+    /// Takes the failure for a call of `action`, if there is one.
+    pub(super) fn take(&mut self, action: &str) -> Option<Fault> {
+        let index = self.0.iter().position(|entry| entry.action == action || entry.action == "*")?;
+        let entry = self.0.get_mut(index)?;
+        let fault = entry.fault.clone();
+        if let Some(left) = &mut entry.left {
+            *left -= 1;
+            if *left == 0 {
+                self.0.remove(index);
+            }
+        }
+        Some(fault)
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.0.iter().filter(|entry| entry.left.is_some()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(how: How) -> Fault {
+        Fault { when: When::Before, how }
+    }
+
+    #[test]
+    fn failures_are_used_once_and_in_order() {
+        let mut script = Script::default();
+        script.push("A", fault(How::Drop), Some(1));
+        script.push("A", fault(How::throttled()), Some(1));
+        assert_eq!(script.take("B"), None);
+        assert_eq!(script.take("A"), Some(fault(How::Drop)));
+        assert_eq!(script.pending(), 1);
+        assert_eq!(script.take("A"), Some(fault(How::throttled())));
+        assert_eq!(script.take("A"), None);
+    }
+
+    #[test]
+    fn a_lasting_failure_of_any_action_stays() {
+        let mut script = Script::default();
+        script.push("*", fault(How::Drop), None);
+        assert!(script.take("A").is_some() && script.take("B").is_some());
+        assert_eq!(script.pending(), 0);
+    }
+}

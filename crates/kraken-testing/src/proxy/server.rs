@@ -1,0 +1,151 @@
+//! The proxy's HTTP side.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, EXPECT, HeaderMap, TRANSFER_ENCODING};
+use hyper::http::request::Parts;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use super::script::{Fault, How, When};
+use super::{Call, Shared};
+
+type Upstream = Client<HttpConnector, Full<Bytes>>;
+
+/// Serves until `stopped`, then drops all connections.
+pub(super) async fn run(
+    listener: std::net::TcpListener,
+    upstream: String,
+    shared: Arc<Shared>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let listener = match TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(problem) => {
+            eprintln!("the AWS proxy cannot listen: {problem}");
+            return;
+        }
+    };
+    let client: Upstream = Client::builder(TokioExecutor::new()).build_http();
+    let upstream: Arc<str> = upstream.into();
+    let accept = async {
+        loop {
+            let Ok((stream, _)) = listener.accept().await else { continue };
+            let (client, upstream, shared) = (client.clone(), Arc::clone(&upstream), Arc::clone(&shared));
+            tokio::spawn(async move {
+                let service = service_fn(|request| answer(request, &client, &upstream, &shared));
+                // An error here is a connection that broke, on purpose or by the caller.
+                let _ = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+            });
+        }
+    };
+    tokio::select! {
+        () = accept => {}
+        _ = stopped => {}
+    }
+}
+
+/// Answers one call. An `Err` makes hyper close the connection without an answer.
+async fn answer(
+    request: Request<Incoming>,
+    client: &Upstream,
+    upstream: &str,
+    shared: &Shared,
+) -> io::Result<Response<Full<Bytes>>> {
+    let at = Instant::now();
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let action = action(&head, &body);
+    let fault = {
+        let mut state = shared.lock();
+        *state.arrived.entry(action.clone()).or_default() += 1;
+        state.script.take(&action)
+    };
+    let note = |status: Option<u16>| {
+        let call = Call { at, action: action.clone(), status, duration: at.elapsed() };
+        shared.lock().journal.push(call);
+    };
+
+    if let Some(Fault { when: When::Before, how }) = &fault {
+        match how {
+            How::Error { status, code, message } => {
+                note(Some(*status));
+                return Ok(error(*status, code, message));
+            }
+            How::Drop => {
+                note(None);
+                return Err(io::Error::other("dropped by the script"));
+            }
+            How::Delay(delay) => tokio::time::sleep(*delay).await,
+        }
+    }
+    let response = forward(head, body, client, upstream).await;
+    note(Some(response.status().as_u16()));
+    if let Some(Fault { when: When::After, how }) = &fault {
+        match how {
+            How::Error { status, code, message } => return Ok(error(*status, code, message)),
+            How::Drop => return Err(io::Error::other("dropped by the script")),
+            How::Delay(delay) => tokio::time::sleep(*delay).await,
+        }
+    }
+    Ok(response)
+}
+
+async fn forward(head: Parts, body: Bytes, client: &Upstream, upstream: &str) -> Response<Full<Bytes>> {
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    let exchange = async {
+        let mut request =
+            Request::builder().method(head.method).uri(format!("{upstream}{path}")).body(Full::from(body))?;
+        *request.headers_mut() = end_to_end(head.headers);
+        let (head, body) = client.request(request).await?.into_parts();
+        let mut response = Response::new(Full::from(body.collect().await?.to_bytes()));
+        *response.status_mut() = head.status;
+        *response.headers_mut() = end_to_end(head.headers);
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(response)
+    };
+    exchange
+        .await
+        .unwrap_or_else(|problem| error(502, "BadGateway", &format!("the proxy got no answer: {problem}")))
+}
+
+/// Without what is meant for one connection only.
+fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
+    for name in [CONNECTION, TRANSFER_ENCODING, EXPECT] {
+        headers.remove(name);
+    }
+    headers
+}
+
+/// The API call: `Action` of the query protocol's form, or the last part of `X-Amz-Target`, else the path.
+fn action(head: &Parts, body: &[u8]) -> String {
+    let query = head.uri.query().unwrap_or_default();
+    let form = String::from_utf8_lossy(body);
+    let named = form.split('&').chain(query.split('&')).find_map(|field| field.strip_prefix("Action="));
+    if let Some(action) = named {
+        return action.to_owned();
+    }
+    let target = head.headers.get("x-amz-target").and_then(|target| target.to_str().ok());
+    target.and_then(|target| target.rsplit('.').next()).unwrap_or(head.uri.path()).to_owned()
+}
+
+fn error(status: u16, code: &str, message: &str) -> Response<Full<Bytes>> {
+    let body = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error><Code>{code}</Code>\
+         <Message>{message}</Message></Error></Errors><RequestID>kraken-testing</RequestID></Response>"
+    );
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static("text/xml"));
+    response
+}

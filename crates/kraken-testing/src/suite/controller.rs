@@ -1,0 +1,261 @@
+//! One controller process, which a test may stop, kill and start again.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use nix::sys::signal::Signal;
+
+use crate::http;
+use crate::process::{Process, Spec, free_port, lost_its_port};
+
+const READY_WITHIN: Duration = Duration::from_mins(1);
+const ENDED_WITHIN: Duration = Duration::from_secs(30);
+const PORT_ATTEMPTS: usize = 5;
+
+/// What is needed to start a controller again.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) name: String,
+    pub(super) program: PathBuf,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) folder: PathBuf,
+}
+
+/// A controller. Its methods take `&self`, so that tests can share a suite.
+#[derive(Debug)]
+pub struct Controller {
+    launch: Launch,
+    running: Mutex<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    process: Process,
+    /// A new port at every start: the old one may belong to somebody else by then.
+    address: String,
+}
+
+impl Controller {
+    pub(super) fn spawn(launch: Launch) -> Result<Self> {
+        let running = Mutex::new(spawn(&launch)?);
+        Ok(Self { launch, running })
+    }
+
+    /// The folder under `controllers/`.
+    pub fn name(&self) -> &str {
+        &self.launch.name
+    }
+
+    /// Its log: all starts, one after the other.
+    pub fn log(&self) -> PathBuf {
+        self.lock().process.log().to_owned()
+    }
+
+    /// The text of its log.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn log_text(&self) -> Result<String> {
+        let path = self.log();
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.lock().process.pid()
+    }
+
+    /// Whether the process runs.
+    pub fn is_running(&self) -> bool {
+        self.lock().process.is_running()
+    }
+
+    /// Ends it as a crash would (SIGKILL), and returns when it is gone.
+    ///
+    /// # Errors
+    /// When it was not running.
+    pub async fn kill(&self) -> Result<()> {
+        self.end(Signal::SIGKILL).await
+    }
+
+    /// Ends it as Kubernetes would (SIGTERM), and returns when it is gone.
+    ///
+    /// # Errors
+    /// When it was not running, or takes more than 30 seconds.
+    pub async fn terminate(&self) -> Result<()> {
+        self.end(Signal::SIGTERM).await
+    }
+
+    /// Starts it after [`Controller::kill`] or [`Controller::terminate`], and waits until it is ready.
+    ///
+    /// # Errors
+    /// When it still runs, or does not get ready within a minute.
+    pub async fn start(&self) -> Result<()> {
+        self.start_without_waiting()?;
+        self.wait_ready().await
+    }
+
+    /// As [`Controller::start`], but returns at once.
+    ///
+    /// # Errors
+    /// When it still runs or cannot be started.
+    pub fn start_without_waiting(&self) -> Result<()> {
+        let mut running = self.lock();
+        if running.process.is_running() {
+            bail!("{} is running already", self.launch.name);
+        }
+        *running = spawn(&self.launch)?;
+        Ok(())
+    }
+
+    /// [`Controller::terminate`] and [`Controller::start`].
+    ///
+    /// # Errors
+    /// As those.
+    pub async fn restart(&self) -> Result<()> {
+        self.terminate().await?;
+        self.start().await
+    }
+
+    /// Its memory in bytes.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn rss_bytes(&self) -> Result<u64> {
+        self.lock().process.rss_bytes()
+    }
+
+    /// What it answers to `GET <path>` on its health and metrics port.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn get(&self, path: &str) -> Result<http::Response> {
+        let url = format!("http://{}{path}", self.lock().address);
+        http::get(&url).await
+    }
+
+    /// Its metrics as text.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub async fn metrics(&self) -> Result<String> {
+        let answer = self.get("/metrics").await?;
+        if answer.status == 200 { Ok(answer.body) } else { bail!("/metrics answered {}", answer.status) }
+    }
+
+    /// Waits until `/readyz` says yes.
+    ///
+    /// # Errors
+    /// When it ends, or is not ready within a minute.
+    pub async fn wait_ready(&self) -> Result<()> {
+        let deadline = Instant::now() + READY_WITHIN;
+        let mut attempts = 1;
+        loop {
+            let problem = match self.get("/readyz").await {
+                Ok(answer) if answer.status == 200 => return Ok(()),
+                Ok(answer) => format!("/readyz answers {}: {}", answer.status, answer.body.trim()),
+                Err(problem) => format!("{problem:#}"),
+            };
+            let name = &self.launch.name;
+            if !self.is_running() {
+                if !lost_its_port(&self.log()) || attempts == PORT_ATTEMPTS {
+                    bail!("{name} ended instead of getting ready; {}", self.lock().process.log_tail());
+                }
+                attempts += 1;
+                self.start_without_waiting()?;
+            }
+            if Instant::now() > deadline {
+                bail!("{name} is not ready ({problem}); {}", self.lock().process.log_tail());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub(super) fn begin_stop(&self) {
+        self.lock().process.begin_stop();
+    }
+
+    async fn end(&self, signal: Signal) -> Result<()> {
+        self.lock().process.signal(signal)?;
+        let started = Instant::now();
+        while self.is_running() {
+            if started.elapsed() > ENDED_WITHIN {
+                bail!("{} does not end after {signal}", self.launch.name);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn spawn(launch: &Launch) -> Result<Running> {
+    let address = format!("127.0.0.1:{}", free_port()?);
+    let spec = Spec::new(format!("kraken-{}", launch.name), &launch.program, &launch.folder)
+        .arg("run")
+        .envs(launch.env.clone())
+        .envs([("KRAKEN_LISTEN_ADDRESS".to_owned(), address.clone())]);
+    Ok(Running { process: Process::spawn(&spec)?, address })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// Python's file server, with files where a controller has its health and metrics.
+    fn stand_in(folder: &std::path::Path) -> Controller {
+        let program = folder.join("kraken-stand-in");
+        let script = "#!/bin/sh\nexec python3 -m http.server -b 127.0.0.1 \"${KRAKEN_LISTEN_ADDRESS##*:}\"\n";
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.join("metrics"), "up 1\n").unwrap();
+        fs::write(folder.join("readyz"), "ok\n").unwrap();
+        let launch =
+            Launch { name: "stand-in".to_owned(), program, env: BTreeMap::new(), folder: folder.to_owned() };
+        Controller::spawn(launch).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_controller_can_be_killed_stopped_and_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let controller = stand_in(folder.path());
+        controller.wait_ready().await.unwrap();
+        assert_eq!(controller.metrics().await.unwrap(), "up 1\n");
+        assert!(controller.rss_bytes().unwrap() > 1024 * 1024, "the program's memory, not the watchdog's");
+        assert!(controller.start().await.is_err(), "it runs already");
+
+        let first = controller.pid();
+        controller.kill().await.unwrap();
+        assert!(!controller.is_running());
+        assert!(controller.kill().await.is_err() && controller.rss_bytes().is_err());
+        controller.start().await.unwrap();
+        assert_ne!(controller.pid(), first);
+        controller.restart().await.unwrap();
+        assert!(controller.log_text().unwrap().contains("GET /readyz"));
+    }
+
+    #[tokio::test]
+    async fn a_controller_that_ends_is_reported_with_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("kraken-broken");
+        fs::write(&program, "#!/bin/sh\necho no credentials\nexit 1\n").unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let folder = folder.path().to_owned();
+        let launch = Launch { name: "broken".to_owned(), program, env: BTreeMap::new(), folder };
+        let error = Controller::spawn(launch).unwrap().wait_ready().await.unwrap_err().to_string();
+        assert!(
+            error.contains("ended instead of getting ready") && error.contains("no credentials"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! The controllers as their real binaries, each with the token of its own service account, never an admin's.
+
+mod controller;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::cluster::ControlPlane;
+use crate::moto::{self, Moto};
+use crate::scratch::Scratch;
+use crate::{manifests, paths};
+
+pub use controller::Controller;
+use controller::Launch;
+
+/// Where the controllers' service accounts and leases are.
+pub const NAMESPACE: &str = "kraken-system";
+
+/// How to start the controllers.
+#[derive(Debug, Clone, Default)]
+pub struct SuiteOptions {
+    /// The controllers to start, by folder name; all under `controllers/` if `None`.
+    pub only: Option<Vec<String>>,
+    /// How often drift is looked for (`5m`, `10s`, `0`); the controllers' default if `None`.
+    pub resync_interval: Option<String>,
+    /// What they take for AWS instead of moto itself, for example a [`crate::Proxy`].
+    pub cloud_endpoint: Option<String>,
+    /// Environment of single controllers, by folder name: `Some` sets a variable, `None` removes it.
+    pub env: BTreeMap<String, BTreeMap<String, Option<String>>>,
+    /// Where the binaries are; beside the running executable if `None`.
+    pub bin_dir: Option<PathBuf>,
+}
+
+impl SuiteOptions {
+    /// Sets a variable for one controller.
+    #[must_use]
+    pub fn with_env(mut self, controller: &str, name: &str, value: &str) -> Self {
+        let env = self.env.entry(controller.to_owned()).or_default();
+        env.insert(name.to_owned(), Some(value.to_owned()));
+        self
+    }
+
+    /// Removes a variable that one controller would get.
+    #[must_use]
+    pub fn without_env(mut self, controller: &str, name: &str) -> Self {
+        self.env.entry(controller.to_owned()).or_default().insert(name.to_owned(), None);
+        self
+    }
+}
+
+/// The running controllers; stopped on drop.
+#[derive(Debug)]
+pub struct Suite {
+    controllers: BTreeMap<String, Controller>,
+    scratch: Scratch,
+}
+
+/// Installs `crds/` and `config/rbac/` of the workspace.
+///
+/// # Errors
+/// When they were not generated yet, or the API refuses one.
+pub async fn install(control_plane: &ControlPlane) -> Result<()> {
+    let client = control_plane.client().await?;
+    let root = paths::workspace_root()?;
+    for folder in ["crds", "config/rbac"] {
+        let path = root.join(folder);
+        let documents = manifests::read(&path)
+            .with_context(|| format!("no manifests in {folder}; run `cargo xtask gen`"))?;
+        manifests::apply(&client, &documents, NAMESPACE).await?;
+    }
+    control_plane.restart_controller_manager().await
+}
+
+impl Suite {
+    /// Installs CRDs and RBAC, starts the controllers, and waits until each says that it is ready.
+    ///
+    /// # Errors
+    /// When something is not built or generated, or a controller is not ready within a minute; the end of its
+    /// log is in the message.
+    pub async fn start(control_plane: &ControlPlane, moto: &Moto, options: SuiteOptions) -> Result<Self> {
+        install(control_plane).await?;
+        let all = paths::controllers()?;
+        let chosen = options.only.clone().unwrap_or_else(|| all.clone());
+        let named = chosen.iter().chain(options.env.keys());
+        if let Some(unknown) = named.into_iter().find(|name| !all.contains(name)) {
+            bail!("there is no controller `{unknown}`; there are: {}", all.join(", "));
+        }
+        let mut scratch = Scratch::new("suite")?;
+        match launch(control_plane, moto, &options, &chosen, &scratch).await {
+            Ok(controllers) => Ok(Self { controllers, scratch }),
+            Err(error) => {
+                scratch.keep();
+                Err(error.context(format!(
+                    "the controllers did not start; logs are in {}",
+                    scratch.path().display()
+                )))
+            }
+        }
+    }
+
+    /// The folder of logs.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// A controller by its folder name.
+    ///
+    /// # Errors
+    /// When it is not part of this suite.
+    pub fn controller(&self, name: &str) -> Result<&Controller> {
+        self.controllers.get(name).with_context(|| {
+            let names: Vec<&str> = self.controllers.keys().map(String::as_str).collect();
+            format!("controller `{name}` was not started; these were: {}", names.join(", "))
+        })
+    }
+
+    /// All controllers, by folder name.
+    pub fn controllers(&self) -> impl Iterator<Item = &Controller> {
+        self.controllers.values()
+    }
+}
+
+impl Drop for Suite {
+    fn drop(&mut self) {
+        for controller in self.controllers.values() {
+            controller.begin_stop(); // all at once; dropping each one waits for it
+        }
+    }
+}
+
+async fn launch(
+    control_plane: &ControlPlane,
+    moto: &Moto,
+    options: &SuiteOptions,
+    chosen: &[String],
+    scratch: &Scratch,
+) -> Result<BTreeMap<String, Controller>> {
+    let bin_dir = match &options.bin_dir {
+        Some(folder) => folder.clone(),
+        None => paths::bin_dir()?,
+    };
+    let endpoint = options.cloud_endpoint.as_deref().unwrap_or_else(|| moto.endpoint());
+    let mut controllers = BTreeMap::new();
+    for name in chosen {
+        let account = format!("kraken-{name}");
+        let program = bin_dir.join(&account);
+        if !program.is_file() {
+            bail!("{} is not built; run `cargo build --workspace --bins`", program.display());
+        }
+        let kubeconfig = control_plane.kubeconfig_for_service_account(NAMESPACE, &account).await.with_context(|| {
+            format!("config/rbac/{name}.yaml has to make service account {NAMESPACE}/{account}; run `cargo xtask gen`")
+        })?;
+        let mut env: BTreeMap<String, String> = moto::environment(endpoint).into_iter().collect();
+        env.extend([
+            ("KUBECONFIG".to_owned(), kubeconfig.display().to_string()),
+            ("KRAKEN_LEASE_NAMESPACE".to_owned(), NAMESPACE.to_owned()),
+            ("KRAKEN_LOG_FORMAT".to_owned(), "text".to_owned()),
+        ]);
+        if let Some(interval) = &options.resync_interval {
+            env.insert("KRAKEN_RESYNC_INTERVAL".to_owned(), interval.clone());
+        }
+        for (variable, value) in options.env.get(name).into_iter().flatten() {
+            match value {
+                Some(value) => env.insert(variable.clone(), value.clone()),
+                None => env.remove(variable),
+            };
+        }
+        let launch = Launch { name: name.clone(), program, env, folder: scratch.path().to_owned() };
+        controllers.insert(name.clone(), Controller::spawn(launch)?);
+    }
+    // They were all started before the first is waited for, because they get ready at the same time.
+    for controller in controllers.values() {
+        controller.wait_ready().await?;
+    }
+    Ok(controllers)
+}

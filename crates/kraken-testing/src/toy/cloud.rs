@@ -1,0 +1,115 @@
+//! The cloud of gadgets: a map, a journal of every call, and faults on demand.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use kraken_spoke::{Failure, FailureClass};
+use parking_lot::Mutex;
+
+/// A gadget as the cloud has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thing {
+    /// The cloud's own id.
+    pub id: String,
+    /// The UID of the resource it belongs to.
+    pub owner: String,
+    /// The launch that made it.
+    pub epoch: i64,
+    /// Its size.
+    pub size: i64,
+    /// Its colour.
+    pub colour: String,
+    /// What the cloud says of it: it repeats the password, as a careless cloud would.
+    pub note: String,
+    /// Deleted, and still shown.
+    pub gone: bool,
+    /// How many reads do not show it yet.
+    pub lag: usize,
+}
+
+/// What goes wrong with the next call of an operation.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Refused before anything happened.
+    Before(FailureClass),
+    /// Done, and the answer is lost.
+    LostAnswer,
+    /// The controller's own code panics.
+    Panic,
+    /// What is created stays invisible for this many reads.
+    Lag(usize),
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    things: BTreeMap<String, Thing>,
+    tokens: BTreeMap<String, String>,
+    faults: BTreeMap<&'static str, VecDeque<Fault>>,
+    journal: Vec<String>,
+}
+
+/// The cloud. Cloning gives another handle.
+#[derive(Clone, Debug, Default)]
+pub struct Cloud(Arc<Mutex<Inside>>);
+
+impl Cloud {
+    /// Makes the next call of this operation go wrong.
+    pub fn fault(&self, operation: &'static str, fault: Fault) {
+        self.0.lock().faults.entry(operation).or_default().push_back(fault);
+    }
+
+    /// Every call so far.
+    pub fn journal(&self) -> Vec<String> {
+        self.0.lock().journal.clone()
+    }
+
+    /// The gadgets of one resource that are not gone.
+    pub fn alive(&self, owner: &str) -> Vec<Thing> {
+        self.0.lock().things.values().filter(|t| t.owner == owner && !t.gone).cloned().collect()
+    }
+
+    /// Changes a gadget behind the controller's back.
+    pub fn tamper(&self, id: &str, change: impl FnOnce(&mut Thing)) {
+        if let Some(thing) = self.0.lock().things.get_mut(id) {
+            change(thing);
+        }
+    }
+
+    /// Runs one call: what `work` does, journaled, with the fault that is due.
+    pub(super) fn call<T>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&mut BTreeMap<String, Thing>, &mut BTreeMap<String, String>) -> T,
+    ) -> Result<T, Failure> {
+        let mut inside = self.0.lock();
+        inside.journal.push(operation.to_owned());
+        let fault = inside.faults.get_mut(operation).and_then(VecDeque::pop_front);
+        let failure = |class, message: &str| Failure {
+            class,
+            action: format!("failed to {operation}"),
+            code: "Toy".to_owned(),
+            message: message.to_owned(),
+        };
+        match fault {
+            Some(Fault::Before(class)) => return Err(failure(class, "the toy cloud refuses")),
+            #[allow(clippy::panic, reason = "a fault that tests ask for")]
+            Some(Fault::Panic) => panic!("the panic that a test asked for"),
+            _ => {}
+        }
+        let inside = &mut *inside;
+        let before: Vec<String> = inside.things.keys().cloned().collect();
+        let done = work(&mut inside.things, &mut inside.tokens);
+        match fault {
+            Some(Fault::LostAnswer) => return Err(failure(FailureClass::Transient, "the answer was lost")),
+            Some(Fault::Lag(reads)) => {
+                for thing in inside.things.values_mut().filter(|t| !before.contains(&t.id)) {
+                    thing.lag = reads;
+                }
+            }
+            _ => {}
+        }
+        Ok(done)
+    }
+}

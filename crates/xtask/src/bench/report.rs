@@ -1,0 +1,178 @@
+//! What the benchmark found, against what Kraken promises.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::tally::Tally;
+use crate::ui::{self, Colour, paint};
+
+const MEBIBYTE: f64 = 1024.0 * 1024.0;
+
+/// One promise.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    value: f64,
+    limit: f64,
+    ok: bool,
+    /// Whether missing it fails the benchmark. A rate depends on the machine.
+    counted: bool,
+}
+
+/// All results of one run; its fields are those of the JSON file.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    resources: u16,
+    references: bool,
+    seconds: f64,
+    writes: Tally,
+    writes_at_rest: Tally,
+    cloud_calls: BTreeMap<String, u64>,
+    cloud_calls_at_rest: u64,
+    rss_bytes: BTreeMap<String, u64>,
+    checks: Vec<Check>,
+}
+
+impl Report {
+    #[allow(clippy::too_many_arguments)] // one call, and each is a field
+    pub(super) fn new(
+        resources: u16,
+        references: bool,
+        took: Duration,
+        writes: Tally,
+        writes_at_rest: Tally,
+        cloud_calls: BTreeMap<String, u64>,
+        cloud_calls_at_rest: u64,
+        memory: Vec<(String, u64)>,
+    ) -> Self {
+        let rss_bytes: BTreeMap<String, u64> = memory.into_iter().collect();
+        let per_resource = |number: u64| number_of(number) / f64::from(resources);
+        let creates = cloud_calls.get("RunInstances").copied().unwrap_or_default();
+        let seconds = took.as_secs_f64();
+        let at_most = |name, value, limit| Check { name, value, limit, ok: value <= limit, counted: true };
+        let rate = f64::from(resources) / seconds;
+        let checks = vec![
+            at_most("writes per resource", per_resource(writes.total), if references { 6.0 } else { 4.0 }),
+            at_most("writes at rest", number_of(writes_at_rest.total), 0.0),
+            at_most("creating calls per resource", per_resource(creates), 1.0),
+            at_most("cloud calls per resource", per_resource(cloud_calls.values().sum()), 2.0),
+            at_most("memory of the controllers, MiB", number_of(rss_bytes.values().sum()) / MEBIBYTE, 60.0),
+            Check {
+                name: "resources per second",
+                value: rate,
+                limit: 20.0,
+                ok: rate >= 20.0,
+                counted: false,
+            },
+        ];
+        Self {
+            resources,
+            references,
+            seconds,
+            writes,
+            writes_at_rest,
+            cloud_calls,
+            cloud_calls_at_rest,
+            rss_bytes,
+            checks,
+        }
+    }
+
+    /// Whether every promise that counts was kept.
+    pub(super) fn passed(&self) -> bool {
+        self.checks.iter().all(|check| check.ok || !check.counted)
+    }
+
+    pub(super) fn print(&self) {
+        let per_resource = |number: u64| format!("{:.2}", number_of(number) / f64::from(self.resources));
+        ui::headline(&format!("{} EC2Instances Ready in {:.1} s", self.resources, self.seconds));
+        println!("Writes to Kubernetes, by our service accounts");
+        print!(
+            "{}",
+            ui::table(
+                &["controller", "resource", "verb", "number", "refused", "per resource"],
+                rows(&self.writes, &per_resource)
+            )
+        );
+        println!(
+            "  {} in all, {} of them events; {} lease renewals apart",
+            self.writes.total, self.writes.events, self.writes.leases
+        );
+        if self.writes_at_rest.total > 0 {
+            println!("Writes at rest");
+            print!(
+                "{}",
+                ui::table(
+                    &["controller", "resource", "verb", "number", "refused", "per resource"],
+                    rows(&self.writes_at_rest, &per_resource)
+                )
+            );
+        }
+        println!("Calls to the cloud ({} more at rest)", self.cloud_calls_at_rest);
+        let calls = self
+            .cloud_calls
+            .iter()
+            .map(|(action, number)| [action.clone(), number.to_string(), per_resource(*number)]);
+        print!("{}", ui::table(&["action", "number", "per resource"], calls));
+        println!("Memory");
+        let memory = self
+            .rss_bytes
+            .iter()
+            .map(|(name, bytes)| [name.clone(), format!("{:.1} MiB", number_of(*bytes) / MEBIBYTE)]);
+        print!("{}", ui::table(&["controller", "resident"], memory));
+        println!("Promises");
+        let checks = self.checks.iter().map(|check| {
+            let word = match (check.ok, check.counted) {
+                (true, _) => paint(Colour::Green, "ok"),
+                (false, true) => paint(Colour::Red, "MISSED"),
+                (false, false) => paint(Colour::Yellow, "MISSED (not counted: depends on the machine)"),
+            };
+            let bound = if check.counted { "at most" } else { "at least" };
+            [check.name.to_owned(), format!("{:.2}", check.value), format!("{bound} {}", check.limit), word]
+        });
+        print!("{}", ui::table(&["", "measured", "promised", ""], checks));
+    }
+}
+
+fn rows<'tally>(
+    tally: &'tally Tally,
+    per_resource: &'tally impl Fn(u64) -> String,
+) -> impl Iterator<Item = [String; 6]> + 'tally {
+    tally.rows.iter().map(move |row| {
+        [
+            row.controller.clone(),
+            row.resource.clone(),
+            row.verb.clone(),
+            row.number.to_string(),
+            row.refused.to_string(),
+            per_resource(row.number),
+        ]
+    })
+}
+
+/// Counts and sizes here are far below 2^52, where this would round.
+#[allow(clippy::cast_precision_loss)]
+fn number_of(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(writes: u64, seconds: u64) -> Report {
+        let tally = Tally { total: writes, ..Tally::default() };
+        let calls = BTreeMap::from([("RunInstances".to_owned(), 10)]);
+        Report::new(10, true, Duration::from_secs(seconds), tally, Tally::default(), calls, 0, Vec::new())
+    }
+
+    #[test]
+    fn a_missed_promise_fails_but_a_slow_machine_does_not() {
+        assert!(report(60, 1).passed());
+        assert!(!report(61, 1).passed());
+        assert!(!report(60, 0).checks.is_empty());
+        assert!(report(60, 100).passed());
+    }
+}

@@ -1,0 +1,30 @@
+//! Calls of cargo from inside `cargo xtask`.
+
+use std::ffi::OsStr;
+use std::process::ExitStatus;
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::paths;
+use tokio::process::Command;
+
+/// Runs cargo in the workspace's root with our own output, and returns how it ended.
+pub(crate) async fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Result<ExitStatus> {
+    // The cargo that runs us, not whichever is first on PATH.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    Command::new(cargo)
+        .args(args)
+        .current_dir(paths::workspace_root()?)
+        .kill_on_drop(true)
+        .status()
+        .await
+        .context("cannot run cargo; is it on PATH?")
+}
+
+/// Builds every binary.
+///
+/// Always the whole workspace: with a part of it selected, cargo may choose other features for shared
+/// dependencies, and compile the AWS SDK (minutes, gigabytes) once more.
+pub(crate) async fn build_binaries() -> Result<()> {
+    let status = run(["build", "--quiet", "--workspace", "--bins"]).await?;
+    if status.success() { Ok(()) } else { bail!("cargo build failed; see the compiler's messages above") }
+}

@@ -1,0 +1,95 @@
+//! Kraken's only front door for developers: `cargo xtask <command>`.
+
+mod bench;
+mod board;
+mod cargo;
+mod demo;
+mod generate;
+mod signals;
+mod stage;
+mod test;
+mod ui;
+mod up;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+use crate::signals::{Interrupted, Stop};
+
+/// Generate, try, test and measure Kraken.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write crds/ and config/rbac/ from the controllers' own `crd` and `rbac` commands.
+    Gen {
+        /// Write nothing; fail and name the files that differ.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Show Kraken at work on a control plane and a cloud of its own, and stay up to be played with.
+    Demo {
+        /// Delete everything and exit at the end; fail if anything is not Ready in time.
+        #[arg(long)]
+        once: bool,
+        /// How long everything may take to become Ready.
+        #[arg(long, default_value = "180s", value_parser = humantime::parse_duration)]
+        timeout: Duration,
+    },
+    /// Start control plane, cloud and controllers in the background.
+    Up {
+        /// The background process itself.
+        #[arg(long, hide = true)]
+        serve: bool,
+    },
+    /// Stop what `up` started.
+    Down,
+    /// Build everything, check generated files, run all tests.
+    Test {
+        /// Passed on to `cargo test --workspace`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Measure.
+    Bench {
+        #[command(subcommand)]
+        what: bench::Command,
+    },
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command).await {
+        Ok(code) => code,
+        Err(error) if error.is::<Interrupted>() => {
+            eprintln!("interrupted; everything that was started is stopped");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let mut stop = Stop::listen()?;
+    match command {
+        Command::Gen { check } => stop.race(generate::run(check)).await?,
+        Command::Demo { once, timeout } => demo::run(&mut stop, once, timeout).await?,
+        Command::Up { serve: false } => stop.race(up::up()).await?,
+        Command::Up { serve: true } => up::serve(&mut stop).await?,
+        Command::Down => stop.race(up::down()).await?,
+        Command::Test { args } => return stop.race(test::run(args)).await,
+        Command::Bench { what } => return stop.race(bench::run(what)).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}

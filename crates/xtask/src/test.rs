@@ -1,0 +1,17 @@
+//! `cargo xtask test`: what CI runs.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{cargo, generate, stage, ui};
+
+/// Prepares everything that tests would otherwise time out on, then runs them.
+pub(crate) async fn run(args: Vec<String>) -> Result<ExitCode> {
+    stage::prepare().await?;
+    ui::step("checking that generated files are up to date", generate::check()).await?;
+    let command = ["test".to_owned(), "--workspace".to_owned()].into_iter().chain(args);
+    let status = cargo::run(command).await?;
+    // The exit code is cargo test's own, so that its summary is the last word; a signal has none.
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}

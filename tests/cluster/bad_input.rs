@@ -1,0 +1,76 @@
+//! What a user can get wrong: refused with a field path, or a condition that names the cause. Nobody else notices.
+
+use anyhow::Result;
+use kraken_tests::World;
+
+fn instance(fields: &str) -> String {
+    format!(
+        "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {{name: bad}}, spec: {{{fields}}}}}"
+    )
+}
+
+/// A valid spec with one field spoiled.
+fn spoiled(field: &str, option: &str) -> String {
+    let mut fields = [
+        ("imageID", "{value: ami-12c6146b}"),
+        ("instanceType", "{value: t2.nano}"),
+        ("minCount", "{value: 1}"),
+        ("maxCount", "{value: 1}"),
+    ];
+    for (name, value) in &mut fields {
+        if *name == field {
+            *value = option;
+        }
+    }
+    instance(&fields.map(|(name, value)| format!("{name}: {value}")).join(", "))
+}
+
+#[tokio::test]
+async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()> {
+    let world = World::new().await?;
+    for (field, option) in [
+        ("imageID", "{}"),
+        ("imageID", "{value: ami-1, valueFrom: {configMap: {name: a, key: b}}}"),
+        ("imageID", "{valueFrom: {}}"),
+        ("imageID", "{valueFrom: {configMap: {name: a, key: b}, secret: {name: a, key: b}}}"),
+        ("imageID", "{valueFrom: {configMap: {name: '', key: b}}}"),
+        ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: ''}}}"),
+        ("imageID", "{value: null}"),
+        ("imageID", "{value: 7}"),
+        ("maxCount", "{value: many}"),
+        ("maxCount", "{value: 1.5}"),
+    ] {
+        let refusal = world.refused(&spoiled(field, option)).await?;
+        assert!(refusal.contains(&format!("spec.{field}")), "{field}: {option}: {refusal}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_only_the_controller_can_see_becomes_a_condition_that_names_the_field() -> Result<()> {
+    let world = World::new().await?;
+    for (field, option, reason) in [
+        ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: 'a..b'}}}", "InvalidSpec"),
+        ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: '$.a['}}}", "InvalidSpec"),
+        ("imageID", "{valueFrom: {templateString: '{{ .ConfigMap.a }}'}}", "InvalidSpec"),
+        (
+            "imageID",
+            "{valueFrom: {krakenResource: {kind: nosuchkind, name: a, path: b}}}",
+            "DependenciesNotReady",
+        ),
+        ("imageID", "{valueFrom: {secret: {name: absent, key: b}}}", "DependenciesNotReady"),
+        ("imageID", "{value: not-an-image}", "InvalidSpec"),
+        ("maxCount", "{value: 0}", "InvalidSpec"),
+        ("maxCount", "{value: -3}", "InvalidSpec"),
+        ("minCount", "{value: 2}", "InvalidSpec"),
+        ("maxCount", "{value: 1000000}", "InvalidSpec"),
+    ] {
+        world.apply(&spoiled(field, option)).await?;
+        let message = world.not_ready("EC2Instance", "bad", reason).await?;
+        assert!(message.contains(&format!("spec.{field}")), "{field}: {option}: {message}");
+        world.delete("EC2Instance", "bad").await?;
+        world.gone("EC2Instance", "bad").await?;
+    }
+    assert!(world.alive("bad").await?.is_empty());
+    Ok(())
+}

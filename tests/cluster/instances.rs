@@ -1,0 +1,108 @@
+//! EC2 instances in moto, through the EC2Instance controller as its real binary.
+
+use anyhow::Result;
+use kraken_tests::World;
+use serde_json::json;
+
+const IMAGE: &str = "ami-12c6146b";
+
+fn instance(name: &str, count: i64, more: &str) -> String {
+    format!(
+        "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {{name: {name}}}, \
+         spec: {{imageID: {{value: {IMAGE}}}, instanceType: {{value: t2.nano}}, \
+         minCount: {{value: 1}}, maxCount: {{value: {count}}}{more}}}}}"
+    )
+}
+
+#[tokio::test]
+async fn an_instance_runs_with_its_identity_as_tags_and_goes_with_its_resource() -> Result<()> {
+    let world = World::new().await?;
+    world.apply(&instance("a", 1, ", tags: {Team: web}")).await?;
+    let object = world.ready("EC2Instance", "a").await?;
+    let alive = world.alive("a").await?;
+    assert_eq!(alive.len(), 1);
+    assert_eq!(object["status"]["externalIDs"], json!([alive[0].id]));
+    assert_eq!(alive[0].tags["Team"], "web");
+    assert_eq!(alive[0].tags["kraken-iac.eoinfennessy.com/uid"], object["metadata"]["uid"]);
+    let state = world.get("StateDeclaration", "ec2instance-a").await?;
+    let first = &state["spec"]["data"]["instances"][0];
+    assert_eq!((&first["InstanceId"], &first["InstanceType"]), (&json!(alive[0].id), &json!("t2.nano")));
+    assert!(
+        first["NetworkInterfaces"][0]["VpcId"].as_str().is_some_and(|id| id.starts_with("vpc-")),
+        "{first}"
+    );
+
+    world.delete("EC2Instance", "a").await?;
+    world.gone("EC2Instance", "a").await?;
+    assert!(world.alive("a").await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_count_scales_up_and_the_newest_go_first_when_it_scales_down() -> Result<()> {
+    let world = World::new().await?;
+    world.apply(&instance("a", 1, "")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let oldest = world.alive("a").await?[0].id.clone();
+    world.apply(&instance("a", 3, "")).await?;
+    world.ready("EC2Instance", "a").await?;
+    assert_eq!(world.alive("a").await?.len(), 3);
+    world.apply(&instance("a", 1, "")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let left: Vec<String> = world.alive("a").await?.into_iter().map(|i| i.id).collect();
+    assert_eq!(left, [oldest]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn tags_change_in_place_and_an_image_does_not() -> Result<()> {
+    let world = World::new().await?;
+    world.apply(&instance("a", 1, ", tags: {Team: web, Old: yes-please}")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let id = world.alive("a").await?[0].id.clone();
+    world.apply(&instance("a", 1, ", tags: {Team: shop}")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let tags = world.alive("a").await?[0].tags.clone();
+    assert_eq!(tags["Team"], "shop");
+    assert!(!tags.contains_key("Old"), "{tags:?}");
+
+    world.patch("EC2Instance", "a", json!({"spec": {"imageID": {"value": "ami-0b301ce3ce3475b4f"}}})).await?;
+    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    assert!(message.contains("spec.imageID") && message.contains(IMAGE), "{message}");
+    assert_eq!(world.alive("a").await?[0].id, id);
+    Ok(())
+}
+
+#[tokio::test]
+async fn user_data_may_come_from_a_secret_and_shows_nowhere() -> Result<()> {
+    let world = World::new().await?;
+    let secret = "hunter2-hunter2";
+    world
+        .apply(&format!("{{apiVersion: v1, kind: Secret, metadata: {{name: boot}}, stringData: {{script: 'echo {secret}'}}}}"))
+        .await?;
+    let user_data = ", userData: {valueFrom: {secret: {name: boot, key: script}}}";
+    world.apply(&instance("a", 1, user_data)).await?;
+    world.ready("EC2Instance", "a").await?;
+    for kind in ["EC2Instance", "StateDeclaration", "DependencyRequest", "Event"] {
+        assert!(!world.all(kind).await?.contains("hunter2"), "{kind}");
+    }
+    for controller in world.env.suite.controllers() {
+        assert!(!controller.log_text()?.contains("hunter2"), "{}", controller.name());
+        assert!(!controller.metrics().await?.contains("hunter2"), "{}", controller.name());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_namespace_that_is_deleted_leaves_nothing_running() -> Result<()> {
+    let world = World::new().await?;
+    world.apply(&instance("a", 1, "")).await?;
+    world.apply(&instance("b", 2, "")).await?;
+    world.ready("EC2Instance", "a").await?;
+    world.ready("EC2Instance", "b").await?;
+    world.ns.delete().await?;
+    world.gone("EC2Instance", "a").await?;
+    world.gone("EC2Instance", "b").await?;
+    assert!(world.alive("a").await?.is_empty() && world.alive("b").await?.is_empty());
+    Ok(())
+}

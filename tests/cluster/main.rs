@@ -1,0 +1,8 @@
+//! Tests against a real kube-apiserver, with the controllers as their real binaries, and moto as AWS.
+//! Run them by `cargo xtask test`, which builds the binaries first.
+
+mod bad_input;
+mod exports;
+mod gadgets;
+mod instances;
+mod references;

@@ -1,0 +1,152 @@
+//! Values that flow from ConfigMaps, Secrets and other resources, as they appear, change and disappear.
+
+use anyhow::Result;
+use kraken_tests::World;
+use serde_json::json;
+
+const CONFIG: &str = r"{apiVersion: v1, kind: ConfigMap, metadata: {name: settings},
+    data: {image: ami-12c6146b, count: '1'}}";
+const FIRST: &str = r"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: first},
+    spec: {imageID: {valueFrom: {configMap: {name: settings, key: image}}}, instanceType: {value: t2.nano},
+    minCount: {value: 1}, maxCount: {value: 1}}}";
+const SECOND: &str = r"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: second},
+    spec: {imageID: {valueFrom: {configMap: {name: settings, key: image}}},
+    instanceType: {valueFrom: {krakenResource: {kind: EC2-Instance, name: first, path: instances.0.InstanceType}}},
+    minCount: {value: 1}, maxCount: {valueFrom: {configMap: {name: settings, key: count}}}}}";
+
+#[tokio::test]
+async fn a_second_instance_takes_its_type_from_the_first_and_its_count_from_a_config_map() -> Result<()> {
+    let world = World::new().await?;
+    // In the wrong order: what is referenced comes last.
+    world.apply(SECOND).await?;
+    world.apply(FIRST).await?;
+    let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
+    assert!(message.contains("spec.imageID: ConfigMap settings does not exist"), "{message}");
+    assert!(message.contains("spec.instanceType"), "{message}");
+    world.apply(CONFIG).await?;
+    world.ready("EC2Instance", "second").await?;
+    assert_eq!(world.alive("second").await?[0].instance_type, "t2.nano");
+
+    world.patch("ConfigMap", "settings", json!({"data": {"count": "2"}})).await?;
+    world
+        .until("EC2Instance", "second", |o| {
+            o["status"]["externalIDs"].as_array().is_some_and(|i| i.len() == 2)
+        })
+        .await?;
+    world.ready("EC2Instance", "second").await?;
+    assert_eq!(world.alive("second").await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_value_of_the_wrong_type_and_a_text_that_is_no_number_are_named_together() -> Result<()> {
+    let world = World::new().await?;
+    world
+        .apply(r#"{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {count: "abc"}}"#)
+        .await?;
+    world
+        .apply(
+            r#"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
+            metadata: {name: static-facts}, spec: {data: {image: 7, nothing: null}}}"#,
+        )
+        .await?;
+    world
+        .apply(
+            r"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: a},
+            spec: {imageID: {valueFrom: {krakenResource: {kind: static, name: facts, path: image}}},
+            instanceType: {valueFrom: {krakenResource: {kind: static, name: facts, path: nothing}}},
+            minCount: {value: 1}, maxCount: {valueFrom: {configMap: {name: settings, key: count}}}}}",
+        )
+        .await?;
+    let message = world.not_ready("EC2Instance", "a", "InvalidSpec").await?;
+    for part in ["spec.imageID", "spec.instanceType", "spec.maxCount", "\"abc\"", "is not an integer"] {
+        assert!(message.contains(part), "{part} is not in: {message}");
+    }
+    // Mended at the source, without an edit of the resource.
+    world.patch("ConfigMap", "settings", json!({"data": {"count": "1"}})).await?;
+    let facts = json!({"spec": {"data": {"image": "ami-12c6146b", "nothing": "t2.nano"}}});
+    world.patch("StateDeclaration", "static-facts", facts).await?;
+    world.ready("EC2Instance", "a").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_circle_of_references_is_named_and_an_edit_breaks_it() -> Result<()> {
+    let world = World::new().await?;
+    let pointing = |name: &str, to: &str| {
+        format!(
+            "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {{name: {name}}}, \
+             spec: {{imageID: {{value: ami-12c6146b}}, minCount: {{value: 1}}, maxCount: {{value: 1}}, \
+             instanceType: {{valueFrom: {{krakenResource: {{kind: ec2instance, name: {to}, path: instances.0.InstanceType}}}}}}}}}}"
+        )
+    };
+    world.apply(&pointing("a", "b")).await?;
+    world.apply(&pointing("b", "a")).await?;
+    for name in ["a", "b"] {
+        world
+            .until("DependencyRequest", &format!("ec2instance-{name}"), |request| {
+                request["status"]["unmet"][0]["reason"] == "ReferenceCycle"
+            })
+            .await?;
+    }
+    world
+        .patch("EC2Instance", "a", json!({"spec": {"instanceType": {"value": "t2.nano", "valueFrom": null}}}))
+        .await?;
+    world.ready("EC2Instance", "a").await?;
+    world.ready("EC2Instance", "b").await.map(drop)
+}
+
+#[tokio::test]
+async fn a_forged_state_is_not_believed() -> Result<()> {
+    let world = World::new().await?;
+    world
+        .apply(
+            r"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
+            metadata: {name: ec2instance-first}, spec: {data: {instances: [{InstanceType: x1e.32xlarge}]}}}",
+        )
+        .await?;
+    world.apply(CONFIG).await?;
+    world.apply(SECOND).await?;
+    let request = world
+        .until("DependencyRequest", "ec2instance-second", |request| !request["status"]["unmet"][0].is_null())
+        .await?;
+    assert_eq!(request["status"]["unmet"][0]["reason"], "StateNotTrusted");
+    assert!(world.alive("second").await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn huge_and_deep_states_harm_nobody() -> Result<()> {
+    let world = World::new().await?;
+    let state = |name: &str, data: &str| {
+        format!(
+            r#"{{"apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "StateDeclaration",
+            "metadata": {{"name": "static-{name}"}}, "spec": {{"data": {data}}}}}"#
+        )
+    };
+    let huge = format!(r#"{{"text": "{}", "size": 1}}"#, "x".repeat(1_400_000));
+    world.raw_create("statedeclarations", &state("huge", &huge)).await?;
+    world.raw_create("statedeclarations", &state("nothing", "null")).await?;
+    // Deeper than a JSON reader of Rust follows; the API server takes it.
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
+    world.raw_create("statedeclarations", &state("deep", &deep)).await?;
+    world.apply(CONFIG).await?;
+    for (name, path) in [("huge", "text"), ("nothing", "size"), ("deep", "a")] {
+        world
+            .apply(&format!(
+                "{{apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1, kind: ConfigExport, metadata: {{name: {name}}}, \
+                 spec: {{configType: ConfigMap, configMetadata: {{name: out-{name}}}, entries: [{{key: k, valueFrom: \
+                 {{krakenResource: {{kind: static, name: {name}, path: {path}}}}}}}]}}}}"
+            ))
+            .await?;
+        let object = world
+            .until("ConfigExport", name, |o| kraken_tests::world::condition(o, "Ready")["status"] == "False")
+            .await?;
+        let message = kraken_tests::world::condition(&object, "Ready")["message"].to_string();
+        assert!(
+            message.contains(&format!("static {name}")) || message.contains(&format!("static-{name}")),
+            "{message}"
+        );
+    }
+    world.apply(FIRST).await?;
+    world.ready("EC2Instance", "first").await.map(drop)
+}

@@ -1,0 +1,84 @@
+//! A spoke of gadgets inside the test's own process, which can be ended at any moment and started anew.
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+use k8s_openapi::{
+    api::{core::v1::Namespace, rbac::v1::ClusterRole},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kraken_runtime::{RunArgs, Shell};
+use kraken_spoke::{FromContext, api::crd, program::rule, reconcile};
+use kraken_testing::{
+    manifests,
+    toy::{Cloud, Gadget, Gadgets},
+};
+use kube::Api;
+use tokio::sync::OnceCell;
+
+use crate::World;
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: RunArgs,
+}
+
+/// A running spoke of gadgets. Dropping it is a crash: nothing is finished or released.
+#[derive(Debug)]
+pub struct InProcess {
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl InProcess {
+    /// Starts it for one namespace, with a memory as empty as after a crash.
+    ///
+    /// # Errors
+    /// When the control plane does not answer.
+    pub async fn start(world: &World, cloud: &Cloud) -> Result<Self> {
+        install(world).await?;
+        let args =
+            Cli::try_parse_from(["gadgets", "--namespaces", &world.ns.name, "--resync-interval", "0"])?.args;
+        let kube_system = Api::<Namespace>::all(world.client()).get("kube-system").await?;
+        let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
+        // Its own runtime, which ends with all of its tasks at once, wherever they are.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let (gadgets, control_plane) = (Gadgets::from_context(cloud), &world.env.control_plane);
+        runtime.spawn(async move {
+            let client = control_plane.client().await?;
+            reconcile::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets).await
+        });
+        Ok(Self { runtime: Some(runtime) })
+    }
+}
+
+impl Drop for InProcess {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The CRD of gadgets, and the hub's right to ask whether one is real, once per process.
+async fn install(world: &World) -> Result<()> {
+    static DONE: OnceCell<()> = OnceCell::const_new();
+    DONE.get_or_try_init(|| async {
+        let role = ClusterRole {
+            metadata: ObjectMeta {
+                name: Some("gadgets-hub".to_owned()),
+                labels: Some(
+                    [("kraken-iac.eoinfennessy.com/aggregate-to-hub".to_owned(), "true".to_owned())].into(),
+                ),
+                ..ObjectMeta::default()
+            },
+            rules: Some(vec![rule("testing.kraken-iac.eoinfennessy.com", &["gadgets"], &["get"])]),
+            ..ClusterRole::default()
+        };
+        let yaml = [serde_json::to_string(&crd::spoke_kind::<Gadget>())?, serde_json::to_string(&role)?]
+            .join("\n---\n");
+        let documents = manifests::parse("the gadgets' manifests", &yaml)?;
+        manifests::apply(&world.client(), &documents, &world.ns.name).await.map(drop)
+    })
+    .await
+    .copied()
+}

@@ -1,0 +1,213 @@
+//! A namespace on the shared control plane, with the real controllers at work.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::{Environment, TestNamespace, manifests, namespace};
+use kube::{
+    Api, Client,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::{Value, json};
+
+/// How long anything a user waits for may take before a test gives up. The machine may be busy; nothing waits this long
+/// when things work.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// One test's view of the cluster and the cloud.
+#[derive(Debug)]
+pub struct World {
+    /// Everything that tests share.
+    pub env: &'static Environment,
+    /// The test's own namespace.
+    pub ns: TestNamespace,
+}
+
+impl World {
+    /// A new namespace on the shared environment.
+    ///
+    /// # Errors
+    /// When the environment does not start.
+    pub async fn new() -> Result<Self> {
+        let env = Environment::shared().await?;
+        // A client belongs to the runtime of its test.
+        let client = env.control_plane.client().await?;
+        Ok(Self { env, ns: namespace(&client).await? })
+    }
+
+    /// This test's client.
+    pub fn client(&self) -> Client {
+        self.ns.client.clone()
+    }
+
+    /// The API of a kind, as `EC2Instance`, `ConfigMap` and so on.
+    ///
+    /// # Errors
+    /// When the kind is none that tests know.
+    pub fn api(&self, kind: &str) -> Result<Api<DynamicObject>> {
+        let (group, version) = match kind {
+            "ConfigMap" | "Secret" => ("", "v1"),
+            "Event" => ("events.k8s.io", "v1"),
+            "EC2Instance" => ("aws.kraken-iac.eoinfennessy.com", "v1alpha1"),
+            "ConfigExport" => ("configexport.kraken-iac.eoinfennessy.com", "v1alpha1"),
+            "StateDeclaration" | "DependencyRequest" => ("core.kraken-iac.eoinfennessy.com", "v1alpha1"),
+            "Gadget" => ("testing.kraken-iac.eoinfennessy.com", "v1alpha1"),
+            other => bail!("tests know no kind {other}"),
+        };
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        Ok(Api::namespaced_with(self.client(), &self.ns.name, &resource))
+    }
+
+    /// Applies YAML documents as a user would with `kubectl apply --server-side`.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn apply(&self, yaml: &str) -> Result<()> {
+        let documents = manifests::parse("the test's YAML", yaml)?;
+        manifests::apply(&self.client(), &documents, &self.ns.name).await.map(drop)
+    }
+
+    /// Creates an object of the `core` group from JSON as it is, which may be deeper than Rust's readers follow.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn raw_create(&self, plural: &str, body: &str) -> Result<()> {
+        let group = "core.kraken-iac.eoinfennessy.com/v1alpha1";
+        let uri = format!("/apis/{group}/namespaces/{}/{plural}", self.ns.name);
+        let request =
+            http::Request::post(uri).header("Content-Type", "application/json").body(body.into())?;
+        self.client().request_text(request).await?;
+        Ok(())
+    }
+
+    /// The API server's refusal of something that must be refused.
+    ///
+    /// # Errors
+    /// When it is accepted.
+    pub async fn refused(&self, yaml: &str) -> Result<String> {
+        match self.apply(yaml).await {
+            Ok(()) => bail!("accepted, and should not be:\n{yaml}"),
+            Err(error) => Ok(format!("{error:#}")),
+        }
+    }
+
+    /// Changes some fields of an object.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn patch(&self, kind: &str, name: &str, patch: Value) -> Result<()> {
+        let params = PatchParams::default();
+        self.api(kind)?.patch(name, &params, &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    /// Asks for the deletion of an object.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn delete(&self, kind: &str, name: &str) -> Result<()> {
+        self.api(kind)?.delete(name, &DeleteParams::default()).await?;
+        Ok(())
+    }
+
+    /// The object as JSON, or null.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn get(&self, kind: &str, name: &str) -> Result<Value> {
+        let object = self.api(kind)?.get_opt(name).await?;
+        Ok(object.map_or(Value::Null, |object| json!(object)))
+    }
+
+    /// Every object of a kind in the namespace, as one text.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn all(&self, kind: &str) -> Result<String> {
+        let list = self.api(kind)?.list(&ListParams::default()).await?;
+        Ok(serde_json::to_string(&list.items)?)
+    }
+
+    /// Waits until an object is as `wanted`, and returns it.
+    ///
+    /// # Errors
+    /// What the object looked like when patience ended.
+    pub async fn until(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let start = Instant::now();
+        loop {
+            let object = self.get(kind, name).await?;
+            if wanted(&object) {
+                return Ok(object);
+            }
+            if start.elapsed() > PATIENCE {
+                bail!(
+                    "{kind} {name} did not become as wanted; it is:\n{}",
+                    serde_json::to_string_pretty(&object)?
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Waits until an object's Ready condition is true for its newest generation.
+    ///
+    /// # Errors
+    /// As [`World::until`].
+    pub async fn ready(&self, kind: &str, name: &str) -> Result<Value> {
+        self.until(kind, name, |object| ready_status(object) == "True").await
+    }
+
+    /// Waits until Ready is false for this reason in the newest generation, and returns the message.
+    ///
+    /// # Errors
+    /// As [`World::until`].
+    pub async fn not_ready(&self, kind: &str, name: &str, reason: &str) -> Result<String> {
+        let object = self
+            .until(kind, name, |object| {
+                ready_status(object) == "False" && condition(object, "Ready")["reason"] == reason
+            })
+            .await?;
+        Ok(condition(&object, "Ready")["message"]
+            .as_str()
+            .context("a condition without a message")?
+            .to_owned())
+    }
+
+    /// Waits until an object is gone.
+    ///
+    /// # Errors
+    /// As [`World::until`].
+    pub async fn gone(&self, kind: &str, name: &str) -> Result<()> {
+        self.until(kind, name, Value::is_null).await.map(drop)
+    }
+
+    /// moto's instances that belong to a resource of this namespace and are not on their way out.
+    ///
+    /// # Errors
+    /// When moto does not answer.
+    pub async fn alive(&self, name: &str) -> Result<Vec<kraken_testing::moto::Instance>> {
+        let owner = format!("EC2Instance/{}/{name}", self.ns.name);
+        let mine = |instance: &kraken_testing::moto::Instance| {
+            instance.is_alive() && instance.tags.get("kraken-iac.eoinfennessy.com/owner") == Some(&owner)
+        };
+        Ok(self.env.moto.instances().await?.into_iter().filter(mine).collect())
+    }
+}
+
+/// One condition of an object.
+pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    static NONE: Value = Value::Null;
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().find(|condition| condition["type"] == kind).unwrap_or(&NONE)
+}
+
+/// The Ready condition's status, if it speaks of the newest generation.
+fn ready_status(object: &Value) -> &str {
+    let ready = condition(object, "Ready");
+    if ready["observedGeneration"] == object["metadata"]["generation"] && !ready.is_null() {
+        ready["status"].as_str().unwrap_or_default()
+    } else {
+        ""
+    }
+}
