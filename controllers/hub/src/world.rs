@@ -48,13 +48,7 @@ impl World {
     pub fn watch(shell: Shell) -> Self {
         let reader = Reader::new(shell.client.clone());
         let wake = Arc::new(Wake::new(reader.owners.clone(), shell.args.concurrency));
-        let watches = Watches {
-            client: KubeClient(shell.client.clone()),
-            namespaces: shell.args.namespaces.names(),
-            shutdown: shell.shutdown.clone(),
-            health: shell.health.clone(),
-            metrics: shell.metrics.clone(),
-        };
+        let watches = shell.watches();
         let config = watcher::Config::default();
         let [config_map, secret, state, request, export] = WATCHED;
         let [maps, secrets, states, requests, exports] = std::array::from_fn(|_| wake.clone());
@@ -74,13 +68,7 @@ impl World {
     /// Waits until every store holds what there is; false if the process is asked to stop first. Without this, whatever
     /// is not listed yet would look deleted, and what was made of it would be removed.
     pub async fn synced(&self) -> bool {
-        let is_ours = |missing: &String| WATCHED.iter().any(|kind| missing.starts_with(kind));
-        while self.shell.health.missing().iter().any(is_ours) {
-            if self.shell.shutdown.run_until_cancelled(tokio::time::sleep(SYNC_POLL)).await.is_none() {
-                return false;
-            }
-        }
-        true
+        self.shell.shutdown.run_until_cancelled(self.shell.health.ready()).await.is_some()
     }
 
     /// The metadata of an object, if it exists.

@@ -96,6 +96,8 @@ pub struct DependencyRequestStatus {
 /// The values found, by where they come from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+// Atomic: merged as schemaless data, an object that becomes empty would be stored as null.
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct DependentValues {
     /// ConfigMap name, key, text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

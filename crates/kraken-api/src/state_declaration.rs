@@ -20,6 +20,8 @@ pub const STATIC_KIND: &str = "static";
     category = "kraken",
     doc = "The public state of one resource, from which other resources take values by reference."
 )]
+// Atomic: merged as schemaless data, an object that becomes empty would be stored as null.
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct StateDeclarationSpec {
     /// Any JSON, in the provider's own spelling. Never a value from a Secret. Example: `{"instances": [{"InstanceId": "i-0abc"}]}`.
     #[serde(default)]
