@@ -1,6 +1,7 @@
 //! What a user can get wrong: refused with a field path, or a condition that names the cause. Nobody else notices.
 
 use anyhow::Result;
+use kraken_testing::SuiteOptions;
 use kraken_tests::World;
 
 fn instance(fields: &str) -> String {
@@ -72,5 +73,19 @@ async fn what_only_the_controller_can_see_becomes_a_condition_that_names_the_fie
         world.gone("EC2Instance", "bad").await?;
     }
     assert!(world.alive("bad").await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn absent_credentials_are_a_condition_and_a_log_line() -> Result<()> {
+    const SPOKE: &str = "aws-ec2-instance";
+    let suite = SuiteOptions::default()
+        .without_env(SPOKE, "AWS_ACCESS_KEY_ID")
+        .without_env(SPOKE, "AWS_SECRET_ACCESS_KEY");
+    let world = World::with(suite).await?;
+    world.apply(&spoiled("none", "")).await?;
+    let message = world.not_ready("EC2Instance", "bad", "CredentialsMissing").await?;
+    assert!(message.contains("AWS_ACCESS_KEY_ID"), "{message}");
+    assert!(world.env.suite.controller(SPOKE)?.log_text()?.contains("AWS_ACCESS_KEY_ID"));
     Ok(())
 }

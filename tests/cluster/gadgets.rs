@@ -327,3 +327,19 @@ async fn an_unreadable_interval_is_refused_and_a_name_of_253_characters_is_not()
     assert_eq!(condition(&object, "Synced")["status"], "True");
     Ok(())
 }
+
+#[tokio::test]
+async fn an_object_that_does_not_decode_among_fifty_good_ones_is_told_and_passed_over() -> Result<()> {
+    let s = setting().await?;
+    s.world.apply(&gadget("bad", &json!({"size": {"value": 3}, "password": 7}))).await?;
+    for number in 0..50 {
+        s.world.apply(&gadget(&format!("good-{number}"), &small())).await?;
+    }
+    let message = s.world.not_ready("Gadget", "bad", "InvalidSpec").await?;
+    assert!(message.contains("Gadget"), "{message}");
+    for number in 0..50 {
+        s.world.ready("Gadget", &format!("good-{number}")).await?;
+    }
+    // Mended, it is managed like any other.
+    s.ready("bad", &small()).await.map(drop)
+}

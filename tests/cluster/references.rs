@@ -6,6 +6,7 @@ use serde_json::json;
 
 const CONFIG: &str = r"{apiVersion: v1, kind: ConfigMap, metadata: {name: settings},
     data: {image: ami-12c6146b, count: '1'}}";
+const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
 const FIRST: &str = r"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: first},
     spec: {imageID: {valueFrom: {configMap: {name: settings, key: image}}}, instanceType: {value: t2.nano},
     minCount: {value: 1}, maxCount: {value: 1}}}";
@@ -124,11 +125,11 @@ async fn huge_and_deep_states_harm_nobody() -> Result<()> {
         )
     };
     let huge = format!(r#"{{"text": "{}", "size": 1}}"#, "x".repeat(1_400_000));
-    world.raw_create("statedeclarations", &state("huge", &huge)).await?;
-    world.raw_create("statedeclarations", &state("nothing", "null")).await?;
+    world.raw_create(CORE, "statedeclarations", &state("huge", &huge)).await?;
+    world.raw_create(CORE, "statedeclarations", &state("nothing", "null")).await?;
     // Deeper than a JSON reader of Rust follows; the API server takes it.
     let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
-    world.raw_create("statedeclarations", &state("deep", &deep)).await?;
+    world.raw_create(CORE, "statedeclarations", &state("deep", &deep)).await?;
     world.apply(CONFIG).await?;
     for (name, path) in [("huge", "text"), ("nothing", "size"), ("deep", "a")] {
         world

@@ -74,7 +74,11 @@ async fn install(world: &World) -> Result<()> {
             rules: Some(vec![rule("testing.kraken-iac.eoinfennessy.com", &["gadgets"], &["get"])]),
             ..ClusterRole::default()
         };
-        let yaml = [serde_json::to_string(&crd::spoke_kind::<Gadget>())?, serde_json::to_string(&role)?]
+        let mut crd = serde_json::to_value(crd::spoke_kind::<Gadget>())?;
+        // As if an older CRD were installed: the API server takes passwords that Rust does not.
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["password"] =
+            serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
+        let yaml = [crd.to_string(), serde_json::to_string(&role)?]
             .join("\n---\n");
         let documents = manifests::parse("the gadgets' manifests", &yaml)?;
         manifests::apply(&world.client(), &documents, &world.ns.name).await.map(drop)

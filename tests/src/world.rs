@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{Environment, TestNamespace, manifests, namespace};
+use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, TestNamespace, manifests, namespace};
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
@@ -30,7 +30,19 @@ impl World {
     /// # Errors
     /// When the environment does not start.
     pub async fn new() -> Result<Self> {
-        let env = Environment::shared().await?;
+        Self::on(Environment::shared().await?).await
+    }
+
+    /// A new namespace on an environment with other controllers than the shared one's, which lasts as long as the process.
+    ///
+    /// # Errors
+    /// When the environment does not start.
+    pub async fn with(suite: SuiteOptions) -> Result<Self> {
+        let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
+        Self::on(Box::leak(Box::new(Environment::start(options).await?))).await
+    }
+
+    async fn on(env: &'static Environment) -> Result<Self> {
         // A client belongs to the runtime of its test.
         let client = env.control_plane.client().await?;
         Ok(Self { env, ns: namespace(&client).await? })
@@ -68,12 +80,11 @@ impl World {
         manifests::apply(&self.client(), &documents, &self.ns.name).await.map(drop)
     }
 
-    /// Creates an object of the `core` group from JSON as it is, which may be deeper than Rust's readers follow.
+    /// Creates an object from JSON as it is, which may be what Rust's readers do not take.
     ///
     /// # Errors
     /// The API server's refusal.
-    pub async fn raw_create(&self, plural: &str, body: &str) -> Result<()> {
-        let group = "core.kraken-iac.eoinfennessy.com/v1alpha1";
+    pub async fn raw_create(&self, group: &str, plural: &str, body: &str) -> Result<()> {
         let uri = format!("/apis/{group}/namespaces/{}/{plural}", self.ns.name);
         let request =
             http::Request::post(uri).header("Content-Type", "application/json").body(body.into())?;

@@ -1,13 +1,13 @@
 //! What every reconcile of the hub looks at: the stores, and what they say of the objects that somebody names.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration};
 use kraken_runtime::{
     Shell,
-    watch::{KubeClient, Store, Watches},
+    watch::Store,
 };
 use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
 
@@ -22,8 +22,6 @@ use crate::{
 
 /// The kinds that are watched, as the watches are named.
 const WATCHED: [&str; 5] = ["ConfigMap", "Secret", "StateDeclaration", "DependencyRequest", "ConfigExport"];
-/// How often it is looked whether the stores have synced: it is short and happens once.
-const SYNC_POLL: Duration = Duration::from_millis(20);
 
 /// The stores and what is noted beside them.
 #[derive(Debug)]
