@@ -343,3 +343,89 @@ async fn an_object_that_does_not_decode_among_fifty_good_ones_is_told_and_passed
     // Mended, it is managed like any other.
     s.ready("bad", &small()).await.map(drop)
 }
+
+#[tokio::test]
+async fn a_replacement_deletes_first_if_told_and_survives_a_crash() -> Result<()> {
+    let mut s = setting().await?;
+    let red =
+        |lifecycle: Value| json!({"size": {"value": 3}, "colour": {"value": "red"}, "lifecycle": lifecycle});
+    let owner = s.ready("a", &small()).await?;
+    let old = s.cloud.alive(&owner)[0].id.clone();
+    s.cloud.fault("delete", Fault::LostAnswer);
+    s.world.apply(&gadget("a", &red(json!({"replace": "DeleteFirst"})))).await?;
+    s.called("delete", 1).await;
+    s = s.crash_and_restart().await?;
+    s.world.ready("Gadget", "a").await?;
+    let alive = s.cloud.alive(&owner);
+    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    assert_ne!(alive[0].id, old);
+    let journal = s.cloud.journal();
+    let deleted = journal.iter().position(|call| call == "delete");
+    assert!(deleted < journal.iter().rposition(|call| call == "create"), "{journal:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replacement_creates_first_if_told_and_moves_the_state_before_it_deletes() -> Result<()> {
+    let mut s = setting().await?;
+    let owner = s.ready("a", &small()).await?;
+    s.cloud.fault("create", Fault::LostAnswer);
+    let red =
+        json!({"size": {"value": 3}, "colour": {"value": "red"}, "lifecycle": {"replace": "CreateFirst"}});
+    s.world.apply(&gadget("a", &red)).await?;
+    s.called("create", 2).await;
+    s = s.crash_and_restart().await?;
+    s.world.ready("Gadget", "a").await?;
+    let alive = s.cloud.alive(&owner);
+    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    let state = s.world.get("StateDeclaration", "gadget-a").await?;
+    assert_eq!(state["spec"]["data"]["gadget"]["Id"], alive[0].id);
+    let journal = s.cloud.journal();
+    let created = journal.iter().rposition(|call| call == "create");
+    assert!(created < journal.iter().position(|call| call == "delete"), "{journal:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_still_referred_to_waits_with_its_deletion_and_names_by_whom() -> Result<()> {
+    let s = setting().await?;
+    let first = s.ready("first", &json!({"size": {"value": 3}, "colour": {"value": "blue"}})).await?;
+    let colour = json!({"valueFrom": {"krakenResource": {"kind": "Gadget", "name": "first", "path": "gadget.Colour"}}});
+    s.ready("second", &json!({"size": {"value": 3}, "colour": colour})).await?;
+    s.world.delete("Gadget", "first").await?;
+    let message = s.world.not_ready("Gadget", "first", "DeletionBlocked").await?;
+    assert!(message.contains("gadget second"), "{message}");
+    assert_eq!(s.cloud.alive(&first).len(), 1);
+    s.world.delete("Gadget", "second").await?;
+    s.world.gone("Gadget", "second").await?;
+    s.world.gone("Gadget", "first").await?;
+    assert!(s.cloud.alive(&first).is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn orphans_are_reported_and_removed_only_if_told() -> Result<()> {
+    let world = World::new().await?;
+    let cloud = Cloud::default();
+    cloud.insert("nobody");
+    let s = Setting {
+        spoke: InProcess::with(&world, &cloud, &["--orphan-interval", "200ms"]).await?,
+        world,
+        cloud,
+    };
+    let owner = s.ready("a", &small()).await?;
+    s.called("survey", 5).await;
+    assert_eq!(s.cloud.alive("nobody").len(), 1, "reported is not removed");
+    drop(s.spoke);
+    let flags = ["--orphan-interval", "200ms", "--remove-orphans"];
+    let _spoke = InProcess::with(&s.world, &s.cloud, &flags).await?;
+    for _ in 0..100 {
+        if s.cloud.alive("nobody").is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(s.cloud.alive("nobody").is_empty());
+    assert_eq!(s.cloud.alive(&owner).len(), 1, "what has an owner stays");
+    Ok(())
+}

@@ -7,7 +7,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kraken_runtime::{RunArgs, Shell};
-use kraken_spoke::{FromContext, api::crd, program::rule, reconcile};
+use kraken_spoke::{FromContext, api::crd, orphans::OrphanArgs, program::rule, reconcile};
 use kraken_testing::{
     manifests,
     toy::{Cloud, Gadget, Gadgets},
@@ -21,6 +21,8 @@ use crate::World;
 struct Cli {
     #[command(flatten)]
     args: RunArgs,
+    #[command(flatten)]
+    orphans: OrphanArgs,
 }
 
 /// A running spoke of gadgets. Dropping it is a crash: nothing is finished or released.
@@ -35,9 +37,17 @@ impl InProcess {
     /// # Errors
     /// When the control plane does not answer.
     pub async fn start(world: &World, cloud: &Cloud) -> Result<Self> {
+        Self::with(world, cloud, &[]).await
+    }
+
+    /// The same with more flags.
+    ///
+    /// # Errors
+    /// When the control plane does not answer, or a flag is unknown.
+    pub async fn with(world: &World, cloud: &Cloud, flags: &[&str]) -> Result<Self> {
         install(world).await?;
-        let args =
-            Cli::try_parse_from(["gadgets", "--namespaces", &world.ns.name, "--resync-interval", "0"])?.args;
+        let usual = ["gadgets", "--namespaces", &world.ns.name, "--resync-interval", "0"];
+        let Cli { args, orphans } = Cli::try_parse_from(usual.iter().chain(flags))?;
         let kube_system = Api::<Namespace>::all(world.client()).get("kube-system").await?;
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
         // Its own runtime, which ends with all of its tasks at once, wherever they are.
@@ -45,7 +55,7 @@ impl InProcess {
         let (gadgets, control_plane) = (Gadgets::from_context(cloud), &world.env.control_plane);
         runtime.spawn(async move {
             let client = control_plane.client().await?;
-            reconcile::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets).await
+            reconcile::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, orphans).await
         });
         Ok(Self { runtime: Some(runtime) })
     }

@@ -4,6 +4,8 @@ mod launch;
 mod read;
 mod update;
 
+use std::collections::BTreeMap;
+
 use kraken_aws::{Aws, lookup, missing::for_existing, release, tags};
 use kraken_spoke::{Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver};
 use serde_json::Value;
@@ -12,7 +14,7 @@ use crate::{
     api::{EC2Instance, EC2InstanceSpec},
     compare::{self, Change},
     desired::Desired,
-    instance::Observed,
+    instance::{Instance, Observed},
     state,
 };
 
@@ -52,6 +54,13 @@ impl External for Instances {
 
     fn epoch(observed: &Observed) -> i64 {
         observed.instances.iter().map(|instance| tags::epoch(&instance.tags)).max().unwrap_or(0)
+    }
+
+    fn split(observed: Observed, epoch: i64) -> (Observed, Observed) {
+        let Observed { instances, user_data } = observed;
+        let (since, before) =
+            instances.into_iter().partition(|instance| tags::epoch(&instance.tags) >= epoch);
+        (Observed { instances: before, ..Observed::default() }, Observed { instances: since, user_data })
     }
 
     /// User data is in no Describe: it costs a call per instance.
@@ -106,6 +115,21 @@ impl External for Instances {
 
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
         terminate(&self.aws, &owned(identity, observed)).await
+    }
+
+    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
+        let mut by_owner: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
+        for instance in read::Reader(&self.aws).by_cluster(cluster).await? {
+            if let Some(uid) = instance.tags.get(tags::UID) {
+                by_owner.entry(uid.clone()).or_default().push(instance);
+            }
+        }
+        let whose = |(uid, instances): (String, Vec<Instance>)| {
+            let owner =
+                instances.first().and_then(|first| first.tags.get(tags::OWNER)).cloned().unwrap_or_default();
+            (Identity { cluster: cluster.to_owned(), uid, owner }, Observed::new(instances))
+        };
+        Ok(by_owner.into_iter().map(whose).collect())
     }
 
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {

@@ -5,10 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration};
-use kraken_runtime::{
-    Shell,
-    watch::Store,
-};
+use kraken_runtime::{Shell, watch::Store};
 use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
 
 use crate::{

@@ -16,7 +16,7 @@ pub mod status;
 pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, ConfigType};
 pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
 pub use interval::Interval;
-pub use lifecycle::{Deletion, Drift, HasLifecycle, Lifecycle};
+pub use lifecycle::{Deletion, Drift, HasLifecycle, Lifecycle, Replace};
 pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
 pub use status::{FieldDiff, ResourceStatus};
 

@@ -35,6 +35,12 @@ pub struct Lifecycle {
     #[serde(default)]
     pub protect: bool,
 
+    /// What to do when a changed field cannot be changed in place: `Never` (default) says so in the Ready condition and
+    /// touches nothing; `DeleteFirst` deletes what is there and creates it anew; `CreateFirst` creates the new one, waits
+    /// until it is up, and then deletes the old one.
+    #[serde(default)]
+    pub replace: Replace,
+
     /// `true` makes the controller touch nothing, neither create, change, heal nor delete. Default: `false`.
     #[serde(default)]
     pub paused: bool,
@@ -48,6 +54,18 @@ pub enum Drift {
     Revert,
     /// Write the difference to the status and touch nothing.
     Report,
+}
+
+/// What to do when a field cannot be changed in place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Replace {
+    /// Say so, and touch nothing.
+    #[default]
+    Never,
+    /// Delete the old, then create the new: there is a gap.
+    DeleteFirst,
+    /// Create the new, then delete the old: both exist for a while.
+    CreateFirst,
 }
 
 /// What happens to the infrastructure when its resource is deleted.

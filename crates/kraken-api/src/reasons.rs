@@ -34,6 +34,10 @@ reasons! {
         Creating,
         /// Being changed.
         Updating,
+        /// Being replaced, because a field cannot be changed in place and `lifecycle.replace` allows it.
+        Replacing,
+        /// Being deleted, and other resources still refer to it; the message names them.
+        DeletionBlocked,
         /// Being deleted; the resource goes when the cloud says that the infrastructure is gone.
         Deleting,
         /// A changed field cannot be changed in place; the message names it with both values.

@@ -39,7 +39,7 @@ struct Inner {
     cloud_calls: Family<Call, Counter>,
     cloud_call_seconds: Family<Operation, Histogram, Buckets>,
     requests: Family<Request, Counter>,
-    writes: Family<Write, Counter>,
+    orphans: Family<Kind, Gauge>,
     watch_errors: Family<Kind, Counter>,
     leader: Gauge,
 }
@@ -95,12 +95,6 @@ struct Request {
     code: &'static str,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Write {
-    verb: &'static str,
-    kind: &'static str,
-}
-
 impl Metrics {
     /// Metrics at zero, labelled with the binary's name and version.
     pub fn new(name: &'static str) -> Self {
@@ -114,7 +108,7 @@ impl Metrics {
             cloud_calls: Family::default(),
             cloud_call_seconds: Family::new_with_constructor(Buckets),
             requests: Family::default(),
-            writes: Family::default(),
+            orphans: Family::default(),
             watch_errors: Family::default(),
             leader: Gauge::default(),
         };
@@ -152,9 +146,9 @@ impl Metrics {
         self.inner.cloud_call_seconds.get_or_create(&Operation { operation }).observe(duration.as_secs_f64());
     }
 
-    /// A reconcile wrote an object of this kind to Kubernetes.
-    pub fn wrote(&self, verb: &'static str, kind: &'static str) {
-        self.inner.writes.get_or_create(&Write { verb, kind }).inc();
+    /// How many resources that are gone still have things in the cloud, as the last sweep saw it.
+    pub fn orphans(&self, kind: &'static str, number: usize) {
+        self.inner.orphans.get_or_create(&Kind { kind }).set(i64::try_from(number).unwrap_or(i64::MAX));
     }
 
     /// A watch failed and starts again.
@@ -199,7 +193,7 @@ impl Inner {
             "Requests to the API server by status class",
             self.requests.clone(),
         );
-        r.register("kubernetes_writes", "Writes to Kubernetes by reconciles", self.writes.clone());
+        r.register("orphans", "Owners that are gone and left things in the cloud", self.orphans.clone());
         r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
         r.register("leader", "1 while this process leads", self.leader.clone());
         let build = Info::new([("name", name), ("version", env!("CARGO_PKG_VERSION"))]);
@@ -225,7 +219,7 @@ mod tests {
         metrics.reconcile_panicked("EC2Instance");
         metrics.queue_depth("EC2Instance", "edit", 3);
         metrics.cloud_call("DescribeInstances", "ok", Duration::from_secs(1));
-        metrics.wrote("apply", "DependencyRequest");
+        metrics.orphans("EC2Instance", 2);
         metrics.watch_failed("ConfigMap");
         metrics.leading(true);
         metrics.requested("get", "leases".to_owned(), "2xx");
@@ -240,7 +234,7 @@ mod tests {
             r#"kraken_cloud_calls_total{operation="DescribeInstances",result="ok"} 1"#,
             r#"kraken_cloud_call_seconds_sum{operation="DescribeInstances"} 1.0"#,
             r#"kraken_kubernetes_requests_total{verb="get",resource="leases",code="2xx"} 1"#,
-            r#"kraken_kubernetes_writes_total{verb="apply",kind="DependencyRequest"} 1"#,
+            r#"kraken_orphans{kind="EC2Instance"} 2"#,
             r#"kraken_watch_errors_total{kind="ConfigMap"} 1"#,
             "kraken_leader 1",
             r#"kraken_build_info{name="kraken-test""#,

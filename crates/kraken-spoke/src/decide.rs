@@ -1,6 +1,6 @@
 //! Decide, then do: what one comparison leads to, as an enum whose variants are the words of logs, events and tests.
 
-use kraken_api::{Drift, FieldDiff, Lifecycle};
+use kraken_api::{Drift, FieldDiff, Lifecycle, Replace};
 
 use crate::{Comparison, Difference, Remedy};
 
@@ -15,6 +15,8 @@ pub enum Decision<C> {
     Create(String),
     /// Change one thing in place.
     Change(FieldDiff, C),
+    /// Fields cannot be changed in place, and the thing may be replaced.
+    Replace(Vec<FieldDiff>),
     /// A field cannot be changed in place: each with the reason.
     Immutable(Vec<(FieldDiff, String)>),
     /// It differs, and is to be reported only.
@@ -44,7 +46,11 @@ pub fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool)
             Remedy::Immutable(why) => immutable.push((field, why)),
         }
     }
-    if immutable.is_empty() { Decision::InPlace } else { Decision::Immutable(immutable) }
+    match (immutable.is_empty(), lifecycle.replace) {
+        (true, _) => Decision::InPlace,
+        (false, Replace::Never) => Decision::Immutable(immutable),
+        (false, _) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
+    }
 }
 
 /// A path is ignored if it, or what it is part of, is listed: `tags` covers `tags.Team`.
@@ -92,6 +98,17 @@ mod tests {
             matches!(decide(tags_and_image(), &lifecycle, false), Decision::Report(diff) if diff.len() == 2)
         );
         assert!(matches!(decide(tags_and_image(), &lifecycle, true), Decision::Change(..)));
+    }
+
+    #[test]
+    fn nothing_is_replaced_unless_the_resource_allows_it() {
+        let ignoring =
+            |replace| Lifecycle { ignore_changes: vec!["tags".into()], replace, ..Lifecycle::default() };
+        assert!(matches!(decide(tags_and_image(), &ignoring(Replace::Never), true), Decision::Immutable(_)));
+        assert!(matches!(
+            decide(tags_and_image(), &ignoring(Replace::DeleteFirst), true),
+            Decision::Replace(_)
+        ));
     }
 
     #[test]

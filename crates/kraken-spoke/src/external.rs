@@ -211,6 +211,9 @@ pub trait External: Send + Sync + 'static {
     /// Pure. The highest epoch tagged on anything seen, gone things included; 0 if there is none.
     fn epoch(observed: &Self::Observed) -> i64;
 
+    /// Pure. What was created before this epoch, and what by it or later: for a replacement.
+    fn split(observed: Self::Observed, epoch: i64) -> (Self::Observed, Self::Observed);
+
     /// Pure. What others may refer to: an allow-list of the provider's fields in its own spelling.
     fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value;
 
@@ -247,6 +250,12 @@ pub trait External: Send + Sync + 'static {
         identity: &Identity,
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Everything of this kind that carries the cluster's tags, by whose it is: for the search for orphans.
+    fn survey(
+        &self,
+        cluster: &str,
+    ) -> impl Future<Output = Result<Vec<(Identity, Self::Observed)>, Failure>> + Send;
 
     /// Takes Kraken's tags off and leaves the things: for `deletion: Retain`.
     fn release(

@@ -24,6 +24,9 @@ pub struct Intent {
     pub at: Timestamp,
     /// A digest of the public parameters: the same token must not be sent with others.
     pub hash: String,
+    /// Whether it replaces what earlier launches created.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
 }
 
 impl Intent {
@@ -105,7 +108,12 @@ mod tests {
     }
 
     fn intent(epoch: i64, age: i64) -> Intent {
-        Intent { epoch, at: Timestamp::from_second(1_000_000 - age).unwrap(), hash: "h".into() }
+        Intent {
+            epoch,
+            at: Timestamp::from_second(1_000_000 - age).unwrap(),
+            hash: "h".into(),
+            replaces: false,
+        }
     }
 
     #[test]

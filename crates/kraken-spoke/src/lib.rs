@@ -10,6 +10,7 @@ pub mod decide;
 pub mod external;
 pub mod intent;
 pub mod memory;
+pub mod orphans;
 pub mod outcome;
 pub mod program;
 pub mod reconcile;

@@ -19,6 +19,8 @@ pub struct Memory<K> {
     pub refused: Option<i64>,
     /// The epoch whose token is used up.
     pub spent: Option<i64>,
+    /// The deletion was asked for: who refers to it by now comes too late.
+    pub deleting: bool,
     /// The field that was changed last, and how many times in a row without effect.
     pub changed: Option<(String, u32)>,
     /// Since when the resource has been in progress without a report.
@@ -27,7 +29,15 @@ pub struct Memory<K> {
 
 impl<K> Default for Memory<K> {
     fn default() -> Self {
-        Self { latest: None, created: None, refused: None, spent: None, changed: None, in_progress: None }
+        Self {
+            latest: None,
+            created: None,
+            refused: None,
+            spent: None,
+            deleting: false,
+            changed: None,
+            in_progress: None,
+        }
     }
 }
 

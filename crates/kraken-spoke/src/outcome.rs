@@ -19,6 +19,8 @@ use crate::{Failure, FailureClass};
 const SOON: Duration = Duration::from_secs(1);
 /// How soon a run that met somebody else's write is repeated.
 const AT_ONCE: Duration = Duration::from_millis(100);
+/// How often it is looked whether a deletion may go on; costs one list of the namespace's references for all who wait.
+const BLOCKED: Duration = Duration::from_secs(2);
 /// How often credentials are tried again: somebody may just have mended them.
 const CREDENTIALS: Duration = Duration::from_secs(30);
 /// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
@@ -51,6 +53,8 @@ pub enum Outcome {
     Paused,
     /// Being deleted, and `lifecycle.protect`.
     Protected,
+    /// Being deleted, and still referred to by these.
+    Blocked(Vec<String>),
     /// The Kubernetes API did not do what was asked.
     Kubernetes(ApiError),
     /// A fault of this controller.
@@ -89,6 +93,10 @@ impl Outcome {
                 Reason::DeletionProtected,
                 "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
             ),
+            Self::Blocked(by) => no(
+                Reason::DeletionBlocked,
+                format!("waits until these are deleted or refer to something else: {}", listed(by)),
+            ),
             Self::Kubernetes(error) => no(Reason::KubernetesError, error.to_string()),
             Self::Internal(message) => no(Reason::InternalError, message.clone()),
         }
@@ -105,6 +113,7 @@ impl Outcome {
             }
             Self::Asked => Requeue::Soon(GRACE),
             Self::InProgress(..) => Requeue::Soon(SOON),
+            Self::Blocked(_) => Requeue::Soon(BLOCKED),
             Self::Changed(_) => Requeue::Soon(AT_ONCE),
             Self::Failed(failure) => match failure.class {
                 FailureClass::Terminal => at_resync,
@@ -121,7 +130,7 @@ impl Outcome {
     /// Whether it may be over before anybody needs to read of it.
     pub fn is_in_progress(&self) -> bool {
         match self {
-            Self::Asked | Self::InProgress(..) | Self::Changed(_) => true,
+            Self::Asked | Self::InProgress(..) | Self::Changed(_) | Self::Blocked(_) => true,
             Self::Failed(failure) => {
                 matches!(
                     failure.class,
@@ -146,7 +155,12 @@ impl Outcome {
                 false => (State::True, "every reference has a value".to_owned()),
             }),
             Self::Asked => Some((State::Unknown, "the hub has not answered yet".to_owned())),
-            Self::Paused | Self::Protected | Self::Kubernetes(_) | Self::Internal(_) | Self::Removed => None,
+            Self::Paused
+            | Self::Protected
+            | Self::Blocked(_)
+            | Self::Kubernetes(_)
+            | Self::Internal(_)
+            | Self::Removed => None,
             _ => Some((State::True, "every reference has a value".to_owned())),
         }
     }

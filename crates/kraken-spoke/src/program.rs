@@ -10,7 +10,7 @@ use kraken_runtime::{Program, Shell};
 use kube::CustomResourceExt;
 use tokio::task::JoinSet;
 
-use crate::{External, reconcile};
+use crate::{External, orphans::OrphanArgs, reconcile};
 
 /// A spoke: one binary that manages one or more kinds.
 pub trait Spoke: Send + 'static {
@@ -51,12 +51,21 @@ pub fn main<S: Spoke>() -> ExitCode {
     kraken_runtime::main::<SpokeProgram<S>>()
 }
 
+/// The flags of every spoke, and a spoke's own.
+#[derive(Clone, Debug, clap::Args)]
+struct SpokeArgs<A: clap::Args> {
+    #[command(flatten)]
+    own: A,
+    #[command(flatten)]
+    orphans: OrphanArgs,
+}
+
 struct SpokeProgram<S>(std::marker::PhantomData<S>);
 
 impl<S: Spoke> Program for SpokeProgram<S> {
     const NAME: &'static str = S::NAME;
     const ABOUT: &'static str = S::ABOUT;
-    type Args = S::Args;
+    type Args = SpokeArgs<S::Args>;
 
     fn crds() -> Vec<CustomResourceDefinition> {
         let mut crds = Crds(vec![]);
@@ -91,8 +100,8 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 
     async fn run(shell: Shell, args: Self::Args) -> anyhow::Result<()> {
-        let context = S::connect(args, &shell).await?;
-        let mut runner = Runner { shell: &shell, context, tasks: JoinSet::new() };
+        let context = S::connect(args.own, &shell).await?;
+        let mut runner = Runner { shell: &shell, orphans: args.orphans, context, tasks: JoinSet::new() };
         S::kinds(&mut runner);
         while let Some(ended) = runner.tasks.join_next().await {
             ended??;
@@ -122,6 +131,7 @@ impl<C> Registry<C> for Crds {
 
 struct Runner<'a, C> {
     shell: &'a Shell,
+    orphans: OrphanArgs,
     context: C,
     tasks: JoinSet<anyhow::Result<()>>,
 }
@@ -130,6 +140,6 @@ impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let external = E::from_context(&self.context);
         tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
-        self.tasks.spawn(reconcile::run(self.shell.clone(), external));
+        self.tasks.spawn(reconcile::run(self.shell.clone(), external, self.orphans.clone()));
     }
 }

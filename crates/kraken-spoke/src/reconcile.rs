@@ -30,12 +30,17 @@ use crate::{
     decide::{Decision, decide},
     intent::Intent,
     memory::{Memories, Memory},
+    orphans::{self, OrphanArgs},
     outcome::{Learned, Outcome, was_in_place},
     steps::{
-        act, declare,
+        act,
+        blocked::References,
+        declare,
         gather::{Gathered, gather},
         observe::{Known, observe},
-        remove, report, resolve,
+        remove,
+        replace::{self, Parts},
+        report, resolve,
     },
 };
 
@@ -49,6 +54,8 @@ pub struct Context<E: External> {
     pub(crate) objects: Store<E::Kind>,
     pub(crate) requests: Store<DependencyRequest>,
     pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
+    /// Who refers to whom, where something is being deleted.
+    pub(crate) references: References,
     memories: Memories<E::Kind>,
 }
 
@@ -96,14 +103,16 @@ pub(crate) struct Sight<'a, E: External> {
     pub identity: Identity,
     pub known: Known,
     pub desired: &'a E::Desired,
+    /// What counts: all there is, or only what is new while it replaces the old.
     pub observed: E::Observed,
+    pub replacing: bool,
 }
 
 /// Runs the controller of one kind until shutdown.
 ///
 /// # Errors
 /// None today; failures are conditions of resources.
-pub async fn run<E: External>(shell: Shell, external: E) -> anyhow::Result<()> {
+pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs) -> anyhow::Result<()> {
     let kind: &'static str = static_kind::<E>();
     let kind_key = kind_key(kind);
     let queue: Queue<ObjectKey> = Queue::new(shell.args.concurrency);
@@ -145,6 +154,7 @@ pub async fn run<E: External>(shell: Shell, external: E) -> anyhow::Result<()> {
         objects,
         requests,
         states,
+        references: References::default(),
         memories: Memories::default(),
         shell: shell.clone(),
     });
@@ -161,12 +171,17 @@ pub async fn run<E: External>(shell: Shell, external: E) -> anyhow::Result<()> {
             }
         }
     });
+    let sweeper = tokio::spawn({
+        let (context, shell) = (context.clone(), shell.clone());
+        async move { orphans::run(shell, orphan_args, &*context.external, kind).await }
+    });
     let (metrics, shutdown) = (shell.metrics.clone(), shell.shutdown.clone());
     work::run(queue, shell.args.concurrency, kind, metrics, shutdown, move |key| {
         guarded(context.clone(), kind, key)
     })
     .await;
     teller.abort();
+    sweeper.abort();
     Ok(())
 }
 
@@ -298,10 +313,20 @@ async fn steps<E: External>(
     let epoch = E::epoch(&observed).max(known.epoch);
     learned.epoch = (epoch > 0).then_some(epoch);
 
-    let decision = decide(E::compare(&desired, &observed), lifecycle, !drifted);
-    let sight = Sight { identity, known, desired: &desired, observed };
+    let Parts { outgoing, current } = replace::parts::<E>(object, observed);
+    let decision = decide(E::compare(&desired, &current), lifecycle, !drifted);
+    let sight =
+        Sight { identity, known, desired: &desired, observed: current, replacing: outgoing.is_some() };
     if !matches!(decision, Decision::Settle(_) | Decision::Create(_)) {
         declare::declare(context, object, &sight, &scrubber).await.map_err(Outcome::Kubernetes)?;
+    }
+    if let Some(outgoing) = &outgoing {
+        let is_up = matches!(decision, Decision::InPlace);
+        if let Some(outcome) =
+            replace::retire(context, &sight.identity, lifecycle.replace, outgoing, is_up).await
+        {
+            return Ok(outcome);
+        }
     }
     if !matches!(decision, Decision::Change(..)) {
         memory.changed = None;

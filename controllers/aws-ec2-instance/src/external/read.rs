@@ -50,6 +50,13 @@ impl Source for Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Every instance with this cluster's tag.
+    pub(super) async fn by_cluster(&self, cluster: &str) -> Result<Vec<Instance>, Failure> {
+        let call = self.0.ec2().describe_instances();
+        let call = call.filters(filter(&format!("tag:{CLUSTER}"), vec![cluster.to_owned()]));
+        self.pages(call.max_results(1000)).await
+    }
+
     async fn pages(&self, call: DescribeInstancesFluentBuilder) -> Result<Vec<Instance>, Failure> {
         let (mut found, mut next) = (vec![], None);
         loop {

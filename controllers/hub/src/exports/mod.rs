@@ -179,7 +179,6 @@ async fn report(world: &World, export: &ConfigExport, outcome: &Outcome) -> Resu
     }
     match apply(world, export, &status).await {
         Ok(object) => {
-            world.shell.metrics.wrote("apply", "ConfigExport/status");
             world.wake.written.note(asker, &status, version, object.resource_version());
         }
         // It went, or another of its name came, which has an event of its own.

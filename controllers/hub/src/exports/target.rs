@@ -19,8 +19,6 @@ use crate::exports::{
 pub(crate) trait Target:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Serialize + DeserializeOwned + Debug
 {
-    /// The kind, for metrics.
-    const KIND: &'static str;
     /// Whether it holds exactly this.
     fn holds(&self, content: &Content) -> bool;
     /// Whether Kubernetes refuses to change it.
@@ -32,7 +30,6 @@ pub(crate) trait Target:
 }
 
 impl Target for ConfigMap {
-    const KIND: &'static str = "ConfigMap";
 
     fn holds(&self, content: &Content) -> bool {
         map_holds(self, content)
@@ -56,7 +53,6 @@ impl Target for ConfigMap {
 }
 
 impl Target for Secret {
-    const KIND: &'static str = "Secret";
 
     fn holds(&self, content: &Content) -> bool {
         secret_holds(self, content)

@@ -176,7 +176,6 @@ impl Writer<'_> {
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let made = within("create", self.api::<T>().create(&params, &object)).await;
         let made = made.map_err(|source| WriteError::Create { named: named.to_string(), source })?;
-        self.metrics.wrote("create", T::KIND);
         Ok(in_place(&made))
     }
 
@@ -193,7 +192,6 @@ impl Writer<'_> {
         operations.extend(T::changes(content));
         let changed = json_patch(&self.api::<T>(), self.manager, &named.key.name, operations.into()).await;
         let changed = changed.map_err(|source| WriteError::Update { named: named.to_string(), source })?;
-        self.metrics.wrote("patch", T::KIND);
         Ok(in_place(&changed))
     }
 
@@ -202,10 +200,7 @@ impl Writer<'_> {
         let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
         match within("delete", self.api::<T>().delete(&named.key.name, &params)).await {
-            Ok(_) => {
-                self.metrics.wrote("delete", T::KIND);
-                Ok(Done::Absent)
-            }
+            Ok(_) => Ok(Done::Absent),
             Err(error) if error.is_not_found() => Ok(Done::Absent),
             Err(source) => Err(WriteError::Delete { named: named.to_string(), source }),
         }

@@ -130,7 +130,6 @@ async fn write(world: &World, request: &DependencyRequest, status: DependencyReq
     };
     match applied {
         Ok(object) => {
-            world.shell.metrics.wrote("apply", "DependencyRequest/status");
             world.wake.written.note(asker, &status, version, object.resource_version());
             Outcome::Written
         }

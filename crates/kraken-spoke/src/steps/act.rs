@@ -1,7 +1,7 @@
 //! Step 4: carry out a decision, one side effect per run. Client required.
 
 use jiff::Timestamp;
-use kraken_api::{FINALIZER, INTENT_ANNOTATION, reasons::Reason};
+use kraken_api::{FINALIZER, FieldDiff, INTENT_ANNOTATION, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
     patch::{ApiError, within},
@@ -35,6 +35,7 @@ pub(crate) async fn act<E: External>(
         Decision::Settle(what) => Outcome::InProgress(Reason::Creating, what),
         Decision::Immutable(fields) => Outcome::Immutable(fields),
         Decision::Report(fields) => Outcome::Drifted(fields),
+        Decision::Replace(fields) => begin_replacement(context, object, memory, sight, &fields).await,
         Decision::Create(what) => {
             let outcome = create(context, object, memory, sight, &what).await;
             if drifted && matches!(outcome, Outcome::InProgress(..)) {
@@ -92,7 +93,9 @@ async fn create<E: External>(
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
         LaunchPlan::New(epoch) => {
-            match persist(context, object, &Intent { epoch, at: now, hash }).await {
+            // A replacement goes on until what is replaced is gone, however many launches it takes.
+            let replaces = sight.replacing;
+            match persist(context, object, &Intent { epoch, at: now, hash, replaces }).await {
                 Ok(persisted) => memory.latest = Some(persisted.into()),
                 Err(error) => return Outcome::Kubernetes(error),
             }
@@ -121,6 +124,34 @@ async fn create<E: External>(
             }
             Outcome::Failed(failure)
         }
+    }
+}
+
+/// Persists that what is there is to be replaced. What follows is decided anew from that, also after a crash.
+async fn begin_replacement<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
+    fields: &[FieldDiff],
+) -> Outcome {
+    let nothing = E::Observed::default();
+    let missing = E::compare(sight.desired, &nothing).missing.unwrap_or_default();
+    let last = Intent::of(object)
+        .map_or(0, |intent| intent.epoch)
+        .max(sight.known.epoch)
+        .max(E::epoch(&sight.observed));
+    let hash = parameters_hash(sight.desired, &missing);
+    let intent = Intent { epoch: last + 1, at: Timestamp::now(), hash, replaces: true };
+    match persist(context, object, &intent).await {
+        Ok(persisted) => {
+            memory.latest = Some(persisted.into());
+            // Nothing was asked of the cloud under this epoch yet.
+            memory.refused = Some(intent.epoch);
+            let paths: Vec<String> = fields.iter().map(|field| format!("spec.{}", field.path)).collect();
+            Outcome::InProgress(Reason::Replacing, format!("replacing, to change {}", paths.join(", ")))
+        }
+        Err(error) => Outcome::Kubernetes(error),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
 pub(crate) async fn remove<E: External>(
     context: &Context<E>,
     object: &E::Kind,
-    memory: &Memory<E::Kind>,
+    memory: &mut Memory<E::Kind>,
 ) -> Outcome {
     if !object.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
         return Outcome::Removed;
@@ -34,6 +34,15 @@ pub(crate) async fn remove<E: External>(
     }
     if lifecycle.protect && lifecycle.deletion == Deletion::Delete {
         return Outcome::Protected;
+    }
+    if lifecycle.deletion == Deletion::Delete && !memory.deleting {
+        let node = (context.kind_key.clone(), object.name_any());
+        let namespace = object.namespace().unwrap_or_default();
+        match context.references.blockers(&context.shell.client, &namespace, &node).await {
+            Ok(blockers) if blockers.is_empty() => {}
+            Ok(blockers) => return Outcome::Blocked(blockers),
+            Err(error) => return Outcome::Kubernetes(error),
+        }
     }
     let identity = identity_of(context, object);
     let intent = Intent::of(object);
@@ -71,7 +80,10 @@ pub(crate) async fn remove<E: External>(
             );
         }
         return match context.external.delete(&identity, &observed).await {
-            Ok(()) => Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids))),
+            Ok(()) => {
+                memory.deleting = true;
+                Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
+            }
             Err(failure) => Outcome::Failed(failure),
         };
     }

@@ -70,11 +70,33 @@ impl Cloud {
         self.0.lock().things.values().filter(|t| t.owner == owner && !t.gone).cloned().collect()
     }
 
+    /// Puts a gadget of this owner there, which no controller of now created.
+    pub fn insert(&self, owner: &str) {
+        let id = format!("g-of-{owner}");
+        let (owner, colour, note) = (owner.to_owned(), "grey".to_owned(), String::new());
+        let thing = Thing { id: id.clone(), owner, epoch: 1, size: 1, colour, note, gone: false, lag: 0 };
+        self.0.lock().things.insert(id, thing);
+    }
+
     /// Changes a gadget behind the controller's back.
     pub fn tamper(&self, id: &str, change: impl FnOnce(&mut Thing)) {
         if let Some(thing) = self.0.lock().things.get_mut(id) {
             change(thing);
         }
+    }
+
+    /// One call that changes each of these gadgets that is still there.
+    pub(super) fn each(
+        &self,
+        operation: &'static str,
+        seen: &[Thing],
+        change: impl Fn(&mut Thing),
+    ) -> Result<(), Failure> {
+        self.call(operation, |things, _| {
+            for thing in seen.iter().filter(|thing| !thing.gone) {
+                things.get_mut(&thing.id).into_iter().for_each(&change);
+            }
+        })
     }
 
     /// Runs one call: what `work` does, journaled, with the fault that is due.

@@ -26,47 +26,51 @@ impl FromContext<Cloud> for Gadgets {
 impl External for Gadgets {
     type Kind = Gadget;
     type Desired = Desired;
-    type Observed = Option<Thing>;
+    type Observed = Vec<Thing>;
     type Change = Change;
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
     }
 
-    fn compare(desired: &Desired, observed: &Option<Thing>) -> Comparison<Change> {
-        plan::compare(desired, observed.as_ref())
+    fn compare(desired: &Desired, observed: &Vec<Thing>) -> Comparison<Change> {
+        plan::compare(desired, observed.iter().find(|thing| !thing.gone))
     }
 
-    fn ids(observed: &Option<Thing>) -> Vec<String> {
+    fn ids(observed: &Vec<Thing>) -> Vec<String> {
         observed.iter().filter(|thing| !thing.gone).map(|thing| thing.id.clone()).collect()
     }
 
-    fn is_gone(observed: &Option<Thing>) -> bool {
-        observed.as_ref().is_none_or(|thing| thing.gone)
+    fn is_gone(observed: &Vec<Thing>) -> bool {
+        observed.iter().all(|thing| thing.gone)
     }
 
-    fn epoch(observed: &Option<Thing>) -> i64 {
-        observed.as_ref().map_or(0, |thing| thing.epoch)
+    fn epoch(observed: &Vec<Thing>) -> i64 {
+        observed.iter().map(|thing| thing.epoch).max().unwrap_or_default()
     }
 
-    fn state(_: &Desired, observed: &Option<Thing>) -> Value {
-        observed.as_ref().map(plan::state).unwrap_or_default()
+    fn split(observed: Vec<Thing>, epoch: i64) -> (Vec<Thing>, Vec<Thing>) {
+        observed.into_iter().partition(|thing| thing.epoch < epoch)
     }
 
-    async fn observe(&self, looks: &[Look]) -> Result<Vec<Option<Thing>>, Failure> {
+    fn state(_: &Desired, observed: &Vec<Thing>) -> Value {
+        observed.iter().find(|thing| !thing.gone).map(plan::state).unwrap_or_default()
+    }
+
+    async fn observe(&self, looks: &[Look]) -> Result<Vec<Vec<Thing>>, Failure> {
         self.cloud.call("describe", |things, _| {
             let find = |look: &Look| {
-                let mut mine: Vec<&mut Thing> = things
-                    .values_mut()
-                    .filter(|t| t.owner == look.identity.uid && (look.search || look.ids.contains(&t.id)))
-                    .collect();
-                mine.sort_by_key(|thing| thing.epoch);
-                let thing = mine.pop()?;
-                if thing.lag > 0 {
-                    thing.lag -= 1;
-                    return None;
+                let is_asked =
+                    |t: &Thing| t.owner == look.identity.uid && (look.search || look.ids.contains(&t.id));
+                let mut seen = vec![];
+                for thing in things.values_mut().filter(|thing| is_asked(thing)) {
+                    if thing.lag > 0 {
+                        thing.lag -= 1;
+                    } else {
+                        seen.push(thing.clone());
+                    }
                 }
-                Some(thing.clone())
+                seen
             };
             looks.iter().map(find).collect()
         })
@@ -77,8 +81,8 @@ impl External for Gadgets {
         identity: &Identity,
         launch: &Launch,
         desired: &Desired,
-        _: &Option<Thing>,
-    ) -> Result<Option<Thing>, Failure> {
+        _: &Vec<Thing>,
+    ) -> Result<Vec<Thing>, Failure> {
         self.cloud.call("create", |things, tokens| {
             let id = tokens
                 .entry(launch.token.clone())
@@ -94,7 +98,7 @@ impl External for Gadgets {
                 gone: false,
                 lag: 0,
             });
-            Some(thing.clone())
+            vec![thing.clone()]
         })
     }
 
@@ -103,29 +107,32 @@ impl External for Gadgets {
         _: &Identity,
         change: &Change,
         _: &Desired,
-        observed: &Option<Thing>,
+        observed: &Vec<Thing>,
     ) -> Result<(), Failure> {
         let Change::Resize(size) = change;
-        self.cloud.call("resize", |things, _| {
-            if let Some(thing) = observed.as_ref().and_then(|seen| things.get_mut(&seen.id)) {
-                thing.size = *size;
-            }
+        self.cloud.each("resize", observed, |thing| thing.size = *size)
+    }
+
+    async fn delete(&self, _: &Identity, observed: &Vec<Thing>) -> Result<(), Failure> {
+        self.cloud.each("delete", observed, |thing| thing.gone = true)
+    }
+
+    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Vec<Thing>)>, Failure> {
+        self.cloud.call("survey", |things, _| {
+            let whose = |thing: &Thing| Identity {
+                cluster: cluster.to_owned(),
+                uid: thing.owner.clone(),
+                owner: format!("Gadget {}", thing.id),
+            };
+            things
+                .values()
+                .filter(|thing| !thing.owner.is_empty())
+                .map(|t| (whose(t), vec![t.clone()]))
+                .collect()
         })
     }
 
-    async fn delete(&self, _: &Identity, observed: &Option<Thing>) -> Result<(), Failure> {
-        self.cloud.call("delete", |things, _| {
-            if let Some(thing) = observed.as_ref().and_then(|seen| things.get_mut(&seen.id)) {
-                thing.gone = true;
-            }
-        })
-    }
-
-    async fn release(&self, _: &Identity, observed: &Option<Thing>) -> Result<(), Failure> {
-        self.cloud.call("release", |things, _| {
-            if let Some(thing) = observed.as_ref().and_then(|seen| things.get_mut(&seen.id)) {
-                thing.owner.clear();
-            }
-        })
+    async fn release(&self, _: &Identity, observed: &Vec<Thing>) -> Result<(), Failure> {
+        self.cloud.each("release", observed, |thing| thing.owner.clear())
     }
 }
