@@ -51,6 +51,7 @@ impl Setting {
     }
 
     /// Waits until the journal holds this call so many times.
+    #[allow(clippy::panic, reason = "a test's own helper")]
     async fn called(&self, operation: &str, times: usize) {
         for _ in 0..600 {
             if self.cloud.journal().iter().filter(|call| *call == operation).count() >= times {

@@ -47,8 +47,8 @@ async fn a_value_of_the_wrong_type_and_a_text_that_is_no_number_are_named_togeth
         .await?;
     world
         .apply(
-            r#"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
-            metadata: {name: static-facts}, spec: {data: {image: 7, nothing: null}}}"#,
+            r"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
+            metadata: {name: static-facts}, spec: {data: {image: 7, nothing: null}}}",
         )
         .await?;
     world

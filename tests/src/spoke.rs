@@ -7,7 +7,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kraken_runtime::{RunArgs, Shell};
-use kraken_spoke::{FromContext, api::crd, orphans::OrphanArgs, program::rule, reconcile};
+use kraken_spoke::{FromContext, api::crd, controller, orphans::OrphanArgs, program::rule};
 use kraken_testing::{
     manifests,
     toy::{Cloud, Gadget, Gadgets},
@@ -55,7 +55,7 @@ impl InProcess {
         let (gadgets, control_plane) = (Gadgets::from_context(cloud), &world.env.control_plane);
         runtime.spawn(async move {
             let client = control_plane.client().await?;
-            reconcile::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, orphans).await
+            controller::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, orphans).await
         });
         Ok(Self { runtime: Some(runtime) })
     }

@@ -150,10 +150,10 @@ impl<K: Key> Queue<K> {
         }
         match requeue {
             Requeue::Tick(every) => {
-                state.set_timer(key.clone(), next_tick(self.inner.start, now, every), Lane::Resync)
+                state.set_timer(key.clone(), next_tick(self.inner.start, now, every), Lane::Resync);
             }
             Requeue::Soon(every) => {
-                state.set_timer(key.clone(), next_tick(self.inner.start, now, every), Lane::Edit)
+                state.set_timer(key.clone(), next_tick(self.inner.start, now, every), Lane::Edit);
             }
             Requeue::Never | Requeue::Backoff => {}
         }

@@ -69,7 +69,7 @@ async fn isolated<K: Debug>(
                 error!(
                     panicked = ended.is_panic(),
                     "the reconcile ended by a fault of the controller; it is tried again"
-                )
+                );
             });
             Requeue::Backoff
         }
@@ -81,7 +81,7 @@ async fn isolated<K: Debug>(
                 error!(
                     seconds = RECONCILE_DEADLINE.as_secs(),
                     "the reconcile did not end in time; it is tried again"
-                )
+                );
             });
             Requeue::Backoff
         }

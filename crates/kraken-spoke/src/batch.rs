@@ -20,7 +20,7 @@ type Answer<O> = oneshot::Sender<Result<O, Failure>>;
 
 /// Answers looks in batches. Cloning gives another handle.
 #[derive(Debug)]
-pub struct Batcher<O> {
+pub(crate) struct Batcher<O> {
     asks: mpsc::Sender<(Look, Answer<O>)>,
 }
 
@@ -32,7 +32,7 @@ impl<O> Clone for Batcher<O> {
 
 impl<O: Send + 'static> Batcher<O> {
     /// Starts the task that collects looks; it ends when the last handle is dropped.
-    pub fn start<E: External<Observed = O>>(external: Arc<E>) -> Self {
+    pub(crate) fn start<E: External<Observed = O>>(external: Arc<E>) -> Self {
         let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
         tokio::spawn(async move {
             while let Some(first) = looks.recv().await {
@@ -55,7 +55,7 @@ impl<O: Send + 'static> Batcher<O> {
     ///
     /// # Errors
     /// The failure of the call that the look was part of.
-    pub async fn observe(&self, look: Look) -> Result<O, Failure> {
+    pub(crate) async fn observe(&self, look: Look) -> Result<O, Failure> {
         let (answer, answered) = oneshot::channel();
         if self.asks.send((look, answer)).await.is_err() {
             return Err(lost());

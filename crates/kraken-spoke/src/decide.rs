@@ -6,7 +6,7 @@ use crate::{Comparison, Difference, Remedy};
 
 /// What the loop does next.
 #[derive(Debug, PartialEq)]
-pub enum Decision<C> {
+pub(crate) enum Decision<C> {
     /// Everything is as wanted.
     InPlace,
     /// The cloud is at work; look again.
@@ -25,7 +25,7 @@ pub enum Decision<C> {
 
 /// Decides. `edited` says that the spec or a referenced value is newer than what was last in place: then a difference
 /// is an order to carry out, and not drift.
-pub fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
+pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
     let Comparison { missing, settling, mut differences } = comparison;
     differences.retain(|difference| !is_ignored(&difference.field.path, &lifecycle.ignore_changes));
 

@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 
 /// How long a new thing may stay invisible to the cloud's own reads. AWS speaks of "eventual consistency" and gives no
 /// bound; seconds are usual, minutes have been seen.
-pub const VISIBILITY: Duration = Duration::from_secs(90);
+pub(crate) const VISIBILITY: Duration = Duration::from_secs(90);
 
 /// A launch that was, or may have been, asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
+pub(crate) struct Intent {
     /// Which launch of this resource it is, from 1.
     pub epoch: i64,
     /// When it was persisted.
@@ -31,13 +31,13 @@ pub struct Intent {
 
 impl Intent {
     /// The intent persisted on a resource, if there is one that can be read.
-    pub fn of(object: &impl Resource) -> Option<Self> {
+    pub(crate) fn of(object: &impl Resource) -> Option<Self> {
         let text = object.meta().annotations.as_ref()?.get(INTENT_ANNOTATION)?;
         serde_json::from_str(text).ok()
     }
 
     /// Whether what it launched may still be invisible.
-    pub fn may_be_invisible(&self, now: Timestamp) -> bool {
+    pub(crate) fn may_be_invisible(&self, now: Timestamp) -> bool {
         let age = now.as_millisecond().saturating_sub(self.at.as_millisecond());
         // A clock that went backwards only makes the wait longer.
         age < i64::try_from(VISIBILITY.as_millis()).unwrap_or(i64::MAX)
@@ -45,13 +45,13 @@ impl Intent {
 }
 
 /// A digest of the parameters of a launch. Secret values are not in it: `Debug` of what is desired hides them.
-pub fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> String {
+pub(crate) fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> String {
     hex::encode(&Sha256::digest(format!("{desired:?}/{missing}"))[..16])
 }
 
 /// What is known of the launch that an intent speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// Nobody knows whether the call was made or took effect.
     Unknown,
     /// The cloud confirmed it, to this process or to one before that wrote it down.
@@ -64,7 +64,7 @@ pub enum Fate {
 
 /// What to do when something is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LaunchPlan {
+pub(crate) enum LaunchPlan {
     /// Persist a new intent of this epoch, then create.
     New(i64),
     /// Create under the intent that is there, with its token.
@@ -76,26 +76,28 @@ pub enum LaunchPlan {
 /// Decides whether a missing thing may be created, and under which epoch.
 ///
 /// `seen` is the highest epoch on anything the cloud shows, gone things included.
-pub fn plan_launch(intent: Option<&Intent>, seen: i64, fate: Fate, hash: &str, now: Timestamp) -> LaunchPlan {
+pub(crate) fn plan_launch(
+    intent: Option<&Intent>,
+    seen: i64,
+    fate: Fate,
+    hash: &str,
+    now: Timestamp,
+) -> LaunchPlan {
     let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
     let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
     if seen >= intent.epoch {
         return next;
     }
     match fate {
-        Fate::Spent => next,
-        Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
-        Fate::Refused => next,
+        // The same token with the same parameters returns what it created, if it did.
+        Fate::Refused | Fate::Unknown if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         Fate::Confirmed if intent.may_be_invisible(now) => {
             LaunchPlan::Wait("what was created is not visible in the cloud's answers yet")
         }
-        Fate::Confirmed => next,
-        // The same token with the same parameters returns what it created, if it did.
-        Fate::Unknown if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         Fate::Unknown if intent.may_be_invisible(now) => {
             LaunchPlan::Wait("an earlier launch with other parameters may have taken place and is looked for")
         }
-        Fate::Unknown => next,
+        Fate::Spent | Fate::Refused | Fate::Confirmed | Fate::Unknown => next,
     }
 }
 

@@ -5,15 +5,19 @@
 //! (`create`, `update`, `delete`). Everything else is here, the same for every kind: references, finalizer, exactly-once
 //! creation, batched reads, retries, drift, status, events, isolation.
 
-pub mod batch;
-pub mod decide;
+#![warn(missing_docs)]
+
+mod batch;
+mod context;
+pub mod controller;
+mod decide;
 pub mod external;
-pub mod intent;
-pub mod memory;
+mod intent;
+mod memory;
 pub mod orphans;
-pub mod outcome;
+mod outcome;
 pub mod program;
-pub mod reconcile;
+mod reconcile;
 mod steps;
 
 pub use external::{

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 /// What is remembered of one resource.
 #[derive(Debug)]
-pub struct Memory<K> {
+pub(crate) struct Memory<K> {
     /// The object as the API server answered our last write; the watch may not have caught up with it.
     pub latest: Option<Arc<K>>,
     /// The epoch this process saw confirmed, and the ids it created.
@@ -43,7 +43,7 @@ impl<K> Default for Memory<K> {
 
 impl<K: Resource> Memory<K> {
     /// The newest form of an object that this process knows: the watch's, or the answer to a later write of ours.
-    pub fn newest(&self, watched: Arc<K>) -> Arc<K> {
+    pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
         match &self.latest {
             Some(ours) if ours.meta().uid == watched.meta().uid && version(&**ours) > version(&*watched) => {
                 ours.clone()
@@ -60,7 +60,7 @@ fn version(object: &impl Resource) -> Option<u128> {
 
 /// The memories of every resource of one kind.
 #[derive(Debug)]
-pub struct Memories<K> {
+pub(crate) struct Memories<K> {
     of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
 }
 
@@ -73,7 +73,7 @@ impl<K> Default for Memories<K> {
 impl<K> Memories<K> {
     /// Takes out what is remembered of this resource. A run that never puts it back has forgotten it, which is safe.
     /// What belonged to an earlier object of the same name (another UID) is dropped.
-    pub fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
+    pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
         match self.of.lock().remove(key) {
             Some((of, memory)) if of == uid => memory,
             _ => Memory::default(),
@@ -81,12 +81,12 @@ impl<K> Memories<K> {
     }
 
     /// Keeps it for the next run.
-    pub fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
+    pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
         self.of.lock().insert(key, (uid, memory));
     }
 
     /// Forgets a resource that is gone.
-    pub fn forget(&self, key: &ObjectKey) {
+    pub(crate) fn forget(&self, key: &ObjectKey) {
         self.of.lock().remove(key);
     }
 }

@@ -24,11 +24,11 @@ const BLOCKED: Duration = Duration::from_secs(2);
 /// How often credentials are tried again: somebody may just have mended them.
 const CREDENTIALS: Duration = Duration::from_secs(30);
 /// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
-pub const GRACE: Duration = Duration::from_secs(10);
+pub(crate) const GRACE: Duration = Duration::from_secs(10);
 
 /// What one run came to.
 #[derive(Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Everything is as wanted.
     InPlace,
     /// References have no value yet.
@@ -65,7 +65,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// As a metric's label.
-    pub fn label(&self) -> &'static str {
+    pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Removed => "Removed",
             other => other.ready().1.as_str(),
@@ -73,7 +73,7 @@ impl Outcome {
     }
 
     /// The state, reason and message of the Ready condition.
-    pub fn ready(&self) -> (State, Reason, String) {
+    pub(crate) fn ready(&self) -> (State, Reason, String) {
         let no = |reason, message| (State::False, reason, message);
         match self {
             Self::InPlace | Self::Removed => (State::True, Reason::Available, "everything is in place".to_owned()),
@@ -103,7 +103,7 @@ impl Outcome {
     }
 
     /// When the resource is looked at again, `resync` being its resync interval if it has one.
-    pub fn requeue(&self, resync: Option<Duration>) -> Requeue {
+    pub(crate) fn requeue(&self, resync: Option<Duration>) -> Requeue {
         let at_resync = resync.map_or(Requeue::Never, Requeue::Tick);
         match self {
             Self::InPlace | Self::Immutable(_) | Self::Drifted(_) => at_resync,
@@ -128,7 +128,7 @@ impl Outcome {
     }
 
     /// Whether it may be over before anybody needs to read of it.
-    pub fn is_in_progress(&self) -> bool {
+    pub(crate) fn is_in_progress(&self) -> bool {
         match self {
             Self::Asked | Self::InProgress(..) | Self::Changed(_) | Self::Blocked(_) => true,
             Self::Failed(failure) => {
@@ -143,17 +143,16 @@ impl Outcome {
     }
 
     /// Whether the event about it is a warning.
-    pub fn is_warning(&self) -> bool {
+    pub(crate) fn is_warning(&self) -> bool {
         !matches!(self, Self::InPlace | Self::Removed | Self::Paused) && !self.is_in_progress()
     }
 
     fn dependencies(&self) -> Option<(State, String)> {
         match self {
-            Self::Waiting(problems) => Some((State::False, summary(problems))),
-            Self::Invalid(problems) => Some(match problems.iter().any(|p| p.kind != ProblemKind::Invalid) {
-                true => (State::False, summary(problems)),
-                false => (State::True, "every reference has a value".to_owned()),
-            }),
+            Self::Invalid(problems) if problems.iter().all(|p| p.kind == ProblemKind::Invalid) => {
+                Some((State::True, "every reference has a value".to_owned()))
+            }
+            Self::Waiting(problems) | Self::Invalid(problems) => Some((State::False, summary(problems))),
             Self::Asked => Some((State::Unknown, "the hub has not answered yet".to_owned())),
             Self::Paused
             | Self::Protected
@@ -181,7 +180,7 @@ impl Outcome {
 
 /// What a run learned beside its outcome.
 #[derive(Clone, Debug, Default)]
-pub struct Learned {
+pub(crate) struct Learned {
     /// The ids of what is there, if the cloud was asked.
     pub ids: Option<Vec<String>>,
     /// The highest epoch known to have taken effect.
@@ -191,7 +190,7 @@ pub struct Learned {
 }
 
 /// The status that an outcome leads to, from the one before.
-pub fn status_of(
+pub(crate) fn status_of(
     outcome: &Outcome,
     learned: &Learned,
     before: Option<&ResourceStatus>,
@@ -234,7 +233,11 @@ pub fn status_of(
 }
 
 /// Whether this generation with these inputs was in place when last looked at: then a difference is drift and no edit.
-pub fn was_in_place(status: Option<&ResourceStatus>, generation: Option<i64>, inputs: Option<&str>) -> bool {
+pub(crate) fn was_in_place(
+    status: Option<&ResourceStatus>,
+    generation: Option<i64>,
+    inputs: Option<&str>,
+) -> bool {
     let Some(status) = status else { return false };
     let holds = |c: &Condition| c.status == "True" || c.reason == Reason::Drifted.as_str();
     status.observed_generation == generation
@@ -243,7 +246,7 @@ pub fn was_in_place(status: Option<&ResourceStatus>, generation: Option<i64>, in
 }
 
 /// A few ids in full, and how many more.
-pub fn listed(ids: &[String]) -> String {
+pub(crate) fn listed(ids: &[String]) -> String {
     const SHOWN: usize = 5;
     let more = ids.len().saturating_sub(SHOWN);
     let shown = ids.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

@@ -10,7 +10,7 @@ use kraken_runtime::{Program, Shell};
 use kube::CustomResourceExt;
 use tokio::task::JoinSet;
 
-use crate::{External, orphans::OrphanArgs, reconcile};
+use crate::{External, controller, orphans::OrphanArgs};
 
 /// A spoke: one binary that manages one or more kinds.
 pub trait Spoke: Send + 'static {
@@ -140,6 +140,6 @@ impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let external = E::from_context(&self.context);
         tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
-        self.tasks.spawn(reconcile::run(self.shell.clone(), external, self.orphans.clone()));
+        self.tasks.spawn(controller::run(self.shell.clone(), external, self.orphans.clone()));
     }
 }

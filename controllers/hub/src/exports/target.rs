@@ -30,7 +30,6 @@ pub(crate) trait Target:
 }
 
 impl Target for ConfigMap {
-
     fn holds(&self, content: &Content) -> bool {
         map_holds(self, content)
     }
@@ -53,7 +52,6 @@ impl Target for ConfigMap {
 }
 
 impl Target for Secret {
-
     fn holds(&self, content: &Content) -> bool {
         secret_holds(self, content)
     }

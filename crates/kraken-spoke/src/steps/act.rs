@@ -14,11 +14,11 @@ use serde_json::json;
 
 use crate::{
     External, FailureClass, Launch,
+    context::{Context, Sight, place},
     decide::Decision,
     intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
     memory::Memory,
     outcome::{Outcome, listed},
-    reconcile::{Context, Sight},
 };
 
 /// Carries it out. `drifted` says that the difference came from outside and not from an edit.
@@ -174,7 +174,7 @@ async fn persist<E: External>(
     object: &E::Kind,
     intent: &Intent,
 ) -> Result<E::Kind, ApiError> {
-    let (namespace, name) = context.place(object);
+    let (namespace, name) = place(object);
     let mut finalizers = object.finalizers().to_vec();
     if !finalizers.iter().any(|f| f == FINALIZER) {
         finalizers.push(FINALIZER.to_owned());

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     External,
-    reconcile::{Context, Sight},
+    context::{Context, Sight, owner_reference, place},
 };
 
 /// Applies the StateDeclaration. The annotation with its digest tells, without its body, that no write is due.
@@ -24,7 +24,7 @@ pub(crate) async fn declare<E: External>(
 ) -> Result<(), ApiError> {
     let data = scrubber.scrub_json(E::state(sight.desired, &sight.observed));
     let hash = hex::encode(&Sha256::digest(data.to_string())[..16]);
-    let (namespace, name) = context.place(object);
+    let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
     let owner = object.uid();
     let is_current = context.states.get(&key).is_some_and(|state| {
@@ -41,7 +41,7 @@ pub(crate) async fn declare<E: External>(
             "name": &*key.name,
             "labels": {OWNER_KIND_LABEL: context.kind_key},
             "annotations": {CONTENT_HASH_ANNOTATION: hash},
-            "ownerReferences": [context.owner_reference(object)],
+            "ownerReferences": [owner_reference(object)],
         },
         "spec": {"data": data},
     });

@@ -15,7 +15,11 @@ use kube::{Api, Resource, ResourceExt, api::DeleteParams};
 use secrecy::SecretString;
 use serde_json::json;
 
-use crate::{External, outcome::Outcome, reconcile::Context};
+use crate::{
+    External,
+    context::{Context, owner_reference, place},
+    outcome::Outcome,
+};
 
 /// The values of a resource's references.
 pub(crate) struct Gathered {
@@ -30,7 +34,7 @@ pub(crate) async fn gather<E: External>(
     object: &E::Kind,
     dependencies: &Dependencies,
 ) -> Result<Gathered, Outcome> {
-    let (namespace, name) = context.place(object);
+    let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
     let api: Api<DependencyRequest> = Api::namespaced(context.shell.client.clone(), &namespace);
     let known = context.requests.get(&key).filter(|request| is_owned_by(&**request, object));
@@ -53,7 +57,7 @@ pub(crate) async fn gather<E: External>(
             "metadata": {
                 "name": &*key.name,
                 "labels": {OWNER_KIND_LABEL: context.kind_key},
-                "ownerReferences": [context.owner_reference(object)],
+                "ownerReferences": [owner_reference(object)],
             },
             "spec": wanted,
         });
@@ -71,8 +75,8 @@ pub(crate) async fn gather<E: External>(
 }
 
 /// Whether the object's controller is this very resource, and not an earlier one of its name.
-fn is_owned_by(owned: &impl Resource, owner: &impl Resource) -> bool {
-    owned.owner_references().iter().any(|reference| {
+fn is_owned_by(request: &impl Resource, owner: &impl Resource) -> bool {
+    request.owner_references().iter().any(|reference| {
         reference.controller == Some(true) && Some(&reference.uid) == owner.meta().uid.as_ref()
     })
 }

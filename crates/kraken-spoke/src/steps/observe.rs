@@ -3,7 +3,7 @@
 use kraken_api::ResourceStatus;
 use kube::core::object::HasStatus;
 
-use crate::{External, Failure, Identity, Look, intent::Intent, memory::Memory, reconcile::Context};
+use crate::{External, Failure, Identity, Look, context::Context, intent::Intent, memory::Memory};
 
 /// What is known of a resource's things before the cloud is asked.
 #[derive(Debug)]

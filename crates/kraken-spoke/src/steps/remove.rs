@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{
     External,
+    context::{Context, identity_of, place},
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed},
-    reconcile::{Context, identity_of},
     steps::observe::{Known, observe},
 };
 
@@ -118,7 +118,7 @@ async fn take_finalizer_off<E: External>(context: &Context<E>, object: &E::Kind)
         {"op": "test", "path": "/metadata/finalizers", "value": before},
         {"op": "replace", "path": "/metadata/finalizers", "value": after},
     ]);
-    let (namespace, name) = context.place(object);
+    let (namespace, name) = place(object);
     let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
     json_patch(&api, context.shell.name, &name, operations).await.map(drop)
 }

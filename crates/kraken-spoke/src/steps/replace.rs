@@ -8,9 +8,9 @@ use kube::Resource;
 
 use crate::{
     External, Identity,
+    context::Context,
     intent::Intent,
     outcome::{Outcome, listed},
-    reconcile::Context,
 };
 
 /// What a replacement tells apart.

@@ -17,9 +17,9 @@ use tracing::{info, warn};
 
 use crate::{
     External,
+    context::{Context, place},
     memory::Memory,
     outcome::{GRACE, Learned, Outcome, status_of},
-    reconcile::Context,
 };
 
 /// Writes the status and the event that the outcome leads to.
@@ -49,7 +49,7 @@ pub(crate) async fn report<E: External>(
     if before == Some(&status) {
         return Ok(());
     }
-    let (namespace, name) = context.place(object);
+    let (namespace, name) = place(object);
     let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
     let patch = json!({
         "apiVersion": E::Kind::api_version(&()),
@@ -83,7 +83,7 @@ async fn tell<E: External>(
     }) {
         return;
     }
-    let (namespace, name) = context.place(object);
+    let (namespace, name) = place(object);
     if outcome.is_warning() {
         warn!(namespace, name, reason = ready.reason, message = ready.message, "not ready");
     } else {

@@ -1,0 +1,79 @@
+//! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
+
+use std::sync::Arc;
+
+use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
+use kraken_runtime::{shell::Shell, watch::Store};
+use kube::{Resource, ResourceExt, core::PartialObjectMeta};
+use serde_json::{Value, json};
+
+use crate::{
+    External, Identity, SpokeKind,
+    batch::Batcher,
+    memory::Memories,
+    steps::{blocked::References, observe::Known},
+};
+
+/// What every run of one kind shares.
+pub(crate) struct Context<E: External> {
+    pub(crate) shell: Shell,
+    pub(crate) external: Arc<E>,
+    pub(crate) batcher: Batcher<E::Observed>,
+    /// The kind as references name it.
+    pub(crate) kind_key: String,
+    pub(crate) objects: Store<E::Kind>,
+    pub(crate) requests: Store<DependencyRequest>,
+    pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
+    /// Who refers to whom, where something is being deleted.
+    pub(crate) references: References,
+    pub(crate) memories: Memories<E::Kind>,
+}
+
+impl<E: External> std::fmt::Debug for Context<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("kind", &self.kind_key).finish_non_exhaustive()
+    }
+}
+
+impl<E: External> Context<E> {
+    /// The name of the DependencyRequest and the StateDeclaration of the resource of this name.
+    pub(crate) fn owned_name(&self, name: &str) -> String {
+        owned_name(&self.kind_key, name)
+    }
+}
+
+/// Namespace and name.
+pub(crate) fn place(object: &impl ResourceExt) -> (String, String) {
+    (object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// Makes an object the resource's own: it is collected with it.
+pub(crate) fn owner_reference<K: SpokeKind>(object: &K) -> Value {
+    json!({
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "name": object.name_any(),
+        "uid": object.meta().uid,
+        "controller": true,
+    })
+}
+
+/// Who the things of this resource belong to.
+pub(crate) fn identity_of<E: External>(context: &Context<E>, object: &E::Kind) -> Identity {
+    let (namespace, name) = place(object);
+    Identity {
+        cluster: context.shell.cluster_id.clone(),
+        uid: object.uid().unwrap_or_default(),
+        owner: format!("{}/{namespace}/{name}", E::Kind::kind(&())),
+    }
+}
+
+/// What one run sees: the desired, the observed and whose they are.
+pub(crate) struct Sight<'a, E: External> {
+    pub identity: Identity,
+    pub known: Known,
+    pub desired: &'a E::Desired,
+    /// What counts: all there is, or only what is new while it replaces the old.
+    pub observed: E::Observed,
+    pub replacing: bool,
+}
