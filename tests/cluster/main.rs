@@ -2,6 +2,7 @@
 //! Run them by `cargo xtask test`, which builds the binaries first.
 
 mod bad_input;
+mod crash;
 mod exports;
 mod gadgets;
 mod instances;

@@ -54,11 +54,11 @@ impl Program for Hub {
         let (concurrency, metrics, stop) = (shell.args.concurrency, &shell.metrics, &shell.shutdown);
         let answer = {
             let world = world.clone();
-            move |key| requests::reconcile(world.clone(), key)
+            move |key, _| requests::reconcile(world.clone(), key)
         };
         let carry_out = {
             let world = world.clone();
-            move |key| exports::reconcile(world.clone(), key)
+            move |key, _| exports::reconcile(world.clone(), key)
         };
         let (requests, exports) = (world.wake.requests.clone(), world.wake.exports.clone());
         tokio::join!(

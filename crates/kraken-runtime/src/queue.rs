@@ -62,6 +62,8 @@ struct Inner<K: Key> {
     state: Mutex<State<K>>,
     wake: Notify,
     start: Instant,
+    /// How many keys may run at once.
+    in_flight: usize,
     /// How many runs may be resyncs at once: the rest is kept free for edits.
     max_resyncs: usize,
 }
@@ -76,6 +78,8 @@ struct State<K: Key> {
     timer_of: HashMap<K, (Instant, Lane)>,
     /// The keys that run now, and the lane in which each was asked for again meanwhile.
     running: HashMap<K, (Lane, Option<Lane>)>,
+    /// How many of them are resyncs: counting them anew for each key would cost a look at all.
+    resyncing: usize,
     failures: HashMap<K, u32>,
 }
 
@@ -88,20 +92,23 @@ impl<K: Key> Default for State<K> {
             timers: BTreeSet::new(),
             timer_of: HashMap::new(),
             running: HashMap::new(),
+            resyncing: 0,
             failures: HashMap::new(),
         }
     }
 }
 
 impl<K: Key> Queue<K> {
-    /// An empty queue for this many runs at once, of which a quarter (at least one, if there are two) is kept for edits.
-    pub fn new(concurrency: usize) -> Self {
-        let max_resyncs = concurrency.saturating_sub((concurrency / 4).max(1)).max(1);
+    /// An empty queue of which at most `in_flight` keys run at once; a quarter of that (at least one, if there are two) is
+    /// kept for edits.
+    pub fn new(in_flight: usize) -> Self {
+        let max_resyncs = in_flight.saturating_sub((in_flight / 4).max(1)).max(1);
         Self {
             inner: Arc::new(Inner {
                 state: Mutex::new(State::default()),
                 wake: Notify::new(),
                 start: Instant::now(),
+                in_flight,
                 max_resyncs,
             }),
         }
@@ -113,18 +120,23 @@ impl<K: Key> Queue<K> {
         self.inner.wake.notify_one();
     }
 
+    /// How many keys may run at once.
+    pub fn in_flight(&self) -> usize {
+        self.inner.in_flight
+    }
+
     /// Waits for the next key and marks it as running; [`Queue::done`] must follow.
-    pub async fn next(&self) -> K {
+    pub async fn next(&self) -> (K, Lane) {
         loop {
             let wake = self.inner.wake.notified();
             let due = {
                 let mut state = self.inner.state.lock();
                 state.release_timers(Instant::now());
-                if let Some(key) = state.take(self.inner.max_resyncs) {
+                if let Some(taken) = state.take(self.inner.max_resyncs) {
                     if !state.waiting.is_empty() {
                         self.inner.wake.notify_one();
                     }
-                    return key;
+                    return taken;
                 }
                 state.timers.first().map(|(at, _)| *at)
             };
@@ -139,7 +151,9 @@ impl<K: Key> Queue<K> {
     pub fn done(&self, key: &K, requeue: Requeue) {
         let now = Instant::now();
         let mut state = self.inner.state.lock();
-        let again = state.running.remove(key).and_then(|(_, again)| again);
+        let ran = state.running.remove(key);
+        state.resyncing -= usize::from(ran.is_some_and(|(lane, _)| lane == Lane::Resync));
+        let again = ran.and_then(|(_, again)| again);
         if requeue == Requeue::Backoff {
             let failures = state.failures.entry(key.clone()).or_default();
             *failures = failures.saturating_add(1);
@@ -208,13 +222,13 @@ impl<K: Key> State<K> {
         }
     }
 
-    fn take(&mut self, max_resyncs: usize) -> Option<K> {
+    fn take(&mut self, max_resyncs: usize) -> Option<(K, Lane)> {
         while let Some(key) = self.edits.pop_front() {
             if self.waiting.get(&key) == Some(&Lane::Edit) {
                 return Some(self.start(key, Lane::Edit));
             }
         }
-        if self.running.values().filter(|(lane, _)| *lane == Lane::Resync).count() >= max_resyncs {
+        if self.resyncing >= max_resyncs {
             return None;
         }
         while let Some(key) = self.resyncs.pop_front() {
@@ -226,11 +240,12 @@ impl<K: Key> State<K> {
     }
 
     /// A run makes the key's timer pointless: the run's end sets a new one.
-    fn start(&mut self, key: K, lane: Lane) -> K {
+    fn start(&mut self, key: K, lane: Lane) -> (K, Lane) {
         self.waiting.remove(&key);
         self.clear_timer(&key);
+        self.resyncing += usize::from(lane == Lane::Resync);
         self.running.insert(key.clone(), (lane, None));
-        key
+        (key, lane)
     }
 }
 
@@ -256,6 +271,10 @@ mod tests {
         Queue::new(4)
     }
 
+    async fn key(queue: &Queue<&'static str>) -> &'static str {
+        queue.next().await.0
+    }
+
     async fn nothing_is_due(queue: &Queue<&'static str>) -> bool {
         tokio::time::timeout(Duration::from_millis(1), queue.next()).await.is_err()
     }
@@ -267,7 +286,7 @@ mod tests {
         queue.add("b", Lane::Resync);
         queue.add("c", Lane::Edit);
         queue.add("b", Lane::Edit);
-        assert_eq!([queue.next().await, queue.next().await, queue.next().await], ["c", "b", "a"]);
+        assert_eq!([key(&queue).await, key(&queue).await, key(&queue).await], ["c", "b", "a"]);
         assert!(nothing_is_due(&queue).await);
     }
 
@@ -275,11 +294,11 @@ mod tests {
     async fn a_key_never_runs_twice_at_once_and_is_not_forgotten() {
         let queue = queue();
         queue.add("a", Lane::Edit);
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(key(&queue).await, "a");
         queue.add("a", Lane::Edit);
         assert!(nothing_is_due(&queue).await);
         queue.done(&"a", Requeue::Never);
-        assert_eq!(queue.next().await, "a");
+        assert_eq!(key(&queue).await, "a");
     }
 
     #[tokio::test(start_paused = true)]
@@ -293,16 +312,16 @@ mod tests {
         }
         assert!(nothing_is_due(&queue).await);
         queue.add("edit", Lane::Edit);
-        assert_eq!(queue.next().await, "edit");
+        assert_eq!(key(&queue).await, "edit");
         queue.done(&"a", Requeue::Never);
-        assert_eq!(queue.next().await, "d");
+        assert_eq!(key(&queue).await, "d");
     }
 
     #[tokio::test(start_paused = true)]
     async fn backoff_doubles_and_success_resets_it() {
         let queue = queue();
         queue.add("a", Lane::Edit);
-        let mut key = queue.next().await;
+        let mut key = queue.next().await.0;
         for (requeue, expected) in [
             (Requeue::Backoff, 250),
             (Requeue::Backoff, 500),
@@ -312,7 +331,7 @@ mod tests {
         ] {
             let before = Instant::now();
             queue.done(&key, requeue);
-            key = queue.next().await;
+            key = queue.next().await.0;
             let waited = before.elapsed().as_millis();
             assert!((expected..=expected + 2).contains(&waited), "{waited} ms instead of {expected}");
         }
@@ -323,14 +342,14 @@ mod tests {
         let queue = queue();
         queue.add("a", Lane::Edit);
         queue.add("b", Lane::Edit);
-        let a = queue.next().await;
+        let a = key(&queue).await;
         queue.done(&a, Requeue::Tick(Duration::from_secs(10)));
         tokio::time::sleep(Duration::from_secs(3)).await;
-        let b = queue.next().await;
+        let b = key(&queue).await;
         queue.done(&b, Requeue::Tick(Duration::from_secs(10)));
-        let first = queue.next().await;
+        let first = key(&queue).await;
         let at = Instant::now();
-        let second = queue.next().await;
+        let second = key(&queue).await;
         assert_ne!(first, second);
         assert_eq!(at.elapsed(), Duration::ZERO);
     }

@@ -2,7 +2,10 @@
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error, info_span};
 
@@ -15,8 +18,32 @@ use crate::{
 /// nobody thought of, so that a key can never be stuck.
 const RECONCILE_DEADLINE: Duration = Duration::from_mins(2);
 
-/// Runs `handler` for every key of the queue, at most `concurrency` at once, until shutdown; then waits for the runs
-/// under way. A panic or a run without end costs its own key a backoff and no other key anything.
+/// The right to work. A run gives it up while it waits for an answer that many share, so that a thousand may wait and
+/// only a few work.
+#[derive(Debug)]
+pub struct Slot {
+    slots: Arc<Semaphore>,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl Slot {
+    async fn take(slots: Arc<Semaphore>) -> Self {
+        let held = slots.clone().acquire_owned().await.ok();
+        Self { slots, held }
+    }
+
+    /// Waits for something without keeping others from their work.
+    pub async fn lend<T>(&mut self, answer: impl Future<Output = T>) -> T {
+        drop(self.held.take());
+        let answer = answer.await;
+        self.held = self.slots.clone().acquire_owned().await.ok();
+        answer
+    }
+}
+
+/// Runs `handler` for every key of the queue until shutdown; then waits for the runs under way. At most `concurrency` of
+/// each lane work at once; as many as the queue allows may wait with a lent [`Slot`]. A panic or a run without end costs
+/// its own key a backoff and no other key anything.
 pub async fn run<K, F, Fut>(
     queue: Queue<K>,
     concurrency: usize,
@@ -26,25 +53,35 @@ pub async fn run<K, F, Fut>(
     handler: F,
 ) where
     K: Key,
-    F: Fn(K) -> Fut + Clone + Send + Sync + 'static,
+    F: Fn(K, Slot) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Requeue> + Send + 'static,
 {
-    let slots = Arc::new(Semaphore::new(concurrency));
+    let in_flight = Arc::new(Semaphore::new(queue.in_flight()));
+    // Each lane has its own: an edit never stands in line behind the resyncs that come back from the cloud.
+    let [edits, resyncs] = [(); 2].map(|()| Arc::new(Semaphore::new(concurrency)));
     let mut runs = JoinSet::new();
     loop {
         let next = async {
-            // Never closed, so this always holds a slot.
-            let slot = slots.clone().acquire_owned().await;
-            (slot, queue.next().await)
+            // Never closed, so this always holds a permit.
+            let permit = in_flight.clone().acquire_owned().await;
+            (permit, queue.next().await)
         };
-        let Some((slot, key)) = shutdown.run_until_cancelled(next).await else { break };
+        let Some((permit, (key, lane))) = shutdown.run_until_cancelled(next).await else { break };
+        let slots = if lane == Lane::Edit { edits.clone() } else { resyncs.clone() };
         metrics.queue_depth(kind, "edit", queue.depth(Lane::Edit));
         metrics.queue_depth(kind, "resync", queue.depth(Lane::Resync));
         let (queue, metrics, handler) = (queue.clone(), metrics.clone(), handler.clone());
         runs.spawn(async move {
-            let requeue = isolated(kind, &key, &metrics, handler(key.clone())).await;
+            let reconcile = {
+                let key = key.clone();
+                async move {
+                    let slot = Slot::take(slots).await;
+                    handler(key, slot).await
+                }
+            };
+            let requeue = isolated(kind, &key, &metrics, reconcile).await;
             queue.done(&key, requeue);
-            drop(slot);
+            drop(permit);
         });
         while runs.try_join_next().is_some() {}
     }

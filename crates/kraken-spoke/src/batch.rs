@@ -9,10 +9,12 @@ use tokio::{
 
 use crate::{External, Failure, FailureClass, Look};
 
-/// How long the first look of a batch waits for company.
-const WINDOW: Duration = Duration::from_millis(100);
+/// How long a batch waits for one more look. A look that comes alone waits no longer than this.
+const GAP: Duration = Duration::from_millis(20);
+/// How long the first look of a batch waits at most, however many follow it.
+const WINDOW: Duration = Duration::from_millis(500);
 /// How many looks one batch holds: as many ids as one Describe takes.
-const MAX_LOOKS: usize = 1000;
+pub(crate) const MAX_LOOKS: usize = 1000;
 /// How many looks may wait before askers do.
 const BACKLOG: usize = 4 * MAX_LOOKS;
 
@@ -39,7 +41,7 @@ impl<O: Send + 'static> Batcher<O> {
                 let deadline = Instant::now() + WINDOW;
                 let mut batch = vec![first];
                 while batch.len() < MAX_LOOKS {
-                    match timeout_at(deadline, looks.recv()).await {
+                    match timeout_at(deadline.min(Instant::now() + GAP), looks.recv()).await {
                         Ok(Some(next)) => batch.push(next),
                         Ok(None) | Err(_) => break,
                     }

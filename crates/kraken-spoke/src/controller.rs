@@ -9,21 +9,25 @@ use kraken_runtime::{
     queue::{Lane, Queue, Requeue},
     shell::Shell,
     watch::{Change, ObjectKey},
-    work,
+    work::{self, Slot},
 };
 use kube::{Resource, ResourceExt, core::object::HasSpec, runtime::watcher};
 use tracing::{debug, warn};
 
 use crate::{
     External,
-    batch::Batcher,
+    batch::{Batcher, MAX_LOOKS},
     context::Context,
     memory::{Memories, Memory},
     orphans::{self, OrphanArgs},
-    outcome::{Learned, Outcome},
+    outcome::{AT_ONCE, Learned, Outcome},
     reconcile::reconcile,
     steps::{blocked::References, report},
 };
+
+/// How many runs may be under way, most of them waiting for a batched read: three quarters, which resyncs may take, fill
+/// one batch.
+const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3 + 1;
 
 /// Runs the controller of one kind until shutdown.
 ///
@@ -32,7 +36,7 @@ use crate::{
 pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs) -> anyhow::Result<()> {
     let kind: &'static str = static_kind::<E>();
     let kind_key = kind_key(kind);
-    let queue: Queue<ObjectKey> = Queue::new(shell.args.concurrency);
+    let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
     let watches = shell.watches();
     let external = Arc::new(external);
     let batcher = Batcher::start(external.clone());
@@ -89,8 +93,8 @@ pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs
         async move { orphans::run(shell, orphan_args, &*context.external, kind).await }
     });
     let (metrics, shutdown) = (shell.metrics.clone(), shell.shutdown.clone());
-    work::run(queue, shell.args.concurrency, kind, metrics, shutdown, move |key| {
-        guarded(context.clone(), kind, key)
+    work::run(queue, shell.args.concurrency, kind, metrics, shutdown, move |key, slot| {
+        guarded(context.clone(), kind, key, slot)
     })
     .await;
     teller.abort();
@@ -133,7 +137,12 @@ fn concerns_us<K: Resource>(change: &Change<K>) -> bool {
 }
 
 /// One run that cannot take anything else down: a panic in it becomes a condition of its own resource.
-async fn guarded<E: External>(context: Arc<Context<E>>, kind: &'static str, key: ObjectKey) -> Requeue {
+async fn guarded<E: External>(
+    context: Arc<Context<E>>,
+    kind: &'static str,
+    key: ObjectKey,
+    mut slot: Slot,
+) -> Requeue {
     let Some(watched) = context.objects.get(&key) else {
         context.memories.forget(&key);
         return Requeue::Never;
@@ -144,7 +153,7 @@ async fn guarded<E: External>(context: Arc<Context<E>>, kind: &'static str, key:
     let object = memory.newest(watched);
     let metrics = &context.shell.metrics;
 
-    let run = AssertUnwindSafe(reconcile(&context, &object, &mut memory)).catch_unwind().await;
+    let run = AssertUnwindSafe(reconcile(&context, &object, &mut memory, &mut slot)).catch_unwind().await;
     let (outcome, learned) = run.unwrap_or_else(|_| {
         metrics.reconcile_panicked(kind);
         memory = Memory::default();
@@ -162,6 +171,8 @@ async fn guarded<E: External>(context: Arc<Context<E>>, kind: &'static str, key:
     let reported = report::report(&context, &object, &mut memory, &outcome, &learned).await;
     let requeue = match reported {
         Ok(()) => outcome.requeue(resync_of(&context, &object)),
+        // Somebody wrote meanwhile, or the object is another one by now: the next run sees it.
+        Err(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
         Err(error) => {
             warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to report; the run is repeated");
             Requeue::Backoff

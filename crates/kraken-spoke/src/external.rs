@@ -193,6 +193,11 @@ pub trait External: Send + Sync + 'static {
     type Desired: Debug + Send + Sync + 'static;
     /// What the cloud has for one resource; the default is "nothing".
     type Observed: Debug + Default + Clone + Send + Sync + 'static;
+    /// Whether `create` with the token of an earlier call creates nothing new: it returns what that call created, or fails
+    /// with [`FailureClass::TokenUsed`] if its parameters were others. Where the cloud has no such tokens, a launch of
+    /// unknown fate is waited for instead.
+    const IS_IDEMPOTENT: bool = true;
+
     /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
 

@@ -75,11 +75,14 @@ pub(crate) enum LaunchPlan {
 
 /// Decides whether a missing thing may be created, and under which epoch.
 ///
-/// `seen` is the highest epoch on anything the cloud shows, gone things included.
+/// `seen` is the highest epoch on anything the cloud shows, gone things included. `is_idempotent` says that the cloud
+/// takes tokens: then the same call may always be repeated, because it answers what the first one created, or that the
+/// token was used with other parameters, which says that there is something to wait for.
 pub(crate) fn plan_launch(
     intent: Option<&Intent>,
     seen: i64,
     fate: Fate,
+    is_idempotent: bool,
     hash: &str,
     now: Timestamp,
 ) -> LaunchPlan {
@@ -89,13 +92,13 @@ pub(crate) fn plan_launch(
         return next;
     }
     match fate {
-        // The same token with the same parameters returns what it created, if it did.
-        Fate::Refused | Fate::Unknown if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
+        Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
+        Fate::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
         Fate::Confirmed if intent.may_be_invisible(now) => {
             LaunchPlan::Wait("what was created is not visible in the cloud's answers yet")
         }
         Fate::Unknown if intent.may_be_invisible(now) => {
-            LaunchPlan::Wait("an earlier launch with other parameters may have taken place and is looked for")
+            LaunchPlan::Wait("an earlier launch may have taken place and is looked for")
         }
         Fate::Spent | Fate::Refused | Fate::Confirmed | Fate::Unknown => next,
     }
@@ -120,42 +123,65 @@ mod tests {
 
     #[test]
     fn the_first_launch_is_epoch_one() {
-        assert_eq!(plan_launch(None, 0, Fate::Unknown, "h", now()), LaunchPlan::New(1));
+        assert_eq!(plan_launch(None, 0, Fate::Unknown, true, "h", now()), LaunchPlan::New(1));
     }
 
     #[test]
     fn a_lost_annotation_never_reuses_an_epoch_the_cloud_shows() {
-        assert_eq!(plan_launch(None, 4, Fate::Unknown, "h", now()), LaunchPlan::New(5));
+        assert_eq!(plan_launch(None, 4, Fate::Unknown, true, "h", now()), LaunchPlan::New(5));
     }
 
     #[test]
     fn after_a_crash_the_same_call_is_repeated_with_the_same_token() {
-        assert_eq!(plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, "h", now()), LaunchPlan::Repeat(3));
+        assert_eq!(
+            plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, true, "h", now()),
+            LaunchPlan::Repeat(3)
+        );
     }
 
     #[test]
-    fn after_a_crash_and_an_edit_nothing_is_launched_until_the_first_launch_must_be_visible() {
-        let plan = plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, "other", now());
-        assert!(matches!(plan, LaunchPlan::Wait(_)));
-        assert_eq!(plan_launch(Some(&intent(3, 600)), 2, Fate::Unknown, "other", now()), LaunchPlan::New(4));
+    fn after_a_crash_and_an_edit_the_token_tells_whether_the_first_launch_took_place() {
+        assert_eq!(
+            plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, true, "other", now()),
+            LaunchPlan::Repeat(3)
+        );
+    }
+
+    #[test]
+    fn without_tokens_a_launch_of_unknown_fate_is_waited_for() {
+        let plan = |age| plan_launch(Some(&intent(3, age)), 2, Fate::Unknown, false, "h", now());
+        assert!(matches!(plan(1), LaunchPlan::Wait(_)));
+        assert_eq!(plan(600), LaunchPlan::New(4));
     }
 
     #[test]
     fn a_read_that_lags_behind_a_launch_never_leads_to_a_second_one() {
-        let plan = plan_launch(Some(&intent(1, 5)), 0, Fate::Confirmed, "h", now());
+        let plan = plan_launch(Some(&intent(1, 5)), 0, Fate::Confirmed, true, "h", now());
         assert!(matches!(plan, LaunchPlan::Wait(_)));
     }
 
     #[test]
     fn what_vanished_for_good_is_created_anew() {
-        assert_eq!(plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, "h", now()), LaunchPlan::New(2));
-        assert_eq!(plan_launch(Some(&intent(1, 5)), 1, Fate::Confirmed, "h", now()), LaunchPlan::New(2));
-        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Spent, "h", now()), LaunchPlan::New(2));
+        assert_eq!(
+            plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, true, "h", now()),
+            LaunchPlan::New(2)
+        );
+        assert_eq!(
+            plan_launch(Some(&intent(1, 5)), 1, Fate::Confirmed, true, "h", now()),
+            LaunchPlan::New(2)
+        );
+        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Spent, true, "h", now()), LaunchPlan::New(2));
     }
 
     #[test]
     fn a_refused_launch_keeps_its_token_unless_its_parameters_change() {
-        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, "h", now()), LaunchPlan::Repeat(1));
-        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, "other", now()), LaunchPlan::New(2));
+        assert_eq!(
+            plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, true, "h", now()),
+            LaunchPlan::Repeat(1)
+        );
+        assert_eq!(
+            plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, true, "other", now()),
+            LaunchPlan::New(2)
+        );
     }
 }

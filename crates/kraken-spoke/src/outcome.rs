@@ -18,13 +18,25 @@ use crate::{Failure, FailureClass};
 /// How soon something that was started is looked at again.
 const SOON: Duration = Duration::from_secs(1);
 /// How soon a run that met somebody else's write is repeated.
-const AT_ONCE: Duration = Duration::from_millis(100);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(100);
 /// How often it is looked whether a deletion may go on; costs one list of the namespace's references for all who wait.
 const BLOCKED: Duration = Duration::from_secs(2);
 /// How often credentials are tried again: somebody may just have mended them.
 const CREDENTIALS: Duration = Duration::from_secs(30);
 /// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
+
+/// The reasons that speak of progress.
+pub(crate) const PROGRESS: [Reason; 8] = [
+    Reason::WaitingForHub,
+    Reason::Creating,
+    Reason::Updating,
+    Reason::Replacing,
+    Reason::Deleting,
+    Reason::DeletionBlocked,
+    Reason::Throttled,
+    Reason::CloudUnavailable,
+];
 
 /// What one run came to.
 #[derive(Debug)]
@@ -87,6 +99,11 @@ impl Outcome {
             Self::Changed(message) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
             Self::Immutable(fields) => no(Reason::ImmutableField, immutable_message(fields)),
             Self::Drifted(fields) => no(Reason::Drifted, drift_message(fields)),
+            // The same words whatever was attempted: they would change with each try otherwise, and be written each time.
+            Self::Failed(Failure { class: FailureClass::Throttled, .. }) => no(
+                Reason::Throttled,
+                "the cloud asks for fewer calls: they are repeated with growing delays".to_owned(),
+            ),
             Self::Failed(failure) => no(failure_reason(failure.class), failure.to_string()),
             Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: nothing is touched".to_owned()),
             Self::Protected => no(
@@ -131,15 +148,22 @@ impl Outcome {
     pub(crate) fn is_in_progress(&self) -> bool {
         match self {
             Self::Asked | Self::InProgress(..) | Self::Changed(_) | Self::Blocked(_) => true,
-            Self::Failed(failure) => {
-                matches!(
-                    failure.class,
-                    FailureClass::NotYet | FailureClass::TokenUsed | FailureClass::TokenSpent
-                )
-            }
+            Self::Failed(failure) => match failure.class {
+                FailureClass::NotYet
+                | FailureClass::TokenUsed
+                | FailureClass::TokenSpent
+                | FailureClass::Throttled
+                | FailureClass::Transient => true,
+                FailureClass::Terminal | FailureClass::Credentials => false,
+            },
             Self::Kubernetes(error) => error.is_conflict(),
             _ => false,
         }
+    }
+
+    /// Whether it says nothing of the resource, only of the cloud's mood: what was in place a moment ago still is.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
     }
 
     /// Whether the event about it is a warning.

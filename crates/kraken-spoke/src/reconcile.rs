@@ -1,6 +1,7 @@
 //! One reconcile, from gathered values to what it came to.
 
 use kraken_api::HasLifecycle;
+use kraken_runtime::work::Slot;
 use kube::{
     Resource, ResourceExt,
     core::object::{HasSpec, HasStatus},
@@ -28,9 +29,10 @@ pub(crate) async fn reconcile<E: External>(
     context: &Context<E>,
     object: &E::Kind,
     memory: &mut Memory<E::Kind>,
+    slot: &mut Slot,
 ) -> (Outcome, Learned) {
     let mut learned = Learned::default();
-    let outcome = match steps(context, object, memory, &mut learned).await {
+    let outcome = match steps(context, object, memory, slot, &mut learned).await {
         Ok(outcome) | Err(outcome) => outcome,
     };
     (outcome, learned)
@@ -40,10 +42,11 @@ async fn steps<E: External>(
     context: &Context<E>,
     object: &E::Kind,
     memory: &mut Memory<E::Kind>,
+    slot: &mut Slot,
     learned: &mut Learned,
 ) -> Result<Outcome, Outcome> {
     if object.meta().deletion_timestamp.is_some() {
-        return Ok(remove::remove(context, object, memory).await);
+        return Ok(remove::remove(context, object, memory, slot).await);
     }
     let lifecycle = object.spec().lifecycle();
     if lifecycle.paused {
@@ -59,7 +62,8 @@ async fn steps<E: External>(
     let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == kraken_api::FINALIZER);
     let drifted = was_in_place(object.status(), object.meta().generation, learned.inputs.as_deref());
     let deep = !drifted && E::needs_deep_look(&desired);
-    let observed = observe(context, &identity, &known, has_finalizer, false, deep)
+    let observed = slot
+        .lend(observe(context, &identity, &known, has_finalizer, false, deep))
         .await
         .map_err(|failure| Outcome::Failed(scrubbed(failure, &scrubber)))?;
     learned.ids = Some(E::ids(&observed));

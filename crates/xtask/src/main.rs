@@ -3,6 +3,7 @@
 mod bench;
 mod board;
 mod cargo;
+mod crash;
 mod demo;
 mod generate;
 mod signals;
@@ -57,6 +58,11 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Kill the EC2Instance controller before and after every call it makes, and check what it leaves behind.
+    Crash {
+        #[command(flatten)]
+        choice: crash::Choice,
+    },
     /// Measure.
     Bench {
         #[command(subcommand)]
@@ -89,6 +95,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Up { serve: true } => up::serve(&mut stop).await?,
         Command::Down => stop.race(up::down()).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
+        Command::Crash { choice } => return stop.race(crash::run(choice)).await,
         Command::Bench { what } => return stop.race(bench::run(what)).await,
     }
     Ok(ExitCode::SUCCESS)

@@ -89,7 +89,7 @@ async fn create<E: External>(
     let hash = parameters_hash(sight.desired, what);
     let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
     let fate = fate(intent.as_ref(), memory, sight.known.epoch);
-    let epoch = match plan_launch(intent.as_ref(), seen, fate, &hash, now) {
+    let epoch = match plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, now) {
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
         LaunchPlan::New(epoch) => {
@@ -107,8 +107,18 @@ async fn create<E: External>(
         Ok(created) => {
             let ids = E::ids(&created);
             let message = format!("created {}, which is not up yet", listed(&ids));
-            let mut all = sight.known.ids.clone();
-            all.extend(ids);
+            // What was found by tag counts too: from now on it is looked up by id.
+            let mut all = E::ids(&sight.observed);
+            all.extend(
+                sight
+                    .known
+                    .ids
+                    .iter()
+                    .chain(&ids)
+                    .filter(|id| !all.contains(id))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
             memory.created = Some((epoch, all));
             memory.refused = None;
             Outcome::InProgress(Reason::Creating, message)

@@ -19,7 +19,7 @@ use crate::{
     External,
     context::{Context, place},
     memory::Memory,
-    outcome::{GRACE, Learned, Outcome, status_of},
+    outcome::{GRACE, Learned, Outcome, PROGRESS, status_of},
 };
 
 /// Writes the status and the event that the outcome leads to.
@@ -37,9 +37,7 @@ pub(crate) async fn report<E: External>(
     let generation = object.meta().generation;
     if outcome.is_in_progress() {
         let since = *memory.in_progress.get_or_insert_with(Instant::now);
-        // While the status speaks of an older generation (or of none) it claims nothing that is false.
-        let is_silent = before.is_none_or(|status| status.observed_generation != generation);
-        if is_silent && since.elapsed() < GRACE {
+        if since.elapsed() < GRACE && (outcome.is_passing() || is_still_true(before, generation)) {
             return Ok(());
         }
     } else {
@@ -59,13 +57,24 @@ pub(crate) async fn report<E: External>(
         "status": status,
     });
     match apply_status(&api, context.shell.name, &name, &patch).await {
-        Ok(written) => memory.latest = Some(written.into()),
-        // It went away, or was replaced, while we worked: there is nobody to report to.
-        Err(error) if error.is_not_found() || error.is_conflict() => return Ok(()),
+        Ok(written) => {
+            memory.latest = Some(written.into());
+            memory.in_progress = outcome.is_in_progress().then(Instant::now);
+        }
+        // It went away while we worked: there is nobody to report to.
+        Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error),
     }
     tell(context, object, before, &status, outcome).await;
     Ok(())
+}
+
+/// Whether a status is not made false by progress: it speaks of an older generation, or of progress itself. Such a one is
+/// brought up to date only now and then.
+fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bool {
+    let Some(status) = status.filter(|status| status.observed_generation == generation) else { return true };
+    let ready = conditions::get(&status.conditions, conditions::READY);
+    ready.is_some_and(|ready| PROGRESS.iter().any(|reason| reason.as_str() == ready.reason))
 }
 
 /// An event and a log line when the outcome is another one than before.

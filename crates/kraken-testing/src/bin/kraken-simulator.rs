@@ -1,0 +1,93 @@
+//! The cloud simulator as a program of its own, to point controllers or an AWS CLI at.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Parser;
+use kraken_testing::simulator::{Limit, Simulator, SimulatorOptions};
+
+/// A simulated EC2, for as long as it runs. Times are in milliseconds.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Args {
+    /// Where to listen
+    #[arg(long, default_value = "127.0.0.1:5001")]
+    listen: SocketAddr,
+    /// How long every answer takes at least
+    #[arg(long, default_value_t = 0)]
+    latency: u64,
+    /// How long an instance is pending
+    #[arg(long, default_value_t = 50)]
+    pending: u64,
+    /// How long an instance is stopping
+    #[arg(long, default_value_t = 50)]
+    stopping: u64,
+    /// How long an instance is shutting down
+    #[arg(long, default_value_t = 50)]
+    shutting_down: u64,
+    /// How long a terminated instance is still described
+    #[arg(long, default_value_t = 10_000)]
+    terminated_visible: u64,
+    /// How long a new instance is missing from Describe calls
+    #[arg(long, default_value_t = 0)]
+    describe_lag: u64,
+    /// How long a new instance is unknown to calls that change it
+    #[arg(long, default_value_t = 0)]
+    change_lag: u64,
+    /// How long changed tags are described as they were
+    #[arg(long, default_value_t = 0)]
+    tag_lag: u64,
+    /// The most instances on a page
+    #[arg(long, default_value_t = 1000)]
+    page_size: usize,
+    /// An image that there is; may be repeated; every well-formed id unless given
+    #[arg(long)]
+    image: Vec<String>,
+    /// How many instances can live at once
+    #[arg(long)]
+    capacity: Option<usize>,
+    /// Throttles an action (`*`: each): RunInstances=5:2 takes 5 calls at once and 2 a second
+    #[arg(long, value_parser = limit, value_name = "ACTION=BURST:PER_SECOND")]
+    limit: Vec<(String, Limit)>,
+}
+
+fn limit(text: &str) -> Result<(String, Limit), String> {
+    let parts = text.split_once('=').and_then(|(action, rates)| Some((action, rates.split_once(':')?)));
+    let (action, (burst, per_second)) = parts.ok_or("must be like RunInstances=5:2")?;
+    let number = |text: &str| text.parse::<f64>().map_err(|_| format!("{text} is no number"));
+    Ok((action.to_owned(), Limit { burst: number(burst)?, per_second: number(per_second)? }))
+}
+
+impl Args {
+    fn options(self) -> SimulatorOptions {
+        let time = Duration::from_millis;
+        SimulatorOptions {
+            listen: self.listen,
+            latency: time(self.latency),
+            pending: time(self.pending),
+            stopping: time(self.stopping),
+            shutting_down: time(self.shutting_down),
+            terminated_visible: time(self.terminated_visible),
+            describe_lag: time(self.describe_lag),
+            change_lag: time(self.change_lag),
+            tag_lag: time(self.tag_lag),
+            page_size: self.page_size,
+            images: (!self.image.is_empty()).then(|| self.image.into_iter().collect()),
+            capacity: self.capacity,
+            limits: self.limit.into_iter().collect(),
+        }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let simulator = Simulator::start(Args::parse().options())?;
+    println!("EC2 is simulated at {}; Ctrl-C ends it and forgets everything", simulator.endpoint());
+    let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        _ = end.recv() => {}
+        pressed = tokio::signal::ctrl_c() => pressed?,
+    }
+    println!("{} calls, {} instances", simulator.count("*"), simulator.instances().len());
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What is asked of the controller while it is being killed.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::cloud::LAG;
+
+/// What somebody wants of one EC2Instance.
+#[derive(Debug, Clone)]
+pub(super) struct Wish {
+    pub(super) count: usize,
+    pub(super) image: &'static str,
+    /// `lifecycle.replace`.
+    pub(super) replace: &'static str,
+    pub(super) instance_type: &'static str,
+    pub(super) tags: &'static [(&'static str, &'static str)],
+    /// The instance type comes from a ConfigMap.
+    pub(super) referenced: bool,
+}
+
+const ONE: Wish = Wish {
+    count: 1,
+    image: IMAGE,
+    replace: "Never",
+    instance_type: "t2.nano",
+    tags: &[("Team", "web")],
+    referenced: false,
+};
+const THREE: Wish = Wish { count: 3, ..ONE };
+
+/// The object's name.
+pub(super) const NAME: &str = "a";
+/// An image that moto knows.
+pub(super) const IMAGE: &str = "ami-12c6146b";
+const OTHER_IMAGE: &str = "ami-0b301ce3ce3475b4f";
+pub(super) const CONFIG_MAP: &str = "sizes";
+
+impl Wish {
+    pub(super) fn object(&self) -> Value {
+        let instance_type = if self.referenced {
+            json!({"valueFrom": {"configMap": {"name": CONFIG_MAP, "key": "size"}}})
+        } else {
+            json!({"value": self.instance_type})
+        };
+        let tags: serde_json::Map<String, Value> =
+            self.tags.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+        json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance",
+            "metadata": {"name": NAME},
+            "spec": {
+                "imageID": {"value": self.image}, "instanceType": instance_type, "tags": tags,
+                "minCount": {"value": self.count}, "maxCount": {"value": self.count},
+                "lifecycle": {"replace": self.replace},
+            },
+        })
+    }
+}
+
+/// What is done while faults are armed.
+#[derive(Debug, Clone)]
+pub(super) enum Act {
+    Apply(Wish),
+    Delete,
+    /// Replaced: so many may live at once, and so many must.
+    Replace {
+        wish: Wish,
+        least: usize,
+        most: usize,
+    },
+    /// Deleted, and created again under the same name.
+    Recreate(Wish),
+    /// Wanted, and deleted as soon as the launch was asked for.
+    Abandon(Wish),
+    /// Wanted, and changed as soon as the launch was asked for.
+    Hurry(Wish, Wish),
+    /// So many at once, at a cloud that throttles. Without faults.
+    Throttle(usize, Wish),
+    /// Wanted, and the control plane dies when the launch is asked for. Without faults, and alone.
+    Outage(Wish),
+}
+
+/// One story.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What is there before, undisturbed.
+    pub(super) first: Option<Wish>,
+    /// Whether the instances are stopped, by somebody else, in between.
+    pub(super) stopped: bool,
+    pub(super) act: Act,
+    /// How long the cloud's reads lag behind.
+    pub(super) lag: Duration,
+    /// How long after the last fault everything may take to be as wanted.
+    pub(super) within: Duration,
+}
+
+const WITHIN: Duration = Duration::from_secs(30);
+/// What may have been launched, and is wanted no more or in another form, is waited for until the cloud must show it.
+const UNRESOLVED_WITHIN: Duration = Duration::from_secs(130);
+const LONG_LAG: Duration = Duration::from_secs(4);
+
+/// All of them.
+pub fn scenarios() -> Vec<Scenario> {
+    let story = |name, first, act| Scenario { name, first, stopped: false, act, lag: LAG, within: WITHIN };
+    let tagged = Wish { tags: &[("Team", "web"), ("Old", "yes")], ..ONE };
+    let other = Wish { tags: &[("Team", "shop")], ..ONE };
+    vec![
+        story("create", None, Act::Apply(ONE)),
+        story("refer", None, Act::Apply(Wish { referenced: true, ..ONE })),
+        story("grow", Some(ONE), Act::Apply(THREE)),
+        story("shrink", Some(THREE), Act::Apply(ONE)),
+        story("tag", Some(tagged), Act::Apply(other.clone())),
+        Scenario {
+            stopped: true,
+            ..story("type", Some(ONE), Act::Apply(Wish { instance_type: "t2.micro", ..ONE }))
+        },
+        story("delete", Some(Wish { count: 2, ..ONE }), Act::Delete),
+        story("recreate", Some(ONE), Act::Recreate(ONE)),
+        story(
+            "create-first",
+            Some(ONE),
+            Act::Replace {
+                wish: Wish { image: OTHER_IMAGE, replace: "CreateFirst", ..ONE },
+                least: 1,
+                most: 2,
+            },
+        ),
+        story(
+            "delete-first",
+            Some(ONE),
+            Act::Replace {
+                wish: Wish { image: OTHER_IMAGE, replace: "DeleteFirst", ..ONE },
+                least: 0,
+                most: 1,
+            },
+        ),
+        Scenario { lag: LONG_LAG, ..story("lag", None, Act::Apply(THREE)) },
+        Scenario { within: UNRESOLVED_WITHIN, ..story("abandon", None, Act::Abandon(ONE)) },
+        Scenario {
+            within: UNRESOLVED_WITHIN,
+            ..story("hurry", None, Act::Hurry(ONE, Wish { count: 2, ..other }))
+        },
+        story("throttle", None, Act::Throttle(200, ONE)),
+        story("outage", None, Act::Outage(THREE)),
+    ]
+}

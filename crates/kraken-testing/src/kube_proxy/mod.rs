@@ -1,0 +1,131 @@
+//! A reverse proxy for one controller, in front of kube-apiserver or of a cloud, that asks a [`Hook`] about every call:
+//! before it is forwarded, and after it took effect but before the caller learns of it.
+//!
+//! In front of kube-apiserver it ends TLS (the caller speaks plain HTTP) and adds the credentials, watches stream
+//! through, and they can all be cut at once. Unlike [`crate::proxy`], the hook decides call by call, and may take its
+//! time: the caller waits.
+
+mod name;
+mod server;
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use hyper::body::Bytes;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::kubeconfig;
+
+/// One call as it arrived.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Which one it is of this proxy, from 1.
+    pub number: u64,
+    /// What is called: `RunInstances` of a cloud, `PATCH ec2instances/status` of Kubernetes.
+    pub name: String,
+    /// Whether it may change something.
+    pub writes: bool,
+    /// Whether its answer is a stream without an end.
+    pub watches: bool,
+    /// The namespace, empty if there is none.
+    pub namespace: String,
+    /// The name of the object, empty if there is none.
+    pub object: String,
+    /// Its body; the form of a cloud's call.
+    pub body: Bytes,
+}
+
+/// What came back, before the caller gets it. A stream's body is not in it.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The body of the answer to a call that writes.
+    pub body: Bytes,
+}
+
+/// What happens to a call or to its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// It goes on.
+    Pass,
+    /// The connection is closed.
+    Drop,
+    /// The caller gets this status as a Kubernetes `Status` instead.
+    Refuse(u16),
+}
+
+/// Decides on every call.
+pub trait Hook: Send + Sync + 'static {
+    /// Before it is forwarded: whatever else than [`Order::Pass`] keeps it from having any effect.
+    fn before(&self, call: &Call) -> impl Future<Output = Order> + Send;
+    /// After it took effect.
+    fn after(&self, call: &Call, answer: &Answer) -> impl Future<Output = Order> + Send;
+}
+
+/// A running proxy; it and all its connections end on drop.
+#[derive(Debug)]
+pub struct KubeProxy {
+    endpoint: String,
+    streams: watch::Sender<u64>,
+    task: JoinHandle<()>,
+}
+
+impl KubeProxy {
+    /// In front of the API server that `kubeconfig` names, with its credentials.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used or no port can be had.
+    pub async fn start(kubeconfig: &Path, hook: Arc<impl Hook>) -> Result<Self> {
+        Self::serve(server::Upstream::Kubernetes(kubeconfig::client(kubeconfig).await?), hook).await
+    }
+
+    /// In front of a cloud that speaks plain HTTP: `http://127.0.0.1:<port>`.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn before_cloud(endpoint: &str, hook: Arc<impl Hook>) -> Result<Self> {
+        Self::serve(server::Upstream::cloud(endpoint), hook).await
+    }
+
+    async fn serve(upstream: server::Upstream, hook: Arc<impl Hook>) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .context("cannot bind a loopback port for the proxy")?;
+        let address = listener.local_addr().context("cannot read the proxy's port")?;
+        let (streams, cut) = watch::channel(0);
+        let task = tokio::spawn(server::run(listener, upstream, hook, cut));
+        Ok(Self { endpoint: format!("http://{address}"), streams, task })
+    }
+
+    /// Where it listens.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// What ends every watch that is open now.
+    pub fn scissors(&self) -> Scissors {
+        Scissors(self.streams.clone())
+    }
+}
+
+/// Cuts watches in the middle, as a load balancer or a restart does.
+#[derive(Debug, Clone)]
+pub struct Scissors(watch::Sender<u64>);
+
+impl Scissors {
+    /// Cuts all that are open.
+    pub fn cut(&self) {
+        self.0.send_modify(|cuts| *cuts += 1);
+    }
+}
+
+impl Drop for KubeProxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}

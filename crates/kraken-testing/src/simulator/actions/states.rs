@@ -1,0 +1,88 @@
+//! Starting, stopping and terminating. Each call is about all of its instances or none.
+
+use crate::simulator::cloud::Cloud;
+use crate::simulator::form::Form;
+use crate::simulator::instance::{Instance, Life, State};
+use crate::simulator::markup::Xml;
+use crate::simulator::refusal::Refusal;
+
+use super::{Answer, instance_ids};
+
+/// TerminateInstances; what is over already is no error.
+pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let takes = cloud.options.shutting_down;
+    let (now, call) = (cloud.now, cloud.call);
+    let answer = transition(cloud, form, |instance| {
+        if instance.settings.protected && !instance.state(now).is_over() {
+            let message = format!(
+                "The instance '{}' may not be terminated. Modify its 'disableApiTermination' instance attribute and \
+                 try again.",
+                instance.id
+            );
+            return Err(Refusal::new("OperationNotPermitted", message));
+        }
+        let over = instance.state(now).is_over();
+        Ok((!over).then(|| Life::new(State::ShuttingDown, State::Terminated, now, takes)))
+    })?;
+    for number in cloud.known(&instance_ids(form)?)? {
+        if let Some(instance) = cloud.instances.get_mut(&number)
+            && instance.ended_by.is_none()
+        {
+            instance.ended_by = Some(call);
+            let at = instance.life.at;
+            cloud.ends(number, at);
+        }
+    }
+    Ok(answer)
+}
+
+/// StartInstances.
+pub(super) fn start(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let (now, takes) = (cloud.now, cloud.options.pending);
+    transition(cloud, form, |instance| match instance.state(now) {
+        State::Stopped => Ok(Some(Life::new(State::Pending, State::Running, now, takes))),
+        State::Pending | State::Running => Ok(None),
+        _ => Err(Refusal::state(&instance.id, "a state from which it can be started")),
+    })
+}
+
+/// StopInstances.
+pub(super) fn stop(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let (now, takes) = (cloud.now, cloud.options.stopping);
+    transition(cloud, form, |instance| match instance.state(now) {
+        State::Running => Ok(Some(Life::new(State::Stopping, State::Stopped, now, takes))),
+        State::Stopping | State::Stopped => Ok(None),
+        _ => Err(Refusal::state(&instance.id, "a state from which it can be stopped")),
+    })
+}
+
+/// Gives each instance the life that `next` says, if it says one of every instance or refuses none.
+fn transition(
+    cloud: &mut Cloud,
+    form: &Form,
+    next: impl Fn(&Instance) -> Result<Option<Life>, Refusal>,
+) -> Result<Answer, Refusal> {
+    let numbers = cloud.known(&instance_ids(form)?)?;
+    let mut lives = vec![];
+    for instance in numbers.iter().filter_map(|number| cloud.instances.get(number)) {
+        lives.push((instance.number, next(instance)?));
+    }
+    let (mut changed, now) = (vec![], cloud.now);
+    for (number, life) in lives {
+        let Some(instance) = cloud.instances.get_mut(&number) else { continue };
+        let before = instance.state(now);
+        if let Some(life) = life {
+            instance.life = life;
+        }
+        // The answer tells what was begun, even if it takes no time.
+        let current = life.map_or(before, |life| life.from);
+        changed.push((instance.id.clone(), before, current));
+    }
+    let mut body = Xml::default();
+    body.list("instancesSet", &changed, |xml, (id, before, current)| {
+        xml.text("instanceId", id);
+        current.write(xml, "currentState");
+        before.write(xml, "previousState");
+    });
+    Ok(Answer { body, ids: changed.into_iter().map(|(id, ..)| id).collect() })
+}

@@ -1,0 +1,72 @@
+//! What is written down of every call, and the hook that watches calls as they happen.
+
+use std::time::Instant;
+
+use super::form::Form;
+
+/// One call, or one thing that was done [outside](super::Simulator::outside).
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Counts from 1 in the order of arrival. The journal itself is in the order of effects.
+    pub number: u64,
+    /// When it arrived.
+    pub at: Instant,
+    /// `RunInstances`, ...
+    pub action: String,
+    /// Whether no API client made it, but the test itself.
+    pub outside: bool,
+    /// The parameters, long values cut and user data left out.
+    pub parameters: String,
+    /// The ids that it changed or, for a Describe call, returned. Empty before the effect.
+    pub ids: Vec<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Whether the caller did not get the cloud's answer: a closed connection, or an error instead.
+    pub lost: bool,
+}
+
+/// What the cloud did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing yet: the call has only arrived. Never in the journal.
+    Arrived,
+    /// What was asked for.
+    Done,
+    /// Nothing; it answered with this code.
+    Refused(String),
+    /// Nothing: the connection was closed before.
+    NotReached,
+}
+
+/// When a hook is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The call has arrived and has had no effect.
+    Before,
+    /// The call has had its effect and is not answered.
+    AfterEffect,
+}
+
+/// How a call goes on after the hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it would.
+    Continue,
+    /// The connection is closed, without an effect if there was none yet.
+    Drop,
+}
+
+impl Call {
+    pub(super) fn arrived(number: u64, action: &str, form: &Form, outside: bool) -> Self {
+        Self {
+            number,
+            at: Instant::now(),
+            action: action.to_owned(),
+            outside,
+            parameters: form.in_short(),
+            ids: vec![],
+            outcome: Outcome::Arrived,
+            lost: false,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Writing the XML of answers. Reading XML is in `crate::xml`.
+
+use std::fmt::{Display, Write as _};
+
+/// A document in the making.
+#[derive(Debug, Default)]
+pub(super) struct Xml(String);
+
+impl Xml {
+    /// An element with elements in it.
+    pub(super) fn tag(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
+        self.add(format_args!("<{name}>"));
+        inner(self);
+        self.add(format_args!("</{name}>"));
+    }
+
+    /// An element with text.
+    pub(super) fn text(&mut self, name: &str, value: impl Display) {
+        let value = value.to_string();
+        self.add(format_args!("<{name}>{}</{name}>", escaped(&value)));
+    }
+
+    /// An element with text, if there is any.
+    pub(super) fn optional(&mut self, name: &str, value: Option<&String>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
+    /// A list, whose elements AWS names `item`.
+    pub(super) fn list<T>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+        item: impl Fn(&mut Self, T),
+    ) {
+        self.tag(name, |xml| {
+            for each in items {
+                xml.tag("item", |xml| item(xml, each));
+            }
+        });
+    }
+
+    /// The answer to an action with what was written so far in it.
+    pub(super) fn response(self, action: &str, request_id: &str) -> String {
+        let namespace = "http://ec2.amazonaws.com/doc/2016-11-15";
+        let inner = format!(
+            "<{action}Response xmlns=\"{namespace}\"><requestId>{request_id}</requestId>{}</{action}Response>",
+            self.0
+        );
+        Self(inner).document()
+    }
+
+    pub(super) fn document(self) -> String {
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", self.0)
+    }
+
+    fn add(&mut self, text: std::fmt::Arguments<'_>) {
+        let _ = self.0.write_fmt(text); // writing to a String cannot fail
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let mut xml = Xml::default();
+        xml.tag("a", |xml| {
+            xml.list("set", ["1 < 2", "&amp;"], |xml, text| xml.text("b", text));
+            xml.optional("none", None);
+        });
+        let root = crate::xml::parse(&xml.document()).unwrap();
+        let texts: Vec<String> = root.items("set").map(|item| item.text_at(&["b"])).collect();
+        assert_eq!(texts, ["1 < 2", "&amp;"]);
+        assert_eq!(root.child("none"), None);
+    }
+}

@@ -1,0 +1,209 @@
+//! AWS's EC2 as far as Kraken uses it, in this process: fast, and faithful where moto is not (client tokens, states that
+//! take time, reads that lag, pages, limits, protection, capacity). Everything that it does is written down, and each call
+//! can be made to fail, or be watched, before and after its effect.
+//!
+//! It runs on a thread of its own and carries out one call at a time. A [hook](Simulator::on_call) runs on that thread:
+//! nothing happens in the cloud while it does. It may use the [`Simulator`], but not over HTTP.
+//!
+//! What it leaves out: networks and images are ids without anything behind them, and types are whatever is spelled like one.
+
+mod actions;
+mod cloud;
+mod form;
+mod instance;
+mod journal;
+mod markup;
+mod options;
+mod outside;
+mod refusal;
+mod script;
+mod server;
+mod shared;
+mod tags;
+mod throttle;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use tokio::sync::oneshot;
+
+use crate::moto::Instance;
+use crate::proxy::{How, When};
+pub use journal::{Call, Outcome, Phase, Verdict};
+pub use options::{Limit, SimulatorOptions};
+use shared::Shared;
+
+/// An instance that exists or existed, as it really is and not as a lagging Describe tells.
+#[derive(Debug, Clone)]
+pub struct InstanceRecord {
+    /// What is described of it.
+    pub instance: Instance,
+    /// The client token of its launch.
+    pub token: Option<String>,
+    /// The number of the call that launched it.
+    pub launched_by: u64,
+    /// The number of the call that terminated it.
+    pub ended_by: Option<u64>,
+    /// Whether termination is refused.
+    pub protected: bool,
+    /// Whether it has been terminated for so long that it is not described any more.
+    pub vanished: bool,
+}
+
+/// A running simulator; stopped on drop.
+#[derive(Debug)]
+pub struct Simulator {
+    endpoint: String,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Simulator {
+    /// Starts one with an empty account.
+    ///
+    /// # Errors
+    /// When no port or thread can be had.
+    pub fn start(options: SimulatorOptions) -> Result<Self> {
+        let listen = options.listen;
+        let listener = std::net::TcpListener::bind(listen)
+            .with_context(|| format!("the simulator cannot listen on {listen}"))?;
+        listener.set_nonblocking(true).context("cannot set up the simulator's port")?;
+        let address = listener.local_addr().context("cannot read the simulator's port")?;
+        let shared = Arc::new(Shared::new(options));
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("cannot start the simulator's runtime")?;
+        let served = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("simulator".to_owned())
+            .spawn(move || runtime.block_on(server::run(listener, served, stopped)))
+            .context("cannot start the simulator's thread")?;
+        Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Every call and everything done outside, in the order of effects.
+    pub fn journal(&self) -> Vec<Call> {
+        self.shared.lock().journal.clone()
+    }
+
+    /// How many calls of an action (`*`: of any) are in the journal.
+    pub fn count(&self, action: &str) -> usize {
+        let state = self.shared.lock();
+        let counted = |call: &&Call| !call.outside && (action == "*" || call.action == action);
+        state.journal.iter().filter(counted).count()
+    }
+
+    /// Forgets the journal; what it was about stays.
+    pub fn clear_journal(&self) {
+        self.shared.lock().journal.clear();
+    }
+
+    /// Every instance that ever was, oldest first.
+    pub fn instances(&self) -> Vec<InstanceRecord> {
+        self.shared.lock().records(Instant::now())
+    }
+
+    /// How many instances live, by a tag's value: for checkers that count by owner.
+    pub fn alive_by_tag(&self, key: &str) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for record in self.instances().iter().filter(|record| record.instance.is_alive()) {
+            if let Some(value) = record.instance.tags.get(key) {
+                *counts.entry(value.clone()).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// Changes its behaviour from now on. What is on its way already is not made faster.
+    pub fn configure(&self, change: impl FnOnce(&mut SimulatorOptions)) {
+        change(&mut self.shared.lock().cloud.options);
+    }
+
+    /// The next launch that is no replay gets at most so many instances; fewer than its `MinCount` is a refusal.
+    pub fn limit_next_launch(&self, most: usize) {
+        self.shared.lock().cloud.next_launch = Some(most);
+    }
+
+    /// The next call of `action` (`*`: of any) fails this way; each call of this function is for one call more.
+    pub fn fail_next(&self, action: &str, when: When, how: How) {
+        self.shared.lock().script.push(action, 0, false, when, how);
+    }
+
+    /// The `number`-th call of `action` from now on (1 is the next) fails this way.
+    pub fn fail_nth(&self, action: &str, number: usize, when: When, how: How) {
+        self.shared.lock().script.push(action, number.saturating_sub(1), false, when, how);
+    }
+
+    /// All calls of `action` fail this way until [`Simulator::heal`].
+    pub fn fail_always(&self, action: &str, when: When, how: How) {
+        self.shared.lock().script.push(action, 0, true, when, how);
+    }
+
+    /// Every call is refused as with expired credentials until [`Simulator::heal`].
+    pub fn expire_credentials(&self) {
+        self.fail_always("*", When::Before, How::error(400, "RequestExpired", "Request has expired."));
+    }
+
+    /// Forgets all scripted failures.
+    pub fn heal(&self) {
+        self.shared.lock().script = script::Script::default();
+    }
+
+    /// How many scripted single failures were not used yet.
+    pub fn pending_failures(&self) -> usize {
+        self.shared.lock().script.pending()
+    }
+
+    /// Runs `hook` before and after the effect of every call over HTTP, in place of the hook before.
+    pub fn on_call(&self, hook: impl Fn(Phase, &Call) -> Verdict + Send + Sync + 'static) {
+        self.shared.set_hook(Some(Arc::new(hook)));
+    }
+
+    /// Takes the hook off.
+    pub fn clear_hook(&self) {
+        self.shared.set_hook(None);
+    }
+
+    /// Waits until `number` calls of `action` (`*`: of any) are in the journal.
+    ///
+    /// # Errors
+    /// When that has not happened within `limit`.
+    pub async fn wait_for(&self, action: &str, number: usize, limit: Duration) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            let seen = self.count(action);
+            if seen >= number {
+                return Ok(());
+            }
+            if started.elapsed() > limit {
+                bail!("saw {seen} calls of {action} in {} s, not {number}", limit.as_secs_f64());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic in the server was already printed
+        }
+    }
+}
+
+#[cfg(test)]
+mod parity;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! How the simulated cloud behaves: its times, lags, limits and what it has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// The behaviour of a [`super::Simulator`]. All of it but `listen` can be changed while it runs.
+#[derive(Debug, Clone)]
+pub struct SimulatorOptions {
+    /// Where to listen; a free loopback port by default.
+    pub listen: SocketAddr,
+    /// How long every answer takes at least. Default: none.
+    pub latency: Duration,
+    /// From `pending` to `running`, after a launch and after a start. Default: 50 ms.
+    pub pending: Duration,
+    /// From `stopping` to `stopped`. Default: 50 ms.
+    pub stopping: Duration,
+    /// From `shutting-down` to `terminated`. Default: 50 ms.
+    pub shutting_down: Duration,
+    /// How long a terminated instance is still described, in AWS about an hour. Default: 10 s.
+    pub terminated_visible: Duration,
+    /// How long a new instance is missing from Describe calls. Default: none.
+    pub describe_lag: Duration,
+    /// How long a new instance is unknown to calls that change it. Default: none.
+    pub change_lag: Duration,
+    /// How long changed tags are described as they were. Default: none.
+    pub tag_lag: Duration,
+    /// The most instances on a page, whatever was asked for. Default: 1000.
+    pub page_size: usize,
+    /// The images there are; `None` (the default) stands for every well-formed id.
+    pub images: Option<BTreeSet<String>>,
+    /// How many instances can live at once; a launch gets what is left of it. Default: no limit.
+    pub capacity: Option<usize>,
+    /// Token buckets by action; `*` gives one to each action without its own. Default: none, no call is throttled.
+    pub limits: BTreeMap<String, Limit>,
+}
+
+/// A token bucket: each call takes one token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// How many calls can come at once.
+    pub burst: f64,
+    /// How many tokens come back in a second.
+    pub per_second: f64,
+}
+
+impl Default for SimulatorOptions {
+    fn default() -> Self {
+        let short = Duration::from_millis(50);
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            latency: Duration::ZERO,
+            pending: short,
+            stopping: short,
+            shutting_down: short,
+            terminated_visible: Duration::from_secs(10),
+            describe_lag: Duration::ZERO,
+            change_lag: Duration::ZERO,
+            tag_lag: Duration::ZERO,
+            page_size: 1000,
+            images: None,
+            capacity: None,
+            limits: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What happens in the account without Kraken: people, other tools, AWS itself. No fault, limit or hook applies to it.
+
+use anyhow::{Result, anyhow};
+
+use super::Simulator;
+use super::form::Form;
+
+impl Simulator {
+    /// Carries out a call of the API, given by its parameters without `Action`; returns the ids it is about.
+    ///
+    /// # Errors
+    /// The cloud's refusal.
+    pub fn outside(&self, action: &str, parameters: &[(&str, &str)]) -> Result<Vec<String>> {
+        let mut all = vec![("Action", action)];
+        all.extend(parameters);
+        let form = Form::of(&all);
+        let mut state = self.shared.lock();
+        let (mut call, _) = state.arrive(&form, true);
+        let result = state.carry_out(&mut call, &form);
+        result.map(|answer| answer.ids).map_err(|refusal| anyhow!("{}: {}", refusal.code, refusal.message))
+    }
+
+    /// Somebody terminates an instance.
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`].
+    pub fn terminate_outside(&self, id: &str) -> Result<()> {
+        self.outside("TerminateInstances", &[("InstanceId.1", id)]).map(drop)
+    }
+
+    /// Somebody stops an instance.
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`].
+    pub fn stop_outside(&self, id: &str) -> Result<()> {
+        self.outside("StopInstances", &[("InstanceId.1", id)]).map(drop)
+    }
+
+    /// Somebody sets a tag, or removes it (`None`).
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`].
+    pub fn tag_outside(&self, id: &str, key: &str, value: Option<&str>) -> Result<()> {
+        let mut parameters = vec![("ResourceId.1", id), ("Tag.1.Key", key)];
+        let action = if value.is_some() { "CreateTags" } else { "DeleteTags" };
+        parameters.extend(value.map(|value| ("Tag.1.Value", value)));
+        self.outside(action, &parameters).map(drop)
+    }
+
+    /// Somebody sets or takes off an instance's termination protection.
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`].
+    pub fn protect_outside(&self, id: &str, protected: bool) -> Result<()> {
+        let value = protected.to_string();
+        let parameters = [("InstanceId", id), ("DisableApiTermination.Value", value.as_str())];
+        self.outside("ModifyInstanceAttribute", &parameters).map(drop)
+    }
+
+    /// Somebody launches an instance with these tags; returns its id.
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`].
+    pub fn launch_outside(&self, image: &str, instance_type: &str, tags: &[(&str, &str)]) -> Result<String> {
+        let numbered = tags.iter().enumerate().map(|(index, (key, value))| {
+            let name = format!("TagSpecification.1.Tag.{}", index + 1);
+            [(format!("{name}.Key"), *key), (format!("{name}.Value"), *value)]
+        });
+        let numbered: Vec<(String, &str)> = numbered.flatten().collect();
+        let mut parameters = vec![
+            ("ImageId", image),
+            ("InstanceType", instance_type),
+            ("MinCount", "1"),
+            ("MaxCount", "1"),
+            ("TagSpecification.1.ResourceType", "instance"),
+        ];
+        parameters.extend(numbered.iter().map(|(name, value)| (name.as_str(), *value)));
+        let ids = self.outside("RunInstances", &parameters)?;
+        ids.into_iter().next().ok_or_else(|| anyhow!("the launch made nothing"))
+    }
+}

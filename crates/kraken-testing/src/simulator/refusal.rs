@@ -1,0 +1,94 @@
+//! AWS's errors, in its own words: controllers read codes, and some read the ids out of the text.
+
+use super::markup::Xml;
+
+/// An error that AWS answers with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+impl Refusal {
+    /// One that is the request's fault.
+    pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self::with_status(400, code, message)
+    }
+
+    pub(super) fn with_status(status: u16, code: &str, message: impl Into<String>) -> Self {
+        Self { status, code: code.to_owned(), message: message.into() }
+    }
+
+    pub(super) fn throttled() -> Self {
+        Self::with_status(503, "RequestLimitExceeded", "Request limit exceeded.")
+    }
+
+    pub(super) fn no_capacity(instance_type: &str) -> Self {
+        let message = format!(
+            "We currently do not have sufficient {instance_type} capacity in the Availability Zone you requested."
+        );
+        Self::with_status(500, "InsufficientInstanceCapacity", message)
+    }
+
+    /// Ids that are well formed and unknown.
+    pub(super) fn no_instances(ids: &[&str]) -> Self {
+        let message = match ids {
+            [id] => format!("The instance ID '{id}' does not exist"),
+            many => format!("The instance IDs '{}' do not exist", many.join(", ")),
+        };
+        Self::new("InvalidInstanceID.NotFound", message)
+    }
+
+    pub(super) fn malformed(code: &str, id: &str, prefix: &str) -> Self {
+        let expecting =
+            if id.starts_with(prefix) { String::new() } else { format!(" (expecting \"{prefix}...\")") };
+        Self::new(code, format!("Invalid id: \"{id}\"{expecting}"))
+    }
+
+    pub(super) fn state(id: &str, message: &str) -> Self {
+        Self::new("IncorrectInstanceState", format!("The instance '{id}' is not in {message}."))
+    }
+
+    pub(super) fn value(value: &str, name: &str) -> Self {
+        Self::new("InvalidParameterValue", format!("Invalid value '{value}' for {name}."))
+    }
+
+    pub(super) fn xml(&self, request_id: &str) -> String {
+        let mut xml = Xml::default();
+        xml.tag("Response", |xml| {
+            xml.tag("Errors", |xml| {
+                xml.tag("Error", |xml| {
+                    xml.text("Code", &self.code);
+                    xml.text("Message", &self.message);
+                });
+            });
+            xml.text("RequestID", request_id);
+        });
+        xml.document()
+    }
+}
+
+/// Whether an id is the prefix and 8 or 17 hexadecimal digits.
+pub(super) fn is_well_formed(id: &str, prefix: &str) -> bool {
+    id.strip_prefix(prefix).is_some_and(|digits| {
+        matches!(digits.len(), 8 | 17)
+            && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_named_as_aws_names_them() {
+        assert_eq!(Refusal::no_instances(&["i-1"]).message, "The instance ID 'i-1' does not exist");
+        assert_eq!(
+            Refusal::no_instances(&["i-1", "i-2"]).message,
+            "The instance IDs 'i-1, i-2' do not exist"
+        );
+        assert_eq!(Refusal::malformed("c", "x", "i-").message, "Invalid id: \"x\" (expecting \"i-...\")");
+        assert!(is_well_formed("ami-12c6146b", "ami-") && !is_well_formed("ami-12C6146B", "ami-"));
+    }
+}

@@ -1,0 +1,164 @@
+//! The simulator as the real EC2Instance controller, with AWS's own SDK, sees it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::simulator::{InstanceRecord, Outcome, Simulator, SimulatorOptions};
+use kraken_testing::{
+    ControlPlane, How, Moto, Suite, SuiteOptions, TestNamespace, When, manifests, namespace,
+};
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+struct World {
+    // The controllers are dropped first, while what they talk to still answers.
+    _suite: Suite,
+    _control_plane: ControlPlane,
+    simulator: Simulator,
+    namespace: TestNamespace,
+}
+
+impl World {
+    async fn start(options: SimulatorOptions) -> Result<Self> {
+        let simulator = Simulator::start(options)?;
+        let control_plane = ControlPlane::start().await?;
+        let options = SuiteOptions {
+            only: Some(vec!["aws-ec2-instance".to_owned(), "hub".to_owned()]),
+            cloud_endpoint: Some(simulator.endpoint().to_owned()),
+            ..SuiteOptions::default()
+        };
+        // The suite asks for a moto; nothing here talks to it.
+        let suite = Suite::start(&control_plane, Moto::shared().await?, options).await?;
+        let namespace = namespace(&control_plane.client().await?).await?;
+        Ok(Self { _suite: suite, _control_plane: control_plane, simulator, namespace })
+    }
+
+    fn api(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("aws.kraken-iac.eoinfennessy.com", "v1alpha1", "EC2Instance");
+        let resource = ApiResource::from_gvk(&kind);
+        Api::namespaced_with(self.namespace.client.clone(), &self.namespace.name, &resource)
+    }
+
+    async fn apply(&self, spec: &Value) -> Result<()> {
+        let object = json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance",
+            "metadata": {"name": "a"}, "spec": spec,
+        });
+        let documents = manifests::parse("the test's resource", &object.to_string())?;
+        manifests::apply(&self.namespace.client, &documents, &self.namespace.name).await.map(drop)
+    }
+
+    async fn patch(&self, spec: Value) -> Result<()> {
+        let patch = Patch::Merge(json!({"spec": spec}));
+        self.api().patch("a", &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Waits until the resource is ready and the living instances are as wanted.
+    async fn ready(&self, wanted: impl Fn(&[InstanceRecord]) -> bool) -> Result<Vec<InstanceRecord>> {
+        let started = Instant::now();
+        loop {
+            let object = self.api().get("a").await?;
+            let conditions = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            let ready = conditions.iter().any(|condition| {
+                condition["type"] == "Ready"
+                    && condition["status"] == "True"
+                    && condition["observedGeneration"] == json!(object.metadata.generation)
+            });
+            let alive = self.alive();
+            if ready && wanted(&alive) {
+                return Ok(alive);
+            }
+            if started.elapsed() > Duration::from_mins(1) {
+                let calls = self.simulator.journal();
+                bail!("not as wanted: {alive:#?}\n{}\n{calls:#?}", serde_json::to_string_pretty(&object)?);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn alive(&self) -> Vec<InstanceRecord> {
+        self.simulator.instances().into_iter().filter(|record| record.instance.is_alive()).collect()
+    }
+
+    async fn delete(&self) -> Result<()> {
+        self.api().delete("a", &DeleteParams::default()).await?;
+        let started = Instant::now();
+        while self.api().get_opt("a").await?.is_some() {
+            if started.elapsed() > Duration::from_mins(1) {
+                bail!("it does not go: {:#?}", self.simulator.journal());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+}
+
+fn tag<'a>(record: &'a InstanceRecord, key: &str) -> Option<&'a str> {
+    record.instance.tags.get(key).map(String::as_str)
+}
+
+#[tokio::test]
+async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
+    let world = World::start(SimulatorOptions::default()).await?;
+    let spec = json!({
+        "imageID": {"value": "ami-12c6146b"}, "instanceType": {"value": "t3.micro"},
+        "minCount": {"value": 1}, "maxCount": {"value": 1}, "tags": {"Team": "web"},
+        "userData": {"value": "#!/bin/sh\necho <hello> & \"bye\"\n"},
+        "rootVolume": {"value": {"sizeGiB": 8}}, "associatePublicIPAddress": {"value": false},
+    });
+    world.apply(&spec).await?;
+    let alive = world.ready(|alive| alive.len() == 1).await?;
+    assert_eq!(tag(&alive[0], "Team"), Some("web"));
+    assert!(alive[0].token.as_ref().is_some_and(|token| !token.is_empty()), "{alive:?}");
+
+    world.patch(json!({"maxCount": {"value": 3}})).await?;
+    world.ready(|alive| alive.len() == 3).await?;
+    world.patch(json!({"tags": {"Team": "shop", "New": "a & b"}, "monitoring": {"value": true}})).await?;
+    let changed =
+        |record: &InstanceRecord| tag(record, "Team") == Some("shop") && tag(record, "New") == Some("a & b");
+    world.ready(|alive| alive.iter().all(changed)).await?;
+    world.patch(json!({"tags": {"New": null}, "maxCount": {"value": 1}})).await?;
+    let left = world.ready(|alive| alive.len() == 1 && tag(&alive[0], "New").is_none()).await?;
+    assert_eq!(left[0].instance.id, alive[0].instance.id, "the newest go first");
+
+    world.delete().await?;
+    assert!(world.alive().is_empty());
+    let journal = world.simulator.journal();
+    let refused: Vec<_> = journal.iter().filter(|call| call.outcome != Outcome::Done).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    let launches = journal.iter().filter(|call| call.action == "RunInstances");
+    assert_eq!(launches.map(|call| call.ids.len()).sum::<usize>(), 3);
+    for action in
+        ["DescribeImages", "DescribeInstanceAttribute", "MonitorInstances", "DeleteTags", "CreateTags"]
+    {
+        assert!(world.simulator.count(action) > 0, "{action} was never called");
+    }
+    let first = journal.first().context("a call")?;
+    assert!(!first.action.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_lost_answer_and_lagging_reads_launch_nothing_twice() -> Result<()> {
+    let lag = Duration::from_millis(1500);
+    let world =
+        World::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })
+            .await?;
+    // The SDK repeats a call once by itself: losing two answers leaves the controller in doubt.
+    world.simulator.fail_next("RunInstances", When::After, How::Drop);
+    world.simulator.fail_next("RunInstances", When::After, How::error(500, "InternalError", "lost"));
+    let spec = json!({
+        "imageID": {"value": "ami-12c6146b"}, "instanceType": {"value": "t3.micro"},
+        "minCount": {"value": 2}, "maxCount": {"value": 2},
+    });
+    world.apply(&spec).await?;
+    let alive = world.ready(|alive| alive.len() == 2).await?;
+    assert_eq!(world.simulator.instances().len(), 2, "{alive:#?}");
+    assert_eq!(world.simulator.pending_failures(), 0);
+    world.delete().await?;
+    assert!(world.alive().is_empty() && world.simulator.instances().len() == 2);
+    Ok(())
+}

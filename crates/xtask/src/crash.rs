@@ -1,0 +1,150 @@
+//! `cargo xtask crash`: kills the EC2Instance controller at every call it makes, and says what it left behind.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use kraken_testing::ControlPlane;
+use kraken_testing::explorer::{self, Fault, Options, Verdict};
+use serde_json::json;
+
+use crate::stage;
+use crate::ui::{self, Colour, paint};
+
+/// How much of the journal before and after a violation is shown.
+const AROUND: usize = 30;
+
+/// What is explored.
+#[derive(Args)]
+pub(crate) struct Choice {
+    /// Only these scenarios [default: all].
+    #[arg(long)]
+    scenario: Vec<String>,
+    /// Only these faults: kill, lose, conflict, storm, cut [default: all].
+    #[arg(long, value_parser = fault)]
+    fault: Vec<Fault>,
+    /// Only every so many points.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
+    /// Runs at once.
+    #[arg(long, default_value_t = 4)]
+    lanes: usize,
+    /// Take the controllers as they were built last.
+    #[arg(long)]
+    no_build: bool,
+    /// Write every verdict to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn fault(name: &str) -> Result<Fault, String> {
+    let known = Fault::ALL.into_iter().find(|fault| fault.name() == name);
+    known.ok_or_else(|| format!("there is no fault `{name}`"))
+}
+
+/// Explores; fails on any violation.
+pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
+    if !choice.no_build {
+        stage::prepare().await?;
+    }
+    let control_plane = ui::step("starting the control plane", ControlPlane::start()).await?;
+    let faults = if choice.fault.is_empty() { Fault::ALL.to_vec() } else { choice.fault };
+    let options = Options { scenarios: choice.scenario, faults, every: choice.every, lanes: choice.lanes };
+    let started = Instant::now();
+    let verdicts = explorer::explore(&control_plane, &options, tell).await?;
+    let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).collect();
+    for verdict in &wrong {
+        explain(verdict);
+    }
+    summarize(&verdicts, started.elapsed());
+    if let Some(file) = &choice.json {
+        let all: Vec<_> = verdicts.iter().map(as_json).collect();
+        let text = serde_json::to_string_pretty(&all).context("cannot encode the verdicts")?;
+        std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn title(verdict: &Verdict) -> String {
+    match &verdict.point {
+        Some(point) => point.to_string(),
+        None => format!("{} without faults, {} calls", verdict.scenario, verdict.calls.len()),
+    }
+}
+
+fn word(verdict: &Verdict) -> String {
+    match (verdict.violations.is_empty(), verdict.reached) {
+        (false, _) => paint(Colour::Red, "WRONG"),
+        (true, true) => paint(Colour::Green, "good"),
+        (true, false) => paint(Colour::Yellow, "not reached"),
+    }
+}
+
+fn tell(verdict: &Verdict) {
+    let recovery = verdict.recovery.map(|took| format!(", as wanted {:.1} s after it", took.as_secs_f64()));
+    println!(
+        "{}: {} in {:.1} s{}",
+        title(verdict),
+        word(verdict),
+        verdict.took.as_secs_f64(),
+        recovery.unwrap_or_default()
+    );
+    for violation in &verdict.violations {
+        println!("    {violation}");
+    }
+}
+
+/// The journal around what went wrong.
+fn explain(verdict: &Verdict) {
+    ui::headline(&title(verdict));
+    let place = |text: &str| verdict.journal.iter().position(|entry| entry.text.contains(text));
+    let centre = place("VIOLATION").unwrap_or_default();
+    let first = centre.saturating_sub(AROUND).min(place("armed").unwrap_or(centre));
+    for entry in verdict.journal.iter().take(centre + AROUND).skip(first) {
+        println!("{:>8.3} s  {}", entry.at.as_secs_f64(), entry.text);
+    }
+    println!("{}", verdict.log.as_deref().unwrap_or_default());
+}
+
+fn summarize(verdicts: &[Verdict], took: Duration) {
+    let mut rows: BTreeMap<(&str, &str), [usize; 4]> = BTreeMap::new();
+    let mut slowest: BTreeMap<(&str, &str), Duration> = BTreeMap::new();
+    for verdict in verdicts {
+        let key = (verdict.scenario, verdict.point.as_ref().map_or("none", |point| point.fault.name()));
+        let [points, good, wrong, missed] = rows.entry(key).or_default();
+        *points += 1;
+        *good += usize::from(verdict.violations.is_empty() && verdict.reached);
+        *wrong += usize::from(!verdict.violations.is_empty());
+        *missed += usize::from(verdict.violations.is_empty() && !verdict.reached);
+        let slow = slowest.entry(key).or_default();
+        *slow = verdict.recovery.unwrap_or_default().max(*slow);
+    }
+    let table = rows.iter().map(|((scenario, fault), numbers)| {
+        let slowest = slowest.get(&(*scenario, *fault)).copied().unwrap_or_default();
+        let mut row = vec![(*scenario).to_owned(), (*fault).to_owned()];
+        row.extend(numbers.iter().map(ToString::to_string));
+        row.push(format!("{:.1} s", slowest.as_secs_f64()));
+        row
+    });
+    ui::headline("Crash points");
+    let header = ["SCENARIO", "FAULT", "POINTS", "GOOD", "WRONG", "NOT REACHED", "SLOWEST RECOVERY"];
+    print!("{}", ui::table(&header, table));
+    println!("{} runs in {:.0} s", verdicts.len(), took.as_secs_f64());
+}
+
+fn as_json(verdict: &Verdict) -> serde_json::Value {
+    json!({
+        "scenario": verdict.scenario,
+        "point": verdict.point.as_ref().map(ToString::to_string),
+        "reached": verdict.reached,
+        "violations": verdict.violations,
+        "recoverySeconds": verdict.recovery.map(|took| took.as_secs_f64()),
+        "seconds": verdict.took.as_secs_f64(),
+        "journal": verdict.journal.iter()
+            .map(|entry| format!("{:.3} {}", entry.at.as_secs_f64(), entry.text))
+            .collect::<Vec<_>>(),
+    })
+}
