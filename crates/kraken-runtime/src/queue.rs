@@ -74,6 +74,8 @@ struct State<K: Key> {
     resyncs: VecDeque<K>,
     /// The lane each waiting key is really in: an entry of a deque that disagrees is stale and skipped.
     waiting: HashMap<K, Lane>,
+    /// How many of them wait for an edit and for a resync: asked for with every key that is taken.
+    depth: [usize; 2],
     timers: BTreeSet<(Instant, K)>,
     timer_of: HashMap<K, (Instant, Lane)>,
     /// The keys that run now, and the lane in which each was asked for again meanwhile.
@@ -89,6 +91,7 @@ impl<K: Key> Default for State<K> {
             edits: VecDeque::new(),
             resyncs: VecDeque::new(),
             waiting: HashMap::new(),
+            depth: [0; 2],
             timers: BTreeSet::new(),
             timer_of: HashMap::new(),
             running: HashMap::new(),
@@ -180,7 +183,7 @@ impl<K: Key> Queue<K> {
 
     /// How many keys wait in a lane, timers not counted.
     pub fn depth(&self, lane: Lane) -> usize {
-        self.inner.state.lock().waiting.values().filter(|l| **l == lane).count()
+        self.inner.state.lock().depth[lane as usize]
     }
 }
 
@@ -193,7 +196,10 @@ impl<K: Key> State<K> {
         if self.waiting.get(&key).is_some_and(|waiting| *waiting <= lane) {
             return;
         }
-        self.waiting.insert(key.clone(), lane);
+        if let Some(before) = self.waiting.insert(key.clone(), lane) {
+            self.depth[before as usize] -= 1;
+        }
+        self.depth[lane as usize] += 1;
         match lane {
             Lane::Edit => self.edits.push_back(key),
             Lane::Resync => self.resyncs.push_back(key),
@@ -242,6 +248,7 @@ impl<K: Key> State<K> {
     /// A run makes the key's timer pointless: the run's end sets a new one.
     fn start(&mut self, key: K, lane: Lane) -> (K, Lane) {
         self.waiting.remove(&key);
+        self.depth[lane as usize] -= 1;
         self.clear_timer(&key);
         self.resyncing += usize::from(lane == Lane::Resync);
         self.running.insert(key.clone(), (lane, None));
@@ -286,6 +293,7 @@ mod tests {
         queue.add("b", Lane::Resync);
         queue.add("c", Lane::Edit);
         queue.add("b", Lane::Edit);
+        assert_eq!((queue.depth(Lane::Edit), queue.depth(Lane::Resync)), (2, 1));
         assert_eq!([key(&queue).await, key(&queue).await, key(&queue).await], ["c", "b", "a"]);
         assert!(nothing_is_due(&queue).await);
     }

@@ -22,14 +22,20 @@ const RECONCILE_DEADLINE: Duration = Duration::from_mins(2);
 /// only a few work.
 #[derive(Debug)]
 pub struct Slot {
+    lane: Lane,
     slots: Arc<Semaphore>,
     held: Option<OwnedSemaphorePermit>,
 }
 
 impl Slot {
-    async fn take(slots: Arc<Semaphore>) -> Self {
+    async fn take(lane: Lane, slots: Arc<Semaphore>) -> Self {
         let held = slots.clone().acquire_owned().await.ok();
-        Self { slots, held }
+        Self { lane, slots, held }
+    }
+
+    /// Who waits for this run.
+    pub fn lane(&self) -> Lane {
+        self.lane
     }
 
     /// Waits for something without keeping others from their work.
@@ -70,16 +76,12 @@ pub async fn run<K, F, Fut>(
         let slots = if lane == Lane::Edit { edits.clone() } else { resyncs.clone() };
         metrics.queue_depth(kind, "edit", queue.depth(Lane::Edit));
         metrics.queue_depth(kind, "resync", queue.depth(Lane::Resync));
-        let (queue, metrics, handler) = (queue.clone(), metrics.clone(), handler.clone());
+        let (queue, metrics, handler, stop) =
+            (queue.clone(), metrics.clone(), handler.clone(), shutdown.clone());
         runs.spawn(async move {
-            let reconcile = {
-                let key = key.clone();
-                async move {
-                    let slot = Slot::take(slots).await;
-                    handler(key, slot).await
-                }
-            };
-            let requeue = isolated(kind, &key, &metrics, reconcile).await;
+            // Standing in line is no part of the run, whose time is bounded.
+            let Some(slot) = stop.run_until_cancelled(Slot::take(lane, slots)).await else { return };
+            let requeue = isolated(kind, &key, &metrics, handler(key.clone(), slot)).await;
             queue.done(&key, requeue);
             drop(permit);
         });

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use kraken_runtime::queue::Lane;
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, timeout_at},
@@ -9,10 +10,18 @@ use tokio::{
 
 use crate::{External, Failure, FailureClass, Look};
 
-/// How long a batch waits for one more look. A look that comes alone waits no longer than this.
-const GAP: Duration = Duration::from_millis(20);
-/// How long the first look of a batch waits at most, however many follow it.
-const WINDOW: Duration = Duration::from_millis(500);
+/// How long a batch waits for one more look, and how long its first look waits at most, however many follow.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    gap: Duration,
+    window: Duration,
+}
+
+/// Somebody waits: a look that comes alone is hardly held up.
+const FOR_AN_EDIT: Patience = Patience { gap: Duration::from_millis(20), window: Duration::from_millis(100) };
+/// Nobody waits: the whole sweep of an interval is to share its calls, on a busy machine too.
+const FOR_A_RESYNC: Patience = Patience { gap: Duration::from_millis(200), window: Duration::from_secs(3) };
+
 /// How many looks one batch holds: as many ids as one Describe takes.
 pub(crate) const MAX_LOOKS: usize = 1000;
 /// How many looks may wait before askers do.
@@ -34,14 +43,14 @@ impl<O> Clone for Batcher<O> {
 
 impl<O: Send + 'static> Batcher<O> {
     /// Starts the task that collects looks; it ends when the last handle is dropped.
-    pub(crate) fn start<E: External<Observed = O>>(external: Arc<E>) -> Self {
+    fn start<E: External<Observed = O>>(external: Arc<E>, patience: Patience) -> Self {
         let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
         tokio::spawn(async move {
             while let Some(first) = looks.recv().await {
-                let deadline = Instant::now() + WINDOW;
+                let deadline = Instant::now() + patience.window;
                 let mut batch = vec![first];
                 while batch.len() < MAX_LOOKS {
-                    match timeout_at(deadline.min(Instant::now() + GAP), looks.recv()).await {
+                    match timeout_at(deadline.min(Instant::now() + patience.gap), looks.recv()).await {
                         Ok(Some(next)) => batch.push(next),
                         Ok(None) | Err(_) => break,
                     }
@@ -63,6 +72,30 @@ impl<O: Send + 'static> Batcher<O> {
             return Err(lost());
         }
         answered.await.unwrap_or_else(|_| Err(lost()))
+    }
+}
+
+/// A batcher for each lane, so that an edit never waits for a sweep to gather.
+#[derive(Debug)]
+pub(crate) struct Batchers<O> {
+    edits: Batcher<O>,
+    resyncs: Batcher<O>,
+}
+
+impl<O: Send + 'static> Batchers<O> {
+    pub(crate) fn start<E: External<Observed = O>>(external: &Arc<E>) -> Self {
+        Self {
+            edits: Batcher::start(external.clone(), FOR_AN_EDIT),
+            resyncs: Batcher::start(external.clone(), FOR_A_RESYNC),
+        }
+    }
+
+    /// The one for looks of this lane.
+    pub(crate) fn of(&self, lane: Lane) -> &Batcher<O> {
+        match lane {
+            Lane::Edit => &self.edits,
+            Lane::Resync => &self.resyncs,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     External, Identity, SpokeKind,
-    batch::Batcher,
+    batch::Batchers,
     memory::Memories,
     steps::{blocked::References, observe::Known},
 };
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Context<E: External> {
     pub(crate) shell: Shell,
     pub(crate) external: Arc<E>,
-    pub(crate) batcher: Batcher<E::Observed>,
+    pub(crate) batchers: Batchers<E::Observed>,
     /// The kind as references name it.
     pub(crate) kind_key: String,
     pub(crate) objects: Store<E::Kind>,

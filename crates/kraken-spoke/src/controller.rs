@@ -16,7 +16,7 @@ use tracing::{debug, warn};
 
 use crate::{
     External,
-    batch::{Batcher, MAX_LOOKS},
+    batch::{Batchers, MAX_LOOKS},
     context::Context,
     memory::{Memories, Memory},
     orphans::{self, OrphanArgs},
@@ -27,7 +27,7 @@ use crate::{
 
 /// How many runs may be under way, most of them waiting for a batched read: three quarters, which resyncs may take, fill
 /// one batch.
-const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3 + 1;
+const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
 
 /// Runs the controller of one kind until shutdown.
 ///
@@ -39,7 +39,7 @@ pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
     let watches = shell.watches();
     let external = Arc::new(external);
-    let batcher = Batcher::start(external.clone());
+    let batchers = Batchers::start(&external);
 
     let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={kind_key}"));
     let requests =
@@ -66,7 +66,7 @@ pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs
 
     let context = Arc::new(Context {
         external,
-        batcher,
+        batchers,
         kind_key,
         objects,
         requests,

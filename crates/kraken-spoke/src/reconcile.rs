@@ -62,8 +62,9 @@ async fn steps<E: External>(
     let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == kraken_api::FINALIZER);
     let drifted = was_in_place(object.status(), object.meta().generation, learned.inputs.as_deref());
     let deep = !drifted && E::needs_deep_look(&desired);
+    let lane = slot.lane();
     let observed = slot
-        .lend(observe(context, &identity, &known, has_finalizer, false, deep))
+        .lend(observe(context, lane, &identity, &known, has_finalizer, false, deep))
         .await
         .map_err(|failure| Outcome::Failed(scrubbed(failure, &scrubber)))?;
     learned.ids = Some(E::ids(&observed));

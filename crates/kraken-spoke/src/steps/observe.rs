@@ -1,6 +1,7 @@
 //! Step 3: what the cloud has, through the batched reader. Client required, but not always used.
 
 use kraken_api::ResourceStatus;
+use kraken_runtime::queue::Lane;
 use kube::core::object::HasStatus;
 
 use crate::{External, Failure, Identity, Look, context::Context, intent::Intent, memory::Memory};
@@ -42,6 +43,7 @@ impl Known {
 /// Looks. A resource that was never launched costs no call.
 pub(crate) async fn observe<E: External>(
     context: &Context<E>,
+    lane: Lane,
     identity: &Identity,
     known: &Known,
     has_finalizer: bool,
@@ -58,5 +60,5 @@ pub(crate) async fn observe<E: External>(
         search: search || known.outstanding || known.ids.is_empty(),
         deep,
     };
-    context.batcher.observe(look).await
+    context.batchers.of(lane).observe(look).await
 }

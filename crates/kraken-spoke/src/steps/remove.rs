@@ -6,6 +6,7 @@ use kraken_api::{Deletion, FINALIZER, HasLifecycle, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
     patch::{ApiError, json_patch},
+    queue::Lane,
     work::Slot,
 };
 use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
@@ -50,7 +51,7 @@ pub(crate) async fn remove<E: External>(
     let intent = Intent::of(object);
     let known = Known::of(object, memory, intent.as_ref());
     // By tag too: nothing that any launch of this resource made may be left behind.
-    let observed = match slot.lend(observe(context, &identity, &known, true, true, false)).await {
+    let observed = match slot.lend(observe(context, Lane::Edit, &identity, &known, true, true, false)).await {
         Ok(observed) => observed,
         Err(failure) => return Outcome::Failed(failure),
     };

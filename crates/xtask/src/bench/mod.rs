@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what Kraken costs the API server and the cloud, counted outside of Kraken.
 
 mod report;
+mod rest;
 mod tally;
 
 use std::path::PathBuf;
@@ -31,6 +32,10 @@ const REST: Duration = Duration::from_secs(20);
 pub(crate) enum Command {
     /// Create EC2Instances, wait until all are Ready, and count writes, cloud calls and memory.
     Create(Create),
+    /// Thousands of instances at rest: count reads per resync, and writes, of which there must be none.
+    Rest(rest::Rest),
+    /// From a user's edit to the first call to the cloud, while thousands are looked at.
+    Edit(rest::Rest),
 }
 
 #[derive(Args)]
@@ -53,7 +58,11 @@ pub(crate) struct Create {
 }
 
 pub(crate) async fn run(command: Command) -> Result<ExitCode> {
-    let Command::Create(create) = command;
+    let create = match command {
+        Command::Create(create) => create,
+        Command::Rest(rest) => return rest::rest(rest).await,
+        Command::Edit(rest) => return rest::edit(rest).await,
+    };
     stage::prepare().await?;
     // No drift checks while counting: what is measured at rest is what happens when nothing is due.
     let suite = SuiteOptions { resync_interval: Some("1h".to_owned()), ..SuiteOptions::default() };
@@ -81,7 +90,8 @@ async fn measure(environment: &Environment, create: &Create) -> Result<Report> {
     let started = Instant::now();
     let what =
         format!("creating {} EC2Instances with {references}, {} at a time", create.n, create.concurrency);
-    ui::step(&what, create_all(&client, &gvk, create)).await?;
+    let all = create_many(&client, &gvk, create.n, create.concurrency, create.no_references);
+    ui::step(&what, all).await?;
     let wanted = usize::from(create.n);
     let all_ready = |views: &[View]| views.iter().filter(|view| view.is_ready()).count() == wanted;
     ui::step(
@@ -169,15 +179,21 @@ fn instance(gvk: &GroupVersionKind, name: &str, no_references: bool) -> Result<D
     serde_json::from_value(object).context("cannot encode an object")
 }
 
-async fn create_all(client: &Client, gvk: &GroupVersionKind, create: &Create) -> Result<()> {
+async fn create_many(
+    client: &Client,
+    gvk: &GroupVersionKind,
+    n: u16,
+    concurrency: u16,
+    no_references: bool,
+) -> Result<()> {
     let api = &instances(client, gvk);
-    futures::stream::iter(0..create.n)
+    futures::stream::iter(0..n)
         .map(|number| async move {
-            let object = instance(gvk, &format!("bench-{number:05}"), create.no_references)?;
+            let object = instance(gvk, &format!("bench-{number:05}"), no_references)?;
             api.create(&PostParams::default(), &object).await.context("cannot create an EC2Instance")?;
             anyhow::Ok(())
         })
-        .buffer_unordered(usize::from(create.concurrency))
+        .buffer_unordered(usize::from(concurrency))
         .try_collect()
         .await
 }
