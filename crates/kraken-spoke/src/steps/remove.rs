@@ -64,7 +64,8 @@ pub(crate) async fn remove<E: External>(
             && intent.may_be_invisible(Timestamp::now())
     });
     if lifecycle.deletion == Deletion::Retain {
-        if unseen && ids.is_empty() {
+        // What is not visible would keep its tags.
+        if unseen {
             return Outcome::InProgress(
                 Reason::Deleting,
                 "waiting for the last launch to become visible".to_owned(),
