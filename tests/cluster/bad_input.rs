@@ -48,6 +48,51 @@ async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()>
 }
 
 #[tokio::test]
+async fn an_element_of_a_list_that_is_neither_literal_nor_reference_is_refused_with_its_place() -> Result<()>
+{
+    let world = World::new().await?;
+    let with_groups = |groups: &str| {
+        instance(&format!(
+            "imageID: {{value: ami-1}}, instanceType: {{value: t2.nano}}, minCount: {{value: 1}}, maxCount: {{value: 1}}, \
+             securityGroupIDs: {groups}, lifecycle: {{paused: true}}"
+        ))
+    };
+    for wrong in [
+        "7",
+        "0",
+        "0.5",
+        "true",
+        "false",
+        "[]",
+        "[sg-1]",
+        "{}",
+        "{value: sg-1}",
+        "{valueFrom: sg-1}",
+        "{valueFrom: {}}",
+        "{valueFrom: {configMap: {name: a}}}",
+        "{valueFrom: {configMap: {name: a, key: b}, secret: {name: a, key: b}}}",
+        "{valueFrom: {krakenResource: {kind: vpc, name: a, path: ''}}}",
+    ] {
+        let refusal = world.refused(&with_groups(&format!("{{value: [sg-1, {wrong}]}}"))).await?;
+        assert!(refusal.contains("spec.securityGroupIDs.value[1]"), "{wrong}: {refusal}");
+    }
+    let mixed = "{value: [sg-1, {valueFrom: {configMap: {name: a, key: b}}}, '7', '']}";
+    for right in [mixed, "{value: []}", "{valueFrom: {configMap: {name: a, key: b}}}"] {
+        world.apply(&with_groups(right)).await?;
+        world.delete("EC2Instance", "bad").await?;
+        world.gone("EC2Instance", "bad").await?;
+    }
+    // The one thing that the schema of an element cannot refuse.
+    world.apply(&with_groups("{value: [sg-1, null]}")).await?;
+    let message = world.not_ready("EC2Instance", "bad", "InvalidSpec").await?;
+    assert!(
+        message.contains("value[1]: expected string or an object with valueFrom, found null"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_only_the_controller_can_see_becomes_a_condition_that_names_the_field() -> Result<()> {
     let world = World::new().await?;
     for (field, option, reason) in [

@@ -106,3 +106,38 @@ async fn a_namespace_that_is_deleted_leaves_nothing_running() -> Result<()> {
     assert!(world.alive("a").await?.is_empty() && world.alive("b").await?.is_empty());
     Ok(())
 }
+
+#[tokio::test]
+async fn an_instance_that_exists_is_adopted_and_never_one_that_is_somebody_elses() -> Result<()> {
+    let world = World::new().await?;
+    let team = world.ns.name.clone();
+    world
+        .apply(&instance("a", 1, &format!(", tags: {{Team: {team}}}, lifecycle: {{deletion: Retain}}")))
+        .await?;
+    world.ready("EC2Instance", "a").await?;
+    let id = world.alive("a").await?[0].id.clone();
+    world.delete("EC2Instance", "a").await?;
+    world.gone("EC2Instance", "a").await?;
+
+    let adopting = |adopt: &str| format!(", tags: {{Team: {team}}}, lifecycle: {{adopt: {adopt}}}");
+    world.apply(&instance("b", 1, &adopting(&format!("{{tags: {{Team: {team}}}}}")))).await?;
+    let adopted = world.ready("EC2Instance", "b").await?;
+    assert_eq!(adopted["status"]["externalIDs"], json!([id]));
+    assert_eq!(world.alive("b").await?.len(), 1);
+
+    let by_id = |id: &str| adopting(&format!("{{id: {id}}}"));
+    world.apply(&instance("c", 1, &by_id(&id))).await?;
+    let message = world.not_ready("EC2Instance", "c", "AdoptionRefused").await?;
+    assert!(message.contains(&format!("belongs to EC2Instance/{team}/b")), "{message}");
+    world.apply(&instance("d", 1, &by_id("i-0123456789abcdef0"))).await?;
+    world.not_ready("EC2Instance", "d", "AdoptionRefused").await?;
+
+    world.patch("EC2Instance", "b", json!({"spec": {"lifecycle": {"deletion": "Delete"}}})).await?;
+    world.delete("EC2Instance", "b").await?;
+    world.gone("EC2Instance", "b").await?;
+    world.apply(&instance("e", 1, &by_id(&id))).await?;
+    let message = world.not_ready("EC2Instance", "e", "AdoptionRefused").await?;
+    assert!(message.contains("is deleted already"), "{message}");
+    assert!(world.alive("e").await?.is_empty());
+    Ok(())
+}

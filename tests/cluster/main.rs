@@ -2,8 +2,11 @@
 //! Run them by `cargo xtask test`, which builds the binaries first.
 
 mod bad_input;
+mod balancing;
 mod crash;
 mod exports;
 mod gadgets;
 mod instances;
+mod network;
 mod references;
+mod web_tier;

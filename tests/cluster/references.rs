@@ -40,6 +40,48 @@ async fn a_second_instance_takes_its_type_from_the_first_and_its_count_from_a_co
 }
 
 #[tokio::test]
+async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> Result<()> {
+    let world = World::new().await?;
+    world
+        .apply(
+            r#"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: second},
+            spec: {imageID: {value: ami-12c6146b}, instanceType: {value: t2.nano}, minCount: {value: 1}, maxCount: {value: 1},
+            userData: {valueFrom: {templateString: "peer={{ .EC2Instance.first }}"}},
+            securityGroupIDs: {value: [
+                {valueFrom: {krakenResource: {kind: ec2instance, name: first, path: instances.0.SecurityGroups.0.GroupId}}},
+                {valueFrom: {krakenResource: {kind: static, name: group}}}]}}}"#,
+        )
+        .await?;
+    let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
+    for part in ["spec.userData", "spec.securityGroupIDs.value[0]", "spec.securityGroupIDs.value[1]"] {
+        assert!(message.contains(part), "{part} is not in: {message}");
+    }
+    world.apply(CONFIG).await?;
+    world.apply(FIRST).await?;
+    let first = world.ready("EC2Instance", "first").await?;
+    let state = world.get("StateDeclaration", "ec2instance-first").await?;
+    let id = &state["spec"]["id"];
+    assert!(id.is_string() && *id == first["status"]["externalIDs"][0], "{id}");
+    let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
+    assert!(message.contains("StateDeclaration static-group does not exist"), "{message}");
+    // A list that resolves to the same group twice is told; another group of this cloud is not known here.
+    let group = &state["spec"]["data"]["instances"][0]["SecurityGroups"][0]["GroupId"];
+    world
+        .apply(&format!(
+            "{{apiVersion: {CORE}, kind: StateDeclaration, metadata: {{name: static-group}}, spec: {{id: {group}}}}}"
+        ))
+        .await?;
+    let message = world.not_ready("EC2Instance", "second", "InvalidSpec").await?;
+    assert_eq!(message, "spec.securityGroupIDs: item 1 is the same as item 0");
+    let request = world.get("DependencyRequest", "ec2instance-second").await?;
+    let answered = &request["status"]["dependentValues"]["fromKrakenResources"];
+    assert_eq!((&answered["ec2instance"]["first"][""], &answered["static"]["group"][""]), (id, group));
+    let one = json!({"value": [{"valueFrom": {"krakenResource": {"kind": "static", "name": "group"}}}]});
+    world.patch("EC2Instance", "second", json!({"spec": {"securityGroupIDs": one}})).await?;
+    world.ready("EC2Instance", "second").await.map(drop)
+}
+
+#[tokio::test]
 async fn a_value_of_the_wrong_type_and_a_text_that_is_no_number_are_named_together() -> Result<()> {
     let world = World::new().await?;
     world

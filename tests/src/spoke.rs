@@ -6,8 +6,8 @@ use k8s_openapi::{
     api::{core::v1::Namespace, rbac::v1::ClusterRole},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use kraken_runtime::{RunArgs, Shell};
-use kraken_spoke::{FromContext, api::crd, controller, orphans::OrphanArgs, program::rule};
+use kraken_runtime::{RunArgs, Shell, rbac::rule};
+use kraken_spoke::{FromContext, LoopArgs, api::crd, controller};
 use kraken_testing::{
     manifests,
     toy::{Cloud, Gadget, Gadgets},
@@ -22,7 +22,7 @@ struct Cli {
     #[command(flatten)]
     args: RunArgs,
     #[command(flatten)]
-    orphans: OrphanArgs,
+    common: LoopArgs,
 }
 
 /// A running spoke of gadgets. Dropping it is a crash: nothing is finished or released.
@@ -47,7 +47,7 @@ impl InProcess {
     pub async fn with(world: &World, cloud: &Cloud, flags: &[&str]) -> Result<Self> {
         install(world).await?;
         let usual = ["gadgets", "--namespaces", &world.ns.name, "--resync-interval", "0"];
-        let Cli { args, orphans } = Cli::try_parse_from(usual.iter().chain(flags))?;
+        let Cli { args, common } = Cli::try_parse_from(usual.iter().chain(flags))?;
         let kube_system = Api::<Namespace>::all(world.client()).get("kube-system").await?;
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
         // Its own runtime, which ends with all of its tasks at once, wherever they are.
@@ -55,7 +55,7 @@ impl InProcess {
         let (gadgets, control_plane) = (Gadgets::from_context(cloud), &world.env.control_plane);
         runtime.spawn(async move {
             let client = control_plane.client().await?;
-            controller::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, orphans).await
+            controller::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, common).await
         });
         Ok(Self { runtime: Some(runtime) })
     }
@@ -81,7 +81,7 @@ async fn install(world: &World) -> Result<()> {
                 ),
                 ..ObjectMeta::default()
             },
-            rules: Some(vec![rule("testing.kraken-iac.eoinfennessy.com", &["gadgets"], &["get"])]),
+            rules: Some(vec![rule(&["testing.kraken-iac.eoinfennessy.com"], &["gadgets"], &["get"])]),
             ..ClusterRole::default()
         };
         let mut crd = serde_json::to_value(crd::spoke_kind::<Gadget>())?;

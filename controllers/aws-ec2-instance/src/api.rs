@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object};
+use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object, options::ListOpt};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,14 +40,15 @@ pub(crate) struct EC2InstanceSpec {
     pub(crate) max_count: Opt<i32>,
 
     /// The subnet to launch in. It cannot be changed later. Default: one of the default VPC. Example:
-    /// `{valueFrom: {krakenResource: {kind: subnet, name: a, path: subnet.SubnetId}}}`
+    /// `{valueFrom: {krakenResource: {kind: subnet, name: a}}}`
     #[serde(rename = "subnetID", skip_serializing_if = "Option::is_none")]
     pub(crate) subnet_id: Option<Opt<String>>,
 
     /// The security groups, 1 to 16 of them; changed in place. Default: the VPC's default group, and what is there is
-    /// left alone. Example: `{value: [sg-0abc1234def567890]}`
+    /// left alone. Example:
+    /// `{value: [sg-0abc1234def567890, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
     #[serde(rename = "securityGroupIDs", skip_serializing_if = "Option::is_none")]
-    pub(crate) security_group_ids: Option<Opt<Vec<String>>>,
+    pub(crate) security_group_ids: Option<ListOpt<String>>,
 
     /// The name of the key pair for SSH, 1 to 255 characters. It cannot be changed later. Default: none. Example:
     /// `{value: ops}`
@@ -280,7 +281,9 @@ mod tests {
             "minCount": {"value": 1},
             "maxCount": {"value": 1},
             "subnetID": {"value": "subnet-1"},
-            "securityGroupIDs": {"value": ["sg-1"]},
+            "securityGroupIDs": {"value": [
+                "sg-1", {"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web"}}},
+            ]},
             "keyName": {"value": "ops"},
             "userData": {"value": "hello"},
             "iamInstanceProfile": {"value": "web"},

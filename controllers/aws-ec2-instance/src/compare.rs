@@ -3,12 +3,14 @@
 //! The order of the differences is the order of the changes: what is too many goes first, then what can be changed at any
 //! time, then what can be changed on a stopped instance, and only then is it started.
 
-use kraken_aws::tag_memory;
+use kraken_aws::{
+    fields::{ABSENT, NOT_SHOWN, SECRET, listed, shown, tag_path},
+    tag_memory,
+};
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
 use crate::{
     desired::Desired,
-    fields::{ABSENT, NOT_SHOWN, SECRET, listed, shown, tag_path},
     instance::{Instance, Observed},
 };
 

@@ -1,13 +1,10 @@
 //! The spec with every reference resolved and every rule checked: nothing in it is left to fail.
 
-use std::borrow::Borrow;
-
-use kraken_aws::tags::{self, Tags};
-use kraken_spoke::{Opt, OptionType, Resolved, Resolver};
+use kraken_aws::{Tags, take::Take};
+use kraken_spoke::{Resolved, Resolver};
 
 use crate::{
     api::{EC2InstanceSpec, HttpEndpoint, MetadataOptions, RootVolume},
-    fields::tag_path,
     rules,
 };
 
@@ -35,14 +32,14 @@ pub(crate) struct Desired {
 impl Desired {
     /// Resolves and checks. Every option is taken before any is given up, so that all problems are told at once.
     pub(crate) fn from_spec(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Self> {
-        let mut take = Take { values, valid: true };
+        let mut take = Take::new(values);
         let image_id = take.one("imageID", &spec.image_id, rules::image_id);
         let instance_type = take.one("instanceType", &spec.instance_type, rules::instance_type);
         let min_count = take.one("minCount", &spec.min_count, |count: &i32| rules::count(*count));
         let max_count = take.one("maxCount", &spec.max_count, |count: &i32| rules::count(*count));
         let subnet_id = take.optional("subnetID", spec.subnet_id.as_ref(), rules::subnet_id);
         let security_group_ids =
-            take.optional("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
+            take.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
         let key_name = take.optional("keyName", spec.key_name.as_ref(), rules::key_name);
         let user_data = take.optional("userData", spec.user_data.as_ref(), rules::user_data);
         let iam_instance_profile = take.optional(
@@ -53,28 +50,26 @@ impl Desired {
         let private_ip_address =
             take.optional("privateIPAddress", spec.private_ip_address.as_ref(), rules::private_ip_address);
         let associate_public_ip_address =
-            take.values.take_if("associatePublicIPAddress", spec.associate_public_ip_address.as_ref());
+            take.any_if("associatePublicIPAddress", spec.associate_public_ip_address.as_ref());
         let root_volume = take.optional("rootVolume", spec.root_volume.as_ref(), rules::root_volume);
         let metadata_options =
             take.optional("metadataOptions", spec.metadata_options.as_ref(), rules::metadata_options);
-        let monitoring = take.values.take_if("monitoring", spec.monitoring.as_ref());
-        let ebs_optimized = take.values.take_if("ebsOptimized", spec.ebs_optimized.as_ref());
-        for (key, why) in tags::problems(&spec.tags) {
-            take.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
-        }
+        let monitoring = take.any_if("monitoring", spec.monitoring.as_ref());
+        let ebs_optimized = take.any_if("ebsOptimized", spec.ebs_optimized.as_ref());
+        take.tags(&spec.tags);
 
         // Rules between fields, as far as both have a value.
         let value = |count: &Option<Resolved<i32>>| count.as_ref().map(|count| *count.expose());
         if let (Some(min), Some(max)) = (value(&min_count), value(&max_count))
             && min > max
         {
-            take.problem("minCount", "must not be greater than maxCount".to_owned());
+            take.problem("minCount", "must not be greater than maxCount");
         }
         if matches!(private_ip_address, Some(Some(_))) && value(&max_count).is_some_and(|max| max > 1) {
-            take.problem("privateIPAddress", "needs a maxCount of 1: instances cannot share it".to_owned());
+            take.problem("privateIPAddress", "needs a maxCount of 1: instances cannot share it");
         }
 
-        let valid = take.valid;
+        let valid = take.is_valid();
         let desired = Self {
             image_id: image_id?,
             instance_type: instance_type?,
@@ -110,45 +105,6 @@ impl Desired {
     /// Whether the metadata service shall be off.
     pub(crate) fn without_metadata(&self) -> bool {
         self.metadata().endpoint == Some(HttpEndpoint::Disabled)
-    }
-}
-
-/// Takes options and checks each by its rule.
-struct Take<'a, 'v> {
-    values: &'a mut Resolver<'v>,
-    valid: bool,
-}
-
-impl Take<'_, '_> {
-    fn one<T: OptionType + Borrow<B>, B: ?Sized>(
-        &mut self,
-        field: &str,
-        option: &Opt<T>,
-        rule: fn(&B) -> Result<(), String>,
-    ) -> Option<Resolved<T>> {
-        let value = self.values.take(field, option)?;
-        if let Err(why) = rule(value.expose().borrow()) {
-            self.problem(field, why);
-        }
-        Some(value)
-    }
-
-    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
-    fn optional<T: OptionType + Borrow<B>, B: ?Sized>(
-        &mut self,
-        field: &str,
-        option: Option<&Opt<T>>,
-        rule: fn(&B) -> Result<(), String>,
-    ) -> Option<Option<Resolved<T>>> {
-        match option {
-            Some(option) => self.one(field, option, rule).map(Some),
-            None => Some(None),
-        }
-    }
-
-    fn problem(&mut self, field: &str, why: String) {
-        self.valid = false;
-        self.values.problem(field, why);
     }
 }
 
@@ -200,6 +156,22 @@ pub(crate) mod tests {
         assert_eq!(desired.image_id.expose(), "ami-1");
         assert_eq!(desired.count(), 1);
         assert!(desired.subnet_id.is_none() && desired.monitoring.is_none() && desired.tags.is_empty());
+    }
+
+    #[test]
+    fn security_groups_are_literals_and_references_side_by_side() {
+        let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
+        let web = json!({"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web"}}});
+        let some = desired(json!({"securityGroupIDs": {"value": ["sg-1", "sg-2"]}})).security_group_ids;
+        assert_eq!(some.unwrap().expose(), &["sg-1", "sg-2"]);
+        assert_eq!(
+            problems(json!({"securityGroupIDs": {"value": ["sg-1", web]}})),
+            ["spec.securityGroupIDs.value[1]: waiting for the id of securitygroup web"]
+        );
+        assert_eq!(
+            problems(json!({"securityGroupIDs": {"value": ["sg-1", from_secret]}})),
+            ["spec.securityGroupIDs: item 1 must look like sg-0abc1234def567890"]
+        );
     }
 
     #[test]

@@ -4,17 +4,17 @@ mod launch;
 mod read;
 mod update;
 
-use std::collections::BTreeMap;
-
-use kraken_aws::{Aws, lookup, missing::for_existing, release, tags};
-use kraken_spoke::{Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver};
+use kraken_aws::{Aws, claim, lookup, missing::for_existing, release, tags};
+use kraken_spoke::{
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver,
+};
 use serde_json::Value;
 
 use crate::{
     api::{EC2Instance, EC2InstanceSpec},
     compare::{self, Change},
     desired::Desired,
-    instance::{Instance, Observed},
+    instance::Observed,
     state,
 };
 
@@ -35,6 +35,7 @@ impl External for Instances {
     type Desired = Desired;
     type Observed = Observed;
     type Change = Change;
+    const DRIFT_PATHS: &[&str] = &["state"];
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         Desired::from_spec(spec, values)
@@ -118,18 +119,20 @@ impl External for Instances {
     }
 
     async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
-        let mut by_owner: BTreeMap<String, Vec<Instance>> = BTreeMap::new();
-        for instance in read::Reader(&self.aws).by_cluster(cluster).await? {
-            if let Some(uid) = instance.tags.get(tags::UID) {
-                by_owner.entry(uid.clone()).or_default().push(instance);
-            }
-        }
-        let whose = |(uid, instances): (String, Vec<Instance>)| {
-            let owner =
-                instances.first().and_then(|first| first.tags.get(tags::OWNER)).cloned().unwrap_or_default();
-            (Identity { cluster: cluster.to_owned(), uid, owner }, Observed::new(instances))
-        };
-        Ok(by_owner.into_iter().map(whose).collect())
+        let found = lookup::survey(&read::Reader(&self.aws), cluster).await?;
+        Ok(found.into_iter().map(|(owner, instances)| (owner, Observed::new(instances))).collect())
+    }
+
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure> {
+        let found = lookup::find(&read::Reader(&self.aws), wanted).await?;
+        Ok(found
+            .into_iter()
+            .map(|candidate| candidate.map(|instance| Observed::new(vec![instance])))
+            .collect())
+    }
+
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure> {
+        claim::claim(&self.aws, identity, epoch, &found.live_ids()).await
     }
 
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {

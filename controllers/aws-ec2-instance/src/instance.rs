@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use kraken_aws::{lookup::Tagged, tags, tags::Tags};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 /// The instances of one resource, in the order of [`Observed::new`], gone ones included as long as AWS tells of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,7 +68,7 @@ pub(crate) struct Instance {
     pub(crate) monitoring: Option<Monitoring>,
     pub(crate) ebs_optimized: Option<bool>,
     /// All of them; only the users' are written.
-    #[serde(serialize_with = "users_tags")]
+    #[serde(serialize_with = "tags::written")]
     pub(crate) tags: Tags,
 
     #[serde(skip)]
@@ -193,17 +193,6 @@ impl fmt::Debug for UserData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UserData(***)")
     }
-}
-
-/// AWS's own form: a list of `{Key, Value}`.
-fn users_tags<S: Serializer>(tags: &Tags, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Tag {
-        key: String,
-        value: String,
-    }
-    serializer.collect_seq(tags::users(tags).into_iter().map(|(key, value)| Tag { key, value }))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ mod api;
 mod compare;
 mod desired;
 mod external;
-mod fields;
 mod instance;
 mod rules;
 mod state;

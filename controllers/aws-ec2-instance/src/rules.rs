@@ -1,6 +1,8 @@
 //! What AWS would refuse, said before it is asked. Pure, and no message holds a value: it may come from a Secret.
 
-use std::{collections::BTreeSet, net::Ipv4Addr};
+use std::net::Ipv4Addr;
+
+use kraken_aws::rules::{Verdict, a_text, an_id, between, ensure, unique};
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
 
@@ -10,8 +12,6 @@ pub(crate) const MAX_COUNT: i32 = 1000;
 pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
 /// The most security groups that AWS can be brought to allow for one network interface.
 const MAX_GROUPS: usize = 16;
-
-type Verdict = Result<(), String>;
 
 pub(crate) fn image_id(id: &str) -> Verdict {
     an_id(id, "ami-")
@@ -39,12 +39,11 @@ pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
     for (index, id) in ids.iter().enumerate() {
         an_id(id, "sg-").map_err(|why| format!("item {index} {why}"))?;
     }
-    let unique: BTreeSet<_> = ids.iter().collect();
-    ensure(unique.len() == ids.len(), || "names a group twice".to_owned())
+    unique(ids)
 }
 
 pub(crate) fn key_name(name: &str) -> Verdict {
-    ensure(!name.trim().is_empty() && name.len() <= 255, || "must have 1 to 255 characters".to_owned())
+    a_text(name, 255)
 }
 
 pub(crate) fn user_data(text: &str) -> Verdict {
@@ -107,22 +106,6 @@ pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
     ensure(wrong.is_empty(), || wrong.join("; "))
 }
 
-fn an_id(id: &str, prefix: &str) -> Verdict {
-    let fits = id.len() <= 64
-        && id.strip_prefix(prefix).is_some_and(|rest| {
-            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-        });
-    ensure(fits, || format!("must look like {prefix}0abc1234def567890"))
-}
-
-fn between(value: i32, min: i32, max: i32) -> Verdict {
-    ensure((min..=max).contains(&value), || format!("must be {min} to {max}"))
-}
-
-fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(else_say()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,7 +153,7 @@ mod tests {
         for (wrong, words) in [
             (vec![], "1 to 16"),
             (vec!["sg-1", "web"], "item 1 must look like sg-"),
-            (vec!["sg-1", "sg-1"], "twice"),
+            (vec!["sg-1", "sg-1"], "item 1 is the same as item 0"),
         ] {
             let why = security_group_ids(&groups(&wrong)).unwrap_err();
             assert!(why.contains(words), "{why}");

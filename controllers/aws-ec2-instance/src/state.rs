@@ -1,6 +1,7 @@
 //! What others may refer to: AWS's fields in AWS's spelling, and the spec's public values. Pure, and the same for the same
 //! instances, so that nothing is written while nothing happens.
 
+use kraken_aws::fields::pruned;
 use kraken_spoke::{OptionType, Resolved};
 use serde_json::{Map, Value, json};
 
@@ -9,9 +10,7 @@ use crate::{desired::Desired, instance::Observed};
 /// The published state. Absent values are left out; so is what comes from a Secret, and user data in any case, because
 /// people put passwords there.
 pub(crate) fn state(desired: &Desired, observed: &Observed) -> Value {
-    let mut state = json!({"instances": observed.live(), "spec": spec(desired)});
-    prune(&mut state);
-    state
+    pruned(json!({"instances": observed.live(), "spec": spec(desired)}))
 }
 
 fn spec(desired: &Desired) -> Value {
@@ -41,18 +40,6 @@ impl Public {
         if let Some(value) = value.and_then(Resolved::public) {
             self.0.insert(name.to_owned(), json!(value));
         }
-    }
-}
-
-/// Removes what has no value. The depth is that of the types above.
-fn prune(value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            members.retain(|_, member| !member.is_null());
-            members.values_mut().for_each(prune);
-        }
-        Value::Array(items) => items.iter_mut().for_each(prune),
-        _ => {}
     }
 }
 

@@ -35,8 +35,8 @@ pub enum Fact {
         /// Its resourceVersion.
         resource_version: String,
     },
-    /// The data of a state that its owner has published.
-    State(Arc<Value>),
+    /// A state that its owner has published.
+    State(Arc<StateData>),
     /// A state that was not published by the resource it is named after, and why.
     Untrusted(Arc<str>),
     /// An object whose content cannot be read as what it should be, and why.
@@ -67,6 +67,15 @@ impl Known {
             _ => None,
         })
     }
+}
+
+/// The content of a state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StateData {
+    /// What paths lead into.
+    pub data: Value,
+    /// The main id of the resource.
+    pub id: Option<String>,
 }
 
 /// The content of a ConfigMap.

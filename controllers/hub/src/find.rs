@@ -77,27 +77,50 @@ pub fn secret(fact: &Fact, wanted: &KeyRef) -> Result<SecretVersion, Cause> {
     }
 }
 
-/// A value in the state of a resource, whose kind is spelled as `kind_key` does.
+/// A value in the state of a resource, or its main id if the path is empty. Its kind is spelled as `kind_key` does.
 ///
 /// # Errors
 /// The cause why there is none.
 pub fn resource(fact: &Fact, wanted: &ResourceRef, json_type: JsonType) -> Result<Value, Cause> {
-    let ResourceRef { kind, name, path } = wanted;
-    let parsed = Path::parse(path).map_err(|error| {
-        Cause::new(Reason::InvalidPath, format!("path \"{}\" {error}", bounded(path, 100)))
-    })?;
-    let Fact::State(data) = fact else { return Err(no_state(fact, kind, name)) };
-    let value = parsed
-        .find(data)
-        .map_err(|error| Cause::new(lookup_reason(&error), format!("{kind} {name}: {error}")))?;
+    let (value, place) = if wanted.is_id() {
+        (main_id(fact, wanted)?, "its id".to_owned())
+    } else {
+        (at_path(fact, wanted)?, format!("path {}", wanted.path))
+    };
     if !json_type.accepts(&value) {
         let message = format!(
-            "{kind} {name}: path {path} is of type {}, and {json_type} is wanted",
+            "{} {}: {place} is of type {}, and {json_type} is wanted",
+            wanted.kind,
+            wanted.name,
             JsonType::of(&value)
         );
         return Err(Cause::new(Reason::TypeMismatch, message));
     }
     Ok(value)
+}
+
+fn main_id(fact: &Fact, wanted: &ResourceRef) -> Result<Value, Cause> {
+    let ResourceRef { kind, name, .. } = wanted;
+    let Fact::State(state) = fact else { return Err(no_state(fact, kind, name)) };
+    match &state.id {
+        Some(id) => Ok(id.as_str().into()),
+        None if kind == STATIC_KIND => Err(Cause::new(
+            Reason::PathNotFound,
+            format!("StateDeclaration {STATIC_KIND}-{name} has no id: set spec.id, or name a path"),
+        )),
+        None => Err(Cause::new(Reason::PathNotFound, format!("{kind} {name} has no id yet"))),
+    }
+}
+
+fn at_path(fact: &Fact, wanted: &ResourceRef) -> Result<Value, Cause> {
+    let ResourceRef { kind, name, path } = wanted;
+    let parsed = Path::parse(path).map_err(|error| {
+        Cause::new(Reason::InvalidPath, format!("path \"{}\" {error}", bounded(path, 100)))
+    })?;
+    let Fact::State(state) = fact else { return Err(no_state(fact, kind, name)) };
+    parsed
+        .find(&state.data)
+        .map_err(|error| Cause::new(lookup_reason(&error), format!("{kind} {name}: {error}")))
 }
 
 /// The message for a key that an object lacks.
@@ -156,7 +179,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::facts::{ConfigMapData, tests::read_error};
+    use crate::facts::{ConfigMapData, StateData, tests::read_error};
 
     fn key(key: &str) -> KeyRef {
         KeyRef { name: "sizes".into(), key: key.into() }
@@ -172,7 +195,7 @@ mod tests {
     }
 
     fn state(data: Value) -> Fact {
-        Fact::State(Arc::new(data))
+        Fact::State(Arc::new(StateData { data, id: None }))
     }
 
     fn cause(reason: Reason, message: &str) -> Cause {
@@ -225,6 +248,27 @@ mod tests {
         let fact = state(json!({"instances": [{"InstanceType": "t2.nano"}]}));
         let wanted = a("instances.0.InstanceType");
         assert_eq!(resource(&fact, &wanted, JsonType::String), Ok(json!("t2.nano")));
+    }
+
+    #[test]
+    fn without_a_path_the_main_id_is_meant() {
+        let id = |id: Option<&str>| {
+            Fact::State(Arc::new(StateData { data: json!({"": "wrong"}), id: id.map(str::to_owned) }))
+        };
+        assert_eq!(resource(&id(Some("i-1")), &a(""), JsonType::String), Ok(json!("i-1")));
+        assert_eq!(resource(&id(Some("i-1")), &a(""), JsonType::Any), Ok(json!("i-1")));
+        let mismatch = resource(&id(Some("i-1")), &a(""), JsonType::Integer);
+        let message = "ec2instance a: its id is of type string, and integer is wanted";
+        assert_eq!(mismatch, Err(cause(Reason::TypeMismatch, message)));
+        let none = resource(&id(None), &a(""), JsonType::String);
+        assert_eq!(none, Err(cause(Reason::PathNotFound, "ec2instance a has no id yet")));
+        let facts = ResourceRef { kind: "static".into(), ..a("") };
+        let message = "StateDeclaration static-a has no id: set spec.id, or name a path";
+        assert_eq!(resource(&id(None), &facts, JsonType::String), Err(cause(Reason::PathNotFound, message)));
+        assert_eq!(
+            resource(&Fact::Missing, &a(""), JsonType::String).unwrap_err().reason,
+            Reason::StateNotFound
+        );
     }
 
     #[test]

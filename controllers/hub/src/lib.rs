@@ -1,7 +1,7 @@
 //! The hub: it answers what resources ask of each other, and exports values to ConfigMaps and Secrets.
 //!
 //! Watches note who names what ([`index`], [`wake`]); a reconcile looks at the stores and reads bodies once per version
-//! ([`world`], [`facts`], [`read`]); what follows from that is decided by pure code ([`find`], [`requests`], [`exports`]).
+//! ([`world`], [`facts`], [`read`], [`motion`]); what follows from that is decided by pure code ([`find`], [`requests`], [`exports`]).
 
 #![warn(missing_docs)]
 
@@ -10,6 +10,7 @@ pub mod exports;
 pub mod facts;
 pub mod find;
 pub mod index;
+pub mod motion;
 pub mod names;
 pub mod owned;
 pub mod program;

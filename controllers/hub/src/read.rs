@@ -17,7 +17,7 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
-    facts::{ConfigMapData, Fact, Read, ReadError},
+    facts::{ConfigMapData, Fact, Read, ReadError, StateData},
     find,
     index::{Class, Named},
     trust::Owners,
@@ -72,7 +72,7 @@ impl Reader {
         else {
             return Ok(gone);
         };
-        let (meta, data) = match parse_state(&text) {
+        let (meta, state) = match parse_state(&text) {
             Ok(parsed) => parsed,
             // The version is unknown too: the cell is kept under the one that was asked for.
             Err(why) => return Ok(Read { version: None, fact: Fact::Unreadable(why.into()) }),
@@ -80,7 +80,7 @@ impl Reader {
         let refusal = self.owners.refusal(&named.key.namespace, &meta).await;
         let refusal = refusal.map_err(|source| ReadError::Owner { named: named.to_string(), source })?;
         let fact = match refusal {
-            None => Fact::State(Arc::new(data)),
+            None => Fact::State(Arc::new(state)),
             Some(why) => Fact::Untrusted(why.into()),
         };
         Ok(Read { version: meta.resource_version, fact })
@@ -152,16 +152,17 @@ fn secret_values(secret: Option<&Secret>, wanted: &[KeyRef]) -> SecretRead {
     read
 }
 
-/// The metadata and the data of a StateDeclaration as the API server wrote it.
-fn parse_state(text: &str) -> Result<(ObjectMeta, Value), String> {
+/// The metadata and the content of a StateDeclaration as the API server wrote it.
+fn parse_state(text: &str) -> Result<(ObjectMeta, StateData), String> {
     // The place in the text helps nobody who has YAML before them.
     let why =
         |error: serde_json::Error| error.to_string().split(" at line").next().unwrap_or_default().to_owned();
     let mut object: Value = serde_json::from_str(text).map_err(why)?;
     let mut take = |pointer| object.pointer_mut(pointer).map(Value::take).unwrap_or_default();
     let data = take("/spec/data");
+    let id = take("/spec/id").as_str().filter(|id| !id.is_empty()).map(str::to_owned);
     let meta = serde_json::from_value(take("/metadata")).map_err(why)?;
-    Ok((meta, data))
+    Ok((meta, StateData { data, id }))
 }
 
 #[cfg(test)]
@@ -172,21 +173,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_its_data_and_who_owns_it() {
+    fn a_state_is_its_data_its_id_and_who_owns_it() {
         let text =
-            json!({"metadata": {"name": "static-a", "uid": "u"}, "spec": {"data": {"a": 1}}}).to_string();
-        let (meta, data) = parse_state(&text).unwrap();
-        assert_eq!((meta.name.as_deref(), data), (Some("static-a"), json!({"a": 1})));
+            json!({"metadata": {"name": "static-a", "uid": "u"}, "spec": {"data": {"a": 1}, "id": "x-1"}});
+        let (meta, state) = parse_state(&text.to_string()).unwrap();
+        assert_eq!(meta.name.as_deref(), Some("static-a"));
+        assert_eq!(state, StateData { data: json!({"a": 1}), id: Some("x-1".into()) });
     }
 
     #[test]
-    fn a_state_without_data_has_none() {
+    fn a_state_without_data_or_id_has_none() {
         for text in [
             r#"{"metadata": {}}"#,
             r#"{"metadata": {}, "spec": {}}"#,
-            r#"{"metadata": {}, "spec": {"data": null}}"#,
+            r#"{"metadata": {}, "spec": {"data": null, "id": null}}"#,
+            r#"{"metadata": {}, "spec": {"id": ""}}"#,
         ] {
-            assert_eq!(parse_state(text).unwrap().1, Value::Null, "{text}");
+            assert_eq!(parse_state(text).unwrap().1, StateData::default(), "{text}");
         }
     }
 

@@ -15,6 +15,7 @@ use crate::{
     exports,
     facts::Cache,
     index::{Asker, Asks, Class, Effect, Index, Named},
+    motion::Motion,
     owned::{Owned, maker},
     requests,
     trust::Owners,
@@ -36,6 +37,8 @@ pub struct Wake {
     pub written: Written,
     /// Exports that are in place.
     pub settled: exports::Settled,
+    /// Which namespaces are in motion.
+    pub motion: Motion,
     /// DependencyRequests to answer.
     pub requests: Queue<ObjectKey>,
     /// ConfigExports to carry out.
@@ -52,6 +55,7 @@ impl Wake {
             owners,
             written: Written::default(),
             settled: exports::Settled::default(),
+            motion: Motion::default(),
             requests: Queue::new(concurrency),
             exports: Queue::new(concurrency),
         }
@@ -61,7 +65,14 @@ impl Wake {
     pub fn request(&self, change: &Change<DependencyRequest>) {
         let asker = Asker::Request(ObjectKey::of(change.meta()));
         match change {
-            Change::Applied(request, _) => self.asks(&asker, &requests::asks(request)),
+            Change::Applied(request, before) => {
+                // Our own answers move nothing.
+                let generation = |request: &DependencyRequest| request.metadata.generation;
+                if before.as_deref().map(generation) != Some(generation(request)) {
+                    self.motion.note(request.namespace().unwrap_or_default().as_str());
+                }
+                self.asks(&asker, &requests::asks(request));
+            }
             Change::Deleted(_) => self.gone(&asker),
             Change::Invalid(..) => invalid(requests::KIND, change),
         }
@@ -71,7 +82,12 @@ impl Wake {
     pub fn export(&self, change: &Change<ConfigExport>) {
         let asker = Asker::Export(ObjectKey::of(change.meta()));
         match change {
-            Change::Applied(export, _) => self.asks(&asker, &exports::asks(export)),
+            Change::Applied(export, before) => {
+                if before.is_none() {
+                    self.motion.note(export.namespace().unwrap_or_default().as_str());
+                }
+                self.asks(&asker, &exports::asks(export));
+            }
             Change::Deleted(export) => {
                 self.settled.forget(&export.uid().unwrap_or_default());
                 self.gone(&asker);
@@ -88,6 +104,9 @@ impl Wake {
         let meta = change.meta();
         let named = Named { class, key: ObjectKey::of(meta) };
         let is_gone = matches!(change, Change::Deleted(_));
+        if class == Class::State && matches!(change, Change::Applied(_, None)) {
+            self.motion.note(&named.key.namespace);
+        }
         if is_gone {
             self.cache.forget(&named);
             if class == Class::State {

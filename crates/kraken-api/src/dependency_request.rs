@@ -45,14 +45,16 @@ pub struct KeyDependency {
     pub key: String,
 }
 
-/// A value in the state of another resource of the same namespace.
+/// A value in the state of another resource of the same namespace, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceDependency {
     /// Its kind, in lower case without hyphens. Example: `ec2instance`.
     pub kind: String,
     /// Its name. Example: `a`.
     pub name: String,
-    /// Where the value is in its state. Example: `instances.0.InstanceType`.
+    /// Where the value is in its state. Default: none, which asks for the resource's main id. Example:
+    /// `instances.0.InstanceType`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The JSON type that the asking field takes. Default: `any`.
     #[serde(rename = "type", default = "any_type")]
@@ -107,7 +109,7 @@ pub struct DependentValues {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub from_secrets: BTreeMap<String, BTreeMap<String, SecretVersion>>,
 
-    /// Kind, name, path, value.
+    /// Kind, name, path, value. The path is empty for a main id. Example: `{vpc: {main: {"": vpc-0abc}}}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "crate::crd::any_object")]
     pub from_kraken_resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
@@ -131,7 +133,7 @@ pub struct Unmet {
     pub kind: String,
     /// The name of the object or resource.
     pub name: String,
-    /// The key or the path asked for.
+    /// The key or the path asked for; empty for a main id.
     pub entry: String,
     /// Why there is no value, as one word. Example: `ConfigMapNotFound`.
     pub reason: String,
@@ -194,5 +196,33 @@ impl From<&Dependencies> for DependencyRequestSpec {
                 })
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn main_id() -> ResourceRef {
+        ResourceRef { kind: "vpc".into(), name: "main".into(), path: String::new() }
+    }
+
+    #[test]
+    fn a_main_id_is_asked_for_without_a_path() {
+        let mut dependencies = Dependencies::default();
+        dependencies.add(Dependency::Resource(main_id()), JsonType::String);
+        let spec = DependencyRequestSpec::from(&dependencies);
+        let written = serde_json::json!({
+            "krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "string"}],
+        });
+        assert_eq!(serde_json::to_value(&spec).ok(), Some(written.clone()));
+        assert_eq!(serde_json::from_value::<DependencyRequestSpec>(written).ok(), Some(spec));
+    }
+
+    #[test]
+    fn an_unmet_main_id_is_the_dependency_that_was_asked_for() {
+        let asked = Dependency::Resource(main_id());
+        let reason = crate::reasons::DependencyReason::PathNotFound;
+        assert_eq!(Unmet::new(&asked, reason, "").dependency(), asked);
     }
 }

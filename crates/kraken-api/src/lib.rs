@@ -16,9 +16,11 @@ pub mod status;
 pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, ConfigType};
 pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
 pub use interval::Interval;
-pub use lifecycle::{Deletion, Drift, HasLifecycle, Lifecycle, Replace};
+pub use lifecycle::{
+    Adopt, Approval, ById, ByTags, Deletion, DependsOn, Drift, HasLifecycle, Lifecycle, Replace, Share,
+};
 pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
-pub use status::{FieldDiff, ResourceStatus};
+pub use status::{FieldDiff, Plan, PlanAction, ResourceStatus};
 
 /// The domain of every API group, label and annotation of Kraken.
 pub const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
@@ -33,12 +35,15 @@ pub const SYSTEM_NAMESPACE: &str = "kraken-system";
 /// A spoke watches its own alone by it.
 pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";
 
-/// Annotation of a StateDeclaration: a digest of its public data, by which a spoke sees that no write is due
+/// Annotation of a StateDeclaration: a digest of its public data and id, by which a spoke sees that no write is due
 /// without reading the body.
 pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-hash";
 
 /// Annotation by which a person asks for a reconcile now; any new value does.
 pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";
+
+/// Annotation by which a person approves a plan: its value is the plan's hash.
+pub const APPROVED_PLAN_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 
 /// Annotation that holds the persisted intent of a launch: written before the cloud is called.
 pub const INTENT_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";

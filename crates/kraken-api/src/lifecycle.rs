@@ -1,6 +1,8 @@
 //! `spec.lifecycle`: how one resource is created, healed and deleted. Every spoke kind has it; all of it is optional.
 
-use schemars::JsonSchema;
+use std::{borrow::Cow, collections::BTreeMap};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::Interval;
@@ -25,15 +27,21 @@ pub struct Lifecycle {
     #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
     pub ignore_changes: Vec<String>,
 
-    /// What happens to the infrastructure when this resource is deleted: `Delete` (default) deletes it; `Retain`
-    /// leaves it and takes Kraken's tags off.
-    #[serde(default)]
-    pub deletion: Deletion,
+    /// What happens to the infrastructure when this resource is deleted: `Delete` deletes it; `Retain` leaves it and takes
+    /// Kraken's tags off. Default: `Delete`, and `Retain` for what was adopted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<Deletion>,
 
     /// `true` refuses to delete the infrastructure: a deleted resource waits until this is `false` again.
     /// Default: `false`.
     #[serde(default)]
     pub protect: bool,
+
+    /// Manage one thing that exists already instead of creating one. Nothing is touched that another resource or another
+    /// cluster owns, nor when several things match. If something would have to change, the plan is shown in
+    /// `status.plan` first and waits for approval. Default: none. Example: `{id: i-0abc1234def567890}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adopt: Option<Adopt>,
 
     /// What to do when a changed field cannot be changed in place: `Never` (default) says so in the Ready condition and
     /// touches nothing; `DeleteFirst` deletes what is there and creates it anew; `CreateFirst` creates the new one, waits
@@ -41,9 +49,128 @@ pub struct Lifecycle {
     #[serde(default)]
     pub replace: Replace,
 
+    /// Who decides that something is done: `Automatic` (default) acts at once; `Manual` shows in `status.plan` what would be
+    /// created, changed, replaced or deleted, and acts only when the annotation
+    /// `kraken-iac.eoinfennessy.com/approved-plan` carries the plan's hash and nothing has changed since.
+    #[serde(default)]
+    pub approval: Approval,
+
     /// `true` makes the controller touch nothing, neither create, change, heal nor delete. Default: `false`.
     #[serde(default)]
     pub paused: bool,
+
+    /// Resources of this namespace that come first and go last although no field refers to them, at most 64. Default:
+    /// none. Example: `[{kind: InternetGateway, name: main}]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub depends_on: Vec<DependsOn>,
+
+    /// Limits what the StateDeclaration publishes to others. Default: everything the kind publishes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
+}
+
+impl Lifecycle {
+    /// What a deletion means, `adopted` saying whether the infrastructure was there before the resource.
+    pub fn deletion(&self, adopted: bool) -> Deletion {
+        let default = if adopted || self.adopt.is_some() { Deletion::Retain } else { Deletion::Delete };
+        self.deletion.unwrap_or(default)
+    }
+}
+
+/// What to adopt: exactly one of `id` and `tags`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Adopt {
+    /// By the cloud's own id.
+    Id(ById),
+    /// By tags, all of which must match, and only one thing may.
+    Tags(ByTags),
+}
+
+/// See [`Adopt::Id`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ById {
+    /// The id.
+    pub id: String,
+}
+
+/// See [`Adopt::Tags`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByTags {
+    /// Key and value of each tag.
+    pub tags: BTreeMap<String, String>,
+}
+
+impl std::fmt::Display for Adopt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Id(by) => write!(f, "id {}", by.id),
+            Self::Tags(by) => {
+                let each: Vec<_> = by.tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                write!(f, "tags {}", each.join(", "))
+            }
+        }
+    }
+}
+
+/// Written by hand: a structural schema takes no types within `oneOf`.
+impl JsonSchema for Adopt {
+    fn schema_name() -> Cow<'static, str> {
+        "Adopt".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "oneOf": [{"required": ["id"]}, {"required": ["tags"]}],
+            "properties": {
+                "id": {
+                    "type": "string", "minLength": 1, "maxLength": 2048,
+                    "description": "The cloud's own id. Example: `i-0abc1234def567890`",
+                },
+                "tags": {
+                    "type": "object", "minProperties": 1, "maxProperties": 10,
+                    "additionalProperties": {"type": "string", "maxLength": 256},
+                    "description": "1 to 10 tags, all of which must match; only one thing may. Example: \
+                                    `{Name: web, Team: shop}`",
+                },
+            },
+        })
+    }
+}
+
+/// Who decides that something is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Approval {
+    /// The controller acts at once.
+    #[default]
+    Automatic,
+    /// A person approves each plan by its hash.
+    Manual,
+}
+
+/// A resource that comes first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DependsOn {
+    /// Its kind, without regard to case and hyphens. Example: `InternetGateway`.
+    #[schemars(length(min = 1, max = 63))]
+    pub kind: String,
+    /// Its name. Example: `main`.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// What is published to others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Share {
+    /// Paths of the state that are published, at most 64, each with all that is below it; the elements of a list are
+    /// passed through. The main id is always published. Example: `["instances.InstanceId", "instances.PrivateIpAddress"]`.
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
+    pub include: Vec<String>,
 }
 
 /// What to do about drift.

@@ -46,6 +46,12 @@ reasons! {
         Drifted,
         /// Something that was deleted or changed outside was put back (event only).
         DriftReverted,
+        /// What is to be done waits for approval; the message has the plan and its hash, `status.plan` all of it.
+        AwaitingApproval,
+        /// What `lifecycle.adopt` names cannot be adopted; the message says why.
+        AdoptionRefused,
+        /// What existed already was taken over (event only).
+        Adopted,
         /// `lifecycle.paused` is true.
         Paused,
         /// `lifecycle.protect` is true and the resource is being deleted.
@@ -80,7 +86,7 @@ reasons! {
         KeyNotFound,
         /// The resource has not published a state: it does not exist or is not ready.
         StateNotFound,
-        /// The state exists and lacks the path.
+        /// The state exists and lacks the path, or the main id if there is no path.
         PathNotFound,
         /// The path is not well formed.
         InvalidPath,

@@ -18,6 +18,8 @@ pub const STATIC_KIND: &str = "static";
     namespaced,
     shortname = "state",
     category = "kraken",
+    printcolumn(name = "ID", type_ = "string", json_path = ".spec.id"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     doc = "The public state of one resource, from which other resources take values by reference."
 )]
 // Atomic: merged as schemaless data, an object that becomes empty would be stored as null.
@@ -27,4 +29,10 @@ pub struct StateDeclarationSpec {
     #[serde(default)]
     #[schemars(schema_with = "crate::crd::any_json")]
     pub data: Value,
+
+    /// The resource's main id, as the provider writes it: what a reference without a path takes. Never a value from a
+    /// Secret. Default: none, and a reference without a path waits. Example: `vpc-0abc1234def567890`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2048))]
+    pub id: Option<String>,
 }

@@ -32,6 +32,50 @@ pub struct ResourceStatus {
     /// How the infrastructure differs from the spec, if it does and is left alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<FieldDiff>,
+
+    /// The plan that was carried out last, by its hash: an approval of it is used up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_plan: Option<String>,
+
+    /// What is to be done and waits for approval, or is being done after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+}
+
+/// What would be done, for a person to approve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    /// The value that the annotation `kraken-iac.eoinfennessy.com/approved-plan` has to carry for this to be done.
+    pub hash: String,
+    /// What is done: `Create`, `Change`, `Replace`, `Adopt` or `Delete`.
+    pub action: PlanAction,
+    /// What is created, adopted or deleted, in words. Example: `1 instance of 1`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub what: String,
+    /// Each field that changes, with its new value (`want`) and its old one (`have`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FieldDiff>,
+    /// Why an approval that was given does not count, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+    /// A digest of everything that is wanted: the steps of an approved plan go on only while it is the same.
+    pub target: String,
+}
+
+/// What a plan does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PlanAction {
+    /// Creates what is missing.
+    Create,
+    /// Changes fields in place.
+    Change,
+    /// Deletes what is there and creates it anew, because a field cannot be changed.
+    Replace,
+    /// Takes over what exists already, and changes fields in place.
+    Adopt,
+    /// Deletes what is there.
+    Delete,
 }
 
 /// One field that is not as wanted.

@@ -8,6 +8,7 @@ use aws_sdk_ec2::{
     config::{ProvideCredentials, Region},
     error::{ProvideErrorMetadata, SdkError},
 };
+use aws_smithy_async::future::pagination_stream::PaginationStream;
 use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
 use kraken_spoke::{Failure, runtime::metrics::Metrics};
 
@@ -32,6 +33,7 @@ const ATTEMPTS: u32 = 2;
 #[derive(Clone, Debug)]
 pub struct Aws {
     ec2: Client,
+    elb: aws_sdk_elasticloadbalancingv2::Client,
     has_region: bool,
     metrics: Metrics,
 }
@@ -52,11 +54,14 @@ impl Aws {
             loader = loader.region(Region::new(region.to_owned()));
         }
         let shared = loader.load().await;
-        let mut config = aws_sdk_ec2::config::Builder::from(&shared);
-        if let Some(endpoint) = args.endpoint() {
-            // Here and not on the loader: STS, which may issue the credentials, stays where it is.
-            config = config.endpoint_url(endpoint);
-        }
+        // Here and not on the loader: STS, which may issue the credentials, stays where it is.
+        let endpoint = args.endpoint().map(str::to_owned);
+        let ec2 = aws_sdk_ec2::config::Builder::from(&shared);
+        let elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
+        let (ec2, elb) = match endpoint {
+            Some(endpoint) => (ec2.endpoint_url(&endpoint), elb.endpoint_url(&endpoint)),
+            None => (ec2, elb),
+        };
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),
@@ -65,12 +70,18 @@ impl Aws {
         );
         // Aside, because the last link of the chain asks a network that may not be there.
         tokio::spawn(warn_of_what_is_missing(shared));
-        Self { ec2: Client::from_conf(config.build()), has_region: region.is_some(), metrics }
+        let elb = aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build());
+        Self { ec2: Client::from_conf(ec2.build()), elb, has_region: region.is_some(), metrics }
     }
 
     /// The EC2 client, to make a call of; pass what it returns to [`Aws::call`].
     pub fn ec2(&self) -> &Client {
         &self.ec2
+    }
+
+    /// The client of Elastic Load Balancing, in the same way.
+    pub fn elb(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
+        &self.elb
     }
 
     /// Carries out one call, counts it and classifies its error. `action` says what is attempted: "failed to launch
@@ -97,6 +108,28 @@ impl Aws {
         self.metrics.cloud_call(operation, label, took);
         tracing::debug!(operation, result = label, milliseconds = took.as_millis(), "called AWS");
         result
+    }
+}
+
+impl Aws {
+    /// Reads every page of a paginator; each page is a call of its own.
+    ///
+    /// # Errors
+    /// As [`Aws::call`].
+    pub async fn pages<T, E>(
+        &self,
+        operation: &'static str,
+        action: &str,
+        mut pages: PaginationStream<Result<T, SdkError<E>>>,
+    ) -> Result<Vec<T>, Failure>
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        let mut all = vec![];
+        while let Some(page) = self.call(operation, action, pages.try_next()).await? {
+            all.push(page);
+        }
+        Ok(all)
     }
 }
 

@@ -11,6 +11,10 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
     let code = code.strip_prefix("Server.").or_else(|| code.strip_prefix("Client.")).unwrap_or(code);
     match code {
         "IdempotentParameterMismatch" => FailureClass::TokenUsed,
+        // A name or port that AWS gives out once: whoever has it is found by another look.
+        "DuplicateLoadBalancerName" | "DuplicateTargetGroupName" | "DuplicateListener" => {
+            FailureClass::TokenUsed
+        }
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
 
         "RequestLimitExceeded"
@@ -42,9 +46,14 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
         // Ids come from AWS's own answers: one that it does not know yet, or no longer, is settled by another look.
         "IncorrectInstanceState"
         | "IncorrectState"
+        | "IncorrectModificationState"
         | "IncorrectSpotRequestState"
         | "DependencyViolation"
         | "ResourceInUse"
+        // Elastic Load Balancing's word for a VPC whose internet gateway is not attached yet.
+        | "InvalidSubnet"
+        | "VolumeInUse"
+        | "InvalidIPAddress.InUse"
         | "InvalidInstanceID.NotFound"
         | "InvalidInstanceID.NotLinkable" => FailureClass::NotYet,
 
@@ -54,8 +63,12 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
         | "RequestTimeout"
         | "RequestTimeoutException"
         | "ServiceUnavailable"
+        | "HealthUnavailable"
         | "Unavailable"
         | "PendingVerification"
+        // A look that lags: the rule is there already, or gone already.
+        | "InvalidPermission.Duplicate"
+        | "InvalidPermission.NotFound"
         | "InvalidNextToken"
         | "InvalidPaginationToken" => FailureClass::Transient,
 
@@ -97,10 +110,22 @@ mod tests {
             ("UnauthorizedOperation", 403, Terminal),
             ("Client.UnauthorizedOperation", 403, Terminal),
             ("IdempotentParameterMismatch", 400, TokenUsed),
+            ("DuplicateLoadBalancerName", 400, TokenUsed),
+            ("DuplicateTargetGroupName", 400, TokenUsed),
+            ("DuplicateListener", 400, TokenUsed),
             ("IdempotentInstanceTerminated", 400, TokenSpent),
             ("IncorrectInstanceState", 400, NotYet),
             ("DependencyViolation", 400, NotYet),
+            ("ResourceInUse", 400, NotYet),
+            ("HealthUnavailable", 500, Transient),
+            ("PriorRequestNotComplete", 429, Throttled),
+            ("TargetGroupAssociationLimit", 400, Terminal),
+            ("InvalidConfigurationRequest", 400, Terminal),
+            ("CertificateNotFound", 400, Terminal),
+            ("TooManyListeners", 400, Terminal),
             ("InvalidInstanceID.NotFound", 400, NotYet),
+            ("VolumeInUse", 400, NotYet),
+            ("InvalidPermission.Duplicate", 400, Transient),
             ("InvalidAMIID.NotFound", 400, Terminal),
             ("InvalidSubnetID.NotFound", 400, Terminal),
             ("InvalidKeyPair.NotFound", 400, Terminal),

@@ -4,17 +4,26 @@
 //! SDK through [`ec2`], and only where it speaks with the cloud.
 
 pub mod args;
+pub mod cidr;
+pub mod claim;
 pub mod client;
 pub mod codes;
+pub mod differ;
 pub mod errors;
+pub mod fields;
 pub mod lookup;
 pub mod missing;
 pub mod release;
+pub mod rules;
+pub mod single;
 pub mod tag_memory;
 pub mod tags;
+pub mod take;
 
 pub use args::AwsArgs;
 pub use aws_sdk_ec2 as ec2;
+pub use aws_sdk_elasticloadbalancingv2 as elb;
 pub use aws_smithy_types::base64;
 pub use client::Aws;
+pub use single::{Managed, Single};
 pub use tags::Tags;

@@ -5,11 +5,11 @@ use std::{
     hash::Hash,
 };
 
-use kraken_spoke::{Failure, Look};
+use kraken_spoke::{Adopt, Candidate, Failure, Identity, Look};
 
 use crate::{
     missing::for_existing,
-    tags::{CLUSTER, Tags, UID},
+    tags::{self, CLUSTER, Tags, UID},
 };
 
 /// How many UIDs one search by tag takes: AWS allows 200 filter values in a call, and the cluster is one.
@@ -31,12 +31,60 @@ pub trait Source: Sync {
     /// The things with these ids. Fails, as AWS does, if one of them does not exist.
     fn by_ids(&self, ids: Vec<String>) -> impl Future<Output = Result<Vec<Self::Item>, Failure>> + Send;
 
-    /// The things that are tagged with the cluster and one of these UIDs.
-    fn by_owners(
+    /// The things that carry every one of these tags, each with one of its values.
+    fn by_tags(
         &self,
-        cluster: &str,
-        uids: &[String],
+        wanted: Vec<TagFilter>,
     ) -> impl Future<Output = Result<Vec<Self::Item>, Failure>> + Send;
+}
+
+/// A tag's key, and the values it may have; in the form of AWS's filters, where `*` and `?` would be wildcards.
+pub type TagFilter = (String, Vec<String>);
+
+/// What carries the cluster's tag, by whose it is: for [`kraken_spoke::External::survey`].
+///
+/// # Errors
+/// The first failure of a call.
+pub async fn survey<S: Source>(source: &S, cluster: &str) -> Result<Vec<(Identity, Vec<S::Item>)>, Failure> {
+    let found = source.by_tags(vec![(CLUSTER.to_owned(), vec![cluster.to_owned()])]).await?;
+    let mut by_uid = BTreeMap::<String, (Identity, Vec<S::Item>)>::new();
+    for thing in found {
+        if let Some(owner) = tags::owner(thing.tags()) {
+            by_uid.entry(owner.uid.clone()).or_insert_with(|| (owner, vec![])).1.push(thing);
+        }
+    }
+    Ok(by_uid.into_values().collect())
+}
+
+/// What could be adopted: for [`kraken_spoke::External::find`].
+///
+/// # Errors
+/// The first failure of a call; an id that does not exist is none.
+pub async fn find<S: Source>(source: &S, wanted: &Adopt) -> Result<Vec<Candidate<S::Item>>, Failure> {
+    let found = match wanted {
+        Adopt::Id(by) => for_existing(std::slice::from_ref(&by.id), |ids| source.by_ids(ids)).await?.concat(),
+        Adopt::Tags(by) => {
+            let exactly = |(key, value): (&String, &String)| (key.clone(), vec![literal(value)]);
+            source.by_tags(by.tags.iter().map(exactly).collect()).await?
+        }
+    };
+    let candidate = |thing: S::Item| Candidate {
+        id: thing.id().to_owned(),
+        owner: tags::owner(thing.tags()),
+        observed: thing,
+    };
+    Ok(found.into_iter().map(candidate).collect())
+}
+
+/// A value as a filter that matches nothing else.
+fn literal(value: &str) -> String {
+    value.chars().fold(String::new(), |mut text, c| {
+        if matches!(c, '*' | '?' | '\\') {
+            text.push('\\');
+        }
+        text.push(c);
+        text
+    })
 }
 
 /// Answers every look, in order, with the things whose tags carry its identity, each once and sorted by id: those it
@@ -49,7 +97,8 @@ pub async fn look<S: Source>(source: &S, looks: &[Look]) -> Result<Vec<Vec<S::It
     let mut found = for_existing(&ids, |ids| source.by_ids(ids)).await?.concat();
     for (cluster, uids) in &owners {
         for uids in uids.chunks(UIDS_PER_CALL) {
-            found.extend(source.by_owners(cluster, uids).await?);
+            let wanted = [(CLUSTER, vec![(*cluster).to_owned()]), (UID, uids.to_vec())];
+            found.extend(source.by_tags(wanted.map(|(key, values)| (key.to_owned(), values)).into()).await?);
         }
     }
     Ok(answers(looks, found))
@@ -162,9 +211,10 @@ mod tests {
             Ok(self.things.iter().filter(|thing| ids.contains(&thing.0)).cloned().collect())
         }
 
-        async fn by_owners(&self, cluster: &str, uids: &[String]) -> Result<Vec<Thing>, Failure> {
+        async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<Thing>, Failure> {
+            let [(_, cluster), (_, uids)] = &wanted[..] else { panic!("{wanted:?}") };
             self.calls.lock().unwrap().push(("uids", uids.len()));
-            assert_eq!(cluster, "c");
+            assert_eq!(cluster[..], ["c"]);
             Ok(self
                 .things
                 .iter()
@@ -220,6 +270,11 @@ mod tests {
         let looks = [look_of("a", &["i-1"], false), look_of("a", &[], true), look_of("a", &[], false)];
         assert_eq!(cloud.seen(&looks).await, [vec!["i-1"], vec!["i-1"], vec![]]);
         assert_eq!(cloud.calls(), [("ids", 1), ("uids", 1)]);
+    }
+
+    #[test]
+    fn a_value_with_wildcards_matches_itself_alone() {
+        assert_eq!(literal("a*b?c\\d"), "a\\*b\\?c\\\\d");
     }
 
     #[tokio::test]

@@ -32,8 +32,25 @@ where
 /// Whether AWS refused a call for an id that does not exist or that it cannot read.
 pub fn is_about_an_id(failure: &Failure) -> bool {
     let code = failure.code.as_str();
-    code == "InvalidID"
-        || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
+    matches!(
+        code,
+        "InvalidID"
+            | "NatGatewayNotFound"
+            | "LoadBalancerNotFound"
+            | "TargetGroupNotFound"
+            | "ListenerNotFound"
+    ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
+}
+
+/// What a call asked for is so already, if AWS refuses it with one of these codes: the look that led to it lagged.
+///
+/// # Errors
+/// Any other failure.
+pub fn unless_done<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<(), Failure> {
+    match result {
+        Err(failure) if !codes.contains(&failure.code.as_str()) => Err(failure),
+        _ => Ok(()),
+    }
 }
 
 /// What is left to ask for after such a refusal: all ids but those that the message names. If it names none of them, the

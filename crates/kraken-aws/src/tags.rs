@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_ec2::types::{ResourceType, Tag, TagSpecification};
-use kraken_spoke::{Identity, Launch};
+use kraken_spoke::Identity;
+use serde::{Serialize, Serializer};
 
 /// Tags by key.
 pub type Tags = BTreeMap<String, String>;
@@ -14,7 +15,7 @@ pub const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 pub const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
 /// Key of the resource's UID.
 pub const UID: &str = "kraken-iac.eoinfennessy.com/uid";
-/// Key of `Kind/namespace/name`, for people; nothing is decided by it.
+/// Key of `Kind/namespace/name`, for people; it decides only what the sweep for orphans of a kind passes over.
 pub const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 /// Key of the launch's number.
 pub const EPOCH: &str = "kraken-iac.eoinfennessy.com/epoch";
@@ -31,14 +32,20 @@ pub const MAX_KEY: usize = 128;
 /// The longest value, in characters.
 pub const MAX_VALUE: usize = 256;
 
-/// The tags that say whose a thing is and which launch made it.
-pub fn identity_tags(identity: &Identity, launch: &Launch) -> Tags {
+/// The tags that say whose a thing is and under which epoch it became so.
+pub fn identity_tags(identity: &Identity, epoch: i64) -> Tags {
     Tags::from([
         (CLUSTER.to_owned(), identity.cluster.clone()),
         (UID.to_owned(), identity.uid.clone()),
         (OWNER.to_owned(), shortened(&identity.owner)),
-        (EPOCH.to_owned(), launch.epoch.to_string()),
+        (EPOCH.to_owned(), epoch.to_string()),
     ])
+}
+
+/// Whose a thing is by its tags, if it is any resource's of any cluster.
+pub fn owner(tags: &Tags) -> Option<Identity> {
+    let tag = |key| tags.get(key).cloned();
+    Some(Identity { cluster: tag(CLUSTER)?, uid: tag(UID)?, owner: tag(OWNER).unwrap_or_default() })
 }
 
 /// The tags of a create call, for each type of thing that it makes.
@@ -81,6 +88,20 @@ pub fn is_users(key: &str) -> bool {
 /// The tags that are for users.
 pub fn users(tags: &Tags) -> Tags {
     tags.iter().filter(|(key, _)| is_users(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// The users' tags as AWS writes them, a list of `{Key, Value}`: for `#[serde(serialize_with = "tags::written")]`.
+///
+/// # Errors
+/// The serializer's.
+pub fn written<S: Serializer>(tags: &Tags, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Tag {
+        key: String,
+        value: String,
+    }
+    serializer.collect_seq(users(tags).into_iter().map(|(key, value)| Tag { key, value }))
 }
 
 /// What AWS would refuse about a user's tags: each with the key it is about, or none if it is about all.
@@ -130,10 +151,6 @@ mod tests {
         Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
     }
 
-    fn launch() -> Launch {
-        Launch { epoch: 3, token: "t".into() }
-    }
-
     fn tags(list: &[(&str, &str)]) -> Tags {
         list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
@@ -148,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_was_tagged_is_recognised_by_its_owner_alone() {
-        let tags = from_sdk(&to_sdk(&identity_tags(&identity(), &launch())));
+        let tags = from_sdk(&to_sdk(&identity_tags(&identity(), 3)));
         assert!(owned_by(&identity(), &tags));
         assert_eq!(epoch(&tags), 3);
         assert!(!owned_by(&Identity { uid: "v".into(), ..identity() }, &tags));
@@ -172,7 +189,7 @@ mod tests {
     #[test]
     fn a_long_owner_fits_a_tag() {
         let owner = format!("EC2Instance/{}/{}", "n".repeat(63), "a".repeat(253));
-        let tags = identity_tags(&Identity { owner, ..identity() }, &launch());
+        let tags = identity_tags(&Identity { owner, ..identity() }, 3);
         assert_eq!(tags[OWNER].chars().count(), MAX_VALUE);
     }
 

@@ -14,7 +14,7 @@ pub enum Dependency {
     ConfigMap(KeyRef),
     /// A key of a Secret.
     Secret(KeyRef),
-    /// A field of the state of another resource. Compared by [`kind_key`] once [normalised](Self::normalised).
+    /// A field of the state of another resource, or its main id. Compared by [`kind_key`] once [normalised](Self::normalised).
     Resource(ResourceRef),
 }
 
@@ -37,6 +37,9 @@ impl fmt::Display for Dependency {
         match self {
             Self::ConfigMap(KeyRef { name, key }) => write!(f, "ConfigMap {name} key {key:?}"),
             Self::Secret(KeyRef { name, key }) => write!(f, "Secret {name} key {key:?}"),
+            Self::Resource(ResourceRef { kind, name, path }) if path.is_empty() => {
+                write!(f, "the id of {kind} {name}")
+            }
             Self::Resource(ResourceRef { kind, name, path }) => write!(f, "{kind} {name} path {path}"),
         }
     }
@@ -111,6 +114,8 @@ mod tests {
             resource("EC2-Instance").normalised().to_string(),
             "ec2instance a path instances.0.InstanceType"
         );
+        let id = ResourceRef { kind: "vpc".into(), name: "main".into(), path: String::new() };
+        assert_eq!(Dependency::Resource(id).to_string(), "the id of vpc main");
     }
 
     #[test]

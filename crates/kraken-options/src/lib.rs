@@ -1,7 +1,7 @@
 //! Option types: what a field of a spec may be, and how it becomes a value.
 //!
 //! A field is an [`Opt`]: a literal, or a reference to a ConfigMap, a Secret, another Kraken resource or a
-//! template over those. A kind turns its options into values with a [`Resolver`], which learns what the options
+//! template over those; a [`ListOpt`] has such a choice for each of its elements too. A kind turns its options into values with a [`Resolver`], which learns what the options
 //! depend on and reports every problem at once, each with its field path.
 //!
 //! This crate has no Kubernetes client, no clock and no environment: everything here is a function of its arguments, and
@@ -25,6 +25,8 @@ mod bounds;
 mod dependency;
 mod encodings;
 mod jsonpath;
+mod list;
+mod list_schema;
 mod lookup;
 mod names;
 mod option;
@@ -41,6 +43,7 @@ mod types;
 mod values;
 
 pub use dependency::{Dependencies, Dependency};
+pub use list::{Element, Elements, ListOpt};
 pub use lookup::{LookupError, LookupReason};
 pub use names::kind_key;
 pub use option::{KeyRef, Opt, ResourceRef, ValueFrom};

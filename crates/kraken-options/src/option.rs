@@ -29,7 +29,7 @@ pub enum ValueFrom {
     ConfigMap(KeyRef),
     /// A key of a Secret, as text. What comes from it stays secret.
     Secret(KeyRef),
-    /// A field of the published state of another Kraken resource, with its JSON type.
+    /// A field of the published state of another Kraken resource, with its JSON type, or its main id.
     KrakenResource(ResourceRef),
     /// Text around references; see [`Template`](crate::Template).
     TemplateString(String),
@@ -46,7 +46,7 @@ pub struct KeyRef {
     pub key: String,
 }
 
-/// A field of the published state of another Kraken resource in the namespace of the resource that names it.
+/// A field of the published state of another Kraken resource in the namespace of the resource that names it, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRef {
     /// Kind of the resource, matched without case and hyphens. Example: `EC2Instance`
@@ -56,9 +56,19 @@ pub struct ResourceRef {
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// Path to the field in the state that the resource publishes: dotted, with `["key.with.dots"]`, or JSONPath
-    /// (RFC 9535) if it starts with `$`. Example: `instances.0.NetworkInterfaces.0.VpcId`
+    /// (RFC 9535) if it starts with `$`. Default: none, which means the main id of the resource (`VpcId`, `SubnetId`,
+    /// an ARN), a string. Example: `instances.0.NetworkInterfaces.0.VpcId`
+    // Empty if there is none: a user cannot write an empty one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = 1024))]
     pub path: String,
+}
+
+impl ResourceRef {
+    /// True if the main id of the resource is meant, and not a field of its state.
+    pub fn is_id(&self) -> bool {
+        self.path.is_empty()
+    }
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Opt<T> {
@@ -207,6 +217,16 @@ mod tests {
             assert_eq!(serde_json::to_value(Opt::<i64>::ValueFrom(source.clone())).unwrap(), written);
             assert_eq!(read(written), Ok(Opt::ValueFrom(source)));
         }
+    }
+
+    #[test]
+    fn a_resource_without_a_path_means_its_main_id() {
+        let written = json!({"valueFrom": {"krakenResource": {"kind": "vpc", "name": "main"}}});
+        let main = ResourceRef { kind: "vpc".into(), name: "main".into(), path: String::new() };
+        assert!(main.is_id());
+        assert_eq!(read(written.clone()), Ok(Opt::ValueFrom(ValueFrom::KrakenResource(main.clone()))));
+        let option = Opt::<i64>::ValueFrom(ValueFrom::KrakenResource(main));
+        assert_eq!(serde_json::to_value(option).unwrap(), written);
     }
 
     #[test]

@@ -99,6 +99,18 @@ impl Path {
         &self.text
     }
 
+    /// The segments of a dotted path, in order; none of a JSONPath.
+    pub fn segments(&self) -> Option<Vec<&str>> {
+        let Form::One(steps) = &self.form else { return None };
+        steps
+            .iter()
+            .map(|step| match step {
+                Step::Segment(key) => Some(key.as_str()),
+                Step::Key(_) | Step::Index(_) => None,
+            })
+            .collect()
+    }
+
     /// True if the path leads to one value; false if it yields a list of what it matches.
     pub fn is_singular(&self) -> bool {
         matches!(self.form, Form::One(_))

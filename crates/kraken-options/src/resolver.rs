@@ -255,8 +255,9 @@ fn faults(dependency: &Dependency) -> Vec<(&'static str, ProblemKind, String)> {
                 .flatten()
                 .collect()
         }
-        Dependency::Resource(ResourceRef { kind, name, path }) => {
-            let path = Path::parse(path).err().map(|error| ("path", ProblemKind::Path, error.to_string()));
+        Dependency::Resource(reference @ ResourceRef { kind, name, path }) => {
+            let path = if reference.is_id() { None } else { Path::parse(path).err() };
+            let path = path.map(|error| ("path", ProblemKind::Path, error.to_string()));
             [invalid("kind", kind_fault(kind)), invalid("name", name_fault(name)), path]
                 .into_iter()
                 .flatten()
@@ -290,7 +291,8 @@ mod tests {
         let sizes =
             [("small", "t2.nano"), ("count", "3\n"), ("list", "[\"a\", \"b\"]"), ("big", "99999999999")];
         let db = [("password", "hunter2"), ("port", "5432"), ("list", "[\"first-one\", \"second-one\"]")];
-        let fields = [("dns", json!("web.example")), ("count", json!(3)), ("none", json!(null))];
+        let fields =
+            [("", json!("lb-1")), ("dns", json!("web.example")), ("count", json!(3)), ("none", json!(null))];
         let texts = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
         let secret = |(key, text): (&str, &str)| (key.to_owned(), SecretString::from(text));
         let db = SecretData { version: "uid/7".into(), keys: db.map(secret).into() };
@@ -379,6 +381,27 @@ mod tests {
             resolves(&resource(kind, "web", "dns"), "web.example".to_owned());
             resolves(&resource(kind, "web", "count"), 3_i64);
         }
+    }
+
+    #[test]
+    fn a_resource_without_a_path_resolves_to_its_main_id() {
+        resolves(&resource("LoadBalancer", "web", ""), "lb-1".to_owned());
+        resolves(&template("id={{ .LoadBalancer.web }}"), "id=lb-1".to_owned());
+        fails::<i64>(
+            &resource("LoadBalancer", "web", ""),
+            ProblemKind::Type,
+            "spec.field: the id of loadbalancer web: expected integer, found string",
+        );
+        fails::<String>(
+            &resource("vpc", "main", ""),
+            ProblemKind::Missing,
+            "spec.field: waiting for the id of vpc main",
+        );
+        fails::<String>(
+            &template("{{ .VPC.main }}"),
+            ProblemKind::Missing,
+            "spec.field: waiting for the id of vpc main",
+        );
     }
 
     #[test]

@@ -75,8 +75,8 @@ impl JsonSchema for ValueFrom {
         let mut resource = generator.subschema_for::<ResourceRef>().to_value();
         redescribe(
             &mut resource,
-            "A field of the state of another Kraken resource in the namespace of this resource. It must have the JSON type of \
-             the field. Example: `{kind: subnet, name: a, path: subnet.SubnetId}`",
+            "A field of the state of another Kraken resource in the namespace of this resource, or without `path` its main \
+             id. It must have the JSON type of the field. Example: `{kind: subnet, name: a}`",
         );
         json_schema!({
             "type": "object",
@@ -88,8 +88,8 @@ impl JsonSchema for ValueFrom {
                     "type": "string",
                     "minLength": 1,
                     "maxLength": 65_536,
-                    "description": "Text around references: `{{ .Kind.name.path }}`, `{{ .ConfigMap.name.key }}`, \
-                        `{{ .Secret.name.key }}`; names with dots in brackets. Example: \
+                    "description": "Text around references: `{{ .Kind.name.path }}`, `{{ .Kind.name }}` for the main \
+                        id, `{{ .ConfigMap.name.key }}`, `{{ .Secret.name.key }}`; names with dots in brackets. Example: \
                         `http://{{ .LoadBalancer.web.dnsName }}:{{ .ConfigMap[\"my.app\"].port }}/`",
                 },
             },
@@ -280,6 +280,13 @@ mod tests {
             assert_eq!((&bounded["minLength"], &bounded["maxLength"]), (&json!(1), &json!(max)), "{place}");
             assert!(bounded["description"].as_str().unwrap().contains("Example: `"), "{place}");
         }
+    }
+
+    #[test]
+    fn only_the_path_of_a_resource_may_be_left_out() {
+        let resource = schema_of::<ValueFrom>()["properties"]["krakenResource"].take();
+        assert_eq!(resource["required"], json!(["kind", "name"]));
+        assert!(resource["properties"]["path"].get("default").is_none());
     }
 
     #[test]

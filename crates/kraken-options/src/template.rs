@@ -19,7 +19,7 @@ const MAX_TEMPLATE: usize = 65_536;
 /// A parsed template.
 ///
 /// `{{ .ConfigMap.app.port }}`, `{{ .Secret.db.password }}` and `{{ .LoadBalancer.web.dnsName }}` (kind, name, dotted path) stand for
-/// values; names with dots go in brackets: `{{ .ConfigMap["my.app"]["key.x"] }}`. Everything around is kept as it is, `}}` and single
+/// values, `{{ .VPC.main }}` for the main id of a resource; names with dots go in brackets: `{{ .ConfigMap["my.app"]["key.x"] }}`. Everything around is kept as it is, `}}` and single
 /// braces too; `{{ "{{" }}` stands for two braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -103,7 +103,7 @@ impl Template {
     }
 
     /// Everything that the template refers to, in its order, repetitions included. The kind of a resource is spelled as
-    /// [`kind_key`] does, its path as it is written.
+    /// [`kind_key`] does, its path as it is written, and empty if the main id is meant.
     pub fn references(&self) -> impl Iterator<Item = &Dependency> {
         self.parts.iter().filter_map(|part| match part {
             Part::Reference(reference) => Some(reference),
@@ -210,13 +210,12 @@ fn key(scanner: &mut Scanner<'_>) -> Result<String, Unexpected> {
     Ok(key)
 }
 
-/// The dotted path that is left, as it is written.
+/// The dotted path that is left, as it is written. None at all means the main id.
 fn path(scanner: &mut Scanner<'_>) -> Result<String, Unexpected> {
     let start = scanner.at();
     if scanner.rest().starts_with(".$") {
         return scanner.fail("a dotted path (a template takes no JSONPath)");
     }
-    segment(scanner, "\".\" and a path")?;
     while scanner.rest().starts_with(['.', '[']) {
         segment(scanner, "\".\" and a path")?;
     }
@@ -267,6 +266,16 @@ mod tests {
             references("http://{{ .LoadBalancer.web.dnsName }}:{{ .ConfigMap.app.port }}/"),
             [resource("loadbalancer", "web", "dnsName"), config_map("app", "port")]
         );
+    }
+
+    #[test]
+    fn a_resource_without_a_path_stands_for_its_main_id() {
+        assert_eq!(references("{{ .VPC.main }}"), [resource("vpc", "main", "")]);
+        assert_eq!(
+            references(r#"{{.VPC["my.vpc"]}}/{{ .VPC.b }}"#),
+            [resource("vpc", "my.vpc", ""), resource("vpc", "b", "")]
+        );
+        assert_eq!(render("vpc={{ .VPC.main }}", &json!("vpc-1")).as_deref(), Ok("vpc=vpc-1"));
     }
 
     #[test]
@@ -331,7 +340,8 @@ mod tests {
         rejects("{{ . }}", 4, "a kind");
         rejects("{{ .A }}", 5, "the name of the object");
         rejects("{{ .ConfigMap.app }}", 17, "a key");
-        rejects("{{ .LoadBalancer.web }}", 20, "a path");
+        rejects("{{ .LoadBalancer.web. }}", 21, "a name");
+        rejects("{{ .LoadBalancer.web dns }}", 21, "\"}}\"");
         rejects("{{ .ConfigMap.app.a.b }}", 19, "in brackets");
         rejects("{{ .A.b.c", 9, "\"}}\"");
         rejects("{{ .A.b.c | upper }}", 10, "\"}}\"");

@@ -15,7 +15,8 @@ pub struct Values {
     pub config_maps: BTreeMap<String, BTreeMap<String, String>>,
     /// Secrets by name.
     pub secrets: BTreeMap<String, SecretData>,
-    /// Fields of other resources: by kind (as [`kind_key`](crate::kind_key) spells it), name, and path as it is written.
+    /// Fields of other resources: by kind (as [`kind_key`](crate::kind_key) spells it), name, and path as it is written; the empty path is the
+    /// main id.
     pub resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
     /// Why a dependency is unmet, as the hub found, for example `ConfigMap sizes does not exist`.
     /// Kinds are spelled as [`kind_key`](crate::kind_key) does.

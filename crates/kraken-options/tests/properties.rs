@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kraken_options::{
-    KeyRef, LookupReason, Opt, OptionType, Path, Resolver, ResourceRef, Scrubber, SecretData, SecretString,
-    Template, Text, ValueFrom, Values, summary,
+    Element, Elements, KeyRef, ListOpt, LookupReason, Opt, OptionType, Path, Resolved, Resolver, ResourceRef,
+    Scrubber, SecretData, SecretString, Template, Text, ValueFrom, Values, summary,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -82,6 +82,10 @@ fn source() -> impl Strategy<Value = ValueFrom> {
         resource.prop_map(ValueFrom::KrakenResource),
         template_text().prop_map(ValueFrom::TemplateString),
     ]
+}
+
+fn elements(source: impl Strategy<Value = ValueFrom>) -> impl Strategy<Value = Vec<Element<String>>> {
+    vec(prop_oneof![".{0,8}".prop_map(Element::Literal), source.prop_map(Element::ValueFrom)], 0..5)
 }
 
 fn values(secret: &str, public: &str) -> Values {
@@ -200,7 +204,59 @@ proptest! {
     }
 
     #[test]
+    fn a_list_is_read_again_as_it_was_written(elements in elements(source())) {
+        let list: ListOpt<String> = Opt::Value(Elements(elements));
+        let written = serde_json::to_value(&list).unwrap();
+        prop_assert_eq!(serde_json::from_value::<ListOpt<String>>(written).unwrap(), list);
+    }
+
+    #[test]
+    fn a_list_is_taken_element_by_element_as_options_are(elements in elements(source()), text in ".{0,20}") {
+        let values = values(&text, &text);
+        let (mut one, mut each) = (Resolver::new(&values), Resolver::new(&values));
+        let list = Opt::Value(Elements(elements.clone()));
+        let taken = one.take_list("field", &list);
+        let by_one: Vec<_> = elements.into_iter().enumerate().map(|(index, element)| {
+            let option = match element {
+                Element::Literal(literal) => Opt::Value(literal),
+                Element::ValueFrom(source) => Opt::ValueFrom(source),
+            };
+            each.take(&format!("field.value[{index}]"), &option)
+        }).collect();
+        let (one, each) = (one.finish(), each.finish());
+        prop_assert_eq!(one.problems, each.problems);
+        prop_assert_eq!(one.dependencies, each.dependencies);
+        prop_assert_eq!(one.secrets.len(), each.secrets.len());
+        let by_one: Option<Vec<_>> = by_one.into_iter().collect();
+        prop_assert_eq!(taken.is_some(), by_one.is_some());
+        if let (Some(taken), Some(by_one)) = (taken, by_one) {
+            prop_assert_eq!(taken.is_secret(), by_one.iter().any(Resolved::is_secret));
+            prop_assert_eq!(taken.expose(), &by_one.iter().map(|e| e.expose().clone()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn no_secret_element_is_ever_shown(
+        mut elements in elements(source()),
+        source in secret_source(),
+        at in any::<prop::sample::Index>(),
+        secret in "Q[A-Za-z0-9]{7,30}Q",
+    ) {
+        let values = values(&secret, "public");
+        elements.insert(at.index(elements.len() + 1), Element::ValueFrom(source));
+        let mut resolver = Resolver::new(&values);
+        let taken = resolver.take_list("field", &Opt::Value(Elements(elements)));
+        prop_assert!(taken.as_ref().is_none_or(Resolved::is_secret));
+        let shown = format!("{taken:?} {resolver:?}");
+        let resolution = resolver.finish();
+        let shown = format!("{shown} {resolution:?} {}", summary(&resolution.problems));
+        prop_assert!(!shown.contains(&secret), "{}", shown);
+    }
+
+    #[test]
     fn reading_any_json_as_an_option_never_panics(value in json_value()) {
+        let _ = serde_json::from_value::<ListOpt<Value>>(json!({"value": [value.clone()]}));
+        let _ = serde_json::from_value::<ListOpt<String>>(json!({"value": value.clone()}));
         let _ = serde_json::from_value::<Opt<Value>>(value.clone());
         let _ = serde_json::from_value::<Opt<i64>>(json!({"valueFrom": value}));
     }

@@ -1,7 +1,8 @@
 //! Workers: they take keys from a queue, run one isolated reconcile per key, and put the key back when it is due again.
 
-use std::{fmt::Debug, sync::Arc, time::Duration};
+use std::{fmt::Debug, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
@@ -81,7 +82,8 @@ pub async fn run<K, F, Fut>(
         runs.spawn(async move {
             // Standing in line is no part of the run, whose time is bounded.
             let Some(slot) = stop.run_until_cancelled(Slot::take(lane, slots)).await else { return };
-            let requeue = isolated(kind, &key, &metrics, handler(key.clone(), slot)).await;
+            // Boxed, so that what stands in line takes a few hundred bytes and not the tens of thousands of a run.
+            let requeue = isolated(kind, &key, &metrics, Box::pin(handler(key.clone(), slot))).await;
             queue.done(&key, requeue);
             drop(permit);
         });
@@ -90,32 +92,24 @@ pub async fn run<K, F, Fut>(
     while runs.join_next().await.is_some() {}
 }
 
-/// Runs one reconcile as a task of its own: a panic ends the task and nothing else.
+/// Runs one reconcile so that a panic in it, or a run without end, ends that run and nothing else.
 async fn isolated<K: Debug>(
     kind: &'static str,
     key: &K,
     metrics: &Metrics,
-    reconcile: impl Future<Output = Requeue> + Send + 'static,
+    reconcile: impl Future<Output = Requeue>,
 ) -> Requeue {
     let span = info_span!("reconcile", kind, key = ?key);
-    let mut task = tokio::spawn(reconcile.instrument(span.clone()));
-    match tokio::time::timeout(RECONCILE_DEADLINE, &mut task).await {
+    let run = AssertUnwindSafe(reconcile).catch_unwind().instrument(span.clone());
+    match tokio::time::timeout(RECONCILE_DEADLINE, run).await {
         Ok(Ok(requeue)) => requeue,
-        Ok(Err(ended)) => {
+        Ok(Err(_)) => {
             metrics.reconcile_panicked(kind);
             // The panic's text is not logged: it may hold a value. Its place was printed by the panic hook.
-            span.in_scope(|| {
-                error!(
-                    panicked = ended.is_panic(),
-                    "the reconcile ended by a fault of the controller; it is tried again"
-                );
-            });
+            span.in_scope(|| error!("the reconcile ended by a fault of the controller; it is tried again"));
             Requeue::Backoff
         }
         Err(_) => {
-            task.abort();
-            // Only when it has really ended may the key run again.
-            let _ = task.await;
             span.in_scope(|| {
                 error!(
                     seconds = RECONCILE_DEADLINE.as_secs(),

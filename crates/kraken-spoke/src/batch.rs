@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use kraken_runtime::queue::Lane;
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     time::{Instant, timeout_at},
 };
 
@@ -15,12 +15,16 @@ use crate::{External, Failure, FailureClass, Look};
 struct Patience {
     gap: Duration,
     window: Duration,
+    /// How many batches are asked for at once: an answer of a thousand takes megabytes.
+    at_once: usize,
 }
 
 /// Somebody waits: a look that comes alone is hardly held up.
-const FOR_AN_EDIT: Patience = Patience { gap: Duration::from_millis(20), window: Duration::from_millis(100) };
+const FOR_AN_EDIT: Patience =
+    Patience { gap: Duration::from_millis(20), window: Duration::from_millis(100), at_once: 32 };
 /// Nobody waits: the whole sweep of an interval is to share its calls, on a busy machine too.
-const FOR_A_RESYNC: Patience = Patience { gap: Duration::from_millis(200), window: Duration::from_secs(3) };
+const FOR_A_RESYNC: Patience =
+    Patience { gap: Duration::from_millis(200), window: Duration::from_secs(3), at_once: 2 };
 
 /// How many looks one batch holds: as many ids as one Describe takes.
 pub(crate) const MAX_LOOKS: usize = 1000;
@@ -45,6 +49,7 @@ impl<O: Send + 'static> Batcher<O> {
     /// Starts the task that collects looks; it ends when the last handle is dropped.
     fn start<E: External<Observed = O>>(external: Arc<E>, patience: Patience) -> Self {
         let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
+        let permits = Arc::new(Semaphore::new(patience.at_once));
         tokio::spawn(async move {
             while let Some(first) = looks.recv().await {
                 let deadline = Instant::now() + patience.window;
@@ -55,8 +60,13 @@ impl<O: Send + 'static> Batcher<O> {
                         Ok(None) | Err(_) => break,
                     }
                 }
-                // Batches overlap: a slow answer delays no later look.
-                tokio::spawn(answer(external.clone(), batch));
+                // Batches overlap: a slow answer delays few later looks. The semaphore is never closed.
+                let permit = permits.clone().acquire_owned().await;
+                let external = external.clone();
+                tokio::spawn(async move {
+                    answer(external, batch).await;
+                    drop(permit);
+                });
             }
         });
         Self { asks }

@@ -1,6 +1,6 @@
 //! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
 use kraken_runtime::{shell::Shell, watch::Store};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     External, Identity, SpokeKind,
     batch::Batchers,
+    fields::Fields,
     memory::Memories,
     steps::{blocked::References, observe::Known},
 };
@@ -27,6 +28,11 @@ pub(crate) struct Context<E: External> {
     /// Who refers to whom, where something is being deleted.
     pub(crate) references: References,
     pub(crate) memories: Memories<E::Kind>,
+    /// Held by the one run that adopts.
+    pub(crate) adopting: tokio::sync::Mutex<()>,
+    pub(crate) fields: Fields,
+    /// How long the cloud may take to show what it has just created.
+    pub(crate) visibility_window: Duration,
 }
 
 impl<E: External> std::fmt::Debug for Context<E> {

@@ -16,12 +16,15 @@ use tracing::{debug, warn};
 
 use crate::{
     External,
+    args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
     context::Context,
+    fields::Fields,
     memory::{Memories, Memory},
-    orphans::{self, OrphanArgs},
-    outcome::{AT_ONCE, Learned, Outcome},
+    orphans,
+    outcome::{AT_ONCE, Outcome},
     reconcile::reconcile,
+    status::Learned,
     steps::{blocked::References, report},
 };
 
@@ -33,7 +36,7 @@ const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
 ///
 /// # Errors
 /// None today; failures are conditions of resources.
-pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs) -> anyhow::Result<()> {
+pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyhow::Result<()> {
     let kind: &'static str = static_kind::<E>();
     let kind_key = kind_key(kind);
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
@@ -73,6 +76,9 @@ pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs
         states,
         references: References::default(),
         memories: Memories::default(),
+        adopting: tokio::sync::Mutex::default(),
+        fields: Fields::of::<E>(),
+        visibility_window: args.visibility_window,
         shell: shell.clone(),
     });
     // A decision on a store that is still filling would take what is not listed yet for missing.
@@ -90,7 +96,7 @@ pub async fn run<E: External>(shell: Shell, external: E, orphan_args: OrphanArgs
     });
     let sweeper = tokio::spawn({
         let (context, shell) = (context.clone(), shell.clone());
-        async move { orphans::run(shell, orphan_args, &*context.external, kind).await }
+        async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
     });
     let (metrics, shutdown) = (shell.metrics.clone(), shell.shutdown.clone());
     work::run(queue, shell.args.concurrency, kind, metrics, shutdown, move |key, slot| {
@@ -150,6 +156,7 @@ async fn guarded<E: External>(
     let started = Instant::now();
     let uid = watched.uid().unwrap_or_default();
     let mut memory = context.memories.take(&key, &uid);
+    memory.caught_up(&watched);
     let object = memory.newest(watched);
     let metrics = &context.shell.metrics;
 
@@ -168,7 +175,7 @@ async fn guarded<E: External>(
 
     // The newest form may be the answer to the intent's patch.
     let object = memory.newest(object);
-    let reported = report::report(&context, &object, &mut memory, &outcome, &learned).await;
+    let reported = Box::pin(report::report(&context, &object, &mut memory, &outcome, &learned)).await;
     let requeue = match reported {
         Ok(()) => outcome.requeue(resync_of(&context, &object)),
         // Somebody wrote meanwhile, or the object is another one by now: the next run sees it.

@@ -13,8 +13,8 @@ pub(crate) enum Decision<C> {
     Settle(String),
     /// Create what is missing.
     Create(String),
-    /// Change one thing in place.
-    Change(FieldDiff, C),
+    /// These fields can be changed in place, and this changes the first.
+    Change(Vec<FieldDiff>, C),
     /// Fields cannot be changed in place, and the thing may be replaced.
     Replace(Vec<FieldDiff>),
     /// A field cannot be changed in place: each with the reason.
@@ -23,11 +23,18 @@ pub(crate) enum Decision<C> {
     Report(Vec<FieldDiff>),
 }
 
+/// Takes out what the resource says to ignore.
+pub(crate) fn heed<C>(mut comparison: Comparison<C>, lifecycle: &Lifecycle) -> Comparison<C> {
+    comparison
+        .differences
+        .retain(|difference| !is_ignored(&difference.field.path, &lifecycle.ignore_changes));
+    comparison
+}
+
 /// Decides. `edited` says that the spec or a referenced value is newer than what was last in place: then a difference
 /// is an order to carry out, and not drift.
 pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
-    let Comparison { missing, settling, mut differences } = comparison;
-    differences.retain(|difference| !is_ignored(&difference.field.path, &lifecycle.ignore_changes));
+    let Comparison { missing, settling, differences } = heed(comparison, lifecycle);
 
     if !edited && lifecycle.drift == Drift::Report && (missing.is_some() || !differences.is_empty()) {
         let gone = missing.map(|what| FieldDiff::new("", what, "missing"));
@@ -39,17 +46,21 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
     if let Some(what) = settling {
         return Decision::Settle(what);
     }
-    let mut immutable = vec![];
+    let (mut changes, mut first, mut immutable) = (vec![], None, vec![]);
     for Difference { field, remedy } in differences {
         match remedy {
-            Remedy::Change(change) => return Decision::Change(field, change),
+            Remedy::Change(change) => {
+                changes.push(field);
+                first.get_or_insert(change);
+            }
             Remedy::Immutable(why) => immutable.push((field, why)),
         }
     }
-    match (immutable.is_empty(), lifecycle.replace) {
-        (true, _) => Decision::InPlace,
-        (false, Replace::Never) => Decision::Immutable(immutable),
-        (false, _) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
+    match (first, immutable.is_empty(), lifecycle.replace) {
+        (Some(change), ..) => Decision::Change(changes, change),
+        (None, true, _) => Decision::InPlace,
+        (None, false, Replace::Never) => Decision::Immutable(immutable),
+        (None, false, _) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The trait that a kind of infrastructure implements, and the words in which it speaks with the loop.
 
-use std::fmt::Debug;
+use std::{borrow::Cow, fmt::Debug};
 
-use kraken_api::{FieldDiff, HasLifecycle, ResourceStatus};
+use kraken_api::{Adopt, FieldDiff, HasLifecycle, ResourceStatus};
 use kraken_options::Resolver;
 use kube::{
     CustomResourceExt, Resource,
@@ -29,6 +29,10 @@ pub trait SpokeKind:
     + Sync
     + 'static
 {
+    /// Its name, such as `VPC`.
+    fn kind_name() -> Cow<'static, str> {
+        Self::kind(&())
+    }
 }
 
 impl<K> SpokeKind for K where
@@ -87,6 +91,24 @@ pub struct Look {
     pub deep: bool,
 }
 
+/// Something that exists already and could be adopted.
+#[derive(Clone, Debug)]
+pub struct Candidate<O> {
+    /// The cloud's id.
+    pub id: String,
+    /// Whose it is by its tags, if it is any resource's of any cluster.
+    pub owner: Option<Identity>,
+    /// As [`External::observe`] would have it.
+    pub observed: O,
+}
+
+impl<T> Candidate<T> {
+    /// The same with what was observed in another form.
+    pub fn map<O>(self, form: impl FnOnce(T) -> O) -> Candidate<O> {
+        Candidate { id: self.id, owner: self.owner, observed: form(self.observed) }
+    }
+}
+
 /// How desired and observed differ; made by [`External::compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison<C> {
@@ -113,6 +135,17 @@ pub struct Difference<C> {
     pub remedy: Remedy<C>,
 }
 
+impl<C> Difference<C> {
+    /// The same with its change in another form.
+    pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Difference<D> {
+        let remedy = match self.remedy {
+            Remedy::Change(change) => Remedy::Change(form(change)),
+            Remedy::Immutable(why) => Remedy::Immutable(why),
+        };
+        Difference { field: self.field, remedy }
+    }
+}
+
 /// What mends a difference.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy<C> {
@@ -125,7 +158,8 @@ pub enum Remedy<C> {
 /// How an error of the cloud is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
-    /// The request itself is wrong: an edit is needed. Tried again only at the resync.
+    /// The request itself is wrong: most likely an edit is needed. Tried again ever more seldom, because a permission or a
+    /// limit may be mended outside too.
     Terminal,
     /// Too many calls: back off.
     Throttled,
@@ -198,6 +232,10 @@ pub trait External: Send + Sync + 'static {
     /// unknown fate is waited for instead.
     const IS_IDEMPOTENT: bool = true;
 
+    /// Paths that [`Difference`]s speak of and that are no fields of the spec, such as `state`: a user may name them in
+    /// `lifecycle.ignoreChanges`.
+    const DRIFT_PATHS: &[&str] = &[];
+
     /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
 
@@ -261,6 +299,21 @@ pub trait External: Send + Sync + 'static {
         &self,
         cluster: &str,
     ) -> impl Future<Output = Result<Vec<(Identity, Self::Observed)>, Failure>> + Send;
+
+    /// Everything of this kind with this id or all of these tags, whoever it belongs to; an id that does not exist finds
+    /// nothing.
+    fn find(
+        &self,
+        wanted: &Adopt,
+    ) -> impl Future<Output = Result<Vec<Candidate<Self::Observed>>, Failure>> + Send;
+
+    /// Puts the tags of this identity and epoch on what `find` found: from then on it is the resource's own.
+    fn claim(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        found: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Takes Kraken's tags off and leaves the things: for `deletion: Retain`.
     fn release(

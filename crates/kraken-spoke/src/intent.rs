@@ -11,10 +11,6 @@ use kube::Resource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// How long a new thing may stay invisible to the cloud's own reads. AWS speaks of "eventual consistency" and gives no
-/// bound; seconds are usual, minutes have been seen.
-pub(crate) const VISIBILITY: Duration = Duration::from_secs(90);
-
 /// A launch that was, or may have been, asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Intent {
@@ -27,6 +23,9 @@ pub(crate) struct Intent {
     /// Whether it replaces what earlier launches created.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
+    /// Whether it takes over what exists already, and launches nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopts: bool,
 }
 
 impl Intent {
@@ -36,11 +35,11 @@ impl Intent {
         serde_json::from_str(text).ok()
     }
 
-    /// Whether what it launched may still be invisible.
-    pub(crate) fn may_be_invisible(&self, now: Timestamp) -> bool {
+    /// Whether what it launched may still be invisible, if that lasts as long as `window`.
+    pub(crate) fn may_be_invisible(&self, now: Timestamp, window: Duration) -> bool {
         let age = now.as_millisecond().saturating_sub(self.at.as_millisecond());
         // A clock that went backwards only makes the wait longer.
-        age < i64::try_from(VISIBILITY.as_millis()).unwrap_or(i64::MAX)
+        age < i64::try_from(window.as_millis()).unwrap_or(i64::MAX)
     }
 }
 
@@ -84,7 +83,7 @@ pub(crate) fn plan_launch(
     fate: Fate,
     is_idempotent: bool,
     hash: &str,
-    now: Timestamp,
+    (now, window): (Timestamp, Duration),
 ) -> LaunchPlan {
     let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
     let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
@@ -94,10 +93,10 @@ pub(crate) fn plan_launch(
     match fate {
         Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         Fate::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
-        Fate::Confirmed if intent.may_be_invisible(now) => {
+        Fate::Confirmed if intent.may_be_invisible(now, window) => {
             LaunchPlan::Wait("what was created is not visible in the cloud's answers yet")
         }
-        Fate::Unknown if intent.may_be_invisible(now) => {
+        Fate::Unknown if intent.may_be_invisible(now, window) => {
             LaunchPlan::Wait("an earlier launch may have taken place and is looked for")
         }
         Fate::Spent | Fate::Refused | Fate::Confirmed | Fate::Unknown => next,
@@ -108,8 +107,8 @@ pub(crate) fn plan_launch(
 mod tests {
     use super::*;
 
-    fn now() -> Timestamp {
-        Timestamp::from_second(1_000_000).unwrap()
+    fn now() -> (Timestamp, Duration) {
+        (Timestamp::from_second(1_000_000).unwrap(), Duration::from_secs(90))
     }
 
     fn intent(epoch: i64, age: i64) -> Intent {
@@ -118,6 +117,7 @@ mod tests {
             at: Timestamp::from_second(1_000_000 - age).unwrap(),
             hash: "h".into(),
             replaces: false,
+            adopts: false,
         }
     }
 

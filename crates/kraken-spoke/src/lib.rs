@@ -7,23 +7,32 @@
 
 #![warn(missing_docs)]
 
+pub mod args;
 mod batch;
 mod context;
 pub mod controller;
 mod decide;
 pub mod external;
+mod fields;
 mod intent;
 mod memory;
 pub mod orphans;
 mod outcome;
+mod plan;
 pub mod program;
 mod reconcile;
+mod share;
+mod status;
 mod steps;
 
+pub use args::LoopArgs;
 pub use external::{
-    Comparison, Difference, External, Failure, FailureClass, Identity, Launch, Look, Remedy, SpokeKind,
+    Candidate, Comparison, Difference, External, Failure, FailureClass, Identity, Launch, Look, Remedy,
+    SpokeKind,
 };
-pub use kraken_api::{self as api, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, ResourceStatus};
+pub use kraken_api::{
+    self as api, Adopt, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, ResourceStatus,
+};
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Shell};
 pub use program::{FromContext, Registry, Spoke, main};

@@ -19,8 +19,9 @@ pub(crate) struct Memory<K> {
     pub refused: Option<i64>,
     /// The epoch whose token is used up.
     pub spent: Option<i64>,
-    /// The deletion was asked for: who refers to it by now comes too late.
-    pub deleting: bool,
+    /// The highest epoch of what was seen and asked to be deleted. From then on who refers to it comes too late, and an
+    /// empty answer says that it is gone.
+    pub deleted: Option<i64>,
     /// The field that was changed last, and how many times in a row without effect.
     pub changed: Option<(String, u32)>,
     /// Since when the resource has been in progress without a report.
@@ -34,7 +35,7 @@ impl<K> Default for Memory<K> {
             created: None,
             refused: None,
             spent: None,
-            deleting: false,
+            deleted: None,
             changed: None,
             in_progress: None,
         }
@@ -42,6 +43,13 @@ impl<K> Default for Memory<K> {
 }
 
 impl<K: Resource> Memory<K> {
+    /// Lets go of our own copy once the watch has it too: a thousand resources at rest need no second one.
+    pub(crate) fn caught_up(&mut self, watched: &Arc<K>) {
+        if self.latest.as_ref().is_some_and(|ours| version(&**ours) <= version(&**watched)) {
+            self.latest = None;
+        }
+    }
+
     /// The newest form of an object that this process knows: the watch's, or the answer to a later write of ours.
     pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
         match &self.latest {
@@ -114,6 +122,15 @@ mod tests {
         let memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
         assert_eq!(memory.newest(object("u", "99")).metadata.resource_version.as_deref(), Some("100"));
         assert_eq!(memory.newest(object("u", "101")).metadata.resource_version.as_deref(), Some("101"));
+    }
+
+    #[test]
+    fn a_watch_that_caught_up_is_enough() {
+        let mut memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
+        memory.caught_up(&object("u", "99"));
+        assert!(memory.latest.is_some());
+        memory.caught_up(&object("u", "100"));
+        assert!(memory.latest.is_none());
     }
 
     #[test]

@@ -8,18 +8,17 @@ use std::{
     time::Duration,
 };
 
-use kraken_api::interval;
 use kraken_runtime::{Shell, patch::within};
 use kube::{Api, ResourceExt, api::ListParams, core::PartialObjectMeta};
 use tracing::{info, warn};
 
-use crate::{External, Identity, outcome::listed};
+use crate::{External, Identity, args::duration, outcome::listed};
 
 /// Flags of the orphan sweep.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OrphanArgs {
     /// How often things that no resource owns are looked for; 0 turns it off
-    #[arg(long, env = "KRAKEN_ORPHAN_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = orphan_interval)]
+    #[arg(long, env = "KRAKEN_ORPHAN_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
     pub orphan_interval: Duration,
 
     /// Remove what two sweeps in a row found, instead of only reporting it
@@ -30,10 +29,6 @@ pub struct OrphanArgs {
     /// How many resources' orphans one sweep may remove at most
     #[arg(long, env = "KRAKEN_ORPHAN_LIMIT", value_name = "NUMBER", default_value_t = 10)]
     pub orphan_limit: usize,
-}
-
-fn orphan_interval(text: &str) -> Result<Duration, String> {
-    interval::parse(text).map(Option::unwrap_or_default)
 }
 
 /// Sweeps until shutdown; only the leader comes here.

@@ -1,19 +1,13 @@
-//! What one run came to, and what follows from it: the status, the event, and when to look again. Pure, and the only
-//! place where any of the three is decided.
+//! What one run came to, and what follows from it: the Ready condition, the event, and when to look again. Pure, and the
+//! only place where any of the three is decided.
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kraken_api::{
-    FieldDiff, ResourceStatus,
-    conditions::{self, DEPENDENCIES_RESOLVED, READY, SYNCED, State},
-    reasons::Reason,
-};
+use kraken_api::{FieldDiff, Plan, conditions::State, reasons::Reason};
 use kraken_options::{Problem, ProblemKind, summary};
 use kraken_runtime::{patch::ApiError, queue::Requeue};
 
-use crate::{Failure, FailureClass};
+use crate::{Failure, FailureClass, plan};
 
 /// How soon something that was started is looked at again.
 const SOON: Duration = Duration::from_secs(1);
@@ -23,8 +17,12 @@ pub(crate) const AT_ONCE: Duration = Duration::from_millis(100);
 const BLOCKED: Duration = Duration::from_secs(2);
 /// How often credentials are tried again: somebody may just have mended them.
 const CREDENTIALS: Duration = Duration::from_secs(30);
+/// How often what cannot be adopted is looked for again: it may have been made a moment ago, or be let go by its owner.
+const ADOPTION: Duration = Duration::from_secs(10);
 /// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
+/// The same for the hub's answer, which it holds back for up to 30 s while other resources are on their way.
+pub(crate) const HUB_GRACE: Duration = Duration::from_secs(40);
 
 /// The reasons that speak of progress.
 pub(crate) const PROGRESS: [Reason; 8] = [
@@ -59,6 +57,12 @@ pub(crate) enum Outcome {
     Immutable(Vec<(FieldDiff, String)>),
     /// It differs and is left alone.
     Drifted(Vec<FieldDiff>),
+    /// This is to be done and waits for approval.
+    AwaitingApproval(Box<Plan>),
+    /// This is approved; look again at once.
+    Approved(Box<Plan>),
+    /// What is to be adopted cannot be.
+    AdoptionRefused(String),
     /// The cloud did not do what was asked.
     Failed(Failure),
     /// `lifecycle.paused`.
@@ -99,6 +103,9 @@ impl Outcome {
             Self::Changed(message) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
             Self::Immutable(fields) => no(Reason::ImmutableField, immutable_message(fields)),
             Self::Drifted(fields) => no(Reason::Drifted, drift_message(fields)),
+            Self::AwaitingApproval(plan) => no(Reason::AwaitingApproval, plan::awaited(plan)),
+            Self::Approved(plan) => no(Reason::Updating, format!("plan {} is approved", plan.hash)),
+            Self::AdoptionRefused(why) => no(Reason::AdoptionRefused, why.clone()),
             // The same words whatever was attempted: they would change with each try otherwise, and be written each time.
             Self::Failed(Failure { class: FailureClass::Throttled, .. }) => no(
                 Reason::Throttled,
@@ -123,18 +130,22 @@ impl Outcome {
     pub(crate) fn requeue(&self, resync: Option<Duration>) -> Requeue {
         let at_resync = resync.map_or(Requeue::Never, Requeue::Tick);
         match self {
-            Self::InPlace | Self::Immutable(_) | Self::Drifted(_) => at_resync,
+            Self::InPlace | Self::Immutable(_) | Self::Drifted(_) | Self::AwaitingApproval(_) => at_resync,
+            Self::AdoptionRefused(_) => Requeue::Soon(ADOPTION),
             // The watch on what is missing, or on the spec, wakes it.
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected | Self::Removed => {
                 Requeue::Never
             }
-            Self::Asked => Requeue::Soon(GRACE),
+            Self::Asked => Requeue::Soon(HUB_GRACE),
             Self::InProgress(..) => Requeue::Soon(SOON),
             Self::Blocked(_) => Requeue::Soon(BLOCKED),
-            Self::Changed(_) => Requeue::Soon(AT_ONCE),
+            Self::Changed(_) | Self::Approved(_) => Requeue::Soon(AT_ONCE),
             Self::Failed(failure) => match failure.class {
-                FailureClass::Terminal => at_resync,
-                FailureClass::Throttled | FailureClass::Transient => Requeue::Backoff,
+                // An edit wakes it at once. What was refused may also be mended elsewhere: a permission, a limit, something
+                // that the cloud does not know yet.
+                FailureClass::Terminal | FailureClass::Throttled | FailureClass::Transient => {
+                    Requeue::Backoff
+                }
                 FailureClass::NotYet | FailureClass::TokenUsed => Requeue::Soon(SOON),
                 FailureClass::TokenSpent => Requeue::Soon(AT_ONCE),
                 FailureClass::Credentials => Requeue::Soon(CREDENTIALS),
@@ -161,6 +172,11 @@ impl Outcome {
         }
     }
 
+    /// How long it may be over before anybody needs to read of it.
+    pub(crate) fn grace(&self) -> Duration {
+        if matches!(self, Self::Asked) { HUB_GRACE } else { GRACE }
+    }
+
     /// Whether it says nothing of the resource, only of the cloud's mood: what was in place a moment ago still is.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
@@ -168,10 +184,14 @@ impl Outcome {
 
     /// Whether the event about it is a warning.
     pub(crate) fn is_warning(&self) -> bool {
-        !matches!(self, Self::InPlace | Self::Removed | Self::Paused) && !self.is_in_progress()
+        let is_fine = matches!(
+            self,
+            Self::InPlace | Self::Removed | Self::Paused | Self::AwaitingApproval(_) | Self::Approved(_)
+        );
+        !is_fine && !self.is_in_progress()
     }
 
-    fn dependencies(&self) -> Option<(State, String)> {
+    pub(crate) fn dependencies(&self) -> Option<(State, String)> {
         match self {
             Self::Invalid(problems) if problems.iter().all(|p| p.kind == ProblemKind::Invalid) => {
                 Some((State::True, "every reference has a value".to_owned()))
@@ -188,11 +208,14 @@ impl Outcome {
         }
     }
 
-    fn synced(&self) -> Option<(State, String)> {
+    pub(crate) fn synced(&self) -> Option<(State, String)> {
         match self {
             Self::InPlace => Some((State::True, "the cloud matches this resource".to_owned())),
             Self::Immutable(_)
             | Self::Drifted(_)
+            | Self::AwaitingApproval(_)
+            | Self::Approved(_)
+            | Self::AdoptionRefused(_)
             | Self::Failed(_)
             | Self::Changed(_)
             | Self::Unheeded(_)
@@ -202,88 +225,12 @@ impl Outcome {
     }
 }
 
-/// What a run learned beside its outcome.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Learned {
-    /// The ids of what is there, if the cloud was asked.
-    pub ids: Option<Vec<String>>,
-    /// The highest epoch known to have taken effect.
-    pub epoch: Option<i64>,
-    /// The version of the referenced values used.
-    pub inputs: Option<String>,
-}
-
-/// The status that an outcome leads to, from the one before.
-pub(crate) fn status_of(
-    outcome: &Outcome,
-    learned: &Learned,
-    before: Option<&ResourceStatus>,
-    generation: Option<i64>,
-    now: Timestamp,
-) -> ResourceStatus {
-    let mut status = before.cloned().unwrap_or_default();
-    status.observed_generation = generation;
-    if let Some(ids) = &learned.ids {
-        status.external_ids.clone_from(ids);
-    }
-    if learned.epoch.is_some() {
-        status.epoch = learned.epoch;
-    }
-    status.observed_inputs.clone_from(&learned.inputs);
-    status.drift = match outcome {
-        Outcome::Drifted(fields) => fields.iter().map(|field| dated(field, &status.drift, now)).collect(),
-        _ => vec![],
-    };
-    let (state, reason, mut message) = outcome.ready();
-    if matches!(outcome, Outcome::InPlace) && !status.external_ids.is_empty() {
-        message = format!("in place: {}", listed(&status.external_ids));
-    }
-    let mut set = |kind, state, reason: &str, message: &str| {
-        conditions::set(&mut status.conditions, kind, state, reason, message, generation, now);
-    };
-    set(READY, state, reason.as_str(), &message);
-    if let Some((state, message)) = outcome.synced() {
-        set(SYNCED, state, if state == State::True { "InSync" } else { reason.as_str() }, &message);
-    }
-    if let Some((state, message)) = outcome.dependencies() {
-        set(
-            DEPENDENCIES_RESOLVED,
-            state,
-            if state == State::True { "Resolved" } else { reason.as_str() },
-            &message,
-        );
-    }
-    status
-}
-
-/// Whether this generation with these inputs was in place when last looked at: then a difference is drift and no edit.
-pub(crate) fn was_in_place(
-    status: Option<&ResourceStatus>,
-    generation: Option<i64>,
-    inputs: Option<&str>,
-) -> bool {
-    let Some(status) = status else { return false };
-    let holds = |c: &Condition| c.status == "True" || c.reason == Reason::Drifted.as_str();
-    status.observed_generation == generation
-        && status.observed_inputs.as_deref() == inputs
-        && conditions::get(&status.conditions, READY).is_some_and(holds)
-}
-
 /// A few ids in full, and how many more.
 pub(crate) fn listed(ids: &[String]) -> String {
     const SHOWN: usize = 5;
     let more = ids.len().saturating_sub(SHOWN);
     let shown = ids.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
-}
-
-fn dated(field: &FieldDiff, before: &[FieldDiff], now: Timestamp) -> FieldDiff {
-    let known =
-        before.iter().find(|b| b.path == field.path && b.have == field.have).and_then(|b| b.since.clone());
-    FieldDiff {
-        since: known.or_else(|| Some(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
-        ..field.clone()
-    }
 }
 
 fn failure_reason(class: FailureClass) -> Reason {
@@ -316,69 +263,16 @@ fn drift_message(fields: &[FieldDiff]) -> String {
 mod tests {
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
-
-    fn ready_status() -> ResourceStatus {
-        let learned = Learned { ids: Some(vec!["i-1".into()]), epoch: Some(1), inputs: Some("7".into()) };
-        status_of(&Outcome::InPlace, &learned, None, Some(3), at(10))
-    }
-
     fn failure(class: FailureClass) -> Outcome {
         Outcome::Failed(Failure { class, action: "a".into(), code: "c".into(), message: "m".into() })
     }
 
     #[test]
-    fn in_place_is_ready_synced_and_resolved() {
-        let status = ready_status();
-        for kind in [READY, SYNCED, DEPENDENCIES_RESOLVED] {
-            assert_eq!(conditions::get(&status.conditions, kind).unwrap().status, "True", "{kind}");
-        }
-        assert_eq!(status.external_ids, ["i-1"]);
-        assert_eq!(status.observed_generation, Some(3));
-    }
-
-    #[test]
-    fn the_same_outcome_again_changes_nothing_so_that_nothing_is_written_at_rest() {
-        let before = ready_status();
-        let learned = Learned { ids: Some(vec!["i-1".into()]), epoch: Some(1), inputs: Some("7".into()) };
-        assert_eq!(status_of(&Outcome::InPlace, &learned, Some(&before), Some(3), at(99)), before);
-    }
-
-    #[test]
-    fn ids_survive_an_outcome_that_did_not_ask_the_cloud() {
-        let status = status_of(&Outcome::Asked, &Learned::default(), Some(&ready_status()), Some(4), at(11));
-        assert_eq!(status.external_ids, ["i-1"]);
-        assert_eq!(status.epoch, Some(1));
-    }
-
-    #[test]
-    fn a_difference_is_drift_only_if_this_generation_with_these_inputs_was_in_place() {
-        let status = ready_status();
-        assert!(was_in_place(Some(&status), Some(3), Some("7")));
-        assert!(!was_in_place(Some(&status), Some(4), Some("7")));
-        assert!(!was_in_place(Some(&status), Some(3), Some("8")));
-        let failed =
-            status_of(&failure(FailureClass::Terminal), &Learned::default(), Some(&status), Some(3), at(11));
-        assert!(!was_in_place(Some(&failed), Some(3), None));
-    }
-
-    #[test]
-    fn drift_keeps_the_time_it_was_first_seen() {
-        let drifted = || Outcome::Drifted(vec![FieldDiff::new("tags.Team", "a", "b")]);
-        let first = status_of(&drifted(), &Learned::default(), Some(&ready_status()), Some(3), at(60));
-        let second = status_of(&drifted(), &Learned::default(), Some(&first), Some(3), at(120));
-        assert_eq!(second.drift, first.drift);
-        assert_eq!(first.drift[0].since.as_deref(), Some("1970-01-01T00:01:00Z"));
-    }
-
-    #[test]
-    fn a_terminal_failure_waits_for_an_edit_and_a_throttled_one_backs_off() {
-        let resync = Some(Duration::from_secs(300));
-        assert_eq!(failure(FailureClass::Terminal).requeue(resync), Requeue::Tick(Duration::from_secs(300)));
-        assert_eq!(failure(FailureClass::Terminal).requeue(None), Requeue::Never);
+    fn a_refusal_is_tried_again_ever_more_seldom_and_a_missing_value_only_when_it_appears() {
+        let resync = Some(Duration::from_mins(5));
+        assert_eq!(failure(FailureClass::Terminal).requeue(None), Requeue::Backoff);
         assert_eq!(failure(FailureClass::Throttled).requeue(resync), Requeue::Backoff);
         assert_eq!(Outcome::Waiting(vec![]).requeue(resync), Requeue::Never);
+        assert_eq!(Outcome::InPlace.requeue(resync), Requeue::Tick(Duration::from_mins(5)));
     }
 }

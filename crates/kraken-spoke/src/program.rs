@@ -6,11 +6,11 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_runtime::{Program, Shell};
+use kraken_runtime::{Program, Shell, rbac::rule};
 use kube::CustomResourceExt;
 use tokio::task::JoinSet;
 
-use crate::{External, controller, orphans::OrphanArgs};
+use crate::{External, args::LoopArgs, controller};
 
 /// A spoke: one binary that manages one or more kinds.
 pub trait Spoke: Send + 'static {
@@ -57,7 +57,7 @@ struct SpokeArgs<A: clap::Args> {
     #[command(flatten)]
     own: A,
     #[command(flatten)]
-    orphans: OrphanArgs,
+    common: LoopArgs,
 }
 
 struct SpokeProgram<S>(std::marker::PhantomData<S>);
@@ -77,47 +77,36 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         let mut rules = vec![
             // Its own alone are read and written; owned objects cannot be told apart by RBAC, so labels do.
             rule(
-                "core.kraken-iac.eoinfennessy.com",
+                &["core.kraken-iac.eoinfennessy.com"],
                 &["dependencyrequests", "statedeclarations"],
                 &["get", "list", "watch", "create", "patch", "delete"],
             ),
             // Referenced Secrets are read one by one; nothing can be listed.
-            rule("", &["secrets"], &["get"]),
+            rule(&[""], &["secrets"], &["get"]),
         ];
         for crd in Self::crds() {
             let plural = &crd.spec.names.plural;
             let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));
-            rules.push(rule(&crd.spec.group, &[plural], &["get", "list", "watch", "patch"]));
-            rules.push(rule(&crd.spec.group, &[&status], &["patch"]));
-            rules.push(rule(&crd.spec.group, &[&finalizers], &["update"]));
+            rules.push(rule(&[&crd.spec.group], &[plural], &["get", "list", "watch", "patch"]));
+            rules.push(rule(&[&crd.spec.group], &[&status], &["patch"]));
+            rules.push(rule(&[&crd.spec.group], &[&finalizers], &["update"]));
         }
         rules
     }
 
     fn aggregate_to_hub() -> Vec<PolicyRule> {
         // The hub asks whether the owner that a state names is real.
-        Self::crds().iter().map(|crd| rule(&crd.spec.group, &[&crd.spec.names.plural], &["get"])).collect()
+        Self::crds().iter().map(|crd| rule(&[&crd.spec.group], &[&crd.spec.names.plural], &["get"])).collect()
     }
 
     async fn run(shell: Shell, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &shell).await?;
-        let mut runner = Runner { shell: &shell, orphans: args.orphans, context, tasks: JoinSet::new() };
+        let mut runner = Runner { shell: &shell, common: args.common, context, tasks: JoinSet::new() };
         S::kinds(&mut runner);
         while let Some(ended) = runner.tasks.join_next().await {
             ended??;
         }
         Ok(())
-    }
-}
-
-/// One RBAC rule.
-pub fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> PolicyRule {
-    let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-    PolicyRule {
-        api_groups: Some(vec![group.to_owned()]),
-        resources: Some(owned(resources)),
-        verbs: owned(verbs),
-        ..PolicyRule::default()
     }
 }
 
@@ -131,7 +120,7 @@ impl<C> Registry<C> for Crds {
 
 struct Runner<'a, C> {
     shell: &'a Shell,
-    orphans: OrphanArgs,
+    common: LoopArgs,
     context: C,
     tasks: JoinSet<anyhow::Result<()>>,
 }
@@ -140,6 +129,6 @@ impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let external = E::from_context(&self.context);
         tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
-        self.tasks.spawn(controller::run(self.shell.clone(), external, self.orphans.clone()));
+        self.tasks.spawn(controller::run(self.shell.clone(), external, self.common.clone()));
     }
 }

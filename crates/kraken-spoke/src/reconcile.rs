@@ -1,6 +1,10 @@
 //! One reconcile, from gathered values to what it came to.
+//!
+//! The steps are boxed: a thousand runs may wait for one batched read at once, and each would otherwise hold the room that
+//! its largest step needs, which it is not at.
 
-use kraken_api::HasLifecycle;
+use kraken_api::{Approval, HasLifecycle};
+use kraken_options::Scrubber;
 use kraken_runtime::work::Slot;
 use kube::{
     Resource, ResourceExt,
@@ -8,14 +12,16 @@ use kube::{
 };
 
 use crate::{
-    External,
+    External, Failure,
     context::{Context, Sight, identity_of},
     decide::{Decision, decide},
-    intent::Intent,
+    intent::{Intent, parameters_hash},
     memory::Memory,
-    outcome::{Learned, Outcome, was_in_place},
+    outcome::Outcome,
+    plan::Proposal,
+    status::{Learned, was_in_place},
     steps::{
-        act, declare,
+        act, adopt, declare,
         gather::{Gathered, gather},
         observe::{Known, observe},
         remove,
@@ -46,19 +52,20 @@ async fn steps<E: External>(
     learned: &mut Learned,
 ) -> Result<Outcome, Outcome> {
     if object.meta().deletion_timestamp.is_some() {
-        return Ok(remove::remove(context, object, memory, slot).await);
+        return Ok(Box::pin(remove::remove(context, object, memory, slot)).await);
     }
     let lifecycle = object.spec().lifecycle();
     if lifecycle.paused {
         return Ok(Outcome::Paused);
     }
     let dependencies = resolve::dependencies::<E>(object.spec());
-    let Gathered { values, version } = gather(context, object, &dependencies).await?;
+    let Gathered { values, version } = Box::pin(gather(context, object, &dependencies)).await?;
     learned.inputs = version;
-    let (desired, scrubber) = resolve::desired::<E>(object.spec(), &values)?;
+    let (desired, scrubber) = resolve::desired::<E>(object.spec(), &values, &context.fields)?;
 
     let identity = identity_of(context, object);
-    let known = Known::of(object, memory, Intent::of(object).as_ref());
+    let intent = Intent::of(object);
+    let known = Known::of(object, memory, intent.as_ref());
     let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == kraken_api::FINALIZER);
     let drifted = was_in_place(object.status(), object.meta().generation, learned.inputs.as_deref());
     let deep = !drifted && E::needs_deep_look(&desired);
@@ -66,7 +73,7 @@ async fn steps<E: External>(
     let observed = slot
         .lend(observe(context, lane, &identity, &known, has_finalizer, false, deep))
         .await
-        .map_err(|failure| Outcome::Failed(scrubbed(failure, &scrubber)))?;
+        .map_err(|failure| scrubbed(Outcome::Failed(failure), &scrubber))?;
     learned.ids = Some(E::ids(&observed));
     let epoch = E::epoch(&observed).max(known.epoch);
     learned.epoch = (epoch > 0).then_some(epoch);
@@ -75,13 +82,32 @@ async fn steps<E: External>(
     let decision = decide(E::compare(&desired, &current), lifecycle, !drifted);
     let sight =
         Sight { identity, known, desired: &desired, observed: current, replacing: outgoing.is_some() };
-    if !matches!(decision, Decision::Settle(_) | Decision::Create(_)) {
-        declare::declare(context, object, &sight, &scrubber).await.map_err(Outcome::Kubernetes)?;
+    if let Some(wanted) = &lifecycle.adopt
+        && adopt::is_due(intent.as_ref(), &sight)
+    {
+        let adopted = Box::pin(adopt::adopt(context, object, memory, &sight, (lifecycle, wanted))).await;
+        return Ok(scrubbed(adopted, &scrubber));
+    }
+    let is_to_declare = match &decision {
+        Decision::Settle(_) | Decision::Create(_) => false,
+        // Who refers to this gets to know of it when it can be used: a gateway that is not attached yet is of no use to a
+        // route. A state that is there already is kept up to date.
+        Decision::Change(..) => declare::is_declared(context, object),
+        _ => true,
+    };
+    if is_to_declare {
+        let declared = declare::declare(context, object, &sight, &scrubber);
+        Box::pin(declared).await.map_err(Outcome::Kubernetes)?;
+    }
+    if lifecycle.approval == Approval::Manual
+        && let Some(proposal) = Proposal::of(&decision, &parameters_hash(&desired, ""))
+    {
+        proposal.approved(object)?;
     }
     if let Some(outgoing) = &outgoing {
         let is_up = matches!(decision, Decision::InPlace);
         if let Some(outcome) =
-            replace::retire(context, &sight.identity, lifecycle.replace, outgoing, is_up).await
+            Box::pin(replace::retire(context, &sight.identity, lifecycle.replace, outgoing, is_up)).await
         {
             return Ok(outcome);
         }
@@ -89,13 +115,16 @@ async fn steps<E: External>(
     if !matches!(decision, Decision::Change(..)) {
         memory.changed = None;
     }
-    Ok(match act::act(context, object, memory, &sight, decision, drifted).await {
-        Outcome::Failed(failure) => Outcome::Failed(scrubbed(failure, &scrubber)),
-        outcome => outcome,
-    })
+    let acted = Box::pin(act::act(context, object, memory, &sight, decision, drifted)).await;
+    Ok(scrubbed(acted, &scrubber))
 }
 
 /// A cloud may quote what it was sent.
-fn scrubbed(failure: crate::Failure, scrubber: &kraken_options::Scrubber) -> crate::Failure {
-    crate::Failure { message: scrubber.scrub(&failure.message), ..failure }
+fn scrubbed(outcome: Outcome, scrubber: &Scrubber) -> Outcome {
+    match outcome {
+        Outcome::Failed(failure) => {
+            Outcome::Failed(Failure { message: scrubber.scrub(&failure.message), ..failure })
+        }
+        outcome => outcome,
+    }
 }

@@ -25,6 +25,7 @@ pub mod process;
 pub mod progress;
 pub mod proxy;
 mod scratch;
+mod serve;
 pub mod simulator;
 pub mod suite;
 pub mod toy;

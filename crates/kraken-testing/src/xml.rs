@@ -1,6 +1,7 @@
 //! Just enough XML to read moto's answers: elements and text. EC2's query protocol uses nothing else.
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 
 /// An element with what is in it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,6 +21,17 @@ impl Element {
     pub(crate) fn text_at(&self, path: &[&str]) -> String {
         let end = path.iter().try_fold(self, |element, name| element.child(name));
         end.map(|element| element.text.trim().to_owned()).unwrap_or_default()
+    }
+
+    /// As JSON: an element of `item`s is an array, one with other children an object, any other its text.
+    pub(crate) fn to_json(&self) -> Value {
+        if self.children.is_empty() {
+            return self.text.trim().into();
+        }
+        if self.children.iter().all(|child| child.name == "item") {
+            return self.children.iter().map(Self::to_json).collect();
+        }
+        self.children.iter().map(|child| (child.name.clone(), child.to_json())).collect()
     }
 
     /// The elements of a list, which AWS names `item`; none if it is absent.

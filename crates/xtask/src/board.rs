@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct View {
     pub(crate) kind: String,
+    pub(crate) namespace: String,
     pub(crate) name: String,
     /// Status of the Ready condition; empty while there is none.
     pub(crate) ready: String,
@@ -51,6 +52,7 @@ impl View {
             ready.and_then(|condition| condition.get("observedGeneration")).and_then(Value::as_i64);
         Self {
             kind: kind.to_owned(),
+            namespace: object.namespace().unwrap_or_default(),
             name: object.name_any(),
             ready: field("status"),
             reason: field("reason"),
@@ -70,9 +72,10 @@ pub(crate) enum Change<'view> {
 }
 
 type Report = Box<dyn Fn(Change<'_>) + Send + Sync>;
-type Views = BTreeMap<(String, String), View>;
+/// By kind, namespace and name.
+type Views = BTreeMap<(String, String, String), View>;
 
-/// The resources of a namespace; the watches end on drop.
+/// The resources of a namespace, or of all; the watches end on drop.
 pub(crate) struct Board {
     shared: Arc<Shared>,
     changed: watch::Receiver<()>,
@@ -86,10 +89,10 @@ struct Shared {
 }
 
 impl Board {
-    /// Follows these kinds; `report` is called for every change.
+    /// Follows these kinds, in all namespaces if none is named; `report` is called for every change.
     pub(crate) fn start(
         client: &Client,
-        namespace: &str,
+        namespace: Option<&str>,
         kinds: &[GroupVersionKind],
         report: impl Fn(Change<'_>) + Send + Sync + 'static,
     ) -> Self {
@@ -97,7 +100,11 @@ impl Board {
         let shared = Arc::new(Shared { views: Mutex::default(), changes, report: Box::new(report) });
         let mut watches = JoinSet::new();
         for gvk in kinds {
-            let api = Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk(gvk));
+            let resource = ApiResource::from_gvk(gvk);
+            let api = match namespace {
+                Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+                None => Api::all_with(client.clone(), &resource),
+            };
             watches.spawn(follow(api, gvk.kind.clone(), Arc::clone(&shared)));
         }
         Self { shared, changed: receiver, _watches: watches }
@@ -152,17 +159,21 @@ impl Shared {
     fn seen(&self, kind: &str, object: &DynamicObject) {
         let view = View::of(kind, object);
         let mut views = self.lock();
-        let old = views.insert((kind.to_owned(), view.name.clone()), view.clone());
+        let old = views.insert(key(kind, object), view.clone());
         if old.is_none_or(|old| old != view) {
             (self.report)(Change::Now(&view));
         }
     }
 
-    fn gone(&self, kind: &str, name: &str) {
-        if let Some(view) = self.lock().remove(&(kind.to_owned(), name.to_owned())) {
+    fn gone(&self, key: &(String, String, String)) {
+        if let Some(view) = self.lock().remove(key) {
             (self.report)(Change::Gone(&view));
         }
     }
+}
+
+fn key(kind: &str, object: &DynamicObject) -> (String, String, String) {
+    (kind.to_owned(), object.namespace().unwrap_or_default(), object.name_any())
 }
 
 async fn follow(api: Api<DynamicObject>, kind: String, shared: Arc<Shared>) {
@@ -171,18 +182,17 @@ async fn follow(api: Api<DynamicObject>, kind: String, shared: Arc<Shared>) {
     while let Some(event) = events.next().await {
         match event {
             Ok(Event::Apply(object)) => shared.seen(&kind, &object),
-            Ok(Event::Delete(object)) => shared.gone(&kind, &object.name_any()),
+            Ok(Event::Delete(object)) => shared.gone(&key(&kind, &object)),
             Ok(Event::Init) => listed.clear(),
             Ok(Event::InitApply(object)) => {
-                listed.push(object.name_any());
+                listed.push(key(&kind, &object));
                 shared.seen(&kind, &object);
             }
             Ok(Event::InitDone) => {
                 // What went while the watch was broken is told by its absence only.
-                let known: Vec<String> =
-                    shared.lock().keys().filter(|key| key.0 == kind).map(|key| key.1.clone()).collect();
-                for name in known.iter().filter(|name| !listed.contains(name)) {
-                    shared.gone(&kind, name);
+                let known: Vec<_> = shared.lock().keys().filter(|key| key.0 == kind).cloned().collect();
+                for key in known.iter().filter(|key| !listed.contains(key)) {
+                    shared.gone(key);
                 }
             }
             Err(problem) => {

@@ -13,7 +13,6 @@ mod ui;
 mod up;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -37,12 +36,8 @@ enum Command {
     },
     /// Show Kraken at work on a control plane and a cloud of its own, and stay up to be played with.
     Demo {
-        /// Delete everything and exit at the end; fail if anything is not Ready in time.
-        #[arg(long)]
-        once: bool,
-        /// How long everything may take to become Ready.
-        #[arg(long, default_value = "180s", value_parser = humantime::parse_duration)]
-        timeout: Duration,
+        #[command(flatten)]
+        choice: demo::Choice,
     },
     /// Start control plane, cloud and controllers in the background.
     Up {
@@ -90,7 +85,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
-        Command::Demo { once, timeout } => demo::run(&mut stop, once, timeout).await?,
+        Command::Demo { choice } => demo::run(&mut stop, choice).await?,
         Command::Up { serve: false } => stop.race(up::up()).await?,
         Command::Up { serve: true } => up::serve(&mut stop).await?,
         Command::Down => stop.race(up::down()).await?,

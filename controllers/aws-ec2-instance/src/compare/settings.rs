@@ -1,6 +1,7 @@
 //! The fields of a launch, one by one. A field that the spec does not have is not compared, and neither is what AWS does
 //! not tell.
 
+use kraken_aws::fields::{ABSENT, listed};
 use std::collections::BTreeSet;
 
 use kraken_spoke::{OptionType, Resolved};
@@ -9,7 +10,6 @@ use super::{Change, Found, NOT_SHOWN, SECRET, shown};
 use crate::{
     api::MetadataOptions,
     desired::Desired,
-    fields::{ABSENT, listed},
     instance::{Instance, Observed},
 };
 

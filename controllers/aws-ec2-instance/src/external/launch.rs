@@ -64,7 +64,7 @@ async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
 
 fn launch_tags(identity: &Identity, launch: &Launch, desired: &Desired) -> Tags {
     let mut tags = desired.tags.clone();
-    tags.extend(tags::identity_tags(identity, launch));
+    tags.extend(tags::identity_tags(identity, launch.epoch));
     tags.insert(MEMORY.to_owned(), tag_memory::of(desired.tags.keys()));
     tags
 }

@@ -10,9 +10,9 @@ use kraken_aws::{
         primitives::DateTimeFormat,
         types::{self, InstanceAttributeName},
     },
-    lookup::Source,
+    lookup::{Source, TagFilter},
     release::filter,
-    tags::{self, CLUSTER, UID},
+    tags,
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -37,26 +37,13 @@ impl Source for Reader<'_> {
         self.pages(self.0.ec2().describe_instances().set_instance_ids(Some(ids))).await
     }
 
-    async fn by_owners(&self, cluster: &str, uids: &[String]) -> Result<Vec<Instance>, Failure> {
-        let call = self
-            .0
-            .ec2()
-            .describe_instances()
-            .filters(filter(&format!("tag:{CLUSTER}"), vec![cluster.to_owned()]))
-            .filters(filter(&format!("tag:{UID}"), uids.to_vec()))
-            .max_results(1000);
-        self.pages(call).await
+    async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<Instance>, Failure> {
+        let filters = wanted.into_iter().map(|(key, values)| filter(&format!("tag:{key}"), values)).collect();
+        self.pages(self.0.ec2().describe_instances().set_filters(Some(filters)).max_results(1000)).await
     }
 }
 
 impl Reader<'_> {
-    /// Every instance with this cluster's tag.
-    pub(super) async fn by_cluster(&self, cluster: &str) -> Result<Vec<Instance>, Failure> {
-        let call = self.0.ec2().describe_instances();
-        let call = call.filters(filter(&format!("tag:{CLUSTER}"), vec![cluster.to_owned()]));
-        self.pages(call.max_results(1000)).await
-    }
-
     async fn pages(&self, call: DescribeInstancesFluentBuilder) -> Result<Vec<Instance>, Failure> {
         let (mut found, mut next) = (vec![], None);
         loop {

@@ -88,7 +88,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{exports::resolve::tests::spec, facts::Fact};
+    use crate::{
+        exports::resolve::tests::spec,
+        facts::{Fact, StateData},
+    };
 
     fn wanted() -> Dependencies {
         let from = |source: serde_json::Value| json!({"key": "k", "valueFrom": source});
@@ -100,21 +103,24 @@ mod tests {
                 from(json!({"secret": {"name": "db", "key": "password"}})),
                 from(json!({"secret": {"name": "gone", "key": "x"}})),
                 from(json!({"krakenResource": {"kind": "Thing", "name": "a", "path": "x"}})),
+                from(json!({"krakenResource": {"kind": "Thing", "name": "a"}})),
             ]),
         ))
     }
 
     #[test]
     fn values_and_causes_are_found_for_all_and_a_secret_is_read_once() {
+        let state = StateData { data: json!({"x": 1}), id: Some("t-1".into()) };
         let facts = HashMap::from([
             (
                 Named::new(Class::Secret, "ns", "db"),
                 Fact::Secret { uid: "u".into(), resource_version: "1".into() },
             ),
-            (Named::state("ns", "thing", "a"), Fact::State(Arc::new(json!({"x": 1})))),
+            (Named::state("ns", "thing", "a"), Fact::State(Arc::new(state))),
         ]);
         let values = values_of("ns", &wanted(), &Known { facts, ..Known::default() });
         assert_eq!(values.resources["thing"]["a"]["x"], 1);
+        assert_eq!(values.resources["thing"]["a"][""], "t-1");
         let causes: Vec<_> = values.causes.values().map(String::as_str).collect();
         assert_eq!(causes, ["ConfigMap sizes does not exist", "Secret gone does not exist"]);
         let secrets = readable_secrets("ns", &wanted(), &values);

@@ -121,7 +121,7 @@ pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::facts::{ConfigMapData, Fact};
+    use crate::facts::{ConfigMapData, Fact, StateData};
 
     pub(crate) fn spec(spec: Value) -> DependencyRequestSpec {
         serde_json::from_value(spec).unwrap()
@@ -149,9 +149,8 @@ pub(crate) mod tests {
     #[test]
     fn every_dependency_is_answered_whatever_the_others_are() {
         let mut known = maps(&[("sizes", "small", "t2.nano".into())]);
-        known
-            .facts
-            .insert(Named::state("ns", "ec2instance", "a"), Fact::State(Arc::new(json!({"x": [1, 2]}))));
+        let state = StateData { data: json!({"x": [1, 2]}), id: Some("i-1".into()) };
+        known.facts.insert(Named::state("ns", "ec2instance", "a"), Fact::State(Arc::new(state)));
         known.facts.insert(
             Named::new(Class::Secret, "ns", "db"),
             Fact::Secret { uid: "u".into(), resource_version: "7".into() },
@@ -162,6 +161,7 @@ pub(crate) mod tests {
                 "secretDependencies": [{"name": "db", "key": "password"}, {"name": "gone", "key": "a"}],
                 "krakenResourceDependencies": [
                     {"kind": "EC2Instance", "name": "a", "path": "x.1", "type": "integer"},
+                    {"kind": "EC2Instance", "name": "a", "type": "string"},
                     {"kind": "ec2instance", "name": "b", "path": "x", "type": "any"},
                 ],
             }),
@@ -172,7 +172,7 @@ pub(crate) mod tests {
             json!({
                 "fromConfigMaps": {"sizes": {"small": "t2.nano"}},
                 "fromSecrets": {"db": {"password": {"uid": "u", "resourceVersion": "7"}}},
-                "fromKrakenResources": {"EC2Instance": {"a": {"x.1": 2}}},
+                "fromKrakenResources": {"EC2Instance": {"a": {"": "i-1", "x.1": 2}}},
             })
         );
         assert_eq!(reasons(&answer), ["ConfigMapNotFound", "SecretNotFound", "StateNotFound"]);
@@ -181,7 +181,8 @@ pub(crate) mod tests {
     #[test]
     fn a_value_in_a_circle_is_not_passed_on() {
         let named = Named::state("ns", "ec2instance", "a");
-        let facts = HashMap::from([(named.clone(), Fact::State(Arc::new(json!({"x": 1}))))]);
+        let state = StateData { data: json!({"x": 1}), id: None };
+        let facts = HashMap::from([(named.clone(), Fact::State(Arc::new(state)))]);
         let circles = HashMap::from([(named, "reference cycle: a -> a".to_owned())]);
         let asked =
             json!({"krakenResourceDependencies": [{"kind": "ec2instance", "name": "a", "path": "x"}]});

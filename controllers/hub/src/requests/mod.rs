@@ -20,6 +20,7 @@ use tracing::{debug, warn};
 
 use crate::{
     index::{Asker, Asks, Class, Named},
+    motion,
     requests::{answer::answer, status::Next},
     world::World,
 };
@@ -52,6 +53,8 @@ enum Outcome {
     Unchanged,
     /// The status was written.
     Written,
+    /// What is missing is most likely on its way: nothing is said of it yet.
+    Held,
     /// Something could not be read for now: the previous answer stands, or says so if it is the first.
     Unreadable,
     /// The status could not be written.
@@ -64,15 +67,17 @@ impl Outcome {
             Self::Gone => "Gone",
             Self::Unchanged => "Unchanged",
             Self::Written => "Written",
+            Self::Held => "Held",
             Self::Unreadable => "Unreadable",
             Self::Failed(_) => "Failed",
         }
     }
 
-    /// What is unmet waits for an event; only what failed is tried again by time.
+    /// What is unmet waits for an event; only what failed, and what is not said yet, is looked at again by time.
     fn requeue(&self) -> Requeue {
         match self {
             Self::Gone | Self::Unchanged | Self::Written => Requeue::Never,
+            Self::Held => Requeue::Soon(motion::LOOK),
             Self::Unreadable | Self::Failed(_) => Requeue::Backoff,
         }
     }
@@ -108,7 +113,11 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "a dependency could not be read");
     }
     let answer = answer(&key.namespace, &request.spec, &known);
-    let written = match status::next(&request, answer, failed.is_some(), jiff::Timestamp::now()) {
+    let now = jiff::Timestamp::now();
+    if world.wake.motion.is_on(&key.namespace) && motion::may_wait(&request, &answer.unmet, now) {
+        return Outcome::Held;
+    }
+    let written = match status::next(&request, answer, failed.is_some(), now) {
         Next::Nothing | Next::Keep => Outcome::Unchanged,
         Next::Write(status) => write(world, &request, *status).await,
     };

@@ -81,6 +81,24 @@ async fn an_export_follows_its_values_and_heals_its_target() -> Result<()> {
 }
 
 #[tokio::test]
+async fn an_export_writes_main_ids() -> Result<()> {
+    let world = World::new().await?;
+    let entries = json!([
+        {"key": "id", "valueFrom": {"krakenResource": {"kind": "gadget", "name": "a"}}},
+        {"key": "text", "valueFrom": {"templateString": "id={{ .Gadget.a }} size={{ .Gadget.a.size }}"}},
+    ]);
+    world.export("e", "ConfigMap", "app", entries).await?;
+    world.state("a", json!({"size": 3})).await?;
+    let object = world.reason("ConfigExport", "e", "WaitingForValues").await?;
+    world.until("ConfigExport", "e", |o| message(o).contains("gadget a has no id yet")).await?;
+    assert!(message(&object).contains("spec.entries[0]") && message(&object).contains("spec.entries[1]"));
+    world.state_spec("a", json!({"data": {"size": 3}, "id": "g-1"})).await?;
+    let wanted = json!({"id": "g-1", "text": "id=g-1 size=3"});
+    world.until("ConfigMap", "app", |o| o["data"] == wanted).await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_export_never_touches_what_is_not_its_own() -> Result<()> {
     let world = World::new().await?;
     let theirs = world.map("app", json!({"mine": "1"})).await?;

@@ -99,6 +99,42 @@ async fn only_states_of_real_owners_count() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_reference_without_a_path_follows_the_main_id() -> Result<()> {
+    let world = World::new().await?;
+    let main_id = |kind: &str, name: &str, json_type: &str| json!({"krakenResourceDependencies": [{"kind": kind, "name": name, "type": json_type}]});
+    world.request("a", main_id("Gadget", "b", "string")).await?;
+    world.reason("DependencyRequest", "gadget-a", "StateNotFound").await?;
+    world.state("b", json!({"x": 1})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "PathNotFound").await?;
+    assert_eq!(message(&object), "gadget b has no id yet");
+    assert_eq!(object["status"]["unmet"][0]["entry"], "");
+    for id in ["g-1", "g-2"] {
+        world.state_spec("b", json!({"data": {"x": 1}, "id": id})).await?;
+        let answered = json!({"Gadget": {"b": {"": id}}});
+        world
+            .until("DependencyRequest", "gadget-a", |o| {
+                o["status"]["dependentValues"]["fromKrakenResources"] == answered
+            })
+            .await?;
+    }
+    world.reason("DependencyRequest", "gadget-a", "Resolved").await?;
+    world.state("b", json!({"x": 1})).await?;
+    let object = world.reason("DependencyRequest", "gadget-a", "PathNotFound").await?;
+    assert_eq!(object["status"]["dependentValues"], json!({}));
+    // By hand, with nothing but the id.
+    world.request("c", main_id("static", "vpc", "integer")).await?;
+    world.apply("StateDeclaration", "static-vpc", json!({"spec": {}})).await?;
+    let object = world.reason("DependencyRequest", "gadget-c", "PathNotFound").await?;
+    assert_eq!(message(&object), "StateDeclaration static-vpc has no id: set spec.id, or name a path");
+    world.apply("StateDeclaration", "static-vpc", json!({"spec": {"id": "vpc-1"}})).await?;
+    let object = world.reason("DependencyRequest", "gadget-c", "TypeMismatch").await?;
+    assert_eq!(message(&object), "static vpc: its id is of type string, and integer is wanted");
+    let empty = world.apply("StateDeclaration", "static-vpc", json!({"spec": {"id": ""}})).await;
+    assert!(format!("{:#}", empty.unwrap_err()).contains("spec.id"));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_state_deeper_than_anybody_reads_is_told() -> Result<()> {
     let world = World::new().await?;
     world

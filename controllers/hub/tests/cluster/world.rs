@@ -94,8 +94,12 @@ impl World {
 
     /// The state of the gadget `name`, as its spoke would write it.
     pub(crate) async fn state(&self, name: &str, data: Value) -> Result<()> {
-        let rest =
-            json!({"metadata": {"ownerReferences": [self.gadget(name).await?]}, "spec": {"data": data}});
+        self.state_spec(name, json!({"data": data})).await
+    }
+
+    /// The whole state of the gadget `name`, its id included.
+    pub(crate) async fn state_spec(&self, name: &str, spec: Value) -> Result<()> {
+        let rest = json!({"metadata": {"ownerReferences": [self.gadget(name).await?]}, "spec": spec});
         self.apply("StateDeclaration", &format!("gadget-{name}"), rest).await.map(drop)
     }
 

@@ -1,24 +1,18 @@
 //! Step 4: carry out a decision, one side effect per run. Client required.
 
 use jiff::Timestamp;
-use kraken_api::{FINALIZER, FieldDiff, INTENT_ANNOTATION, reasons::Reason};
-use kraken_runtime::{
-    events::EventType,
-    patch::{ApiError, within},
-};
-use kube::{
-    Api, Resource, ResourceExt,
-    api::{Patch, PatchParams},
-};
-use serde_json::json;
+use kraken_api::{FieldDiff, reasons::Reason};
+use kraken_runtime::events::EventType;
+use kube::Resource;
 
 use crate::{
     External, FailureClass, Launch,
-    context::{Context, Sight, place},
+    context::{Context, Sight},
     decide::Decision,
     intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
     memory::Memory,
     outcome::{Outcome, listed},
+    steps::{observe::union, persist::persist},
 };
 
 /// Carries it out. `drifted` says that the difference came from outside and not from an edit.
@@ -43,7 +37,8 @@ pub(crate) async fn act<E: External>(
             }
             outcome
         }
-        Decision::Change(field, change) => {
+        Decision::Change(fields, change) => {
+            let Some(field) = fields.into_iter().next() else { return Outcome::InPlace };
             let what = format!("spec.{}: {} becomes {}", field.path, field.have, field.want);
             match context.external.update(&sight.identity, &change, sight.desired, &sight.observed).await {
                 Ok(()) => {
@@ -89,15 +84,16 @@ async fn create<E: External>(
     let hash = parameters_hash(sight.desired, what);
     let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
     let fate = fate(intent.as_ref(), memory, sight.known.epoch);
-    let epoch = match plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, now) {
+    let clock = (now, context.visibility_window);
+    let epoch = match plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, clock) {
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
         LaunchPlan::New(epoch) => {
             // A replacement goes on until what is replaced is gone, however many launches it takes.
             let replaces = sight.replacing;
-            match persist(context, object, &Intent { epoch, at: now, hash, replaces }).await {
-                Ok(persisted) => memory.latest = Some(persisted.into()),
-                Err(error) => return Outcome::Kubernetes(error),
+            let intent = Intent { epoch, at: now, hash, replaces, adopts: false };
+            if let Err(error) = persist(context, object, memory, &intent).await {
+                return Outcome::Kubernetes(error);
             }
             epoch
         }
@@ -108,17 +104,7 @@ async fn create<E: External>(
             let ids = E::ids(&created);
             let message = format!("created {}, which is not up yet", listed(&ids));
             // What was found by tag counts too: from now on it is looked up by id.
-            let mut all = E::ids(&sight.observed);
-            all.extend(
-                sight
-                    .known
-                    .ids
-                    .iter()
-                    .chain(&ids)
-                    .filter(|id| !all.contains(id))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
+            let all = union(union(E::ids(&sight.observed), &sight.known.ids), &ids);
             memory.created = Some((epoch, all));
             memory.refused = None;
             Outcome::InProgress(Reason::Creating, message)
@@ -152,10 +138,9 @@ async fn begin_replacement<E: External>(
         .max(sight.known.epoch)
         .max(E::epoch(&sight.observed));
     let hash = parameters_hash(sight.desired, &missing);
-    let intent = Intent { epoch: last + 1, at: Timestamp::now(), hash, replaces: true };
-    match persist(context, object, &intent).await {
-        Ok(persisted) => {
-            memory.latest = Some(persisted.into());
+    let intent = Intent { epoch: last + 1, at: Timestamp::now(), hash, replaces: true, adopts: false };
+    match persist(context, object, memory, &intent).await {
+        Ok(()) => {
             // Nothing was asked of the cloud under this epoch yet.
             memory.refused = Some(intent.epoch);
             let paths: Vec<String> = fields.iter().map(|field| format!("spec.{}", field.path)).collect();
@@ -176,27 +161,4 @@ fn fate<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> Fate 
     } else {
         Fate::Unknown
     }
-}
-
-/// Writes the intent and the finalizer in one patch that fails if anybody, another replica included, wrote meanwhile.
-async fn persist<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    intent: &Intent,
-) -> Result<E::Kind, ApiError> {
-    let (namespace, name) = place(object);
-    let mut finalizers = object.finalizers().to_vec();
-    if !finalizers.iter().any(|f| f == FINALIZER) {
-        finalizers.push(FINALIZER.to_owned());
-    }
-    let intent = serde_json::to_string(intent).unwrap_or_default();
-    let patch = json!({"metadata": {
-        "uid": object.meta().uid,
-        "resourceVersion": object.meta().resource_version,
-        "finalizers": finalizers,
-        "annotations": {INTENT_ANNOTATION: intent},
-    }});
-    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
-    let params = PatchParams { field_manager: Some(context.shell.name.to_owned()), ..PatchParams::default() };
-    within("persist the intent", api.patch(&name, &params, &Patch::Merge(patch))).await
 }

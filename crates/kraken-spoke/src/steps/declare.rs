@@ -1,19 +1,36 @@
 //! Step 5: publish the state, if its content changed. Client required.
 
-use kraken_api::{CONTENT_HASH_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration};
+use kraken_api::{
+    CONTENT_HASH_ANNOTATION, HasLifecycle, OWNER_KIND_LABEL, StateDeclaration, StateDeclarationSpec,
+};
 use kraken_options::Scrubber;
 use kraken_runtime::{
     patch::{ApiError, apply},
     watch::ObjectKey,
 };
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::{
     External,
     context::{Context, Sight, owner_reference, place},
+    share::shared,
 };
+
+/// Whether there is a state of this very resource.
+pub(crate) fn is_declared<E: External>(context: &Context<E>, object: &E::Kind) -> bool {
+    declared_hash(context, object).is_some()
+}
+
+/// The digest of the state that is there, if it is this very resource's and not that of an earlier one of its name.
+fn declared_hash<E: External>(context: &Context<E>, object: &E::Kind) -> Option<String> {
+    let (namespace, name) = place(object);
+    let state = context.states.get(&ObjectKey::new(&namespace, &context.owned_name(&name)))?;
+    let owner = object.uid();
+    let is_own = state.owner_references().iter().any(|reference| Some(&reference.uid) == owner.as_ref());
+    is_own.then(|| state.annotations().get(CONTENT_HASH_ANNOTATION).cloned().unwrap_or_default())
+}
 
 /// Applies the StateDeclaration. The annotation with its digest tells, without its body, that no write is due.
 pub(crate) async fn declare<E: External>(
@@ -22,16 +39,15 @@ pub(crate) async fn declare<E: External>(
     sight: &Sight<'_, E>,
     scrubber: &Scrubber,
 ) -> Result<(), ApiError> {
-    let data = scrubber.scrub_json(E::state(sight.desired, &sight.observed));
-    let hash = hex::encode(&Sha256::digest(data.to_string())[..16]);
+    let state = shared(E::state(sight.desired, &sight.observed), object.spec().lifecycle().share.as_ref());
+    let data = scrubber.scrub_json(state);
+    // An id that holds a secret is of no use with stars in it: there is none then.
+    let id = E::ids(&sight.observed).into_iter().next().filter(|id| scrubber.scrub(id) == *id);
+    let spec = json!(StateDeclarationSpec { data, id });
+    let hash = hex::encode(&Sha256::digest(spec.to_string())[..16]);
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
-    let owner = object.uid();
-    let is_current = context.states.get(&key).is_some_and(|state| {
-        state.annotations().get(CONTENT_HASH_ANNOTATION) == Some(&hash)
-            && state.owner_references().iter().any(|reference| Some(&reference.uid) == owner.as_ref())
-    });
-    if is_current {
+    if declared_hash(context, object).as_ref() == Some(&hash) {
         return Ok(());
     }
     let state = json!({
@@ -43,7 +59,7 @@ pub(crate) async fn declare<E: External>(
             "annotations": {CONTENT_HASH_ANNOTATION: hash},
             "ownerReferences": [owner_reference(object)],
         },
-        "spec": {"data": data},
+        "spec": spec,
     });
     let api: Api<StateDeclaration> = Api::namespaced(context.shell.client.clone(), &namespace);
     apply(&api, context.shell.name, &key.name, &state).await.map(drop)

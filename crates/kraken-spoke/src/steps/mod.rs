@@ -1,10 +1,12 @@
 //! The steps of a reconcile, in their order. Each says whether it needs a client.
 
 pub(crate) mod act; // client required
+pub(crate) mod adopt; // client required
 pub(crate) mod blocked; // client required
 pub(crate) mod declare; // client required
 pub(crate) mod gather; // client required
 pub(crate) mod observe; // client required
+pub(crate) mod persist; // client required
 pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
 pub(crate) mod report; // client required

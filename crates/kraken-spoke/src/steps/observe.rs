@@ -27,7 +27,7 @@ impl Known {
         let mut epoch = status.and_then(|s| s.epoch).unwrap_or_default();
         if let Some((created, new)) = &memory.created {
             epoch = epoch.max(*created);
-            ids.extend(new.iter().filter(|id| !ids.contains(id)).cloned().collect::<Vec<_>>());
+            ids = union(ids, new);
         }
         let outstanding =
             intent.is_some_and(|intent| intent.epoch > epoch && memory.refused != Some(intent.epoch));
@@ -61,4 +61,14 @@ pub(crate) async fn observe<E: External>(
         deep,
     };
     context.batchers.of(lane).observe(look).await
+}
+
+/// The first ids, and those of the others that are not among them.
+pub(crate) fn union(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
+    for id in others {
+        if !ids.contains(id) {
+            ids.push(id.clone());
+        }
+    }
+    ids
 }

@@ -2,7 +2,7 @@
 //! everything is gone. Client required.
 
 use jiff::Timestamp;
-use kraken_api::{Deletion, FINALIZER, HasLifecycle, reasons::Reason};
+use kraken_api::{Approval, Deletion, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
     patch::{ApiError, json_patch},
@@ -13,11 +13,12 @@ use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
 use serde_json::{Value, json};
 
 use crate::{
-    External,
+    External, FailureClass,
     context::{Context, identity_of, place},
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed},
+    plan::Proposal,
     steps::observe::{Known, observe},
 };
 
@@ -35,10 +36,12 @@ pub(crate) async fn remove<E: External>(
     if lifecycle.paused {
         return Outcome::Paused;
     }
-    if lifecycle.protect && lifecycle.deletion == Deletion::Delete {
+    let intent = Intent::of(object);
+    let deletion = lifecycle.deletion(intent.as_ref().is_some_and(|intent| intent.adopts));
+    if lifecycle.protect && deletion == Deletion::Delete {
         return Outcome::Protected;
     }
-    if lifecycle.deletion == Deletion::Delete && !memory.deleting {
+    if deletion == Deletion::Delete && memory.deleted.is_none() {
         let node = (context.kind_key.clone(), object.name_any());
         let namespace = object.namespace().unwrap_or_default();
         match context.references.blockers(&context.shell.client, &namespace, &node).await {
@@ -48,7 +51,6 @@ pub(crate) async fn remove<E: External>(
         }
     }
     let identity = identity_of(context, object);
-    let intent = Intent::of(object);
     let known = Known::of(object, memory, intent.as_ref());
     // By tag too: nothing that any launch of this resource made may be left behind.
     let observed = match slot.lend(observe(context, Lane::Edit, &identity, &known, true, true, false)).await {
@@ -57,13 +59,15 @@ pub(crate) async fn remove<E: External>(
     };
     let ids = E::ids(&observed);
 
-    // An empty answer of a read that lags is no proof: a launch may not be visible yet.
+    // An empty answer of a read that lags is no proof: a launch may not be visible yet. What the cloud agreed to delete was
+    // visible; not everything is shown for a while after that.
+    let seen = E::epoch(&observed).max(memory.deleted.unwrap_or_default());
     let unseen = intent.is_some_and(|intent| {
-        E::epoch(&observed) < intent.epoch
+        seen < intent.epoch
             && memory.refused != Some(intent.epoch)
-            && intent.may_be_invisible(Timestamp::now())
+            && intent.may_be_invisible(Timestamp::now(), context.visibility_window)
     });
-    if lifecycle.deletion == Deletion::Retain {
+    if deletion == Deletion::Retain {
         // What is not visible would keep its tags.
         if unseen {
             return Outcome::InProgress(
@@ -83,10 +87,21 @@ pub(crate) async fn remove<E: External>(
                 "waiting for the cloud to finish the deletion".to_owned(),
             );
         }
+        if lifecycle.approval == Approval::Manual {
+            let (what, changes, target) = (listed(&ids), vec![], String::new());
+            let proposal = Proposal { action: PlanAction::Delete, what, changes, target };
+            if let Err(outcome) = proposal.approved(object) {
+                return outcome;
+            }
+        }
         return match context.external.delete(&identity, &observed).await {
             Ok(()) => {
-                memory.deleting = true;
+                memory.deleted = memory.deleted.max(Some(E::epoch(&observed)));
                 Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
+            }
+            // Something else has to go first, which the cloud names.
+            Err(failure) if failure.class == FailureClass::NotYet => {
+                Outcome::InProgress(Reason::Deleting, failure.to_string())
             }
             Err(failure) => Outcome::Failed(failure),
         };

@@ -7,7 +7,7 @@ use kraken_api::{Replace, reasons::Reason};
 use kube::Resource;
 
 use crate::{
-    External, Identity,
+    External, FailureClass, Identity,
     context::Context,
     intent::Intent,
     outcome::{Outcome, listed},
@@ -51,6 +51,10 @@ pub(crate) async fn retire<E: External>(
     Some(match context.external.delete(identity, outgoing).await {
         Ok(()) => {
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(&ids)))
+        }
+        // Something else has to go first, which the cloud names.
+        Err(failure) if failure.class == FailureClass::NotYet => {
+            Outcome::InProgress(Reason::Replacing, failure.to_string())
         }
         Err(failure) => Outcome::Failed(failure),
     })

@@ -19,7 +19,8 @@ use crate::{
     External,
     context::{Context, place},
     memory::Memory,
-    outcome::{GRACE, Learned, Outcome, PROGRESS, status_of},
+    outcome::{Outcome, PROGRESS},
+    status::{Learned, status_of},
 };
 
 /// Writes the status and the event that the outcome leads to.
@@ -37,7 +38,7 @@ pub(crate) async fn report<E: External>(
     let generation = object.meta().generation;
     if outcome.is_in_progress() {
         let since = *memory.in_progress.get_or_insert_with(Instant::now);
-        if since.elapsed() < GRACE && (outcome.is_passing() || is_still_true(before, generation)) {
+        if since.elapsed() < outcome.grace() && (outcome.is_passing() || is_still_true(before, generation)) {
             return Ok(());
         }
     } else {

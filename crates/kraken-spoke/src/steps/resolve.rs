@@ -1,15 +1,18 @@
 //! Step 2: options and values become what is desired, or all problems at once. No client required.
 
-use kraken_api::HasLifecycle;
-use kraken_options::{Dependencies, ProblemKind, Resolution, Resolver, Scrubber, Values};
+use kraken_api::{HasLifecycle, Lifecycle};
+use kraken_options::{
+    Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, Scrubber, ValueFrom, Values,
+};
 
-use crate::{External, external::SpecOf, outcome::Outcome};
+use crate::{External, external::SpecOf, fields::Fields, outcome::Outcome};
 
 /// What a spec refers to. Found by resolving it against nothing, so that what is asked for can never differ from what
 /// is used.
 pub(crate) fn dependencies<E: External>(spec: &SpecOf<E>) -> Dependencies {
     let nothing = Values::default();
     let mut resolver = Resolver::new(&nothing);
+    depends_on(spec.lifecycle(), &mut resolver);
     let _ = E::desired(spec, &mut resolver);
     resolver.finish().dependencies
 }
@@ -18,12 +21,25 @@ pub(crate) fn dependencies<E: External>(spec: &SpecOf<E>) -> Dependencies {
 pub(crate) fn desired<E: External>(
     spec: &SpecOf<E>,
     values: &Values,
+    fields: &Fields,
 ) -> Result<(E::Desired, Scrubber), Outcome> {
     let mut resolver = Resolver::new(values);
     if let Some(Err(message)) = spec.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration)
     {
         resolver.problem("lifecycle.resyncInterval", message);
     }
+    for (index, path) in spec.lifecycle().ignore_changes.iter().enumerate() {
+        if !fields.has(path) {
+            let message = format!("{path} is no field of the spec, which has {}", fields.names());
+            resolver.problem(&format!("lifecycle.ignoreChanges[{index}]"), message);
+        }
+    }
+    for (index, path) in spec.lifecycle().share.iter().flat_map(|share| &share.include).enumerate() {
+        if let Some(why) = not_a_path(path) {
+            resolver.problem(&format!("lifecycle.share.include[{index}]"), why);
+        }
+    }
+    depends_on(spec.lifecycle(), &mut resolver);
     let desired = E::desired(spec, &mut resolver);
     let Resolution { problems, secrets, .. } = resolver.finish();
     match desired {
@@ -35,5 +51,23 @@ pub(crate) fn desired<E: External>(
             Err(Outcome::Waiting(problems))
         }
         _ => Err(Outcome::Invalid(problems)),
+    }
+}
+
+/// What comes first is a reference whose value nobody uses: it is waited for, and deleted later, like any other.
+fn depends_on(lifecycle: &Lifecycle, resolver: &mut Resolver<'_>) {
+    for (index, on) in lifecycle.depends_on.iter().enumerate() {
+        let main_id = ResourceRef { kind: on.kind.clone(), name: on.name.clone(), path: String::new() };
+        let source = ValueFrom::KrakenResource(main_id);
+        let _: Option<Resolved<String>> =
+            resolver.take_from(&format!("lifecycle.dependsOn[{index}]"), &source);
+    }
+}
+
+fn not_a_path(text: &str) -> Option<String> {
+    match text.parse::<Path>() {
+        Ok(path) if path.segments().is_some() => None,
+        Ok(_) => Some("must be a dotted path such as instances.InstanceId".to_owned()),
+        Err(why) => Some(why.to_string()),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use kraken_testing::simulator::{Limit, Simulator, SimulatorOptions};
 
-/// A simulated EC2, for as long as it runs. Times are in milliseconds.
+/// A simulated EC2 with its load balancers, for as long as it runs. Times are in milliseconds.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
@@ -43,6 +43,12 @@ struct Args {
     /// An image that there is; may be repeated; every well-formed id unless given
     #[arg(long)]
     image: Vec<String>,
+    /// How long each step of a volume, NAT gateway, load balancer or target takes
+    #[arg(long, default_value_t = 50)]
+    settling: u64,
+    /// Refuse launches that name a subnet, security group or key pair that does not exist
+    #[arg(long)]
+    strict_network: bool,
     /// How many instances can live at once
     #[arg(long)]
     capacity: Option<usize>,
@@ -61,6 +67,7 @@ fn limit(text: &str) -> Result<(String, Limit), String> {
 impl Args {
     fn options(self) -> SimulatorOptions {
         let time = Duration::from_millis;
+        let settling = time(self.settling);
         SimulatorOptions {
             listen: self.listen,
             latency: time(self.latency),
@@ -75,6 +82,15 @@ impl Args {
             images: (!self.image.is_empty()).then(|| self.image.into_iter().collect()),
             capacity: self.capacity,
             limits: self.limit.into_iter().collect(),
+            strict_network: self.strict_network,
+            volume_creating: settling,
+            volume_attaching: settling,
+            nat_pending: settling,
+            nat_deleting: settling,
+            provisioning: settling,
+            releasing: settling,
+            target_initial: settling,
+            draining: settling,
         }
     }
 }
@@ -82,7 +98,10 @@ impl Args {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let simulator = Simulator::start(Args::parse().options())?;
-    println!("EC2 is simulated at {}; Ctrl-C ends it and forgets everything", simulator.endpoint());
+    println!(
+        "EC2 and its load balancers are simulated at {}; Ctrl-C ends it and forgets everything",
+        simulator.endpoint()
+    );
     let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::select! {
         _ = end.recv() => {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::scenario::IMAGE;
+use super::scenario::{ADOPTABLE, IMAGE};
 use crate::moto::Instance;
 use crate::simulator::{Simulator, SimulatorOptions};
 
@@ -30,6 +30,14 @@ impl Cloud {
         })?;
         let decoy = simulator.launch_outside(IMAGE, "t2.nano", &[("Team", "web")])?;
         Ok(Self { simulator, decoy })
+    }
+
+    /// Somebody launches what is exactly as the scenario wants it, and is nobody's of ours.
+    pub(super) fn put_adoptable(&self) -> Result<()> {
+        let tags = [(ADOPTABLE, "yes"), ("Team", "web")];
+        let id = self.simulator.launch_outside(IMAGE, "t2.nano", &tags)?;
+        let imds = [("InstanceId", id.as_str()), ("HttpTokens", "required")];
+        self.simulator.outside("ModifyInstanceMetadataOptions", &imds).map(drop)
     }
 
     pub(super) fn endpoint(&self) -> &str {

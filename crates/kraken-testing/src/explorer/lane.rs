@@ -129,6 +129,9 @@ impl Lane {
             self.apply(first).await?;
             self.settle_for(Some(first), SETUP_WITHIN, BRIEF).await.context("before any fault")?;
         }
+        if scenario.outside {
+            self.trial.cloud.put_adoptable()?;
+        }
         if scenario.stopped {
             for instance in self.trial.cloud.instances().iter().filter(|one| one.is_alive()) {
                 self.trial.cloud.simulator.stop_outside(&instance.id)?;
@@ -136,7 +139,7 @@ impl Lane {
         }
         let before = scenario.first.as_ref().map_or(0, |first| first.count);
         self.trial.arm();
-        let within = scenario.within;
+        let within = CONVERGED_WITHIN;
         let recovery = match &scenario.act {
             Act::Throttle(..) | Act::Outage(_) => None, // drills
             Act::Apply(wish) => {

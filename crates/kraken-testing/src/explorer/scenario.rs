@@ -17,6 +17,8 @@ pub(super) struct Wish {
     pub(super) tags: &'static [(&'static str, &'static str)],
     /// The instance type comes from a ConfigMap.
     pub(super) referenced: bool,
+    /// The instance that is there is to be taken over.
+    pub(super) adopts: bool,
 }
 
 const ONE: Wish = Wish {
@@ -26,6 +28,7 @@ const ONE: Wish = Wish {
     instance_type: "t2.nano",
     tags: &[("Team", "web")],
     referenced: false,
+    adopts: false,
 };
 const THREE: Wish = Wish { count: 3, ..ONE };
 
@@ -34,6 +37,8 @@ pub(super) const NAME: &str = "a";
 /// An image that moto knows.
 pub(super) const IMAGE: &str = "ami-12c6146b";
 const OTHER_IMAGE: &str = "ami-0b301ce3ce3475b4f";
+/// The tag of what may be adopted.
+pub(super) const ADOPTABLE: &str = "Adoptable";
 pub(super) const CONFIG_MAP: &str = "sizes";
 
 impl Wish {
@@ -45,13 +50,18 @@ impl Wish {
         };
         let tags: serde_json::Map<String, Value> =
             self.tags.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+        let mut lifecycle = json!({"replace": self.replace});
+        if self.adopts {
+            lifecycle["adopt"] = json!({"tags": {ADOPTABLE: "yes"}});
+            lifecycle["deletion"] = json!("Delete");
+        }
         json!({
             "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance",
             "metadata": {"name": NAME},
             "spec": {
                 "imageID": {"value": self.image}, "instanceType": instance_type, "tags": tags,
                 "minCount": {"value": self.count}, "maxCount": {"value": self.count},
-                "lifecycle": {"replace": self.replace},
+                "lifecycle": lifecycle,
             },
         })
     }
@@ -87,23 +97,20 @@ pub struct Scenario {
     pub name: &'static str,
     /// What is there before, undisturbed.
     pub(super) first: Option<Wish>,
+    /// Whether an instance that could be adopted is there before.
+    pub(super) outside: bool,
     /// Whether the instances are stopped, by somebody else, in between.
     pub(super) stopped: bool,
     pub(super) act: Act,
     /// How long the cloud's reads lag behind.
     pub(super) lag: Duration,
-    /// How long after the last fault everything may take to be as wanted.
-    pub(super) within: Duration,
 }
 
-const WITHIN: Duration = Duration::from_secs(30);
-/// What may have been launched, and is wanted no more or in another form, is waited for until the cloud must show it.
-const UNRESOLVED_WITHIN: Duration = Duration::from_secs(130);
 const LONG_LAG: Duration = Duration::from_secs(4);
 
 /// All of them.
 pub fn scenarios() -> Vec<Scenario> {
-    let story = |name, first, act| Scenario { name, first, stopped: false, act, lag: LAG, within: WITHIN };
+    let story = |name, first, act| Scenario { name, first, outside: false, stopped: false, act, lag: LAG };
     let tagged = Wish { tags: &[("Team", "web"), ("Old", "yes")], ..ONE };
     let other = Wish { tags: &[("Team", "shop")], ..ONE };
     vec![
@@ -137,11 +144,9 @@ pub fn scenarios() -> Vec<Scenario> {
             },
         ),
         Scenario { lag: LONG_LAG, ..story("lag", None, Act::Apply(THREE)) },
-        Scenario { within: UNRESOLVED_WITHIN, ..story("abandon", None, Act::Abandon(ONE)) },
-        Scenario {
-            within: UNRESOLVED_WITHIN,
-            ..story("hurry", None, Act::Hurry(ONE, Wish { count: 2, ..other }))
-        },
+        story("abandon", None, Act::Abandon(ONE)),
+        story("hurry", None, Act::Hurry(ONE, Wish { count: 2, ..other })),
+        Scenario { outside: true, ..story("adopt", None, Act::Apply(Wish { adopts: true, ..ONE })) },
         story("throttle", None, Act::Throttle(200, ONE)),
         story("outage", None, Act::Outage(THREE)),
     ]

@@ -118,6 +118,8 @@ pub(super) fn environment(
             ("KRAKEN_LEASE_DURATION", "3s".to_owned()),
             ("KRAKEN_LEASE_NAMESPACE", lease.to_owned()),
             ("KRAKEN_NAMESPACES", namespace.to_owned()),
+            // Several times the longest lag of the simulator's reads.
+            ("KRAKEN_VISIBILITY_WINDOW", "15s".to_owned()),
             ("KRAKEN_LOG", "info,kraken_spoke=debug".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value)),

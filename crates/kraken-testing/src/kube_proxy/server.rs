@@ -28,12 +28,12 @@ type Streamed = UnsyncBoxBody<Bytes, io::Error>;
 #[derive(Clone)]
 pub(super) enum Upstream {
     Kubernetes(kube::Client),
-    Cloud { client: Client<HttpConnector, Full<Bytes>>, endpoint: Arc<str> },
+    Cloud { client: Box<Client<HttpConnector, Full<Bytes>>>, endpoint: Arc<str> },
 }
 
 impl Upstream {
     pub(super) fn cloud(endpoint: &str) -> Self {
-        let client = Client::builder(TokioExecutor::new()).build_http();
+        let client = Box::new(Client::builder(TokioExecutor::new()).build_http());
         Self::Cloud { client, endpoint: endpoint.trim_end_matches('/').into() }
     }
 

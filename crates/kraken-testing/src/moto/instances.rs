@@ -31,12 +31,16 @@ impl Instance {
     }
 }
 
+/// The header from which moto takes the service and the region; it checks no signature.
+pub(super) fn credential() -> String {
+    format!(
+        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0"
+    )
+}
+
 /// All instances, page by page.
 pub(super) async fn list(endpoint: &str) -> Result<Vec<Instance>> {
-    // moto takes the service and region from this header and checks no signature.
-    let credential = format!(
-        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0"
-    );
+    let credential = credential();
     let headers = [("authorization", credential.as_str())];
     let mut instances = Vec::new();
     let mut token = String::new();

@@ -8,12 +8,13 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use crate::process::{Process, Spec, free_port, lost_its_port};
 use crate::scratch::Scratch;
-use crate::{cache, http, progress};
+use crate::{cache, http, progress, xml};
 
 pub use instances::Instance;
 
@@ -74,6 +75,23 @@ impl Moto {
     /// When moto does not answer, or not with a list.
     pub async fn instances(&self) -> Result<Vec<Instance>> {
         instances::list(&self.endpoint).await
+    }
+
+    /// Carries out an action of EC2, such as `DescribeVpcs`, as somebody else than Kraken would, and returns the answer in the
+    /// spelling of EC2's XML: lists as arrays, an empty list as an empty text.
+    ///
+    /// # Errors
+    /// When moto does not answer, or refuses.
+    pub async fn ec2(&self, action: &str, fields: &[(&str, &str)]) -> Result<Value> {
+        let mut form = vec![("Action", action), ("Version", "2016-11-15")];
+        form.extend(fields);
+        let credential = instances::credential();
+        let answer =
+            http::post_form(&self.endpoint, &[("authorization", credential.as_str())], &form).await?;
+        if answer.status != 200 {
+            bail!("{action} failed with {}: {}", answer.status, answer.body);
+        }
+        Ok(xml::parse(&answer.body).with_context(|| format!("moto's {action} cannot be read"))?.to_json())
     }
 
     /// Forgets everything.

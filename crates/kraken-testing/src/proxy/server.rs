@@ -8,13 +8,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, EXPECT, HeaderMap, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpListener;
+use hyper_util::rt::TokioExecutor;
 use tokio::sync::oneshot;
+
+use crate::serve::serve;
 
 use super::script::{Fault, How, When};
 use super::{Call, Shared};
@@ -28,32 +28,13 @@ pub(super) async fn run(
     shared: Arc<Shared>,
     stopped: oneshot::Receiver<()>,
 ) {
-    let listener = match TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(problem) => {
-            eprintln!("the AWS proxy cannot listen: {problem}");
-            return;
-        }
-    };
     let client: Upstream = Client::builder(TokioExecutor::new()).build_http();
     let upstream: Arc<str> = upstream.into();
-    let accept = async {
-        loop {
-            let Ok((stream, _)) = listener.accept().await else { continue };
-            let (client, upstream, shared) = (client.clone(), Arc::clone(&upstream), Arc::clone(&shared));
-            tokio::spawn(async move {
-                let service = service_fn(|request| answer(request, &client, &upstream, &shared));
-                // An error here is a connection that broke, on purpose or by the caller.
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-        }
-    };
-    tokio::select! {
-        () = accept => {}
-        _ = stopped => {}
-    }
+    serve(listener, "AWS proxy", stopped, move |request| {
+        let (client, upstream, shared) = (client.clone(), Arc::clone(&upstream), Arc::clone(&shared));
+        async move { answer(request, &client, &upstream, &shared).await }
+    })
+    .await;
 }
 
 /// Answers one call. An `Err` makes hyper close the connection without an answer.

@@ -46,6 +46,10 @@ impl Form {
         self.parsed(name)
     }
 
+    pub(super) fn integer(&self, name: &str) -> Result<Option<i32>, Refusal> {
+        self.parsed(name)
+    }
+
     fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Refusal> {
         let wrong = |value: &str| {
             Refusal::new("InvalidParameterValue", format!("Value ({value}) for parameter {name} is invalid."))
@@ -84,7 +88,12 @@ impl Form {
 
     /// The tags `Tag.1.Key`, `Tag.1.Value` and so on; a value may be absent.
     pub(super) fn tags(&self) -> Vec<(String, Option<String>)> {
-        let tags = self.structures("Tag").into_iter();
+        self.tags_in("Tag")
+    }
+
+    /// As [`Form::tags`], in the structures `<name>.1` and so on.
+    pub(super) fn tags_in(&self, name: &str) -> Vec<(String, Option<String>)> {
+        let tags = self.structures(name).into_iter();
         tags.filter_map(|tag| Some((tag.text("Key")?, tag.text("Value")))).collect()
     }
 

@@ -1,14 +1,16 @@
 //! One instance: its settings, its states over time, and how it is described.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::cloud::Cloud;
+use super::kind::id;
+use super::life::Life;
+use super::listing::Described;
 use super::markup::Xml;
-use super::tags::{History, Tags};
+use super::network::{self, SecurityGroup};
 
 pub(super) const ACCOUNT: &str = "123456789012";
 pub(super) const ROOT_DEVICE: &str = "/dev/sda1";
-const ZONE: &str = "us-east-1a";
-pub(super) const VPC: &str = "vpc-0a1b2c3d4e5f60718";
 
 /// A state of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,24 +59,6 @@ impl State {
     }
 }
 
-/// From one state to the next by itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Life {
-    pub(super) from: State,
-    pub(super) to: State,
-    pub(super) at: Instant,
-}
-
-impl Life {
-    pub(super) fn new(from: State, to: State, now: Instant, after: Duration) -> Self {
-        Self { from, to, at: now + after }
-    }
-
-    pub(super) fn state(self, now: Instant) -> State {
-        if now >= self.at { self.to } else { self.from }
-    }
-}
-
 /// The metadata service's settings.
 #[derive(Debug, Clone)]
 pub(super) struct Metadata {
@@ -106,44 +90,80 @@ pub(super) struct Settings {
     /// In base64, as it came.
     pub(super) user_data: Option<String>,
     pub(super) profile: Option<String>,
-    pub(super) private_address: Option<String>,
     pub(super) public: bool,
     pub(super) monitoring: bool,
     pub(super) ebs_optimized: bool,
     pub(super) metadata: Metadata,
     pub(super) protected: bool,
-    /// Whether the root volume outlives the instance.
-    pub(super) keeps_volume: bool,
 }
 
-/// One instance with its root volume.
+/// Where an instance is.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) vpc: String,
+    pub(super) zone: String,
+    pub(super) address: String,
+}
+
+/// One instance.
 #[derive(Debug, Clone)]
 pub(super) struct Instance {
     /// Counts launches; ids and addresses come from it.
     pub(super) number: u64,
     pub(super) id: String,
-    pub(super) volume: String,
+    pub(super) place: Place,
+    /// The ids of its volumes, first the one that it was launched with.
+    pub(super) volumes: Vec<String>,
     pub(super) reservation: String,
     pub(super) index: usize,
     pub(super) token: Option<String>,
     pub(super) launch_time: String,
     pub(super) settings: Settings,
-    pub(super) life: Life,
-    pub(super) tags: History,
-    pub(super) volume_tags: History,
-    pub(super) described_from: Instant,
-    pub(super) known_from: Instant,
-    pub(super) launched_by: u64,
+    pub(super) life: Life<State>,
     pub(super) ended_by: Option<u64>,
+    /// The Elastic IP address that is associated with it.
+    pub(super) elastic: Option<String>,
 }
 
-/// An id that is the same for the same number and looks like AWS's.
-pub(super) fn id(prefix: &str, number: u64) -> String {
-    // splitmix64: no two numbers have one image, and neighbours look nothing alike.
-    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    format!("{prefix}0{:016x}", mixed ^ (mixed >> 31))
+impl Described for Instance {
+    const IDS: &'static str = "InstanceId";
+    const SET: &'static str = "instancesSet";
+    const FILTERS: &'static [&'static str] = &[
+        "instance-state-name",
+        "instance-id",
+        "image-id",
+        "instance-type",
+        "subnet-id",
+        "vpc-id",
+        "availability-zone",
+        "instance.group-id",
+        "key-name",
+        "private-ip-address",
+        "client-token",
+    ];
+
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
+        let settings = &self.settings;
+        let in_network = self.state(cloud.now) != State::Terminated;
+        match filter {
+            "instance-state-name" => vec![self.state(cloud.now).name().to_owned()],
+            "instance-id" => vec![self.id.clone()],
+            "image-id" => vec![settings.image.clone()],
+            "instance-type" => vec![settings.instance_type.clone()],
+            "availability-zone" => vec![self.place.zone.clone()],
+            "key-name" => settings.key_name.iter().cloned().collect(),
+            "client-token" => self.token.iter().cloned().collect(),
+            "subnet-id" if in_network => vec![settings.subnet.clone()],
+            "vpc-id" if in_network => vec![self.place.vpc.clone()],
+            "private-ip-address" if in_network => vec![self.place.address.clone()],
+            "instance.group-id" if in_network => settings.groups.clone(),
+            _ => vec![],
+        }
+    }
+
+    fn write(&self, xml: &mut Xml, cloud: &Cloud) {
+        self.write_all(xml, cloud);
+    }
 }
 
 impl Instance {
@@ -151,24 +171,21 @@ impl Instance {
         self.life.state(now)
     }
 
-    /// Whether its volume exists: it goes with its instance unless it was launched to stay.
-    pub(super) fn has_volume(&self, now: Instant) -> bool {
-        self.settings.keeps_volume || self.state(now) != State::Terminated
+    /// The network interface that it was launched with.
+    pub(super) fn interface(&self) -> String {
+        id("eni-", self.number)
     }
 
-    fn address(&self) -> String {
+    pub(super) fn public_address(&self, now: Instant) -> Option<String> {
         let [.., a, b, c] = self.number.to_be_bytes();
-        self.settings.private_address.clone().unwrap_or_else(|| format!("10.{a}.{b}.{c}"))
-    }
-
-    fn public_address(&self, now: Instant) -> Option<String> {
-        let [.., a, b, c] = self.number.to_be_bytes();
-        (self.settings.public && self.state(now) == State::Running).then(|| format!("54.{a}.{b}.{c}"))
+        let own =
+            || (self.settings.public && self.state(now) == State::Running).then(|| format!("54.{a}.{b}.{c}"));
+        self.elastic.clone().or_else(own)
     }
 
     /// What DescribeInstances and RunInstances say of it.
-    pub(super) fn write(&self, xml: &mut Xml, now: Instant) {
-        let (settings, state) = (&self.settings, self.state(now));
+    fn write_all(&self, xml: &mut Xml, cloud: &Cloud) {
+        let (settings, state) = (&self.settings, self.state(cloud.now));
         xml.text("instanceId", &self.id);
         xml.text("imageId", &settings.image);
         state.write(xml, "instanceState");
@@ -184,7 +201,7 @@ impl Instance {
         xml.text("rootDeviceType", "ebs");
         xml.text("ebsOptimized", settings.ebs_optimized);
         xml.tag("placement", |xml| {
-            xml.text("availabilityZone", ZONE);
+            xml.text("availabilityZone", &self.place.zone);
             xml.text("tenancy", "default");
         });
         xml.tag("monitoring", |xml| {
@@ -194,34 +211,27 @@ impl Instance {
         if let Some(arn) = &settings.profile {
             xml.tag("iamInstanceProfile", |xml| xml.text("arn", arn));
         }
-        write_tags(xml, self.tags.described(now));
         // A terminated instance has lost its volumes, addresses and interfaces, and is in no network.
         if state != State::Terminated {
-            xml.list("blockDeviceMapping", [&self.volume], |xml, volume| {
-                xml.text("deviceName", ROOT_DEVICE);
-                xml.tag("ebs", |xml| {
-                    xml.text("volumeId", volume);
-                    xml.text("status", "attached");
-                    xml.text("deleteOnTermination", !settings.keeps_volume);
-                });
-            });
-            self.write_network(xml, now);
+            network::write_devices(xml, cloud, self);
+            self.write_network(xml, cloud);
         }
     }
 
-    fn write_network(&self, xml: &mut Xml, now: Instant) {
-        let (address, public) = (self.address(), self.public_address(now));
+    fn write_network(&self, xml: &mut Xml, cloud: &Cloud) {
+        let (address, public) = (&self.place.address, self.public_address(cloud.now));
         let private_name = format!("ip-{}.ec2.internal", address.replace('.', "-"));
         let public_name =
             public.as_ref().map(|ip| format!("ec2-{}.compute-1.amazonaws.com", ip.replace('.', "-")));
         let place = |xml: &mut Xml| {
-            xml.text("vpcId", VPC);
+            xml.text("vpcId", &self.place.vpc);
             xml.text("subnetId", &self.settings.subnet);
-            xml.text("privateIpAddress", &address);
+            xml.text("privateIpAddress", address);
             xml.text("privateDnsName", &private_name);
             xml.list("groupSet", &self.settings.groups, |xml, group| {
                 xml.text("groupId", group);
-                xml.text("groupName", "default");
+                let known = cloud.there::<SecurityGroup>(group);
+                xml.text("groupName", known.map_or("default", |known| &known.name));
             });
         };
         place(xml);
@@ -229,7 +239,7 @@ impl Instance {
         xml.optional("dnsName", public_name.as_ref());
         xml.list("networkInterfaceSet", [()], |xml, ()| {
             let [.., a, b, c] = self.number.to_be_bytes();
-            xml.text("networkInterfaceId", id("eni-", self.number));
+            xml.text("networkInterfaceId", self.interface());
             xml.text("macAddress", format!("02:00:00:{a:02x}:{b:02x}:{c:02x}"));
             xml.text("ownerId", ACCOUNT);
             xml.text("status", "in-use");
@@ -246,11 +256,4 @@ impl Instance {
             }
         });
     }
-}
-
-fn write_tags(xml: &mut Xml, tags: &Tags) {
-    xml.list("tagSet", tags, |xml, (key, value)| {
-        xml.text("key", key);
-        xml.text("value", value);
-    });
 }

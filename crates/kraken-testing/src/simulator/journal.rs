@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::form::Form;
+use super::service::Service;
 
 /// One call, or one thing that was done [outside](super::Simulator::outside).
 #[derive(Debug, Clone)]
@@ -11,6 +12,8 @@ pub struct Call {
     pub number: u64,
     /// When it arrived.
     pub at: Instant,
+    /// The API that it is for.
+    pub service: Service,
     /// `RunInstances`, ...
     pub action: String,
     /// Whether no API client made it, but the test itself.
@@ -61,6 +64,7 @@ impl Call {
         Self {
             number,
             at: Instant::now(),
+            service: Service::of(form),
             action: action.to_owned(),
             outside,
             parameters: form.in_short(),

@@ -2,6 +2,9 @@
 
 use std::fmt::{Display, Write as _};
 
+use super::service::Service;
+use super::tags::Tags;
+
 /// A document in the making.
 #[derive(Debug, Default)]
 pub(super) struct Xml(String);
@@ -10,6 +13,13 @@ impl Xml {
     /// An element with elements in it.
     pub(super) fn tag(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
         self.add(format_args!("<{name}>"));
+        inner(self);
+        self.add(format_args!("</{name}>"));
+    }
+
+    /// An element of a namespace.
+    pub(super) fn within(&mut self, name: &str, namespace: &str, inner: impl FnOnce(&mut Self)) {
+        self.add(format_args!("<{name} xmlns=\"{namespace}\">"));
         inner(self);
         self.add(format_args!("</{name}>"));
     }
@@ -41,14 +51,44 @@ impl Xml {
         });
     }
 
+    /// A list as the load balancing API writes it: its elements are named `member`.
+    pub(super) fn members<T>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+        item: impl Fn(&mut Self, T),
+    ) {
+        self.tag(name, |xml| {
+            for each in items {
+                xml.tag("member", |xml| item(xml, each));
+            }
+        });
+    }
+
+    /// Text without an element of its own.
+    pub(super) fn plain(&mut self, text: &str) {
+        self.add(format_args!("{}", escaped(text)));
+    }
+
+    /// Tags as EC2 writes them.
+    pub(super) fn tags(&mut self, tags: &Tags) {
+        self.list("tagSet", tags, |xml, (key, value)| {
+            xml.text("key", key);
+            xml.text("value", value);
+        });
+    }
+
     /// The answer to an action with what was written so far in it.
-    pub(super) fn response(self, action: &str, request_id: &str) -> String {
-        let namespace = "http://ec2.amazonaws.com/doc/2016-11-15";
-        let inner = format!(
-            "<{action}Response xmlns=\"{namespace}\"><requestId>{request_id}</requestId>{}</{action}Response>",
-            self.0
-        );
-        Self(inner).document()
+    pub(super) fn response(self, service: Service, action: &str, request_id: &str) -> String {
+        let (namespace, body) = (service.namespace(), self.0);
+        let inner = match service {
+            Service::Ec2 => format!("<requestId>{request_id}</requestId>{body}"),
+            Service::Elb => format!(
+                "<{action}Result>{body}</{action}Result>\
+                 <ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata>"
+            ),
+        };
+        Self(format!("<{action}Response xmlns=\"{namespace}\">{inner}</{action}Response>")).document()
     }
 
     pub(super) fn document(self) -> String {

@@ -1,23 +1,37 @@
-//! AWS's EC2 as far as Kraken uses it, in this process: fast, and faithful where moto is not (client tokens, states that
+//! AWS's EC2 and load balancers as far as Kraken uses them, in this process: fast, and faithful where moto is not (client tokens, states that
 //! take time, reads that lag, pages, limits, protection, capacity). Everything that it does is written down, and each call
 //! can be made to fail, or be watched, before and after its effect.
 //!
 //! It runs on a thread of its own and carries out one call at a time. A [hook](Simulator::on_call) runs on that thread:
 //! nothing happens in the cloud while it does. It may use the [`Simulator`], but not over HTTP.
 //!
-//! What it leaves out: networks and images are ids without anything behind them, and types are whatever is spelled like one.
+//! What it leaves out: images and types are whatever is spelled like one; there is no default VPC, and no packet ever moves.
 
 mod actions;
+mod answer;
+mod base64;
 mod cloud;
+mod dispatch;
+mod elb;
+mod filters;
 mod form;
+mod inside;
 mod instance;
 mod journal;
+mod kept;
+mod kind;
+mod life;
+mod listing;
 mod markup;
+mod network;
 mod options;
 mod outside;
+mod outside_network;
 mod refusal;
+mod registry;
 mod script;
 mod server;
+mod service;
 mod shared;
 mod tags;
 mod throttle;
@@ -32,8 +46,11 @@ use tokio::sync::oneshot;
 
 use crate::moto::Instance;
 use crate::proxy::{How, When};
+pub use inside::ThingRecord;
 pub use journal::{Call, Outcome, Phase, Verdict};
+pub use kind::Kind;
 pub use options::{Limit, SimulatorOptions};
+pub use service::Service;
 use shared::Shared;
 
 /// An instance that exists or existed, as it really is and not as a lagging Describe tells.

@@ -17,7 +17,24 @@ pub struct SimulatorOptions {
     pub stopping: Duration,
     /// From `shutting-down` to `terminated`. Default: 50 ms.
     pub shutting_down: Duration,
-    /// How long a terminated instance is still described, in AWS about an hour. Default: 10 s.
+    /// How long a new load balancer is `provisioning`. Default: 50 ms.
+    pub provisioning: Duration,
+    /// How long the interfaces of a deleted load balancer stay, and with them its subnets and security groups. Default:
+    /// 50 ms.
+    pub releasing: Duration,
+    /// How long a registered target is `initial`. Default: 50 ms.
+    pub target_initial: Duration,
+    /// How long a deregistered target is `draining`. Default: 50 ms.
+    pub draining: Duration,
+    /// How long a NAT gateway is `pending`. Default: 50 ms.
+    pub nat_pending: Duration,
+    /// How long a NAT gateway is `deleting`. Default: 50 ms.
+    pub nat_deleting: Duration,
+    /// How long a volume is `creating`, and `modifying`. Default: 50 ms.
+    pub volume_creating: Duration,
+    /// How long a volume is `attaching`, and `detaching`. Default: 50 ms.
+    pub volume_attaching: Duration,
+    /// How long a terminated instance or deleted NAT gateway is still described, in AWS about an hour. Default: 10 s.
     pub terminated_visible: Duration,
     /// How long a new instance is missing from Describe calls. Default: none.
     pub describe_lag: Duration,
@@ -29,6 +46,9 @@ pub struct SimulatorOptions {
     pub page_size: usize,
     /// The images there are; `None` (the default) stands for every well-formed id.
     pub images: Option<BTreeSet<String>>,
+    /// Whether a launch is refused that names a subnet, security group or key pair that does not exist. Default: no,
+    /// every well-formed id stands for one.
+    pub strict_network: bool,
     /// How many instances can live at once; a launch gets what is left of it. Default: no limit.
     pub capacity: Option<usize>,
     /// Token buckets by action; `*` gives one to each action without its own. Default: none, no call is throttled.
@@ -53,12 +73,21 @@ impl Default for SimulatorOptions {
             pending: short,
             stopping: short,
             shutting_down: short,
+            nat_pending: short,
+            nat_deleting: short,
+            volume_creating: short,
+            volume_attaching: short,
+            provisioning: short,
+            releasing: short,
+            target_initial: short,
+            draining: short,
             terminated_visible: Duration::from_secs(10),
             describe_lag: Duration::ZERO,
             change_lag: Duration::ZERO,
             tag_lag: Duration::ZERO,
             page_size: 1000,
             images: None,
+            strict_network: false,
             capacity: None,
             limits: BTreeMap::new(),
         }

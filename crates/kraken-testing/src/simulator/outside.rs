@@ -36,11 +36,22 @@ impl Simulator {
         self.outside("StopInstances", &[("InstanceId.1", id)]).map(drop)
     }
 
-    /// Somebody sets a tag, or removes it (`None`).
+    /// Somebody sets a tag, or removes it (`None`); the id of a load balancer and its parts is an ARN.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
     pub fn tag_outside(&self, id: &str, key: &str, value: Option<&str>) -> Result<()> {
+        if id.starts_with("arn:") {
+            let arn = ("ResourceArns.member.1", id);
+            let done = match value {
+                Some(value) => {
+                    let tag = [arn, ("Tags.member.1.Key", key), ("Tags.member.1.Value", value)];
+                    self.outside_elb("AddTags", &tag)
+                }
+                None => self.outside_elb("RemoveTags", &[arn, ("TagKeys.member.1", key)]),
+            };
+            return done.map(drop);
+        }
         let mut parameters = vec![("ResourceId.1", id), ("Tag.1.Key", key)];
         let action = if value.is_some() { "CreateTags" } else { "DeleteTags" };
         parameters.extend(value.map(|value| ("Tag.1.Value", value)));

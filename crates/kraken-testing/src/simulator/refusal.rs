@@ -1,6 +1,9 @@
 //! AWS's errors, in its own words: controllers read codes, and some read the ids out of the text.
 
 use super::markup::Xml;
+use super::service::Service;
+
+pub(super) const DEPENDENCY_VIOLATION: &str = "DependencyViolation";
 
 /// An error that AWS answers with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +23,16 @@ impl Refusal {
         Self { status, code: code.to_owned(), message: message.into() }
     }
 
-    pub(super) fn throttled() -> Self {
-        Self::with_status(503, "RequestLimitExceeded", "Request limit exceeded.")
+    pub(super) fn throttled(service: Service) -> Self {
+        match service {
+            Service::Ec2 => Self::with_status(503, "RequestLimitExceeded", "Request limit exceeded."),
+            Service::Elb => Self::new("Throttling", "Rate exceeded"),
+        }
+    }
+
+    /// What else needs it has to go first.
+    pub(super) fn dependency(message: impl Into<String>) -> Self {
+        Self::new(DEPENDENCY_VIOLATION, message)
     }
 
     pub(super) fn no_capacity(instance_type: &str) -> Self {
@@ -29,15 +40,6 @@ impl Refusal {
             "We currently do not have sufficient {instance_type} capacity in the Availability Zone you requested."
         );
         Self::with_status(500, "InsufficientInstanceCapacity", message)
-    }
-
-    /// Ids that are well formed and unknown.
-    pub(super) fn no_instances(ids: &[&str]) -> Self {
-        let message = match ids {
-            [id] => format!("The instance ID '{id}' does not exist"),
-            many => format!("The instance IDs '{}' do not exist", many.join(", ")),
-        };
-        Self::new("InvalidInstanceID.NotFound", message)
     }
 
     pub(super) fn malformed(code: &str, id: &str, prefix: &str) -> Self {
@@ -54,18 +56,27 @@ impl Refusal {
         Self::new("InvalidParameterValue", format!("Invalid value '{value}' for {name}."))
     }
 
-    pub(super) fn xml(&self, request_id: &str) -> String {
+    pub(super) fn xml(&self, service: Service, request_id: &str) -> String {
         let mut xml = Xml::default();
-        xml.tag("Response", |xml| {
-            xml.tag("Errors", |xml| {
+        match service {
+            Service::Ec2 => xml.tag("Response", |xml| {
+                xml.tag("Errors", |xml| xml.tag("Error", |xml| self.write(xml)));
+                xml.text("RequestID", request_id);
+            }),
+            Service::Elb => xml.within("ErrorResponse", service.namespace(), |xml| {
                 xml.tag("Error", |xml| {
-                    xml.text("Code", &self.code);
-                    xml.text("Message", &self.message);
+                    xml.text("Type", if self.status < 500 { "Sender" } else { "Receiver" });
+                    self.write(xml);
                 });
-            });
-            xml.text("RequestID", request_id);
-        });
+                xml.text("RequestId", request_id);
+            }),
+        }
         xml.document()
+    }
+
+    fn write(&self, xml: &mut Xml) {
+        xml.text("Code", &self.code);
+        xml.text("Message", &self.message);
     }
 }
 
@@ -82,12 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_named_as_aws_names_them() {
-        assert_eq!(Refusal::no_instances(&["i-1"]).message, "The instance ID 'i-1' does not exist");
-        assert_eq!(
-            Refusal::no_instances(&["i-1", "i-2"]).message,
-            "The instance IDs 'i-1, i-2' do not exist"
-        );
+    fn ids_have_a_prefix_and_lower_case_digits() {
         assert_eq!(Refusal::malformed("c", "x", "i-").message, "Invalid id: \"x\" (expecting \"i-...\")");
         assert!(is_well_formed("ami-12c6146b", "ami-") && !is_well_formed("ami-12C6146B", "ami-"));
     }

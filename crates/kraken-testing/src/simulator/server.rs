@@ -7,13 +7,11 @@ use std::time::Duration;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::proxy::{How, When};
+use crate::serve::serve;
 
 use super::form::Form;
 use super::journal::{Call, Outcome, Phase};
@@ -28,35 +26,13 @@ pub(super) async fn run(
     shared: Arc<Shared>,
     stopped: oneshot::Receiver<()>,
 ) {
-    let listener = match TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(problem) => {
-            eprintln!("the simulator cannot listen: {problem}");
-            return;
-        }
-    };
-    let accept = async {
-        loop {
-            let Ok((stream, _)) = listener.accept().await else { continue };
-            let shared = Arc::clone(&shared);
-            tokio::spawn(async move {
-                // Each call is a task of its own: like AWS, it is carried out even if the caller has gone.
-                let service = service_fn(|request| {
-                    let shared = Arc::clone(&shared);
-                    let call = tokio::spawn(async move { answer(request, &shared).await });
-                    async { call.await.map_err(io::Error::other)? }
-                });
-                // An error here is a connection that broke, on purpose or by the caller.
-                let _ = hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-        }
-    };
-    tokio::select! {
-        () = accept => {}
-        _ = stopped => {}
-    }
+    serve(listener, "simulator", stopped, move |request| {
+        let shared = Arc::clone(&shared);
+        // Each call is a task of its own: like AWS, it is carried out even if the caller has gone.
+        let call = tokio::spawn(async move { answer(request, &shared).await });
+        async { call.await.map_err(io::Error::other)? }
+    })
+    .await;
 }
 
 /// Answers one call. An `Err` makes hyper close the connection without an answer.
@@ -105,7 +81,7 @@ async fn answer(request: Request<Incoming>, shared: &Shared) -> Answered {
         }
     }
     match result {
-        Ok(answer) => Ok(response(200, answer.body.response(&call.action, &request_id(&call)))),
+        Ok(answer) => Ok(response(200, answer.body.response(call.service, &call.action, &request_id(&call)))),
         Err(refusal) => Ok(refused(&refusal, &call)),
     }
 }
@@ -115,7 +91,7 @@ fn closed() -> Answered {
 }
 
 fn refused(refusal: &Refusal, call: &Call) -> Response<Full<Bytes>> {
-    response(refusal.status, refusal.xml(&request_id(call)))
+    response(refusal.status, refusal.xml(call.service, &request_id(call)))
 }
 
 fn request_id(call: &Call) -> String {

@@ -8,10 +8,12 @@ use crate::moto::Instance;
 use crate::proxy::{How, When};
 
 use super::InstanceRecord;
-use super::actions::{Answer, carry_out};
+use super::answer::Answer;
 use super::cloud::Cloud;
+use super::dispatch::carry_out;
 use super::form::Form;
 use super::journal::{Call, Outcome, Phase, Verdict};
+use super::kept::Kept as _;
 use super::options::SimulatorOptions;
 use super::refusal::Refusal;
 use super::script::Script;
@@ -77,8 +79,11 @@ impl State {
         self.cloud.call = call.number;
         let limits = &self.cloud.options.limits;
         let admitted = call.outside || self.throttle.admits(limits, &call.action, now);
-        let result =
-            if admitted { carry_out(&mut self.cloud, &call.action, form) } else { Err(Refusal::throttled()) };
+        let result = if admitted {
+            carry_out(&mut self.cloud, &call.action, form)
+        } else {
+            Err(Refusal::throttled(call.service))
+        };
         match &result {
             Ok(answer) => {
                 call.outcome = Outcome::Done;
@@ -107,20 +112,23 @@ impl State {
     pub(super) fn records(&mut self, now: Instant) -> Vec<InstanceRecord> {
         self.cloud.tick(now);
         let cloud = &self.cloud;
-        let record = |one: &super::instance::Instance| InstanceRecord {
-            instance: Instance {
-                id: one.id.clone(),
-                state: one.state(now).name().to_owned(),
-                instance_type: one.settings.instance_type.clone(),
-                image_id: one.settings.image.clone(),
-                subnet_id: one.settings.subnet.clone(),
-                tags: one.tags.latest().clone(),
-            },
-            token: one.token.clone(),
-            launched_by: one.launched_by,
-            ended_by: one.ended_by,
-            protected: one.settings.protected,
-            vanished: !cloud.present.contains(&one.number),
+        let record = |one: &super::instance::Instance| {
+            let thing = super::instance::Instance::thing(one.number);
+            InstanceRecord {
+                instance: Instance {
+                    id: one.id.clone(),
+                    state: one.state(now).name().to_owned(),
+                    instance_type: one.settings.instance_type.clone(),
+                    image_id: one.settings.image.clone(),
+                    subnet_id: one.settings.subnet.clone(),
+                    tags: cloud.registry.latest_tags(thing),
+                },
+                token: one.token.clone(),
+                launched_by: cloud.registry.entry(thing).map_or(0, |entry| entry.made_by),
+                ended_by: one.ended_by,
+                protected: one.settings.protected,
+                vanished: !cloud.registry.is_present(thing),
+            }
         };
         cloud.instances.values().map(record).collect()
     }

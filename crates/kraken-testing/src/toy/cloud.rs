@@ -48,6 +48,8 @@ struct Inside {
     tokens: BTreeMap<String, String>,
     faults: BTreeMap<&'static str, VecDeque<Fault>>,
     journal: Vec<String>,
+    /// What is deleted leaves no trace, as with most kinds of most clouds.
+    traceless: bool,
 }
 
 /// The cloud. Cloning gives another handle.
@@ -60,6 +62,11 @@ impl Cloud {
         self.0.lock().faults.entry(operation).or_default().push_back(fault);
     }
 
+    /// From now on what is deleted leaves no trace.
+    pub fn forget_what_is_deleted(&self) {
+        self.0.lock().traceless = true;
+    }
+
     /// Every call so far.
     pub fn journal(&self) -> Vec<String> {
         self.0.lock().journal.clone()
@@ -70,12 +77,14 @@ impl Cloud {
         self.0.lock().things.values().filter(|t| t.owner == owner && !t.gone).cloned().collect()
     }
 
-    /// Puts a gadget of this owner there, which no controller of now created.
-    pub fn insert(&self, owner: &str) {
-        let id = format!("g-of-{owner}");
+    /// Puts a gadget of this owner (nobody, if empty) there, which no controller of now created; returns its id.
+    pub fn insert(&self, owner: &str) -> String {
+        let mut inside = self.0.lock();
+        let id = format!("g-outside-{}", inside.things.len());
         let (owner, colour, note) = (owner.to_owned(), "grey".to_owned(), String::new());
         let thing = Thing { id: id.clone(), owner, epoch: 1, size: 1, colour, note, gone: false, lag: 0 };
-        self.0.lock().things.insert(id, thing);
+        inside.things.insert(id.clone(), thing);
+        id
     }
 
     /// Changes a gadget behind the controller's back.
@@ -123,6 +132,9 @@ impl Cloud {
         let inside = &mut *inside;
         let before: Vec<String> = inside.things.keys().cloned().collect();
         let done = work(&mut inside.things, &mut inside.tokens);
+        if inside.traceless {
+            inside.things.retain(|_, thing| !thing.gone);
+        }
         match fault {
             Some(Fault::LostAnswer) => return Err(failure(FailureClass::Transient, "the answer was lost")),
             Some(Fault::Lag(reads)) => {

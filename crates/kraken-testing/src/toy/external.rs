@@ -1,7 +1,8 @@
 //! The calls to the cloud.
 
 use kraken_spoke::{
-    Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver, external::SpecOf,
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver,
+    external::SpecOf,
 };
 use serde_json::Value;
 
@@ -119,20 +120,42 @@ impl External for Gadgets {
 
     async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Vec<Thing>)>, Failure> {
         self.cloud.call("survey", |things, _| {
-            let whose = |thing: &Thing| Identity {
-                cluster: cluster.to_owned(),
-                uid: thing.owner.clone(),
-                owner: format!("Gadget {}", thing.id),
-            };
             things
                 .values()
                 .filter(|thing| !thing.owner.is_empty())
-                .map(|t| (whose(t), vec![t.clone()]))
+                .map(|t| (whose(t, cluster), vec![t.clone()]))
                 .collect()
+        })
+    }
+
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Vec<Thing>>>, Failure> {
+        self.cloud.call("find", |things, _| {
+            let is_meant = |thing: &Thing| match wanted {
+                Adopt::Id(by) => thing.id == by.id,
+                Adopt::Tags(by) => by.tags.get("Colour") == Some(&thing.colour),
+            };
+            let candidate = |thing: &Thing| Candidate {
+                id: thing.id.clone(),
+                owner: (!thing.owner.is_empty()).then(|| whose(thing, "the cluster of its owner")),
+                observed: vec![thing.clone()],
+            };
+            things.values().filter(|thing| is_meant(thing)).map(candidate).collect()
+        })
+    }
+
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Vec<Thing>) -> Result<(), Failure> {
+        self.cloud.each("claim", found, |thing| {
+            thing.owner.clone_from(&identity.uid);
+            thing.epoch = epoch;
         })
     }
 
     async fn release(&self, _: &Identity, observed: &Vec<Thing>) -> Result<(), Failure> {
         self.cloud.each("release", observed, |thing| thing.owner.clear())
     }
+}
+
+fn whose(thing: &Thing, cluster: &str) -> Identity {
+    let owner = format!("the owner of gadget {}", thing.id);
+    Identity { cluster: cluster.to_owned(), uid: thing.owner.clone(), owner }
 }

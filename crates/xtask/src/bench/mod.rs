@@ -3,6 +3,7 @@
 mod report;
 mod rest;
 mod tally;
+mod tiers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Rest(rest::Rest),
     /// From a user's edit to the first call to the cloud, while thousands are looked at.
     Edit(rest::Rest),
+    /// Web tiers of 12 resources each, all at once: writes, calls, time against the longest chain, order of deletion.
+    Tiers(tiers::Tiers),
 }
 
 #[derive(Args)]
@@ -62,6 +65,7 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         Command::Create(create) => create,
         Command::Rest(rest) => return rest::rest(rest).await,
         Command::Edit(rest) => return rest::edit(rest).await,
+        Command::Tiers(tiers) => return tiers::run(tiers).await,
     };
     stage::prepare().await?;
     // No drift checks while counting: what is measured at rest is what happens when nothing is due.
@@ -81,7 +85,7 @@ async fn measure(environment: &Environment, create: &Create) -> Result<Report> {
     let client = environment.control_plane.client().await?;
     prepare_namespace(&client).await?;
     let gvk = GroupVersionKind::gvk("aws.kraken-iac.eoinfennessy.com", "v1alpha1", "EC2Instance");
-    let mut board = Board::start(&client, NAMESPACE, std::slice::from_ref(&gvk), |_| ());
+    let mut board = Board::start(&client, Some(NAMESPACE), std::slice::from_ref(&gvk), |_| ());
     ui::step("warming up with one resource", warm_up(&client, &gvk, create, &mut board)).await?;
     environment.proxy.clear();
     let before = environment.control_plane.writes()?.len();
@@ -196,4 +200,15 @@ async fn create_many(
         .buffer_unordered(usize::from(concurrency))
         .try_collect()
         .await
+}
+
+/// One line of a table of promises.
+fn row(name: &str, measured: f64, promised: f64) -> [String; 4] {
+    let verdict = if measured <= promised { "ok" } else { "MISSED" };
+    [name.to_owned(), rounded(measured), format!("at most {}", rounded(promised)), verdict.to_owned()]
+}
+
+/// Whole numbers as they are, others with two digits.
+fn rounded(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }

@@ -89,26 +89,10 @@ impl Report {
         let per_resource = |number: u64| format!("{:.2}", number_of(number) / f64::from(self.resources));
         ui::headline(&format!("{} EC2Instances Ready in {:.1} s", self.resources, self.seconds));
         println!("Writes to Kubernetes, by our service accounts");
-        print!(
-            "{}",
-            ui::table(
-                &["controller", "resource", "verb", "number", "refused", "per resource"],
-                rows(&self.writes, &per_resource)
-            )
-        );
-        println!(
-            "  {} in all, {} of them events; {} lease renewals apart",
-            self.writes.total, self.writes.events, self.writes.leases
-        );
+        print_writes(&self.writes, u64::from(self.resources));
         if self.writes_at_rest.total > 0 {
             println!("Writes at rest");
-            print!(
-                "{}",
-                ui::table(
-                    &["controller", "resource", "verb", "number", "refused", "per resource"],
-                    rows(&self.writes_at_rest, &per_resource)
-                )
-            );
+            print_writes(&self.writes_at_rest, u64::from(self.resources));
         }
         println!("Calls to the cloud ({} more at rest)", self.cloud_calls_at_rest);
         let calls = self
@@ -136,25 +120,28 @@ impl Report {
     }
 }
 
-fn rows<'tally>(
-    tally: &'tally Tally,
-    per_resource: &'tally impl Fn(u64) -> String,
-) -> impl Iterator<Item = [String; 6]> + 'tally {
-    tally.rows.iter().map(move |row| {
+/// Writes as a table, also per resource.
+pub(super) fn print_writes(tally: &Tally, resources: u64) {
+    let rows = tally.rows.iter().map(|row| {
         [
             row.controller.clone(),
             row.resource.clone(),
             row.verb.clone(),
             row.number.to_string(),
             row.refused.to_string(),
-            per_resource(row.number),
+            format!("{:.2}", number_of(row.number) / number_of(resources)),
         ]
-    })
+    });
+    print!("{}", ui::table(&["controller", "resource", "verb", "number", "refused", "per resource"], rows));
+    println!(
+        "  {} in all, {} of them events; {} lease renewals apart",
+        tally.total, tally.events, tally.leases
+    );
 }
 
 /// Counts and sizes here are far below 2^52, where this would round.
 #[allow(clippy::cast_precision_loss)]
-fn number_of(count: u64) -> f64 {
+pub(super) fn number_of(count: u64) -> f64 {
     count as f64
 }
 

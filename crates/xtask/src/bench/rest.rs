@@ -12,15 +12,16 @@ use kube::api::{Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use serde_json::json;
 
+use super::report::number_of;
 use super::tally::Tally;
-use super::{NAMESPACE, SETTLE, create_many, instances, prepare_namespace};
+use super::{NAMESPACE, SETTLE, create_many, instances, prepare_namespace, row};
 use crate::board::{Board, View};
 use crate::{stage, ui};
 
 /// How many resyncs are watched.
 const RESYNCS: u32 = 3;
 /// As many ids as one Describe takes.
-const IDS_PER_CALL: usize = 1000;
+const IDS_PER_CALL: u64 = 1000;
 /// Between two edits: a person and a pipeline, not a flood.
 const BETWEEN_EDITS: Duration = Duration::from_millis(400);
 /// What an edit must not wait longer than, 99 times of 100.
@@ -59,7 +60,7 @@ async fn setting(rest: &Rest) -> Result<Setting> {
     let client = environment.control_plane.client().await?;
     prepare_namespace(&client).await?;
     let gvk = GroupVersionKind::gvk("aws.kraken-iac.eoinfennessy.com", "v1alpha1", "EC2Instance");
-    let mut board = Board::start(&client, NAMESPACE, std::slice::from_ref(&gvk), |_| ());
+    let mut board = Board::start(&client, Some(NAMESPACE), std::slice::from_ref(&gvk), |_| ());
     let started = Instant::now();
     ui::step(&format!("creating {} EC2Instances", rest.n), create_many(&client, &gvk, rest.n, 16, true))
         .await?;
@@ -85,16 +86,16 @@ pub(crate) async fn rest(rest: Rest) -> Result<ExitCode> {
         Ok(())
     })
     .await?;
-    let reads = setting.simulator.journal().len();
+    let reads = setting.simulator.journal().len() as u64;
     let writes = setting.environment.control_plane.writes()?;
     let tally = Tally::of(writes.get(before..).unwrap_or_default());
-    let promised = usize::from(rest.n).div_ceil(IDS_PER_CALL) * RESYNCS as usize;
+    let promised = u64::from(rest.n).div_ceil(IDS_PER_CALL) * u64::from(RESYNCS);
     let mut rows = vec![
-        row("calls to the cloud", reads as f64, promised as f64),
-        row("writes to Kubernetes", tally.total as f64, 0.0),
+        row("calls to the cloud", number_of(reads), number_of(promised)),
+        row("writes to Kubernetes", number_of(tally.total), 0.0),
     ];
     for controller in setting.environment.suite.controllers() {
-        let mebibytes = controller.rss_bytes()? as f64 / (1024.0 * 1024.0);
+        let mebibytes = number_of(controller.rss_bytes()?) / (1024.0 * 1024.0);
         rows.push([
             format!("memory of {}, MiB", controller.name()),
             format!("{mebibytes:.1}"),
@@ -143,9 +144,4 @@ pub(crate) async fn edit(rest: Rest) -> Result<ExitCode> {
     let rows = [("median", at(50)), ("p99", at(99))].map(|(name, time)| [name.to_owned(), seconds(time)]);
     print!("{}", ui::table(&["from edit to first call", "measured"], rows));
     Ok(if at(99) <= EDIT_LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn row(name: &str, measured: f64, promised: f64) -> [String; 4] {
-    let verdict = if measured <= promised { "ok" } else { "MISSED" };
-    [name.to_owned(), format!("{measured:.0}"), format!("at most {promised:.0}"), verdict.to_owned()]
 }

@@ -1,38 +1,80 @@
 //! `cargo xtask demo`: Kraken at work, from nothing to everything deleted again.
 
+mod play;
+mod quickstart;
 mod show;
-mod story;
+mod web_tier;
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use clap::{Args, ValueEnum};
 use kraken_testing::{Environment, EnvironmentOptions};
 
 use crate::signals::Stop;
 use crate::{stage, ui};
-use story::Story;
+use quickstart::Quickstart;
+use web_tier::WebTier;
+
+/// Which demo, and how.
+#[derive(Args)]
+pub(crate) struct Choice {
+    /// Which samples are applied.
+    #[arg(value_enum, default_value = "quickstart")]
+    samples: Samples,
+    /// Delete everything and exit at the end; fail if anything is not Ready in time.
+    #[arg(long)]
+    once: bool,
+    /// How long everything may take to become Ready.
+    #[arg(long, default_value = "180s", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Samples {
+    /// Instances that refer to a ConfigMap and to each other.
+    Quickstart,
+    /// A network, instances and a load balancer, whose address ends in a ConfigMap.
+    WebTier,
+}
 
 /// Sets the stage, tells the story, and either stays up until asked to stop or (`once`) ends at once.
-pub(crate) async fn run(stop: &mut Stop, once: bool, timeout: Duration) -> Result<()> {
+pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
     let began = Instant::now();
     let environment = stop.race(set_up()).await?;
-    let mut story = stop.race(Story::begin(&environment, timeout)).await?;
-    stop.race(story.create()).await?;
-    stop.race(story.supply_what_is_missing()).await?;
-    stop.race(story.scale()).await?;
-    stop.race(story.results()).await?;
-    if !once {
-        show::what_to_try(&environment);
-        stop.requested().await;
-        println!();
+    match choice.samples {
+        Samples::Quickstart => {
+            let mut story = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
+            stop.race(story.create()).await?;
+            stop.race(story.supply_what_is_missing()).await?;
+            stop.race(story.scale()).await?;
+            stop.race(story.results()).await?;
+            pause(stop, &choice, || show::what_to_try(&environment)).await;
+            stop.race(story.delete()).await?;
+        }
+        Samples::WebTier => {
+            let mut story = stop.race(WebTier::begin(&environment, choice.timeout)).await?;
+            stop.race(story.create()).await?;
+            stop.race(story.move_port()).await?;
+            pause(stop, &choice, || show::what_to_try_with_the_tier(&environment)).await;
+            stop.race(story.delete()).await?;
+        }
     }
-    stop.race(story.delete()).await?;
     ui::headline("Done");
     println!(
         "Everything is Ready, changed and gone again as it should, {:.0} s in all.",
         began.elapsed().as_secs_f64()
     );
     Ok(())
+}
+
+/// Stays up until asked to stop, unless everything is to happen at once.
+async fn pause(stop: &mut Stop, choice: &Choice, tell: impl FnOnce()) {
+    if !choice.once {
+        tell();
+        stop.requested().await;
+        println!();
+    }
 }
 
 async fn set_up() -> Result<Environment> {

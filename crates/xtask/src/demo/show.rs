@@ -84,19 +84,38 @@ pub(super) fn calls(calls: &BTreeMap<String, u64>) {
 }
 
 pub(super) fn what_to_try(environment: &Environment) {
+    your_turn(
+        environment,
+        "kubectl get ec2instances,configexports
+  kubectl get configmap web-network -o yaml
+  kubectl get dependencyrequests,statedeclarations
+  kubectl patch configmap quickstart --type merge -p '{\"data\":{\"count\":\"3\"}}'
+  kubectl get ec2instance worker --watch
+  kubectl describe ec2instance batch
+  kubectl delete ec2instance batch",
+    );
+}
+
+pub(super) fn what_to_try_with_the_tier(environment: &Environment) {
+    your_turn(
+        environment,
+        "kubectl get kraken
+  kubectl get configmap web-address -o yaml
+  kubectl get statedeclarations
+  kubectl patch configmap web-tier --type merge -p '{\"data\":{\"port\":\"9090\"}}'
+  kubectl delete vpc web --wait=false
+  kubectl get vpc web -o wide",
+    );
+}
+
+fn your_turn(environment: &Environment, lines: &str) {
     println!(
         "
 {}
 Everything stays up until you press Ctrl-C, which deletes the samples and stops it all. In another terminal:
 
   export KUBECONFIG={}
-  kubectl get ec2instances,configexports
-  kubectl get configmap web-network -o yaml
-  kubectl get dependencyrequests,statedeclarations
-  kubectl patch configmap quickstart --type merge -p '{{\"data\":{{\"count\":\"3\"}}}}'
-  kubectl get ec2instance worker --watch
-  kubectl describe ec2instance batch
-  kubectl delete ec2instance batch
+  {lines}
 
 AWS is {}, any credentials do; logs are in {} and {}",
         paint(Colour::Bold, "== Your turn"),

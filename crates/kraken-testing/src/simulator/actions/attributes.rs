@@ -1,12 +1,17 @@
 //! Reading and changing single settings of an instance.
 
+use crate::simulator::answer::{Answer, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::State;
+use crate::simulator::instance::{Instance, State};
+use crate::simulator::kind::Kind;
+use crate::simulator::listing::ids;
 use crate::simulator::markup::Xml;
-use crate::simulator::refusal::{Refusal, is_well_formed};
+use crate::simulator::network::groups_exist;
+use crate::simulator::refusal::Refusal;
+use crate::simulator::registry::Sight;
 
-use super::{Answer, done, instance_ids};
+use super::instance_ids;
 
 /// In bytes, decoded.
 const MOST_USER_DATA: usize = 16_384;
@@ -14,16 +19,16 @@ const MOST_USER_DATA: usize = 16_384;
 /// ModifyInstanceAttribute: one attribute, and most only while the instance is stopped.
 pub(super) fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let now = cloud.now;
-    let instance = cloud.one(form.required("InstanceId")?)?;
+    let groups: Vec<String> = form.list("GroupId").into_iter().map(str::to_owned).collect();
+    groups_exist(cloud, &groups)?;
+    let instance = cloud.one_mut::<Instance>(form.required("InstanceId")?)?;
     let (state, id) = (instance.state(now), instance.id.clone());
     let settings = &mut instance.settings;
-    let groups: Vec<String> = form.list("GroupId").into_iter().map(str::to_owned).collect();
     if let Some(protected) = form.flag("DisableApiTermination.Value")? {
         settings.protected = protected;
         return Ok(done(vec![id]));
     }
     if !groups.is_empty() {
-        groups_exist(&groups)?;
         if state.is_over() {
             return Err(Refusal::state(&id, "a valid state for this operation"));
         }
@@ -52,9 +57,9 @@ pub(super) fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
 /// DescribeInstanceAttribute.
 pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (id, attribute) = (form.required("InstanceId")?, form.required("Attribute")?);
-    let number = cloud.described(&[id])?.into_iter().next();
+    let number = cloud.numbers(Kind::Instance, &[id], Sight::Described)?.into_iter().next();
     let instance = number.and_then(|number| cloud.instances.get(&number));
-    let settings = &instance.ok_or_else(|| Refusal::no_instances(&[id]))?.settings;
+    let settings = &instance.ok_or_else(|| Kind::Instance.missing(&[id]))?.settings;
     let value = match attribute {
         "userData" => settings.user_data.clone().filter(|data| !data.is_empty()),
         "instanceType" => Some(settings.instance_type.clone()),
@@ -71,7 +76,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
 /// ModifyInstanceMetadataOptions: what is not named stays.
 pub(super) fn metadata(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let now = cloud.now;
-    let instance = cloud.one(form.required("InstanceId")?)?;
+    let instance = cloud.one_mut::<Instance>(form.required("InstanceId")?)?;
     if instance.state(now).is_over() {
         return Err(Refusal::state(&instance.id, "a valid state for this operation"));
     }
@@ -92,8 +97,8 @@ pub(super) fn metadata(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal
 
 /// MonitorInstances and UnmonitorInstances. The answer speaks of the way there, as AWS's does.
 pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer, Refusal> {
-    let numbers = cloud.known(&instance_ids(form)?)?;
-    let ids = cloud.ids(numbers.iter().copied());
+    let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)?;
+    let ids = ids::<Instance>(cloud, numbers.iter().copied());
     for number in &numbers {
         if let Some(instance) = cloud.instances.get_mut(number) {
             instance.settings.monitoring = on;
@@ -116,15 +121,6 @@ pub(super) fn type_exists(name: &str) -> Result<(), Refusal> {
     match parts {
         Some((family, size)) if spelled(family) && spelled(size) => Ok(()),
         _ => Err(Refusal::value(name, "InstanceType")),
-    }
-}
-
-pub(super) fn groups_exist(groups: &[String]) -> Result<(), Refusal> {
-    match groups.iter().find(|group| !is_well_formed(group, "sg-")) {
-        Some(wrong) => {
-            Err(Refusal::new("InvalidGroup.NotFound", format!("The security group '{wrong}' does not exist")))
-        }
-        None => Ok(()),
     }
 }
 

@@ -1,72 +1,73 @@
 //! RunInstances: once per client token, all or as many as there is room for.
 
+use crate::simulator::answer::Answer;
 use crate::simulator::cloud::{Cloud, Used};
 use crate::simulator::form::Form;
-use crate::simulator::instance::{ACCOUNT, Instance, Life, Metadata, Settings, State, id};
+use crate::simulator::instance::{ACCOUNT, Instance, Metadata, Settings, State};
+use crate::simulator::kind::{Kind, id};
+use crate::simulator::life::{Life, timestamp};
 use crate::simulator::markup::Xml;
-use crate::simulator::refusal::{Refusal, is_well_formed};
-use crate::simulator::tags::{History, Tags};
+use crate::simulator::network::{Root, Site, key_exists, place, site};
+use crate::simulator::refusal::Refusal;
 
+use super::attributes;
 use super::describe::{image_exists, write_reservation};
-use super::tags::checked;
-use super::{Answer, attributes};
+use super::tags::specified;
 
 /// Carries out a launch, or answers with the one that its token was used for.
 pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    if let Some(used) = cloud.used(Kind::Instance, form)? {
+        replay(cloud, &used)?;
+        return Ok(answer(cloud, &used.made));
+    }
+    let interface = form.structures("NetworkInterface").into_iter().next();
+    let alone = ["SubnetId", "PrivateIpAddress", "SecurityGroupId.1"];
+    if interface.is_some() && alone.iter().any(|name| form.get(name).is_some()) {
+        let message =
+            "Network interfaces and an instance-level subnet ID may not be specified on the same request";
+        return Err(Refusal::new("InvalidParameterCombination", message));
+    }
+    let site = site(cloud, interface.as_ref().unwrap_or(form), form.number("MinCount")?.unwrap_or(1))?;
+    let settings = settings(cloud, form, &site)?;
+    let tags = specified(form, Kind::Instance)?;
+    let mapping = form.structures("BlockDeviceMapping").into_iter().next().unwrap_or_default();
+    let root = Root::of(&mapping, specified(form, Kind::Volume)?)?;
+    let count = count(cloud, form, &site, &settings.instance_type)?;
     let token = form.text("ClientToken").filter(|token| !token.is_empty());
-    if let Some(used) = token.as_ref().and_then(|token| cloud.tokens.get(token)) {
-        replay(cloud, used, form)?;
-        return Ok(answer(cloud, &used.instances));
-    }
-    if token.as_ref().is_some_and(|token| token.len() > 64) {
-        return Err(Refusal::new(
-            "InvalidParameterValue",
-            "Client token may not be longer than 64 ASCII characters",
-        ));
-    }
-    let settings = settings(cloud, form)?;
-    let tags = specified(form, "instance")?;
-    let volume_tags = specified(form, "volume")?;
-    let count = count(cloud, form, &settings.instance_type)?;
-    let first = cloud.next_number();
-    let numbers: Vec<u64> = (first..).take(count).collect();
-    let now = cloud.now;
-    for (index, number) in numbers.iter().enumerate() {
-        cloud.add(Instance {
-            number: *number,
-            id: id("i-", *number),
-            volume: id("vol-", *number),
+    let first = cloud.registry.next_number(Kind::Instance);
+    let life = Life::new(State::Pending, State::Running, cloud.now, cloud.options.pending);
+    let launch_time = timestamp();
+    let mut numbers = vec![];
+    for (index, number) in (first..).take(count).enumerate() {
+        let its_id = id("i-", number);
+        let place = place(cloud, &site, number, &its_id);
+        let volume = root.make(cloud, &its_id, &place.zone);
+        let instance = Instance {
+            number,
+            id: its_id.clone(),
+            place,
+            volumes: vec![volume],
             reservation: id("r-", first),
             index,
             token: token.clone(),
-            launch_time: k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string(),
+            launch_time: launch_time.clone(),
             settings: settings.clone(),
-            life: Life::new(State::Pending, State::Running, now, cloud.options.pending),
-            tags: History::new(now, tags.clone()),
-            volume_tags: History::new(now, volume_tags.clone()),
-            described_from: now + cloud.options.describe_lag,
-            known_from: now + cloud.options.change_lag,
-            launched_by: cloud.call,
+            life,
             ended_by: None,
-        });
+            elastic: None,
+        };
+        numbers.push(cloud.make_as(its_id, tags.clone(), instance));
     }
-    let answer = answer(cloud, &numbers);
-    if let Some(token) = token {
-        cloud.tokens.insert(token, Used { digest: form.digest(), instances: numbers });
-    }
-    Ok(answer)
+    cloud.use_token(Kind::Instance, form, numbers.clone());
+    Ok(answer(cloud, &numbers))
 }
 
 /// Whether a token's second call gets the first one's answer. Of several instances AWS does not say when a token is spent;
 /// here it is when all are terminated, so that a launch that can still be found by its token is.
-fn replay(cloud: &Cloud, used: &Used, form: &Form) -> Result<(), Refusal> {
-    if used.digest != form.digest() {
-        let message = "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).";
-        return Err(Refusal::new("IdempotentParameterMismatch", message));
-    }
+fn replay(cloud: &Cloud, used: &Used) -> Result<(), Refusal> {
     let over =
         |number| cloud.instances.get(number).is_none_or(|one| one.state(cloud.now) == State::Terminated);
-    if used.instances.iter().all(over) {
+    if used.made.iter().all(over) {
         let message = "The client token you have provided is associated with a terminated instance. \
                        Please use a different client token.";
         return Err(Refusal::new("IdempotentInstanceTerminated", message));
@@ -81,7 +82,7 @@ fn answer(cloud: &Cloud, numbers: &[u64]) -> Answer {
     Answer { body, ids: members.iter().map(|instance| instance.id.clone()).collect() }
 }
 
-fn count(cloud: &mut Cloud, form: &Form, instance_type: &str) -> Result<usize, Refusal> {
+fn count(cloud: &mut Cloud, form: &Form, site: &Site, instance_type: &str) -> Result<usize, Refusal> {
     form.required("MinCount")?;
     form.required("MaxCount")?;
     let (min, max) = (form.number("MinCount")?.unwrap_or(0), form.number("MaxCount")?.unwrap_or(0));
@@ -91,51 +92,29 @@ fn count(cloud: &mut Cloud, form: &Form, instance_type: &str) -> Result<usize, R
         );
         return Err(Refusal::new("InvalidParameterValue", message));
     }
-    let room = cloud.room().min(cloud.next_launch.take().unwrap_or(usize::MAX));
+    let room = cloud.room().min(site.room).min(cloud.next_launch.take().unwrap_or(usize::MAX));
     if room < min { Err(Refusal::no_capacity(instance_type)) } else { Ok(max.min(room)) }
 }
 
-fn settings(cloud: &Cloud, form: &Form) -> Result<Settings, Refusal> {
+fn settings(cloud: &Cloud, form: &Form, site: &Site) -> Result<Settings, Refusal> {
     let image = form.required("ImageId")?.to_owned();
     image_exists(cloud, &image)?;
     let instance_type = form.text("InstanceType").unwrap_or_else(|| "m1.small".to_owned());
     attributes::type_exists(&instance_type)?;
-    let interface = form.structures("NetworkInterface").into_iter().next();
-    if interface.is_some()
-        && ["SubnetId", "PrivateIpAddress", "SecurityGroupId.1"].iter().any(|name| form.get(name).is_some())
-    {
-        let message =
-            "Network interfaces and an instance-level subnet ID may not be specified on the same request";
-        return Err(Refusal::new("InvalidParameterCombination", message));
-    }
-    let network = interface.as_ref().unwrap_or(form);
-    let subnet = network.text("SubnetId").unwrap_or_else(|| "subnet-0123456789abcdef0".to_owned());
-    if !is_well_formed(&subnet, "subnet-") {
-        return Err(Refusal::new(
-            "InvalidSubnetID.NotFound",
-            format!("The subnet ID '{subnet}' does not exist"),
-        ));
-    }
-    let mut groups: Vec<String> = network.list("SecurityGroupId").into_iter().map(str::to_owned).collect();
-    if groups.is_empty() {
-        groups.push("sg-0123456789abcdef0".to_owned());
-    }
-    attributes::groups_exist(&groups)?;
+    form.get("KeyName").map_or(Ok(()), |name| key_exists(cloud, name))?;
     let user_data = form.text("UserData");
     attributes::is_user_data(user_data.as_deref().unwrap_or_default())?;
     let named = form.get("IamInstanceProfile.Name");
     let profile = named.map(|name| format!("arn:aws:iam::{ACCOUNT}:instance-profile/{name}"));
-    let volume = form.structures("BlockDeviceMapping").into_iter().next().unwrap_or_default();
     Ok(Settings {
         image,
         instance_type,
-        subnet,
-        groups,
+        subnet: site.subnet.clone(),
+        groups: site.groups.clone(),
         key_name: form.text("KeyName"),
         user_data,
         profile: form.text("IamInstanceProfile.Arn").or(profile),
-        private_address: network.text("PrivateIpAddress"),
-        public: network.flag("AssociatePublicIpAddress")?.unwrap_or(true),
+        public: site.public,
         monitoring: form.flag("Monitoring.Enabled")?.unwrap_or(false),
         ebs_optimized: form.flag("EbsOptimized")?.unwrap_or(false),
         metadata: Metadata {
@@ -144,17 +123,5 @@ fn settings(cloud: &Cloud, form: &Form) -> Result<Settings, Refusal> {
             endpoint: form.text("MetadataOptions.HttpEndpoint").unwrap_or_else(|| "enabled".to_owned()),
         },
         protected: form.flag("DisableApiTermination")?.unwrap_or(false),
-        keeps_volume: !volume.flag("Ebs.DeleteOnTermination")?.unwrap_or(true),
     })
-}
-
-fn specified(form: &Form, kind: &str) -> Result<Tags, Refusal> {
-    let specifications = form.structures("TagSpecification").into_iter();
-    let of_kind = specifications.filter(|specification| specification.get("ResourceType") == Some(kind));
-    checked(
-        of_kind
-            .flat_map(|specification| specification.tags())
-            .map(|(k, v)| (k, v.unwrap_or_default()))
-            .collect(),
-    )
 }

@@ -1,12 +1,16 @@
 //! Starting, stopping and terminating. Each call is about all of its instances or none.
 
-use crate::simulator::cloud::Cloud;
+use crate::simulator::answer::Answer;
+use crate::simulator::cloud::{Cloud, Event};
 use crate::simulator::form::Form;
-use crate::simulator::instance::{Instance, Life, State};
+use crate::simulator::instance::{Instance, State};
+use crate::simulator::kind::Kind;
+use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
+use crate::simulator::registry::{Sight, Thing};
 
-use super::{Answer, instance_ids};
+use super::instance_ids;
 
 /// TerminateInstances; what is over already is no error.
 pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -24,13 +28,15 @@ pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
         let over = instance.state(now).is_over();
         Ok((!over).then(|| Life::new(State::ShuttingDown, State::Terminated, now, takes)))
     })?;
-    for number in cloud.known(&instance_ids(form)?)? {
+    for number in cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)? {
         if let Some(instance) = cloud.instances.get_mut(&number)
             && instance.ended_by.is_none()
         {
             instance.ended_by = Some(call);
             let at = instance.life.at;
-            cloud.ends(number, at);
+            let vanishes = at + cloud.options.terminated_visible;
+            cloud.schedule(at, Event::Terminated(number));
+            cloud.schedule(vanishes, Event::Vanished(Thing { kind: Kind::Instance, number }));
         }
     }
     Ok(answer)
@@ -60,9 +66,9 @@ pub(super) fn stop(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn transition(
     cloud: &mut Cloud,
     form: &Form,
-    next: impl Fn(&Instance) -> Result<Option<Life>, Refusal>,
+    next: impl Fn(&Instance) -> Result<Option<Life<State>>, Refusal>,
 ) -> Result<Answer, Refusal> {
-    let numbers = cloud.known(&instance_ids(form)?)?;
+    let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)?;
     let mut lives = vec![];
     for instance in numbers.iter().filter_map(|number| cloud.instances.get(number)) {
         lives.push((instance.number, next(instance)?));

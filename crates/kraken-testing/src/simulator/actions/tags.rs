@@ -1,11 +1,14 @@
 //! CreateTags and DeleteTags.
 
-use crate::simulator::cloud::{Cloud, Thing};
-use crate::simulator::form::Form;
-use crate::simulator::refusal::{Refusal, is_well_formed};
-use crate::simulator::tags::Tags;
+use std::collections::BTreeMap;
 
-use super::{Answer, done};
+use crate::simulator::answer::{Answer, done};
+use crate::simulator::cloud::Cloud;
+use crate::simulator::form::Form;
+use crate::simulator::kind::Kind;
+use crate::simulator::refusal::Refusal;
+use crate::simulator::registry::{Sight, Thing};
+use crate::simulator::tags::Tags;
 
 const MOST_TAGS: usize = 50;
 
@@ -18,7 +21,7 @@ pub(super) fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
     }
     let mut changes = vec![];
     for thing in things {
-        let mut tags = latest(cloud, thing);
+        let mut tags = cloud.registry.latest_tags(thing);
         tags.extend(added.iter().map(|(key, value)| (key.clone(), value.clone().unwrap_or_default())));
         changes.push((thing, checked(tags)?));
     }
@@ -33,7 +36,7 @@ pub(super) fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
     let (ids, things) = resources(cloud, form)?;
     let named = form.tags();
     for thing in things {
-        let mut tags = latest(cloud, thing);
+        let mut tags = cloud.registry.latest_tags(thing);
         tags.retain(|key, have| {
             let meant = |(named, value): &(String, Option<String>)| {
                 named == key && value.as_ref().is_none_or(|value| value == have)
@@ -45,40 +48,47 @@ pub(super) fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
     Ok(done(ids))
 }
 
-fn latest(cloud: &Cloud, thing: Thing) -> Tags {
-    cloud.history(thing).map(|history| history.latest().clone()).unwrap_or_default()
-}
-
 fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<Thing>), Refusal> {
     let ids = form.list("ResourceId");
     if ids.is_empty() {
         form.required("ResourceId")?;
     }
-    let instances: Vec<&str> = ids.iter().copied().filter(|id| id.starts_with("i-")).collect();
-    let mut things: Vec<Thing> = cloud.known(&instances)?.into_iter().map(Thing::Instance).collect();
-    for id in ids.iter().filter(|id| !id.starts_with("i-")) {
-        if !is_well_formed(id, "vol-") {
-            return Err(Refusal::new("InvalidID", format!("The ID '{id}' is not valid")));
-        }
-        let there = |number: &u64| {
-            let instance = cloud.instances.get(number);
-            instance.is_some_and(|one| one.known_from <= cloud.now && one.has_volume(cloud.now))
-        };
-        match cloud.thing(id) {
-            Some(Thing::Volume(number)) if there(&number) => things.push(Thing::Volume(number)),
-            _ => {
-                return Err(Refusal::new(
-                    "InvalidVolume.NotFound",
-                    format!("The volume '{id}' does not exist."),
-                ));
-            }
-        }
+    let mut by_kind = BTreeMap::<Kind, Vec<&str>>::new();
+    for id in &ids {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.is_of_ec2() && id.starts_with(kind.prefix()));
+        let unknown = || Refusal::new("InvalidID", format!("The ID '{id}' is not valid"));
+        by_kind.entry(kind.ok_or_else(unknown)?).or_default().push(id);
+    }
+    let mut things = vec![];
+    for (kind, ids) in by_kind {
+        let numbers = cloud.numbers(kind, &ids, Sight::Known)?;
+        things.extend(numbers.into_iter().map(|number| Thing { kind, number }));
     }
     Ok((ids.into_iter().map(str::to_owned).collect(), things))
 }
 
+/// The tags that a call gives to what it makes: those of its kind, and only that kind has any.
+pub(in crate::simulator) fn given(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
+    for specification in form.structures("TagSpecification") {
+        let named = specification.get("ResourceType").unwrap_or_default();
+        if named != kind.tag_type() {
+            let message = format!("'{named}' is not a valid taggable resource type for this operation.");
+            return Err(Refusal::new("InvalidParameterValue", message));
+        }
+    }
+    specified(form, kind)
+}
+
+/// The tags that a call gives to things of one kind, among others.
+pub(super) fn specified(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
+    let specifications = form.structures("TagSpecification").into_iter();
+    let of_kind = specifications.filter(|one| one.get("ResourceType") == Some(kind.tag_type()));
+    let tags = of_kind.flat_map(|specification| specification.tags());
+    checked(tags.map(|(key, value)| (key, value.unwrap_or_default())).collect())
+}
+
 /// AWS's rules for the tags of one thing.
-pub(super) fn checked(tags: Tags) -> Result<Tags, Refusal> {
+pub(in crate::simulator) fn checked(tags: Tags) -> Result<Tags, Refusal> {
     if tags.len() > MOST_TAGS {
         let message = format!("The maximum number of tags that you can attach to a resource is {MOST_TAGS}");
         return Err(Refusal::new("TagLimitExceeded", message));

@@ -1,0 +1,317 @@
+//! Listeners in AWS. They can be listed only load balancer by load balancer.
+
+use futures::future::try_join_all;
+use kraken_aws::{
+    Aws, Single, Tags,
+    elb::{
+        operation::{
+            describe_listeners::DescribeListenersOutput as ListenerPage,
+            describe_load_balancers::DescribeLoadBalancersOutput as BalancerPage,
+        },
+        types::{
+            Action as SdkAction, ActionTypeEnum, Certificate as SdkCertificate, FixedResponseActionConfig,
+            ForwardActionConfig, Listener as Sdk, RedirectActionConfig,
+        },
+    },
+    fields::shown,
+    lookup::Tagged,
+    single::{Creation, Question, Thing},
+};
+use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
+use serde::Serialize;
+
+use super::{
+    action::Action,
+    api::{Listener, ListenerSpec},
+    plan::{self, Change, Desired},
+};
+use crate::{
+    once::ours,
+    tagged::{self, Listed, PAGE, or_nothing},
+    take::sent,
+};
+
+const READ: &str = "failed to read listeners";
+const CREATE: &str = "failed to create a listener";
+const CHANGE: &str = "failed to change the listener";
+/// How many load balancers are listed at once.
+const AT_ONCE: usize = 8;
+
+/// A listener as AWS has it: what others may refer to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Gate {
+    pub(crate) listener_arn: String,
+    pub(crate) load_balancer_arn: Option<String>,
+    pub(crate) port: Option<i32>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) certificates: Vec<Certificate>,
+    pub(crate) ssl_policy: Option<String>,
+    pub(crate) default_actions: Vec<ActionState>,
+    #[serde(skip)]
+    pub(crate) tags: Tags,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Certificate {
+    pub(crate) certificate_arn: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct ActionState {
+    #[serde(rename = "Type")]
+    pub(crate) action_type: String,
+    pub(crate) target_group_arn: Option<String>,
+    pub(crate) redirect_config: Option<RedirectState>,
+    pub(crate) fixed_response_config: Option<FixedResponseState>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct RedirectState {
+    pub(crate) protocol: Option<String>,
+    pub(crate) port: Option<String>,
+    pub(crate) host: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) query: Option<String>,
+    pub(crate) status_code: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct FixedResponseState {
+    pub(crate) status_code: Option<String>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) message_body: Option<String>,
+}
+
+fn text(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
+
+impl From<&Sdk> for Gate {
+    fn from(listener: &Sdk) -> Self {
+        let certificate = |certificate: &SdkCertificate| Certificate {
+            certificate_arn: text(certificate.certificate_arn()),
+        };
+        Self {
+            listener_arn: text(listener.listener_arn()).unwrap_or_default(),
+            load_balancer_arn: text(listener.load_balancer_arn()),
+            port: listener.port(),
+            protocol: listener.protocol().map(ToString::to_string),
+            certificates: listener.certificates().iter().map(certificate).collect(),
+            ssl_policy: text(listener.ssl_policy()),
+            default_actions: listener.default_actions().iter().map(ActionState::from).collect(),
+            tags: Tags::new(),
+        }
+    }
+}
+
+impl From<&SdkAction> for ActionState {
+    fn from(action: &SdkAction) -> Self {
+        let groups = action.forward_config().map(ForwardActionConfig::target_groups).unwrap_or_default();
+        let only = match groups {
+            [group] => group.target_group_arn(),
+            _ => None,
+        };
+        let redirect = |to: &RedirectActionConfig| RedirectState {
+            protocol: text(to.protocol()),
+            port: text(to.port()),
+            host: text(to.host()),
+            path: text(to.path()),
+            query: text(to.query()),
+            status_code: to.status_code().map(ToString::to_string),
+        };
+        let response = |answer: &FixedResponseActionConfig| FixedResponseState {
+            status_code: text(answer.status_code()),
+            content_type: text(answer.content_type()),
+            message_body: text(answer.message_body()),
+        };
+        Self {
+            action_type: action.r#type().map(ToString::to_string).unwrap_or_default(),
+            target_group_arn: text(action.target_group_arn().or(only)),
+            redirect_config: action.redirect_config().map(redirect),
+            fixed_response_config: action.fixed_response_config().map(response),
+        }
+    }
+}
+
+/// As a call sends it.
+impl From<&Action> for SdkAction {
+    fn from(action: &Action) -> Self {
+        let builder = Self::builder();
+        match action {
+            Action::Forward(arn) => builder.r#type(ActionTypeEnum::Forward).target_group_arn(arn),
+            Action::Redirect(to) => builder.r#type(ActionTypeEnum::Redirect).redirect_config(
+                RedirectActionConfig::builder()
+                    .protocol(&to.protocol)
+                    .port(&to.port)
+                    .host(&to.host)
+                    .path(&to.path)
+                    .query(&to.query)
+                    .status_code(to.status_code.as_str().into())
+                    .build(),
+            ),
+            Action::FixedResponse(answer) => {
+                let body = Some(answer.message_body.clone()).filter(|body| !body.is_empty());
+                builder.r#type(ActionTypeEnum::FixedResponse).fixed_response_config(
+                    FixedResponseActionConfig::builder()
+                        .status_code(&answer.status_code)
+                        .content_type(&answer.content_type)
+                        .set_message_body(body)
+                        .build(),
+                )
+            }
+        }
+        .build()
+    }
+}
+
+impl Tagged for Gate {
+    fn id(&self) -> &str {
+        &self.listener_arn
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for Gate {}
+
+impl Listed for Gate {
+    const ARN_PART: &'static str = ":listener/";
+    const LISTS_CHEAPLY: bool = false;
+
+    async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
+        let call = aws.elb().describe_listeners().set_listener_arns(Some(arns));
+        let answer = aws.call("DescribeListeners", READ, call.send()).await?;
+        Ok(answer.listeners().iter().map(Self::from).collect())
+    }
+
+    async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
+        let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
+        let pages = aws.pages("DescribeLoadBalancers", "failed to read load balancers", pages).await?;
+        let balancers: Vec<&str> = pages
+            .iter()
+            .flat_map(BalancerPage::load_balancers)
+            .filter_map(|balancer| balancer.load_balancer_arn())
+            .collect();
+        let mut found = vec![];
+        for balancers in balancers.chunks(AT_ONCE) {
+            found.extend(try_join_all(balancers.iter().map(|arn| of_balancer(aws, arn))).await?.concat());
+        }
+        Ok(found)
+    }
+
+    fn with_tags(self, tags: Tags) -> Self {
+        Self { tags, ..self }
+    }
+}
+
+/// The listeners of a load balancer; none if it is gone.
+async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failure> {
+    let call = aws.elb().describe_listeners().load_balancer_arn(arn).page_size(PAGE);
+    let pages = or_nothing(aws.pages("DescribeListeners", READ, call.into_paginator().send()).await)?;
+    Ok(pages.iter().flat_map(ListenerPage::listeners).map(Gate::from).collect())
+}
+
+/// Listeners, one for each resource.
+pub(crate) struct Listeners;
+
+impl Single for Listeners {
+    type Kind = Listener;
+    type Desired = Desired;
+    type Thing = Gate;
+    type Change = Change;
+    const NOUN: &'static str = "listener";
+    const STATE_KEY: &'static str = "listener";
+    // By its port, which a load balancer gives out once.
+    const IS_IDEMPOTENT: bool = true;
+
+    fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &ListenerSpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {
+        plan::differences(desired, gate)
+    }
+
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<Gate>, Failure> {
+        tagged::read(aws, question).await
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Gate, Failure> {
+        let (arn, port) = (desired.load_balancer_arn.expose(), *desired.port.expose());
+        let what = format!("port {} of the load balancer", shown(&desired.port));
+        let mut there = of_balancer(aws, arn).await?;
+        there.retain(|gate| gate.port == Some(port));
+        if let Some(gate) = tagged::with_tags(aws, there).await?.pop() {
+            return ours(gate, creation, CREATE, &what);
+        }
+        let call = aws
+            .elb()
+            .create_listener()
+            .load_balancer_arn(arn)
+            .port(port)
+            .protocol(desired.protocol.expose().as_str().into())
+            .default_actions((&desired.action.action).into())
+            .set_certificates(certificates(desired))
+            .set_ssl_policy(sent(desired.ssl_policy.as_ref(), Clone::clone))
+            .set_tags(Some(tagged::to_sdk(creation.tags)));
+        let answer = aws.call("CreateListener", CREATE, call.send()).await?;
+        let made = answer.listeners().first().map(Gate::from).unwrap_or_default();
+        // Whoever has the port may have been quicker by a moment.
+        match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
+            Some(made) => ours(made, creation, CREATE, &what),
+            None => Ok(made),
+        }
+    }
+
+    async fn update(aws: &Aws, change: &Change, desired: &Desired, gate: &Gate) -> Result<(), Failure> {
+        let call = aws.elb().modify_listener().listener_arn(&gate.listener_arn);
+        let policy = sent(desired.ssl_policy.as_ref(), Clone::clone);
+        let call = match change {
+            Change::Protocol => call
+                .protocol(desired.protocol.expose().as_str().into())
+                .set_certificates(certificates(desired))
+                .set_ssl_policy(policy),
+            Change::Certificate => call.set_certificates(certificates(desired)),
+            Change::SslPolicy => call.set_ssl_policy(policy),
+            Change::Action => call.default_actions((&desired.action.action).into()),
+            Change::Port => call.port(*desired.port.expose()),
+        };
+        aws.call("ModifyListener", CHANGE, call.send()).await.map(drop).map_err(refused)
+    }
+
+    async fn delete(aws: &Aws, gate: &Gate) -> Result<(), Failure> {
+        let call = aws.elb().delete_listener().listener_arn(&gate.listener_arn);
+        aws.call("DeleteListener", "failed to delete the listener", call.send()).await.map(drop)
+    }
+
+    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
+        tagged::set(aws, id, tags).await
+    }
+
+    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
+        tagged::remove(aws, id, keys).await
+    }
+}
+
+/// The certificate as a list of one.
+fn certificates(desired: &Desired) -> Option<Vec<SdkCertificate>> {
+    let certificate = |arn: &String| SdkCertificate::builder().certificate_arn(arn).build();
+    sent(desired.certificate_arn.as_ref(), certificate).map(|certificate| vec![certificate])
+}
+
+/// A port that another listener has is not free in a moment: no launch of ours took it.
+fn refused(failure: Failure) -> Failure {
+    let is_taken = failure.class == FailureClass::TokenUsed;
+    Failure { class: if is_taken { FailureClass::Terminal } else { failure.class }, ..failure }
+}

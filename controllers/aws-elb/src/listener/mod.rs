@@ -1,0 +1,8 @@
+//! Listener: what a load balancer does with what comes in at a port.
+
+mod action;
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::Listeners;

@@ -1,0 +1,293 @@
+//! Load balancers in AWS.
+
+use std::collections::BTreeMap;
+
+use kraken_aws::{
+    Aws, Single, Tags,
+    elb::{
+        operation::describe_load_balancers::DescribeLoadBalancersOutput as Page,
+        types::{LoadBalancer as Sdk, LoadBalancerAttribute},
+    },
+    fields::shown,
+    lookup::Tagged,
+    single::{Creation, Phase, Question, Thing},
+};
+use kraken_spoke::{Difference, Failure, Resolver};
+use serde::Serialize;
+
+use super::{
+    api::{LoadBalancer, LoadBalancerSpec},
+    plan::{self, Change, DELETION_PROTECTION, Desired, IDLE_TIMEOUT},
+};
+use crate::{
+    once::ours,
+    tagged::{self, Listed, PAGE, or_nothing},
+    take::sent,
+};
+
+const READ: &str = "failed to read load balancers";
+const CREATE: &str = "failed to create a load balancer";
+
+/// A load balancer as AWS has it: what others may refer to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Balancer {
+    pub(crate) load_balancer_arn: String,
+    pub(crate) load_balancer_name: String,
+    #[serde(rename = "DNSName")]
+    pub(crate) dns_name: Option<String>,
+    pub(crate) canonical_hosted_zone_id: Option<String>,
+    #[serde(rename = "Type")]
+    pub(crate) kind: Option<String>,
+    pub(crate) scheme: Option<String>,
+    pub(crate) vpc_id: Option<String>,
+    pub(crate) state: Option<State>,
+    pub(crate) ip_address_type: Option<String>,
+    pub(crate) security_groups: Vec<String>,
+    pub(crate) availability_zones: Vec<Zone>,
+    /// Read only when deep, and so not for others: it would come and go.
+    #[serde(skip)]
+    pub(crate) attributes: Option<BTreeMap<String, String>>,
+    #[serde(skip)]
+    pub(crate) tags: Tags,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct State {
+    pub(crate) code: Option<String>,
+    pub(crate) reason: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Zone {
+    pub(crate) zone_name: Option<String>,
+    pub(crate) subnet_id: Option<String>,
+}
+
+impl Balancer {
+    pub(crate) fn subnets(&self) -> Vec<&str> {
+        self.availability_zones.iter().filter_map(|zone| zone.subnet_id.as_deref()).collect()
+    }
+}
+
+impl From<&Sdk> for Balancer {
+    fn from(balancer: &Sdk) -> Self {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let mut availability_zones: Vec<Zone> = balancer
+            .availability_zones()
+            .iter()
+            .map(|zone| Zone { zone_name: text(zone.zone_name()), subnet_id: text(zone.subnet_id()) })
+            .collect();
+        availability_zones.sort_by(|a, b| (&a.zone_name, &a.subnet_id).cmp(&(&b.zone_name, &b.subnet_id)));
+        Self {
+            load_balancer_arn: text(balancer.load_balancer_arn()).unwrap_or_default(),
+            load_balancer_name: text(balancer.load_balancer_name()).unwrap_or_default(),
+            dns_name: text(balancer.dns_name()),
+            canonical_hosted_zone_id: text(balancer.canonical_hosted_zone_id()),
+            kind: balancer.r#type().map(ToString::to_string),
+            scheme: balancer.scheme().map(ToString::to_string),
+            vpc_id: text(balancer.vpc_id()),
+            state: balancer.state().map(|state| State {
+                code: state.code().map(ToString::to_string),
+                reason: text(state.reason()),
+            }),
+            ip_address_type: balancer.ip_address_type().map(ToString::to_string),
+            security_groups: balancer.security_groups().to_vec(),
+            availability_zones,
+            attributes: None,
+            tags: Tags::new(),
+        }
+    }
+}
+
+impl Tagged for Balancer {
+    fn id(&self) -> &str {
+        &self.load_balancer_arn
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for Balancer {
+    fn phase(&self) -> Phase {
+        let Some(state) = &self.state else { return Phase::Up };
+        match state.code.as_deref() {
+            Some("provisioning") => Phase::Settling("provisioning".to_owned()),
+            Some("failed") => {
+                Phase::Failed(state.reason.clone().unwrap_or_else(|| "AWS gives no reason".to_owned()))
+            }
+            // An impaired one serves, with less room than it should have.
+            _ => Phase::Up,
+        }
+    }
+}
+
+impl Listed for Balancer {
+    const ARN_PART: &'static str = ":loadbalancer/";
+    const LISTS_CHEAPLY: bool = true;
+
+    async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
+        let call = aws.elb().describe_load_balancers().set_load_balancer_arns(Some(arns));
+        let answer = aws.call("DescribeLoadBalancers", READ, call.send()).await?;
+        Ok(answer.load_balancers().iter().map(Self::from).collect())
+    }
+
+    async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
+        let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
+        let pages = aws.pages("DescribeLoadBalancers", READ, pages).await?;
+        Ok(pages.iter().flat_map(Page::load_balancers).map(Self::from).collect())
+    }
+
+    fn with_tags(self, tags: Tags) -> Self {
+        Self { tags, ..self }
+    }
+}
+
+/// The load balancer that has a name.
+async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
+    let call = aws.elb().describe_load_balancers().names(name);
+    let found = aws.call("DescribeLoadBalancers", READ, call.send()).await;
+    let found = or_nothing(found.map(|answer| answer.load_balancers().iter().map(Balancer::from).collect()))?;
+    Ok(tagged::with_tags(aws, found).await?.pop())
+}
+
+/// Load balancers, one for each resource.
+pub(crate) struct Balancers;
+
+impl Single for Balancers {
+    type Kind = LoadBalancer;
+    type Desired = Desired;
+    type Thing = Balancer;
+    type Change = Change;
+    const NOUN: &'static str = "load balancer";
+    const STATE_KEY: &'static str = "loadBalancer";
+    // By its name, which AWS gives out once.
+    const IS_IDEMPOTENT: bool = true;
+    const DRIFT_PATHS: &[&str] = &["state"];
+
+    fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &LoadBalancerSpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
+        plan::differences(desired, balancer)
+    }
+
+    fn needs_deep_look(desired: &Desired) -> bool {
+        desired.deletion_protection.is_some() || desired.idle_timeout.is_some()
+    }
+
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<Balancer>, Failure> {
+        tagged::read(aws, question).await
+    }
+
+    async fn complete(aws: &Aws, balancer: &mut Balancer, deep: bool) -> Result<(), Failure> {
+        if !deep {
+            return Ok(());
+        }
+        let call =
+            aws.elb().describe_load_balancer_attributes().load_balancer_arn(&balancer.load_balancer_arn);
+        let action = "failed to read a load balancer's attributes";
+        let answer = aws.call("DescribeLoadBalancerAttributes", action, call.send()).await;
+        balancer.attributes = or_nothing(answer.map(|answer| {
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            Some(answer.attributes().iter().map(|pair| (text(pair.key()), text(pair.value()))).collect())
+        }))?;
+        Ok(())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Balancer, Failure> {
+        let what = desired.name.as_ref().map(|name| (name, format!("the name {}", shown(name))));
+        if let Some((name, what)) = &what
+            && let Some(balancer) = named(aws, name.expose()).await?
+        {
+            return ours(balancer, creation, CREATE, what);
+        }
+        let name = desired.name.as_ref().map_or_else(|| creation.name(), |name| name.expose().clone());
+        let call = aws
+            .elb()
+            .create_load_balancer()
+            .name(name)
+            .set_subnets(Some(desired.subnet_ids.expose().clone()))
+            .set_type(sent(desired.kind.as_ref(), |kind| kind.as_str().into()))
+            .set_scheme(sent(desired.scheme.as_ref(), |scheme| scheme.as_str().into()))
+            .set_security_groups(sent(desired.security_group_ids.as_ref(), Clone::clone))
+            .set_ip_address_type(sent(desired.ip_address_type.as_ref(), |kind| kind.as_str().into()))
+            .set_tags(Some(tagged::to_sdk(creation.tags)));
+        let answer = aws.call("CreateLoadBalancer", CREATE, call.send()).await?;
+        let made = answer.load_balancers().first().map(Balancer::from).unwrap_or_default();
+        match &what {
+            // Whoever has the name may have been quicker by a moment.
+            Some((_, what)) => match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
+                Some(made) => ours(made, creation, CREATE, what),
+                None => Ok(made),
+            },
+            None => Ok(made.with_tags(creation.tags.clone())),
+        }
+    }
+
+    async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        balancer: &Balancer,
+    ) -> Result<(), Failure> {
+        let (elb, arn) = (aws.elb(), balancer.load_balancer_arn.as_str());
+        match change {
+            Change::Subnets => {
+                let subnets = desired.subnet_ids.expose().clone();
+                let call = elb.set_subnets().load_balancer_arn(arn).set_subnets(Some(subnets));
+                aws.call("SetSubnets", "failed to change the subnets", call.send()).await.map(drop)
+            }
+            Change::SecurityGroups => {
+                let groups = sent(desired.security_group_ids.as_ref(), Clone::clone);
+                let call = elb.set_security_groups().load_balancer_arn(arn).set_security_groups(groups);
+                let action = "failed to change the security groups";
+                aws.call("SetSecurityGroups", action, call.send()).await.map(drop)
+            }
+            Change::IpAddressType => {
+                let kind = sent(desired.ip_address_type.as_ref(), |kind| kind.as_str().into());
+                let call = elb.set_ip_address_type().load_balancer_arn(arn).set_ip_address_type(kind);
+                let action = "failed to change the type of addresses";
+                aws.call("SetIpAddressType", action, call.send()).await.map(drop)
+            }
+            Change::DeletionProtection => {
+                let value = sent(desired.deletion_protection.as_ref(), ToString::to_string);
+                attribute(aws, arn, DELETION_PROTECTION, value).await
+            }
+            Change::IdleTimeout => {
+                let value = sent(desired.idle_timeout.as_ref(), ToString::to_string);
+                attribute(aws, arn, IDLE_TIMEOUT, value).await
+            }
+        }
+    }
+
+    async fn delete(aws: &Aws, balancer: &Balancer) -> Result<(), Failure> {
+        let call = aws.elb().delete_load_balancer().load_balancer_arn(&balancer.load_balancer_arn);
+        let action = "failed to delete the load balancer";
+        aws.call("DeleteLoadBalancer", action, call.send()).await.map(drop)
+    }
+
+    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
+        tagged::set(aws, id, tags).await
+    }
+
+    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
+        tagged::remove(aws, id, keys).await
+    }
+}
+
+async fn attribute(aws: &Aws, arn: &str, key: &str, value: Option<String>) -> Result<(), Failure> {
+    let attribute = LoadBalancerAttribute::builder().key(key).set_value(value).build();
+    let call = aws.elb().modify_load_balancer_attributes().load_balancer_arn(arn).attributes(attribute);
+    let action = "failed to change an attribute of the load balancer";
+    aws.call("ModifyLoadBalancerAttributes", action, call.send()).await.map(drop)
+}

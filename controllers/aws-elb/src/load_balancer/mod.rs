@@ -1,0 +1,7 @@
+//! LoadBalancer: where clients come in.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::Balancers;

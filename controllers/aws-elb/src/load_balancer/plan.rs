@@ -1,0 +1,224 @@
+//! What a load balancer shall be, and how it differs. Pure.
+
+use kraken_spoke::{Difference, Resolved, Resolver};
+
+use super::{api::LoadBalancerSpec, aws::Balancer};
+use crate::{
+    differences::Differences,
+    rules,
+    take::{Take, any, given},
+    words::{BalancerType, IpAddressType, Scheme},
+};
+
+/// The attribute behind `deletionProtection`.
+pub(crate) const DELETION_PROTECTION: &str = "deletion_protection.enabled";
+/// The attribute behind `idleTimeoutSeconds`.
+pub(crate) const IDLE_TIMEOUT: &str = "idle_timeout.timeout_seconds";
+
+/// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Desired {
+    pub(crate) name: Option<Resolved<String>>,
+    pub(crate) kind: Option<Resolved<BalancerType>>,
+    pub(crate) scheme: Option<Resolved<Scheme>>,
+    pub(crate) subnet_ids: Resolved<Vec<String>>,
+    pub(crate) security_group_ids: Option<Resolved<Vec<String>>>,
+    pub(crate) ip_address_type: Option<Resolved<IpAddressType>>,
+    pub(crate) deletion_protection: Option<Resolved<bool>>,
+    pub(crate) idle_timeout: Option<Resolved<i32>>,
+}
+
+/// A change in place, one call each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Subnets,
+    SecurityGroups,
+    IpAddressType,
+    DeletionProtection,
+    IdleTimeout,
+}
+
+pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut take = Take::new(values);
+    let name = take.optional("name", spec.name.as_ref(), rules::balancer_name);
+    let balancer_type = take.optional("type", spec.balancer_type.as_ref(), any::<BalancerType>);
+    let scheme = take.optional("scheme", spec.scheme.as_ref(), any::<Scheme>);
+    let subnet_ids = take.list("subnetIDs", Some(&spec.subnet_ids), rules::subnet_ids);
+    let security_group_ids =
+        take.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
+    let ip_address_type = take.optional("ipAddressType", spec.ip_address_type.as_ref(), any::<IpAddressType>);
+    let deletion_protection =
+        take.optional("deletionProtection", spec.deletion_protection.as_ref(), any::<bool>);
+    let idle_timeout =
+        take.optional("idleTimeoutSeconds", spec.idle_timeout_seconds.as_ref(), rules::idle_timeout);
+
+    // Rules between fields, as far as the type is known.
+    let kind = balancer_type.is_some().then(|| given(&balancer_type).unwrap_or(BalancerType::Application));
+    match kind {
+        Some(BalancerType::Application) if given(&subnet_ids).is_some_and(|ids| ids.len() == 1) => {
+            take.problem(
+                "subnetIDs",
+                "must have at least 2 items, of different zones, for an application load balancer",
+            );
+        }
+        Some(BalancerType::Network) if spec.idle_timeout_seconds.is_some() => {
+            take.problem("idleTimeoutSeconds", "is not possible for a network load balancer");
+        }
+        _ => {}
+    }
+
+    let desired = || {
+        Some(Desired {
+            name: name?,
+            kind: balancer_type?,
+            scheme: scheme?,
+            subnet_ids: subnet_ids??,
+            security_group_ids: security_group_ids?,
+            ip_address_type: ip_address_type?,
+            deletion_protection: deletion_protection?,
+            idle_timeout: idle_timeout?,
+        })
+    };
+    take.finish(desired())
+}
+
+pub(crate) fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
+    let mut found = Differences::new();
+    found.fixed("name", desired.name.as_ref(), Some(&balancer.load_balancer_name));
+    found.fixed("type", desired.kind.as_ref(), balancer.kind.as_ref());
+    found.fixed("scheme", desired.scheme.as_ref(), balancer.scheme.as_ref());
+    found.set("subnetIDs", Some(&desired.subnet_ids), &balancer.subnets(), || Change::Subnets);
+    let groups: Vec<&str> = balancer.security_groups.iter().map(String::as_str).collect();
+    found.set("securityGroupIDs", desired.security_group_ids.as_ref(), &groups, || Change::SecurityGroups);
+    found.field("ipAddressType", desired.ip_address_type.as_ref(), balancer.ip_address_type.as_ref(), || {
+        Change::IpAddressType
+    });
+    // Attributes are read after an edit only.
+    if let Some(attributes) = &balancer.attributes {
+        found.field(
+            "deletionProtection",
+            desired.deletion_protection.as_ref(),
+            attributes.get(DELETION_PROTECTION),
+            || Change::DeletionProtection,
+        );
+        found.field(
+            "idleTimeoutSeconds",
+            desired.idle_timeout.as_ref(),
+            attributes.get(IDLE_TIMEOUT),
+            || Change::IdleTimeout,
+        );
+    }
+    found.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        load_balancer::aws::{State, Zone},
+        testing::{assert_starts, resolve, told, with},
+    };
+    use kraken_aws::single::{Phase, Thing};
+    use serde_json::{Value, json};
+
+    fn resolved(changes: &Value) -> Result<Desired, Vec<String>> {
+        let usual = json!({"subnetIDs": {"value": ["subnet-1", "subnet-2"]}});
+        let spec: LoadBalancerSpec = serde_json::from_value(with(usual, changes)).unwrap();
+        resolve(|values| desired(&spec, values))
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // reads better where it is called
+    fn wanted(changes: Value) -> Desired {
+        resolved(&changes).unwrap()
+    }
+
+    fn balancer() -> Balancer {
+        let zone = |id: &str| Zone { subnet_id: Some(id.to_owned()), zone_name: None };
+        Balancer {
+            load_balancer_arn: "arn:1".into(),
+            load_balancer_name: "kraken-1".into(),
+            kind: Some("application".into()),
+            scheme: Some("internet-facing".into()),
+            ip_address_type: Some("ipv4".into()),
+            security_groups: vec!["sg-1".into()],
+            availability_zones: vec![zone("subnet-2"), zone("subnet-1")],
+            ..Balancer::default()
+        }
+    }
+
+    #[test]
+    fn what_the_spec_leaves_out_is_left_alone_and_the_order_of_subnets_too() {
+        assert_eq!(told(&differences(&wanted(json!({})), &balancer())), [""; 0]);
+    }
+
+    #[test]
+    fn what_can_be_changed_is_changed_and_the_rest_is_told() {
+        let other = wanted(json!({
+            "name": {"value": "web"}, "type": {"value": "network"}, "scheme": {"value": "internal"},
+            "subnetIDs": {"value": ["subnet-2", "subnet-3"]}, "securityGroupIDs": {"value": ["sg-2"]},
+            "ipAddressType": {"value": "dualstack"},
+        }));
+        assert_eq!(
+            told(&differences(&other, &balancer())),
+            [
+                "name: kraken-1 -> web!",
+                "type: application -> network!",
+                "scheme: internet-facing -> internal!",
+                "subnetIDs: subnet-2, subnet-1 -> subnet-2, subnet-3",
+                "securityGroupIDs: sg-1 -> sg-2",
+                "ipAddressType: ipv4 -> dualstack",
+            ]
+        );
+    }
+
+    #[test]
+    fn attributes_are_compared_only_when_they_were_read() {
+        let protected =
+            wanted(json!({"deletionProtection": {"value": true}, "idleTimeoutSeconds": {"value": 120}}));
+        assert_eq!(told(&differences(&protected, &balancer())), [""; 0]);
+        let attributes = [(DELETION_PROTECTION.to_owned(), "false".to_owned())].into();
+        let read = Balancer { attributes: Some(attributes), ..balancer() };
+        assert_eq!(
+            told(&differences(&protected, &read)),
+            ["deletionProtection: false -> true", "idleTimeoutSeconds: (absent) -> 120"]
+        );
+    }
+
+    #[test]
+    fn it_is_up_when_aws_says_active() {
+        let phase = |code: &str| {
+            let state = State { code: Some(code.to_owned()), reason: Some("no room".to_owned()) };
+            Balancer { state: Some(state), ..balancer() }.phase()
+        };
+        assert_eq!(phase("provisioning"), Phase::Settling("provisioning".into()));
+        assert_eq!((phase("active"), phase("active_impaired")), (Phase::Up, Phase::Up));
+        assert_eq!(phase("failed"), Phase::Failed("no room".into()));
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        let found = resolved(&json!({
+            "name": {"value": "internal-web"},
+            "subnetIDs": {"value": ["subnet-1", {"valueFrom": {"krakenResource": {"kind": "subnet", "name": "b"}}}]},
+            "securityGroupIDs": {"value": []},
+            "idleTimeoutSeconds": {"value": 0},
+        }));
+        let wanted = [
+            "spec.name: must not begin with internal-",
+            "spec.subnetIDs.value[1]: waiting for the id of subnet b",
+            "spec.securityGroupIDs: must have at least 1",
+            "spec.idleTimeoutSeconds: must be 1 to 4000",
+        ];
+        assert_starts(&found.unwrap_err(), &wanted);
+    }
+
+    #[test]
+    fn the_types_have_rules_of_their_own() {
+        let one = json!({"subnetIDs": {"value": ["subnet-1"]}});
+        assert_starts(&resolved(&one).unwrap_err(), &["spec.subnetIDs: must have at least 2"]);
+        let network = json!({"type": {"value": "network"}, "subnetIDs": {"value": ["subnet-1"]}});
+        assert!(resolved(&network).is_ok());
+        let idle = json!({"type": {"value": "network"}, "idleTimeoutSeconds": {"value": 60}});
+        assert_starts(&resolved(&idle).unwrap_err(), &["spec.idleTimeoutSeconds: is not possible"]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Reading with tags. Elastic Load Balancing filters nothing by tag, describes at most 20 ARNs in a call and tells tags in a
+//! call of their own, of at most 20 ARNs too. So tags are looked for by listing everything, a page of up to 400 a call,
+//! and reading the tags 20 at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kraken_aws::{
+    Aws, Tags,
+    ec2::types::Filter,
+    elb::{operation::describe_tags::DescribeTagsOutput as Page, types::Tag},
+    lookup::Tagged,
+    missing::{for_existing, is_about_an_id},
+    single::Question,
+};
+use kraken_spoke::Failure;
+
+/// How many ARNs one call takes.
+const ARNS_PER_CALL: usize = 20;
+/// The largest page.
+pub(crate) const PAGE: i32 = 400;
+
+/// A thing of Elastic Load Balancing, which has no tags yet when it is read.
+pub(crate) trait Listed: Tagged + 'static {
+    /// What every ARN of the kind has in it.
+    const ARN_PART: &'static str;
+    /// Whether a list of everything costs a call per page and not one per load balancer.
+    const LISTS_CHEAPLY: bool;
+
+    /// Those with these ARNs, 20 at most; fails if one does not exist.
+    fn by_arns(aws: &Aws, arns: Vec<String>) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
+
+    /// Everything of the kind.
+    fn all(aws: &Aws) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
+
+    /// The same with its tags.
+    #[must_use]
+    fn with_tags(self, tags: Tags) -> Self;
+}
+
+/// What [`kraken_aws::Single::read`] asks for.
+pub(crate) async fn read<T: Listed>(aws: &Aws, question: Question) -> Result<Vec<T>, Failure> {
+    let things = match &question.ids {
+        Some(arns) => by_arns(aws, arns).await?,
+        None => T::all(aws).await?,
+    };
+    let mut things = with_tags(aws, things).await?;
+    if let Some(filters) = &question.filters {
+        things.retain(|thing| passes(thing.tags(), filters));
+    }
+    Ok(things)
+}
+
+async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failure> {
+    // What is no ARN of the kind does not exist; AWS would refuse the whole call for it.
+    let arns: Vec<String> = arns.iter().filter(|arn| arn.contains(T::ARN_PART)).cloned().collect();
+    if T::LISTS_CHEAPLY && arns.len() > ARNS_PER_CALL {
+        let wanted: BTreeSet<&str> = arns.iter().map(String::as_str).collect();
+        let mut things = T::all(aws).await?;
+        things.retain(|thing| wanted.contains(thing.id()));
+        return Ok(things);
+    }
+    let mut things = vec![];
+    for arns in arns.chunks(ARNS_PER_CALL) {
+        things.extend(for_existing(arns, |arns| T::by_arns(aws, arns)).await?.concat());
+    }
+    Ok(things)
+}
+
+/// The things with their tags; without those that are gone in between.
+pub(crate) async fn with_tags<T: Listed>(aws: &Aws, things: Vec<T>) -> Result<Vec<T>, Failure> {
+    let arns: Vec<String> = things.iter().map(|thing| thing.id().to_owned()).collect();
+    let mut tags = tagged(aws, &arns).await?;
+    let tagged = |thing: T| tags.remove(thing.id()).map(|tags| thing.with_tags(tags));
+    Ok(things.into_iter().filter_map(tagged).collect())
+}
+
+/// The tags of each ARN that exists.
+async fn tagged(aws: &Aws, arns: &[String]) -> Result<BTreeMap<String, Tags>, Failure> {
+    let mut found = BTreeMap::new();
+    for arns in arns.chunks(ARNS_PER_CALL) {
+        let pages = for_existing(arns, |arns| {
+            let call = aws.elb().describe_tags().set_resource_arns(Some(arns));
+            aws.call("DescribeTags", "failed to read tags", call.send())
+        });
+        for description in pages.await?.iter().flat_map(Page::tag_descriptions) {
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let tags = description.tags().iter().map(|tag| (text(tag.key()), text(tag.value()))).collect();
+            found.insert(text(description.resource_arn()), tags);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether tags pass every filter, as EC2 would judge.
+fn passes(tags: &Tags, filters: &[Filter]) -> bool {
+    filters.iter().all(|filter| {
+        let key = filter.name().and_then(|name| name.strip_prefix("tag:"));
+        let value = key.and_then(|key| tags.get(key));
+        value.is_some_and(|value| filter.values().iter().any(|wanted| literal(wanted) == *value))
+    })
+}
+
+/// The value that a filter without wildcards means: a backslash makes the character after it plain.
+fn literal(filter: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = filter.chars();
+    while let Some(c) = rest.next() {
+        plain.push(if c == '\\' { rest.next().unwrap_or(c) } else { c });
+    }
+    plain
+}
+
+/// As the SDK wants them.
+pub(crate) fn to_sdk(tags: &Tags) -> Vec<Tag> {
+    tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
+}
+
+/// For [`kraken_aws::Single::set_tags`].
+pub(crate) async fn set(aws: &Aws, arn: &str, tags: &Tags) -> Result<(), Failure> {
+    let call = aws.elb().add_tags().resource_arns(arn).set_tags(Some(to_sdk(tags)));
+    aws.call("AddTags", "failed to set tags", call.send()).await.map(drop)
+}
+
+/// For [`kraken_aws::Single::remove_tags`].
+pub(crate) async fn remove(aws: &Aws, arn: &str, keys: &[&str]) -> Result<(), Failure> {
+    let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+    let call = aws.elb().remove_tags().resource_arns(arn).set_tag_keys(Some(keys));
+    aws.call("RemoveTags", "failed to remove tags", call.send()).await.map(drop)
+}
+
+/// What does not exist is nothing.
+pub(crate) fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
+    match result {
+        Err(failure) if is_about_an_id(&failure) => Ok(T::default()),
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(key: &str, values: &[&str]) -> Filter {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        Filter::builder().name(format!("tag:{key}")).set_values(Some(values)).build()
+    }
+
+    #[test]
+    fn tags_pass_when_every_key_has_one_of_its_values() {
+        let tags: Tags = [("Team", "web"), ("Stage", "a*b")].map(|(k, v)| (k.into(), v.into())).into();
+        assert!(passes(&tags, &[filter("Team", &["shop", "web"]), filter("Stage", &["a\\*b"])]));
+        assert!(!passes(&tags, &[filter("Team", &["web"]), filter("Stage", &["b"])]));
+        assert!(!passes(&tags, &[filter("Owner", &[""])]));
+    }
+
+    #[test]
+    fn an_escaped_character_is_plain() {
+        assert_eq!(literal(r"a\*b\?c\\d"), r"a*b?c\d");
+    }
+}

@@ -1,0 +1,138 @@
+//! Fields that take one of a few words, spelled as AWS does.
+
+use std::fmt;
+
+use kraken_spoke::{OptionType, options::JsonType};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An enum of words that an option can hold.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub(crate) enum $name {
+            $(#[serde(rename = $word)] $variant),+
+        }
+
+        impl $name {
+            /// As AWS writes it.
+            pub(crate) fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl OptionType for $name {
+            const TYPE: JsonType = JsonType::String;
+        }
+    };
+}
+
+words!(
+    /// The protocol of a listener or of targets.
+    Protocol {
+        Http = "HTTP",
+        Https = "HTTPS",
+        Tcp = "TCP",
+        Tls = "TLS",
+        Udp = "UDP",
+        TcpUdp = "TCP_UDP",
+    }
+);
+
+impl Protocol {
+    /// Whether the listener ends TLS itself and so needs a certificate.
+    pub(crate) fn is_secure(self) -> bool {
+        matches!(self, Self::Https | Self::Tls)
+    }
+
+    /// Whether it is one of an application load balancer.
+    pub(crate) fn is_http(self) -> bool {
+        matches!(self, Self::Http | Self::Https)
+    }
+}
+
+words!(
+    /// The protocol of health checks.
+    HealthCheckProtocol {
+        Http = "HTTP",
+        Https = "HTTPS",
+        Tcp = "TCP",
+    }
+);
+
+words!(
+    /// What the targets of a target group are.
+    TargetType {
+        Instance = "instance",
+        Ip = "ip",
+        Lambda = "lambda",
+        Alb = "alb",
+    }
+);
+
+words!(
+    /// The type of a load balancer.
+    BalancerType {
+        Application = "application",
+        Network = "network",
+    }
+);
+
+words!(
+    /// Who can reach a load balancer.
+    Scheme {
+        InternetFacing = "internet-facing",
+        Internal = "internal",
+    }
+);
+
+words!(
+    /// The addresses of a load balancer.
+    IpAddressType {
+        Ipv4 = "ipv4",
+        Dualstack = "dualstack",
+        DualstackWithoutPublicIpv4 = "dualstack-without-public-ipv4",
+    }
+);
+
+words!(
+    /// The HTTP status of a redirection.
+    RedirectStatus {
+        Permanent = "HTTP_301",
+        Temporary = "HTTP_302",
+    }
+);
+
+words!(
+    /// The content type of a fixed response.
+    ContentType {
+        Plain = "text/plain",
+        Css = "text/css",
+        Html = "text/html",
+        Javascript = "application/javascript",
+        Json = "application/json",
+    }
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_word_is_read_and_written_as_aws_spells_it() {
+        for word in ["HTTP", "HTTPS", "TCP", "TLS", "UDP", "TCP_UDP"] {
+            let protocol: Protocol = serde_json::from_value(json!(word)).unwrap();
+            assert_eq!((protocol.as_str(), json!(protocol)), (word, json!(word)));
+        }
+        assert!(serde_json::from_value::<Protocol>(json!("http")).is_err());
+        assert!(Protocol::Tls.is_secure() && !Protocol::Tls.is_http());
+    }
+}

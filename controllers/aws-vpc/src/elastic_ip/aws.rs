@@ -1,0 +1,121 @@
+//! Elastic IP addresses in AWS.
+
+use kraken_aws::{
+    Aws, Single, Tags,
+    ec2::types::{self, DomainType, ResourceType},
+    lookup::Tagged,
+    missing::unless_done,
+    single::{Creation, Question, Thing},
+    tags,
+};
+use kraken_spoke::{Difference, Failure, Resolver};
+use serde::Serialize;
+
+use super::{
+    api::{ElasticIP, ElasticIPSpec},
+    plan::{self, Change, Desired},
+};
+
+/// Every address.
+pub(crate) struct ElasticIps;
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Address {
+    pub(super) allocation_id: String,
+    pub(super) public_ip: Option<String>,
+    pub(super) association_id: Option<String>,
+    pub(super) instance_id: Option<String>,
+    pub(super) network_interface_id: Option<String>,
+    pub(super) private_ip_address: Option<String>,
+    pub(super) network_border_group: Option<String>,
+    #[serde(serialize_with = "tags::written")]
+    pub(super) tags: Tags,
+}
+
+impl Tagged for Address {
+    fn id(&self) -> &str {
+        &self.allocation_id
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for Address {}
+
+fn address(address: types::Address) -> Address {
+    // Some answers have an empty text for none.
+    let text = |text: Option<String>| text.filter(|text| !text.is_empty());
+    Address {
+        allocation_id: address.allocation_id.unwrap_or_default(),
+        public_ip: text(address.public_ip),
+        association_id: text(address.association_id),
+        instance_id: text(address.instance_id),
+        network_interface_id: text(address.network_interface_id),
+        private_ip_address: text(address.private_ip_address),
+        network_border_group: text(address.network_border_group),
+        tags: tags::from_sdk(&address.tags.unwrap_or_default()),
+    }
+}
+
+impl Single for ElasticIps {
+    type Kind = ElasticIP;
+    type Desired = Desired;
+    type Thing = Address;
+    type Change = Change;
+    const NOUN: &'static str = "address";
+    const STATE_KEY: &'static str = "elasticIP";
+
+    fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &ElasticIPSpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, address: &Address) -> Vec<Difference<Change>> {
+        plan::differences(desired, address)
+    }
+
+    /// AWS has no pages for these: all come at once.
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<Address>, Failure> {
+        let call =
+            aws.ec2().describe_addresses().set_allocation_ids(question.ids).set_filters(question.filters);
+        let found = aws.call("DescribeAddresses", "failed to look at addresses", call.send()).await?;
+        Ok(found.addresses.unwrap_or_default().into_iter().map(address).collect())
+    }
+
+    async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<Address, Failure> {
+        let tags = creation.specifications(ResourceType::ElasticIp);
+        let call = aws.ec2().allocate_address().domain(DomainType::Vpc).set_tag_specifications(Some(tags));
+        let made = aws.call("AllocateAddress", "failed to allocate the address", call.send()).await?;
+        Ok(Address { allocation_id: made.allocation_id.unwrap_or_default(), ..Address::default() })
+    }
+
+    async fn update(aws: &Aws, change: &Change, desired: &Desired, address: &Address) -> Result<(), Failure> {
+        let Change::Associate = change;
+        let call = aws
+            .ec2()
+            .associate_address()
+            .allocation_id(&address.allocation_id)
+            .set_instance_id(desired.instance_id.as_ref().map(|id| id.expose().clone()))
+            .set_network_interface_id(desired.network_interface_id.as_ref().map(|id| id.expose().clone()))
+            .allow_reassociation(true);
+        aws.call("AssociateAddress", "failed to associate the address", call.send()).await.map(drop)
+    }
+
+    async fn delete(aws: &Aws, address: &Address) -> Result<(), Failure> {
+        if let Some(association) = &address.association_id {
+            let call = aws.ec2().disassociate_address().association_id(association);
+            let result =
+                aws.call("DisassociateAddress", "failed to disassociate the address", call.send()).await;
+            unless_done(result, &["InvalidAssociationID.NotFound"])?;
+        }
+        let call = aws.ec2().release_address().allocation_id(&address.allocation_id);
+        aws.call("ReleaseAddress", "failed to release the address", call.send()).await.map(drop)
+    }
+}

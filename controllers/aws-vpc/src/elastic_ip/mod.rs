@@ -1,0 +1,7 @@
+//! Elastic IP addresses.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::ElasticIps;

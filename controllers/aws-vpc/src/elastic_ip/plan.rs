@@ -1,0 +1,90 @@
+//! What is wanted of an address, and how it differs from what there is. Pure.
+
+use kraken_aws::{differ::changed, rules::an_id, take::Take};
+use kraken_spoke::{Difference, Resolved, Resolver};
+
+use super::{api::ElasticIPSpec, aws::Address};
+
+/// What there shall be.
+#[derive(Debug)]
+pub(crate) struct Desired {
+    pub(super) instance_id: Option<Resolved<String>>,
+    pub(super) network_interface_id: Option<Resolved<String>>,
+}
+
+/// A change in place.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// Associate it with what is wanted, instead of anything else.
+    Associate,
+}
+
+pub(super) fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut take = Take::new(values);
+    let instance_id = take.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
+    let interface = spec.network_interface_id.as_ref();
+    let network_interface_id = take.optional("networkInterfaceID", interface, |id: &str| an_id(id, "eni-"));
+    if spec.instance_id.is_some() && spec.network_interface_id.is_some() {
+        take.problem("networkInterfaceID", "is for an address without instanceID");
+    }
+    let valid = take.is_valid();
+    let desired = Desired { instance_id: instance_id?, network_interface_id: network_interface_id? };
+    valid.then_some(desired)
+}
+
+pub(super) fn differences(desired: &Desired, address: &Address) -> Vec<Difference<Change>> {
+    let have = address.instance_id.as_ref();
+    let instance = changed("instanceID", desired.instance_id.as_ref(), have, Change::Associate);
+    let (wanted, have) = (desired.network_interface_id.as_ref(), address.network_interface_id.as_ref());
+    instance.into_iter().chain(changed("networkInterfaceID", wanted, have, Change::Associate)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        elastic_ip::ElasticIps,
+        testing::{self, told},
+    };
+    use serde_json::{Value, json};
+
+    fn compared(spec: Value, address: &Address) -> Vec<String> {
+        told(differences(&testing::desired::<ElasticIps>(spec), address))
+    }
+
+    fn of_instance() -> Address {
+        Address {
+            instance_id: Some("i-1".into()),
+            network_interface_id: Some("eni-1".into()),
+            ..Address::default()
+        }
+    }
+
+    #[test]
+    fn an_association_that_is_missing_or_another_is_mended() {
+        let wanted = || json!({"instanceID": {"value": "i-1"}});
+        assert!(compared(wanted(), &of_instance()).is_empty());
+        assert_eq!(compared(wanted(), &Address::default()), ["instanceID: (absent) becomes i-1: Associate"]);
+        assert_eq!(
+            compared(json!({"networkInterfaceID": {"value": "eni-2"}}), &of_instance()),
+            ["networkInterfaceID: eni-1 becomes eni-2: Associate"]
+        );
+    }
+
+    #[test]
+    fn what_a_nat_gateway_uses_is_left_alone() {
+        assert!(compared(json!({}), &of_instance()).is_empty());
+    }
+
+    #[test]
+    fn there_is_one_that_is_reached_by_it() {
+        let both = json!({"instanceID": {"value": "web"}, "networkInterfaceID": {"value": "eni-1"}});
+        assert_eq!(
+            testing::problems::<ElasticIps>(both),
+            [
+                "spec.instanceID: must look like i-0abc1234def567890",
+                "spec.networkInterfaceID: is for an address without instanceID",
+            ]
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! InternetGateway as users write it.
+
+use kraken_aws::Tags;
+use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The way from a VPC to the internet.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "aws.kraken-iac.eoinfennessy.com",
+    version = "v1alpha1",
+    kind = "InternetGateway",
+    plural = "internetgateways",
+    shortname = "igw",
+    category = "kraken",
+    namespaced,
+    status = "ResourceStatus",
+    doc = "The way from a VPC to the internet. Its main id is its InternetGatewayId."
+)]
+pub(crate) struct InternetGatewaySpec {
+    /// The VPC to attach it to, which may have one gateway; changed in place, by detaching and attaching. Default: it
+    /// is not attached, and an attachment that is there is left alone. Example:
+    /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    #[serde(rename = "vpcID", skip_serializing_if = "Option::is_none")]
+    pub(crate) vpc_id: Option<Opt<String>>,
+
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Tags that others set are left alone.
+    /// Default: none. Example: `{Name: main, Team: shop}`
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub(crate) tags: Tags,
+
+    /// How this resource is created, healed and deleted.
+    #[serde(default)]
+    pub(crate) lifecycle: Lifecycle,
+}
+
+impl HasLifecycle for InternetGatewaySpec {
+    fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+}

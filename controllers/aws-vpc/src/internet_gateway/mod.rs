@@ -1,0 +1,7 @@
+//! Internet gateways.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::InternetGateways;

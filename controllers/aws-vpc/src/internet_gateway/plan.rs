@@ -1,0 +1,80 @@
+//! What is wanted of an internet gateway, and how it differs from what there is. Pure.
+
+use kraken_aws::{differ::changed, rules::an_id, take::Take};
+use kraken_spoke::{Difference, Resolved, Resolver};
+
+use super::{api::InternetGatewaySpec, aws::InternetGateway};
+
+/// What there shall be.
+#[derive(Debug)]
+pub(crate) struct Desired {
+    pub(super) vpc_id: Option<Resolved<String>>,
+}
+
+/// A change in place.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// Attach it to the wanted VPC, after detaching it from any other.
+    Attach,
+}
+
+pub(super) fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut take = Take::new(values);
+    let vpc_id = take.optional("vpcID", spec.vpc_id.as_ref(), |id: &str| an_id(id, "vpc-"));
+    let valid = take.is_valid();
+    let desired = Desired { vpc_id: vpc_id? };
+    valid.then_some(desired)
+}
+
+pub(super) fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<Difference<Change>> {
+    let have = gateway.attached_to();
+    changed("vpcID", desired.vpc_id.as_ref(), have.as_ref(), Change::Attach).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        internet_gateway::InternetGateways,
+        testing::{self, told},
+    };
+    use serde_json::json;
+
+    fn compared(gateway: &InternetGateway) -> Vec<String> {
+        let desired = testing::desired::<InternetGateways>(json!({"vpcID": {"value": "vpc-1"}}));
+        told(differences(&desired, gateway))
+    }
+
+    #[test]
+    fn an_attachment_that_is_missing_or_another_is_mended() {
+        assert_eq!(compared(&InternetGateway::default()), ["vpcID: (absent) becomes vpc-1: Attach"]);
+        assert_eq!(
+            compared(&InternetGateway::default().with_attachment("vpc-2", "available")),
+            ["vpcID: vpc-2 becomes vpc-1: Attach"]
+        );
+    }
+
+    #[test]
+    fn one_that_is_there_or_under_way_is_not() {
+        for state in ["available", "attached", "attaching"] {
+            assert!(
+                compared(&InternetGateway::default().with_attachment("vpc-1", state)).is_empty(),
+                "{state}"
+            );
+        }
+        assert!(!compared(&InternetGateway::default().with_attachment("vpc-1", "detached")).is_empty());
+    }
+
+    #[test]
+    fn without_a_vpc_the_attachment_is_left_alone() {
+        let desired = testing::desired::<InternetGateways>(json!({}));
+        let attached = InternetGateway::default().with_attachment("vpc-2", "available");
+        assert!(differences(&desired, &attached).is_empty());
+    }
+
+    #[test]
+    fn a_vpc_is_given_by_its_id() {
+        let found = testing::problems::<InternetGateways>(json!({"vpcID": {"value": "main"}}));
+        assert_eq!(found, ["spec.vpcID: must look like vpc-0abc1234def567890"]);
+    }
+}

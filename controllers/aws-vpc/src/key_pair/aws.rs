@@ -1,0 +1,124 @@
+//! Key pairs in AWS.
+
+use kraken_aws::{
+    Aws, Single, Tags,
+    ec2::{
+        primitives::Blob,
+        types::{KeyPairInfo, ResourceType},
+    },
+    lookup::Tagged,
+    single::{Creation, Question, Thing},
+    tags,
+};
+use kraken_spoke::{Difference, Failure, Resolver};
+use serde::Serialize;
+
+use super::{
+    api::{KeyPair as Resource, KeyPairSpec},
+    plan::{self, Change, Desired},
+};
+
+/// Every key pair.
+pub(crate) struct KeyPairs;
+
+/// One of them. Instances refer to it by its name, so that is its id here; its tags are AWS's `KeyPairId`'s.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct KeyPair {
+    pub(super) key_name: String,
+    pub(super) key_pair_id: String,
+    pub(super) key_fingerprint: Option<String>,
+    pub(super) key_type: Option<String>,
+    pub(super) public_key: Option<String>,
+    #[serde(serialize_with = "tags::written")]
+    pub(super) tags: Tags,
+}
+
+impl Tagged for KeyPair {
+    fn id(&self) -> &str {
+        &self.key_name
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for KeyPair {
+    fn tagged_as(&self) -> &str {
+        &self.key_pair_id
+    }
+}
+
+fn key(key: KeyPairInfo) -> KeyPair {
+    KeyPair {
+        key_name: key.key_name.unwrap_or_default(),
+        key_pair_id: key.key_pair_id.unwrap_or_default(),
+        key_fingerprint: key.key_fingerprint,
+        key_type: key.key_type.map(|kind| kind.as_str().to_owned()),
+        public_key: key.public_key.filter(|key| !key.is_empty()),
+        tags: tags::from_sdk(&key.tags.unwrap_or_default()),
+    }
+}
+
+impl Single for KeyPairs {
+    type Kind = Resource;
+    type Desired = Desired;
+    type Thing = KeyPair;
+    type Change = Change;
+    const NOUN: &'static str = "key pair";
+    const STATE_KEY: &'static str = "keyPair";
+    /// AWS takes a name once in a region.
+    const IS_IDEMPOTENT: bool = true;
+
+    fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &KeyPairSpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, key: &KeyPair) -> Vec<Difference<Change>> {
+        plan::differences(desired, key)
+    }
+
+    /// AWS has no pages for these: all come at once.
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<KeyPair>, Failure> {
+        let call = aws
+            .ec2()
+            .describe_key_pairs()
+            .set_key_names(question.ids)
+            .set_filters(question.filters)
+            .include_public_key(true);
+        let found = aws.call("DescribeKeyPairs", "failed to look at key pairs", call.send()).await?;
+        Ok(found.key_pairs.unwrap_or_default().into_iter().map(key).collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<KeyPair, Failure> {
+        let name = desired.key_name.as_ref().map_or_else(|| creation.name(), |name| name.expose().clone());
+        let call = aws
+            .ec2()
+            .import_key_pair()
+            .key_name(&name)
+            .public_key_material(Blob::new(desired.public_key.expose().as_bytes()))
+            .set_tag_specifications(Some(creation.specifications(ResourceType::KeyPair)));
+        match aws.call("ImportKeyPair", "failed to import the key", call.send()).await {
+            Ok(made) => Ok(KeyPair { key_name: made.key_name.unwrap_or(name), ..KeyPair::default() }),
+            Err(failure) if failure.code == "InvalidKeyPair.Duplicate" => {
+                let others = Self::read(aws, Question { ids: Some(vec![name]), filters: None }).await?;
+                Err(creation.name_is_taken(failure, &others))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn update(_: &Aws, change: &Change, _: &Desired, _: &KeyPair) -> Result<(), Failure> {
+        match *change {}
+    }
+
+    async fn delete(aws: &Aws, key: &KeyPair) -> Result<(), Failure> {
+        let call = aws.ec2().delete_key_pair().key_name(&key.key_name);
+        aws.call("DeleteKeyPair", "failed to delete the key pair", call.send()).await.map(drop)
+    }
+}

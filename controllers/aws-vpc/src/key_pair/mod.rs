@@ -1,0 +1,7 @@
+//! Key pairs.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::KeyPairs;

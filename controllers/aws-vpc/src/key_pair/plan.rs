@@ -1,0 +1,101 @@
+//! What is wanted of a key pair, and how it differs from what there is. Pure.
+
+use kraken_aws::{
+    differ::fixed,
+    rules::{a_text, ensure},
+    take::Take,
+};
+use kraken_spoke::{Difference, Resolved, Resolver};
+
+use super::{api::KeyPairSpec, aws::KeyPair};
+
+/// What there shall be.
+#[derive(Debug)]
+pub(crate) struct Desired {
+    pub(super) public_key: Resolved<String>,
+    pub(super) key_name: Option<Resolved<String>>,
+}
+
+/// There is nothing to change in place but tags.
+#[derive(Debug)]
+pub(crate) enum Change {}
+
+pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut take = Take::new(values);
+    let public_key = take.one("publicKey", &spec.public_key, is_key);
+    let key_name = take.optional("keyName", spec.key_name.as_ref(), |name: &str| {
+        a_text(name, 255)?;
+        let fits = name.is_ascii() && name.trim() == name;
+        ensure(fits, || "may have ASCII characters only, and no space at its ends".to_owned())
+    });
+    let valid = take.is_valid();
+    let desired = Desired { public_key: public_key?, key_name: key_name? };
+    valid.then_some(desired)
+}
+
+fn is_key(key: &str) -> Result<(), String> {
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    let mut words = key.split_whitespace();
+    let fits = matches!(words.next(), Some("ssh-rsa" | "ssh-ed25519"))
+        && words.next().is_some_and(|body| body.starts_with("AAAA") && body.chars().all(is_base64));
+    ensure(fits, || "must be a public key of OpenSSH: ssh-ed25519 or ssh-rsa, then AAAA...".to_owned())
+}
+
+/// The key without what is said about it.
+fn bare(key: &str) -> String {
+    key.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn differences(desired: &Desired, key: &KeyPair) -> Vec<Difference<Change>> {
+    let name = fixed("keyName", desired.key_name.as_ref(), Some(&key.key_name));
+    let wanted = desired.public_key.map(|key| bare(key));
+    let have = key.public_key.as_deref().map(bare);
+    // Not compared when AWS does not tell it.
+    let public_key = have.and_then(|have| fixed("publicKey", Some(&wanted), Some(&have)));
+    name.into_iter().chain(public_key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        key_pair::KeyPairs,
+        testing::{self, told},
+    };
+    use serde_json::json;
+
+    fn key(public: &str) -> KeyPair {
+        KeyPair { key_name: "ops".into(), public_key: Some(public.to_owned()), ..KeyPair::default() }
+    }
+
+    #[test]
+    fn a_key_is_the_same_whatever_is_said_about_it() {
+        let wanted =
+            testing::desired::<KeyPairs>(json!({"publicKey": {"value": "ssh-ed25519 AAAAB me@home"}}));
+        assert!(differences(&wanted, &key("ssh-ed25519 AAAAB")).is_empty());
+        assert_eq!(
+            told(differences(&wanted, &key("ssh-ed25519 AAAAC me@home"))),
+            ["publicKey: ssh-ed25519 AAAAC becomes ssh-ed25519 AAAAB: fixed"]
+        );
+        assert!(differences(&wanted, &KeyPair::default()).is_empty());
+    }
+
+    #[test]
+    fn the_name_is_fixed() {
+        let wanted = testing::desired::<KeyPairs>(json!({
+            "publicKey": {"value": "ssh-rsa AAAAB"}, "keyName": {"value": "web"},
+        }));
+        assert_eq!(told(differences(&wanted, &key("ssh-rsa AAAAB"))), ["keyName: ops becomes web: fixed"]);
+    }
+
+    #[test]
+    fn a_private_key_or_none_is_refused_and_not_told() {
+        for wrong in ["", "AAAAB", "-----BEGIN OPENSSH PRIVATE KEY-----", "ssh-dss AAAAB", "ssh-rsa x"] {
+            let found = testing::problems::<KeyPairs>(json!({"publicKey": {"value": wrong}}));
+            assert_eq!(
+                found,
+                ["spec.publicKey: must be a public key of OpenSSH: ssh-ed25519 or ssh-rsa, then AAAA..."]
+            );
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `kraken-aws-vpc`: the spoke that manages VPCs and what is in them.
+
+#![allow(clippy::struct_field_names)] // AWS's names
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
+
+mod elastic_ip;
+mod internet_gateway;
+mod key_pair;
+mod nat_gateway;
+mod route_table;
+mod security_group;
+mod subnet;
+#[cfg(test)]
+mod testing;
+mod volume;
+mod vpc;
+
+use std::process::ExitCode;
+
+use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_spoke::{Registry, Shell, Spoke};
+
+struct Network;
+
+impl Spoke for Network {
+    const NAME: &'static str = "kraken-aws-vpc";
+    const ABOUT: &'static str = "Manages VPCs and what is in them for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
+        Ok(Aws::connect(&args, shell.metrics.clone()).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Managed<vpc::Vpcs>>();
+        registry.kind::<Managed<subnet::Subnets>>();
+        registry.kind::<Managed<internet_gateway::InternetGateways>>();
+        registry.kind::<Managed<security_group::SecurityGroups>>();
+        registry.kind::<Managed<route_table::RouteTables>>();
+        registry.kind::<Managed<elastic_ip::ElasticIps>>();
+        registry.kind::<Managed<nat_gateway::NatGateways>>();
+        registry.kind::<Managed<key_pair::KeyPairs>>();
+        registry.kind::<Managed<volume::Volumes>>();
+    }
+}
+
+fn main() -> ExitCode {
+    kraken_spoke::main::<Network>()
+}

@@ -1,0 +1,52 @@
+//! NATGateway as users write it.
+
+use kraken_aws::Tags;
+use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The way out of private subnets.
+#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "aws.kraken-iac.eoinfennessy.com",
+    version = "v1alpha1",
+    kind = "NATGateway",
+    plural = "natgateways",
+    shortname = "nat",
+    category = "kraken",
+    namespaced,
+    status = "ResourceStatus",
+    doc = "The way out of private subnets, which lets nobody in. Its main id is its NatGatewayId."
+)]
+pub(crate) struct NATGatewaySpec {
+    /// The subnet that it is in; for a public one, a subnet with a route to an internet gateway. It cannot be changed
+    /// later. Example: `{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}`
+    #[serde(rename = "subnetID")]
+    pub(crate) subnet_id: Opt<String>,
+
+    /// The address that it is known by outside, which a public one needs and a private one has not. It cannot be changed
+    /// later. Default: none. Example: `{valueFrom: {krakenResource: {kind: elasticip, name: nat}}}`
+    #[serde(rename = "allocationID", skip_serializing_if = "Option::is_none")]
+    pub(crate) allocation_id: Option<Opt<String>>,
+
+    /// Whether it leads to the internet: `public`, or `private` for other networks of one's own. It cannot be changed later.
+    /// Default: `public`. Example: `{value: public}`
+    #[serde(rename = "connectivityType", skip_serializing_if = "Option::is_none")]
+    pub(crate) connectivity_type: Option<Opt<String>>,
+
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Tags that others set are left alone.
+    /// Default: none. Example: `{Name: a, Team: shop}`
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub(crate) tags: Tags,
+
+    /// How this resource is created, healed and deleted.
+    #[serde(default)]
+    pub(crate) lifecycle: Lifecycle,
+}
+
+impl HasLifecycle for NATGatewaySpec {
+    fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+}

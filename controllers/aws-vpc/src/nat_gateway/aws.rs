@@ -1,0 +1,167 @@
+//! NAT gateways in AWS.
+
+use kraken_aws::{
+    Aws, Single, Tags,
+    ec2::types::{self, ConnectivityType, ResourceType},
+    lookup::Tagged,
+    single::{Creation, Phase, Question, Thing},
+    tags,
+};
+use kraken_spoke::{Difference, Failure, Resolver};
+use serde::Serialize;
+
+use super::{
+    api::{NATGateway, NATGatewaySpec},
+    plan::{self, Change, Desired},
+};
+
+/// Every NAT gateway.
+pub(crate) struct NatGateways;
+
+/// One of them. AWS shows it for about an hour after it is deleted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct NatGateway {
+    pub(super) nat_gateway_id: String,
+    pub(super) vpc_id: Option<String>,
+    pub(super) subnet_id: Option<String>,
+    pub(super) connectivity_type: Option<String>,
+    pub(super) nat_gateway_addresses: Vec<Address>,
+    pub(super) state: String,
+    #[serde(serialize_with = "tags::written")]
+    pub(super) tags: Tags,
+    #[serde(skip)]
+    pub(super) failure: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Address {
+    pub(super) allocation_id: Option<String>,
+    pub(super) public_ip: Option<String>,
+    pub(super) private_ip: Option<String>,
+    pub(super) network_interface_id: Option<String>,
+    /// Whether it is the one that the gateway was made with.
+    #[serde(skip)]
+    pub(super) is_primary: bool,
+}
+
+impl NatGateway {
+    /// The address that it was made with; more may have been added by hand.
+    pub(super) fn allocation_id(&self) -> Option<String> {
+        let first = self.nat_gateway_addresses.iter().find(|address| address.is_primary);
+        first.or_else(|| self.nat_gateway_addresses.first())?.allocation_id.clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_address(mut self, id: &str) -> Self {
+        self.nat_gateway_addresses =
+            vec![Address { allocation_id: Some(id.to_owned()), is_primary: true, ..Address::default() }];
+        self
+    }
+}
+
+impl Tagged for NatGateway {
+    fn id(&self) -> &str {
+        &self.nat_gateway_id
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for NatGateway {
+    fn phase(&self) -> Phase {
+        match &*self.state {
+            "pending" => Phase::Settling(self.state.clone()),
+            "failed" => {
+                Phase::Failed(self.failure.clone().unwrap_or_else(|| "AWS does not say why".to_owned()))
+            }
+            "deleting" => Phase::Leaving,
+            "deleted" => Phase::Gone,
+            _ => Phase::Up,
+        }
+    }
+}
+
+fn gateway(gateway: types::NatGateway) -> NatGateway {
+    let address = |address: types::NatGatewayAddress| Address {
+        allocation_id: address.allocation_id,
+        public_ip: address.public_ip,
+        private_ip: address.private_ip,
+        network_interface_id: address.network_interface_id,
+        is_primary: address.is_primary == Some(true),
+    };
+    let addresses = gateway.nat_gateway_addresses.unwrap_or_default();
+    let mut addresses: Vec<Address> = addresses.into_iter().map(address).collect();
+    addresses.sort();
+    let failure = match (gateway.failure_message, gateway.failure_code) {
+        (Some(message), Some(code)) => Some(format!("{message} ({code})")),
+        (message, code) => message.or(code),
+    };
+    NatGateway {
+        nat_gateway_id: gateway.nat_gateway_id.unwrap_or_default(),
+        vpc_id: gateway.vpc_id,
+        subnet_id: gateway.subnet_id,
+        connectivity_type: gateway.connectivity_type.map(|kind| kind.as_str().to_owned()),
+        nat_gateway_addresses: addresses,
+        state: gateway.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+        tags: tags::from_sdk(&gateway.tags.unwrap_or_default()),
+        failure,
+    }
+}
+
+impl Single for NatGateways {
+    type Kind = NATGateway;
+    type Desired = Desired;
+    type Thing = NatGateway;
+    type Change = Change;
+    const NOUN: &'static str = "NAT gateway";
+    const STATE_KEY: &'static str = "natGateway";
+    const IS_IDEMPOTENT: bool = true;
+    const DRIFT_PATHS: &[&str] = &["state"];
+
+    fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &NATGatewaySpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, gateway: &NatGateway) -> Vec<Difference<Change>> {
+        plan::differences(desired, gateway)
+    }
+
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<NatGateway>, Failure> {
+        let call =
+            aws.ec2().describe_nat_gateways().set_nat_gateway_ids(question.ids).set_filter(question.filters);
+        let pages = call.into_paginator().send();
+        let pages = aws.pages("DescribeNatGateways", "failed to look at NAT gateways", pages).await?;
+        Ok(pages.into_iter().flat_map(|page| page.nat_gateways.unwrap_or_default()).map(gateway).collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<NatGateway, Failure> {
+        let kind = desired.connectivity_type.as_ref();
+        let call = aws
+            .ec2()
+            .create_nat_gateway()
+            .subnet_id(desired.subnet_id.expose())
+            .set_allocation_id(desired.allocation_id.as_ref().map(|id| id.expose().clone()))
+            .set_connectivity_type(kind.map(|kind| ConnectivityType::from(kind.expose().as_str())))
+            .client_token(&creation.launch.token)
+            .set_tag_specifications(Some(creation.specifications(ResourceType::Natgateway)));
+        let made = aws.call("CreateNatGateway", "failed to create the NAT gateway", call.send()).await?;
+        Ok(made.nat_gateway.map(gateway).unwrap_or_default())
+    }
+
+    async fn update(_: &Aws, change: &Change, _: &Desired, _: &NatGateway) -> Result<(), Failure> {
+        match *change {}
+    }
+
+    async fn delete(aws: &Aws, gateway: &NatGateway) -> Result<(), Failure> {
+        let call = aws.ec2().delete_nat_gateway().nat_gateway_id(&gateway.nat_gateway_id);
+        aws.call("DeleteNatGateway", "failed to delete the NAT gateway", call.send()).await.map(drop)
+    }
+}

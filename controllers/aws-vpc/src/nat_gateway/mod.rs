@@ -1,0 +1,7 @@
+//! NAT gateways.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::NatGateways;

@@ -1,0 +1,222 @@
+//! Rules as sets of single permissions, in the one form in which two that mean the same are equal. Pure.
+
+use std::fmt;
+
+use kraken_aws::{
+    cidr,
+    rules::{a_text, an_id, between, ensure},
+    take::{Fault, Joined, Take},
+};
+use kraken_spoke::{
+    Resolved,
+    options::{ListOpt, Text},
+};
+
+use super::api::Rule;
+
+/// What the user writes for the group itself.
+const SELF: &str = "self";
+
+/// What may pass, and from or to whom.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Permission {
+    /// In AWS's spelling: a name if the protocol has one, `-1` for all.
+    pub(super) protocol: String,
+    pub(super) ports: Option<(i32, i32)>,
+    pub(super) peer: Peer,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Peer {
+    V4(String),
+    V6(String),
+    Group(String),
+    /// The group that has the rule.
+    Itself,
+    PrefixList(String),
+}
+
+/// A permission with what it is said to be for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(super) permission: Permission,
+    pub(super) description: Option<String>,
+}
+
+impl Permission {
+    /// In the one form: AWS gives a protocol by number back by name, and knows ports for a few only.
+    pub(super) fn new(protocol: &str, from: Option<i32>, to: Option<i32>, peer: Peer) -> Self {
+        let protocol = named(protocol).to_owned();
+        let ports = match &*protocol {
+            "tcp" | "udp" => from.zip(to.or(from)),
+            "icmp" | "icmpv6" => Some((from.unwrap_or(-1), to.unwrap_or(-1))),
+            _ => None,
+        };
+        Self { protocol, ports, peer }
+    }
+}
+
+fn named(protocol: &str) -> &str {
+    match protocol {
+        "1" => "icmp",
+        "6" => "tcp",
+        "17" => "udp",
+        "58" => "icmpv6",
+        other => other,
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.protocol {
+            "-1" => f.write_str("all")?,
+            name if name.starts_with(|c: char| c.is_ascii_digit()) => write!(f, "protocol {name}")?,
+            name => f.write_str(name)?,
+        }
+        match self.ports {
+            Some((-1, -1)) | None => {}
+            Some((from, to)) if from == to => write!(f, " {from}")?,
+            Some((from, to)) => write!(f, " {from}-{to}")?,
+        }
+        match &self.peer {
+            Peer::V4(peer) | Peer::V6(peer) | Peer::Group(peer) | Peer::PrefixList(peer) => {
+                write!(f, " {peer}")
+            }
+            Peer::Itself => write!(f, " {SELF}"),
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.permission.fmt(f)
+    }
+}
+
+/// The permissions of all rules of one direction; `None` if a value is missing. What is wrong is told with its place.
+pub(super) fn entries(take: &mut Take<'_, '_>, field: &str, rules: &[Rule]) -> Option<Vec<Joined<Entry>>> {
+    let taken: Vec<_> = rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| of_rule(take, &format!("{field}[{index}]"), rule))
+        .collect();
+    let mut all = Vec::<(usize, Joined<Entry>)>::new();
+    for (index, entries) in taken.iter().enumerate() {
+        for entry in entries.iter().flatten() {
+            let is_same =
+                |other: &&(usize, Joined<Entry>)| other.1.expose().permission == entry.expose().permission;
+            if let Some((first, _)) = all.iter().find(is_same) {
+                let why = format!("{} is in {field}[{first}] already", entry.shown());
+                take.problem(&format!("{field}[{index}]"), why);
+            }
+            all.push((index, entry.clone()));
+        }
+    }
+    let is_whole = taken.iter().all(Option::is_some);
+    is_whole.then(|| all.into_iter().map(|(_, entry)| entry).collect())
+}
+
+fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Joined<Entry>>> {
+    let at = |name: &str| format!("{field}.{name}");
+    let protocol = take.one(&at("protocol"), &rule.protocol, |text: &Text| is_protocol(&text.0));
+    let name = protocol.as_ref().map(|protocol| named(&protocol.expose().0).to_owned());
+    let (min, max) = match name.as_deref() {
+        Some("icmp" | "icmpv6") => (-1, 255),
+        _ => (0, 65_535),
+    };
+    let port = |port: &i32| between(*port, min, max);
+    let from = take.optional(&at("fromPort"), rule.from_port.as_ref(), port);
+    let to = take.optional(&at("toPort"), rule.to_port.as_ref(), port);
+    let description = take.optional(&at("description"), rule.description.as_ref(), is_description);
+    let peers = peers(take, &at, rule);
+
+    let value =
+        |port: &Option<Option<Resolved<i32>>>| port.as_ref().and_then(|port| Some(*port.as_ref()?.expose()));
+    match name.as_deref() {
+        Some("tcp" | "udp") => {
+            if rule.from_port.is_none() {
+                take.problem(&at("fromPort"), "is needed for tcp and udp");
+            }
+            if value(&from).zip(value(&to)).is_some_and(|(from, to)| from > to) {
+                take.problem(&at("fromPort"), "must not be greater than toPort");
+            }
+        }
+        Some("icmp" | "icmpv6") | None => {}
+        Some(_) => {
+            for (name, port) in [("fromPort", &rule.from_port), ("toPort", &rule.to_port)] {
+                if port.is_some() {
+                    take.problem(&at(name), "is for tcp, udp and icmp only: this protocol has no ports");
+                }
+            }
+        }
+    }
+
+    let (protocol, from, to, description, peers) = (protocol?, from?, to?, description?, peers?);
+    let is_secret = |option: &Option<Resolved<i32>>| option.as_ref().is_some_and(Resolved::is_secret);
+    let rest_is_secret = protocol.is_secret()
+        || is_secret(&from)
+        || is_secret(&to)
+        || description.as_ref().is_some_and(Resolved::is_secret);
+    let (from, to) = (from.map(|port| *port.expose()), to.map(|port| *port.expose()));
+    let entry = |peer: Joined<Peer>| {
+        let permission = Permission::new(&protocol.expose().0, from, to, peer.expose().clone());
+        let description = description.as_ref().map(|description| description.expose().clone());
+        Joined::new(Entry { permission, description }, rest_is_secret || peer.is_secret())
+    };
+    Some(peers.into_iter().map(entry).collect())
+}
+
+fn peers(take: &mut Take<'_, '_>, at: &impl Fn(&str) -> String, rule: &Rule) -> Option<Vec<Joined<Peer>>> {
+    let is_group = |id: &str| if id == SELF { Ok(()) } else { an_id(id, "sg-") };
+    let lists = [
+        (take.each(&at("cidrBlocks"), rule.cidr_blocks.as_ref(), cidr::v4), v4 as fn(&str) -> Peer),
+        (take.each(&at("ipv6CIDRBlocks"), rule.ipv6_cidr_blocks.as_ref(), cidr::v6), v6),
+        (take.each(&at("securityGroupIDs"), rule.security_group_ids.as_ref(), is_group), group),
+        (
+            take.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| an_id(id, "pl-")),
+            prefix_list,
+        ),
+    ];
+    let given: [&Option<ListOpt<String>>; 4] =
+        [&rule.cidr_blocks, &rule.ipv6_cidr_blocks, &rule.security_group_ids, &rule.prefix_list_ids];
+    if given.iter().all(|list| list.is_none()) {
+        let why = "says for nobody: it needs cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
+        take.problem(at("").trim_end_matches('.'), why);
+    }
+    let mut all = vec![];
+    for (list, peer) in lists {
+        if let Some(list) = list? {
+            all.extend(list.expose().iter().map(|item| Joined::new(peer(item), list.is_secret())));
+        }
+    }
+    Some(all)
+}
+
+fn v4(block: &str) -> Peer {
+    Peer::V4(cidr::canonical(block))
+}
+
+fn v6(block: &str) -> Peer {
+    Peer::V6(cidr::canonical(block))
+}
+
+fn group(id: &str) -> Peer {
+    if id == SELF { Peer::Itself } else { Peer::Group(id.to_owned()) }
+}
+
+fn prefix_list(id: &str) -> Peer {
+    Peer::PrefixList(id.to_owned())
+}
+
+fn is_protocol(protocol: &str) -> Result<(), Fault> {
+    let fits = matches!(protocol, "tcp" | "udp" | "icmp" | "icmpv6" | "-1")
+        || protocol.parse::<u8>().is_ok_and(|number| number.to_string() == protocol);
+    Ok(ensure(fits, || "must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all".to_owned())?)
+}
+
+/// What AWS takes for names and descriptions of groups.
+pub(super) fn is_description(text: &str) -> Result<(), Fault> {
+    a_text(text, 255)?;
+    let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c));
+    Ok(ensure(fits, || "may have letters, digits, spaces and ._-:/()#,@[]+=&;{}!$* only".to_owned())?)
+}

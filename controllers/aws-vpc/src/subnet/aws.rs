@@ -1,0 +1,125 @@
+//! Subnets in AWS.
+
+use kraken_aws::{
+    Aws, Single, Tags,
+    ec2::types::{self, AttributeBooleanValue, ResourceType},
+    lookup::Tagged,
+    single::{Creation, Phase, Question, Thing},
+    tags,
+};
+use kraken_spoke::{Difference, Failure, Resolver};
+use serde::Serialize;
+
+use super::{
+    api::{Subnet as Resource, SubnetSpec},
+    plan::{self, Change, Desired},
+};
+
+/// Every subnet.
+pub(crate) struct Subnets;
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Subnet {
+    pub(super) subnet_id: String,
+    pub(super) subnet_arn: Option<String>,
+    pub(super) vpc_id: Option<String>,
+    pub(super) cidr_block: Option<String>,
+    pub(super) availability_zone: Option<String>,
+    pub(super) availability_zone_id: Option<String>,
+    pub(super) map_public_ip_on_launch: Option<bool>,
+    pub(super) state: String,
+    pub(super) owner_id: Option<String>,
+    #[serde(serialize_with = "tags::written")]
+    pub(super) tags: Tags,
+}
+
+impl Tagged for Subnet {
+    fn id(&self) -> &str {
+        &self.subnet_id
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for Subnet {
+    fn phase(&self) -> Phase {
+        match &*self.state {
+            "pending" => Phase::Settling(self.state.clone()),
+            "failed" | "failed-insufficient-capacity" => Phase::Failed(self.state.clone()),
+            _ => Phase::Up,
+        }
+    }
+}
+
+fn subnet(subnet: types::Subnet) -> Subnet {
+    Subnet {
+        subnet_id: subnet.subnet_id.unwrap_or_default(),
+        subnet_arn: subnet.subnet_arn,
+        vpc_id: subnet.vpc_id,
+        cidr_block: subnet.cidr_block,
+        availability_zone: subnet.availability_zone,
+        availability_zone_id: subnet.availability_zone_id,
+        map_public_ip_on_launch: subnet.map_public_ip_on_launch,
+        state: subnet.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+        owner_id: subnet.owner_id,
+        tags: tags::from_sdk(&subnet.tags.unwrap_or_default()),
+    }
+}
+
+impl Single for Subnets {
+    type Kind = Resource;
+    type Desired = Desired;
+    type Thing = Subnet;
+    type Change = Change;
+    const NOUN: &'static str = "subnet";
+    const STATE_KEY: &'static str = "subnet";
+
+    fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &SubnetSpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, subnet: &Subnet) -> Vec<Difference<Change>> {
+        plan::differences(desired, subnet)
+    }
+
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<Subnet>, Failure> {
+        let call = aws.ec2().describe_subnets().set_subnet_ids(question.ids).set_filters(question.filters);
+        let pages = call.into_paginator().send();
+        let pages = aws.pages("DescribeSubnets", "failed to look at subnets", pages).await?;
+        Ok(pages.into_iter().flat_map(|page| page.subnets.unwrap_or_default()).map(subnet).collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Subnet, Failure> {
+        let call = aws
+            .ec2()
+            .create_subnet()
+            .vpc_id(desired.vpc_id.expose())
+            .cidr_block(desired.cidr_block.expose())
+            .set_availability_zone(desired.availability_zone.as_ref().map(|zone| zone.expose().clone()))
+            .set_tag_specifications(Some(creation.specifications(ResourceType::Subnet)));
+        let made = aws.call("CreateSubnet", "failed to create the subnet", call.send()).await?;
+        Ok(made.subnet.map(subnet).unwrap_or_default())
+    }
+
+    async fn update(aws: &Aws, change: &Change, _: &Desired, subnet: &Subnet) -> Result<(), Failure> {
+        let Change::MapPublicIpOnLaunch(on) = change;
+        let on = AttributeBooleanValue::builder().value(*on).build();
+        let call =
+            aws.ec2().modify_subnet_attribute().subnet_id(&subnet.subnet_id).map_public_ip_on_launch(on);
+        let action = "failed to change public addresses at launch";
+        aws.call("ModifySubnetAttribute", action, call.send()).await.map(drop)
+    }
+
+    async fn delete(aws: &Aws, subnet: &Subnet) -> Result<(), Failure> {
+        let call = aws.ec2().delete_subnet().subnet_id(&subnet.subnet_id);
+        aws.call("DeleteSubnet", "failed to delete the subnet", call.send()).await.map(drop)
+    }
+}

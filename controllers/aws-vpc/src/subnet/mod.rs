@@ -1,0 +1,7 @@
+//! Subnets.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::Subnets;

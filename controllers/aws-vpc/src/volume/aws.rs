@@ -1,0 +1,211 @@
+//! Volumes in AWS.
+
+use kraken_aws::{
+    Aws, Single, Tags,
+    ec2::types::{self, ResourceType, VolumeType},
+    lookup::Tagged,
+    missing::unless_done,
+    single::{Creation, Phase, Question, Thing},
+    tags,
+};
+use kraken_spoke::{Difference, Failure, Resolved, Resolver};
+use serde::Serialize;
+
+use super::{
+    api::{Volume as Resource, VolumeSpec},
+    plan::{self, Change, Desired},
+};
+
+/// Every volume.
+pub(crate) struct Volumes;
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Volume {
+    pub(super) volume_id: String,
+    pub(super) availability_zone: Option<String>,
+    pub(super) size: Option<i32>,
+    pub(super) volume_type: Option<String>,
+    pub(super) iops: Option<i32>,
+    pub(super) throughput: Option<i32>,
+    pub(super) encrypted: Option<bool>,
+    pub(super) kms_key_id: Option<String>,
+    pub(super) snapshot_id: Option<String>,
+    pub(super) attachments: Vec<Attachment>,
+    pub(super) state: String,
+    #[serde(serialize_with = "tags::written")]
+    pub(super) tags: Tags,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Attachment {
+    pub(super) instance_id: String,
+    pub(super) device: String,
+    pub(super) state: String,
+}
+
+impl Volume {
+    /// What it is attached to, or about to be.
+    pub(super) fn attachment(&self) -> Option<&Attachment> {
+        self.attachments
+            .iter()
+            .find(|attachment| matches!(&*attachment.state, "attaching" | "attached" | "busy"))
+    }
+
+    #[cfg(test)]
+    pub(super) fn attached_to(mut self, instance_id: &str, device: &str, state: &str) -> Self {
+        let (instance_id, device) = (instance_id.to_owned(), device.to_owned());
+        self.attachments = vec![Attachment { instance_id, device, state: state.to_owned() }];
+        self
+    }
+}
+
+impl Tagged for Volume {
+    fn id(&self) -> &str {
+        &self.volume_id
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for Volume {
+    fn phase(&self) -> Phase {
+        match &*self.state {
+            "creating" => Phase::Settling(self.state.clone()),
+            "error" => {
+                Phase::Failed("AWS could not make it, perhaps for want of its key or snapshot".to_owned())
+            }
+            "deleting" => Phase::Leaving,
+            "deleted" => Phase::Gone,
+            _ => Phase::Up,
+        }
+    }
+}
+
+fn volume(volume: types::Volume) -> Volume {
+    let attachment = |attachment: types::VolumeAttachment| Attachment {
+        instance_id: attachment.instance_id.unwrap_or_default(),
+        device: attachment.device.unwrap_or_default(),
+        state: attachment.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+    };
+    let attachments = volume.attachments.unwrap_or_default();
+    let mut attachments: Vec<Attachment> = attachments.into_iter().map(attachment).collect();
+    attachments.sort();
+    Volume {
+        volume_id: volume.volume_id.unwrap_or_default(),
+        availability_zone: volume.availability_zone,
+        size: volume.size,
+        volume_type: volume.volume_type.map(|kind| kind.as_str().to_owned()),
+        iops: volume.iops,
+        throughput: volume.throughput,
+        encrypted: volume.encrypted,
+        kms_key_id: volume.kms_key_id,
+        snapshot_id: volume.snapshot_id.filter(|id| !id.is_empty()),
+        attachments,
+        state: volume.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+        tags: tags::from_sdk(&volume.tags.unwrap_or_default()),
+    }
+}
+
+impl Single for Volumes {
+    type Kind = Resource;
+    type Desired = Desired;
+    type Thing = Volume;
+    type Change = Change;
+    const NOUN: &'static str = "volume";
+    const STATE_KEY: &'static str = "volume";
+    const IS_IDEMPOTENT: bool = true;
+    const DRIFT_PATHS: &[&str] = &["state"];
+
+    fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+        plan::desired(spec, values)
+    }
+
+    fn tags(spec: &VolumeSpec) -> &Tags {
+        &spec.tags
+    }
+
+    fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {
+        plan::differences(desired, volume)
+    }
+
+    async fn read(aws: &Aws, question: Question) -> Result<Vec<Volume>, Failure> {
+        let call = aws.ec2().describe_volumes().set_volume_ids(question.ids).set_filters(question.filters);
+        let pages = call.into_paginator().send();
+        let pages = aws.pages("DescribeVolumes", "failed to look at volumes", pages).await?;
+        Ok(pages.into_iter().flat_map(|page| page.volumes.unwrap_or_default()).map(volume).collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Volume, Failure> {
+        let call = aws
+            .ec2()
+            .create_volume()
+            .availability_zone(desired.availability_zone.expose())
+            .set_size(number(desired.size_gib.as_ref()))
+            .set_volume_type(kind(desired))
+            .set_iops(number(desired.iops.as_ref()))
+            .set_throughput(number(desired.throughput.as_ref()))
+            .set_encrypted(desired.encrypted.as_ref().map(|on| *on.expose()))
+            .set_kms_key_id(desired.kms_key_id.as_ref().map(|key| key.expose().clone()))
+            .set_snapshot_id(desired.snapshot_id.as_ref().map(|id| id.expose().clone()))
+            .client_token(&creation.launch.token)
+            .set_tag_specifications(Some(creation.specifications(ResourceType::Volume)));
+        let made = aws.call("CreateVolume", "failed to create the volume", call.send()).await?;
+        Ok(Volume { volume_id: made.volume_id.unwrap_or_default(), ..Volume::default() })
+    }
+
+    async fn update(aws: &Aws, change: &Change, desired: &Desired, volume: &Volume) -> Result<(), Failure> {
+        match change {
+            Change::Modify => {
+                let call = aws
+                    .ec2()
+                    .modify_volume()
+                    .volume_id(&volume.volume_id)
+                    .set_size(number(desired.size_gib.as_ref()))
+                    .set_volume_type(kind(desired))
+                    .set_iops(number(desired.iops.as_ref()))
+                    .set_throughput(number(desired.throughput.as_ref()));
+                aws.call("ModifyVolume", "failed to change the volume", call.send()).await.map(drop)
+            }
+            Change::Attach => {
+                let (Some(instance_id), Some(device)) = (&desired.instance_id, &desired.device) else {
+                    return Ok(());
+                };
+                // What is still being detached is refused, and tried again soon.
+                detach(aws, volume).await?;
+                let call = aws
+                    .ec2()
+                    .attach_volume()
+                    .volume_id(&volume.volume_id)
+                    .instance_id(instance_id.expose())
+                    .device(device.expose());
+                aws.call("AttachVolume", "failed to attach the volume", call.send()).await.map(drop)
+            }
+        }
+    }
+
+    async fn delete(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
+        detach(aws, volume).await?;
+        let call = aws.ec2().delete_volume().volume_id(&volume.volume_id);
+        aws.call("DeleteVolume", "failed to delete the volume", call.send()).await.map(drop)
+    }
+}
+
+async fn detach(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
+    let Some(attachment) = volume.attachment() else { return Ok(()) };
+    let call = aws.ec2().detach_volume().volume_id(&volume.volume_id).instance_id(&attachment.instance_id);
+    let result = aws.call("DetachVolume", "failed to detach the volume", call.send()).await;
+    unless_done(result, &["IncorrectState", "InvalidAttachment.NotFound"])
+}
+
+fn number(value: Option<&Resolved<i32>>) -> Option<i32> {
+    value.map(|value| *value.expose())
+}
+
+fn kind(desired: &Desired) -> Option<VolumeType> {
+    desired.volume_type.as_ref().map(|kind| VolumeType::from(kind.expose().as_str()))
+}

@@ -1,0 +1,7 @@
+//! Volumes.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::Volumes;

@@ -1,0 +1,219 @@
+//! What is wanted of a volume, and how it differs from what there is. Pure.
+
+use kraken_aws::{
+    differ::{changed, fixed},
+    rules::{a_text, an_id, between, one_of},
+    take::Take,
+};
+use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
+
+use super::{api::VolumeSpec, aws::Volume};
+
+const TYPES: [&str; 7] = ["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"];
+
+/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+#[derive(Debug)]
+pub(crate) struct Desired {
+    pub(super) availability_zone: Resolved<String>,
+    pub(super) size_gib: Option<Resolved<i32>>,
+    pub(super) volume_type: Option<Resolved<String>>,
+    pub(super) iops: Option<Resolved<i32>>,
+    pub(super) throughput: Option<Resolved<i32>>,
+    pub(super) encrypted: Option<Resolved<bool>>,
+    pub(super) kms_key_id: Option<Resolved<String>>,
+    pub(super) snapshot_id: Option<Resolved<String>>,
+    pub(super) instance_id: Option<Resolved<String>>,
+    pub(super) device: Option<Resolved<String>>,
+}
+
+/// A change in place.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// Of size, type, operations and throughput, by one call: AWS takes one in six hours.
+    Modify,
+    /// Attach it to what is wanted, after detaching it from anything else.
+    Attach,
+}
+
+pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut take = Take::new(values);
+    let availability_zone =
+        take.one("availabilityZone", &spec.availability_zone, |zone: &str| a_text(zone, 64));
+    let size_gib = take.optional("sizeGiB", spec.size_gib.as_ref(), |size: &i32| between(*size, 1, 65_536));
+    let volume_type = take.optional("type", spec.volume_type.as_ref(), |kind: &str| one_of(kind, &TYPES));
+    let iops = take.optional("iops", spec.iops.as_ref(), |iops: &i32| between(*iops, 100, 256_000));
+    let throughput =
+        take.optional("throughput", spec.throughput.as_ref(), |rate: &i32| between(*rate, 125, 2_000));
+    let encrypted = take.any_if("encrypted", spec.encrypted.as_ref());
+    let kms_key_id = take.optional("kmsKeyID", spec.kms_key_id.as_ref(), |key: &str| a_text(key, 2048));
+    let snapshot_id = take.optional("snapshotID", spec.snapshot_id.as_ref(), |id: &str| an_id(id, "snap-"));
+    let instance_id = take.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
+    let device = take.optional("device", spec.device.as_ref(), |device: &str| a_text(device, 32));
+
+    if spec.size_gib.is_none() && spec.snapshot_id.is_none() {
+        take.problem("sizeGiB", "is needed without snapshotID");
+    }
+    if let Some(Some(kind)) = &volume_type {
+        let kind = kind.expose().as_str();
+        if matches!(kind, "io1" | "io2") && spec.iops.is_none() {
+            take.problem("iops", "is needed for io1 and io2");
+        }
+        if matches!(kind, "gp2" | "st1" | "sc1" | "standard") && spec.iops.is_some() {
+            take.problem("iops", "is for gp3, io1 and io2 only");
+        }
+        if kind != "gp3" && spec.throughput.is_some() {
+            take.problem("throughput", "is for gp3 only");
+        }
+    }
+    let is_encrypted = encrypted.as_ref().is_none_or(|on| on.as_ref().is_some_and(|on| *on.expose()));
+    if spec.kms_key_id.is_some() && !is_encrypted {
+        take.problem("kmsKeyID", "needs encrypted: {value: true}");
+    }
+    if spec.instance_id.is_some() != spec.device.is_some() {
+        let (field, why) = match spec.device {
+            None => ("device", "is needed with instanceID"),
+            Some(_) => ("device", "is for a volume with instanceID"),
+        };
+        take.problem(field, why);
+    }
+
+    let valid = take.is_valid();
+    let desired = Desired {
+        availability_zone: availability_zone?,
+        size_gib: size_gib?,
+        volume_type: volume_type?,
+        iops: iops?,
+        throughput: throughput?,
+        encrypted: encrypted?,
+        kms_key_id: kms_key_id?,
+        snapshot_id: snapshot_id?,
+        instance_id: instance_id?,
+        device: device?,
+    };
+    valid.then_some(desired)
+}
+
+pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {
+    let zone = Some(&desired.availability_zone);
+    let attachment = volume.attachment();
+    let instance = attachment.map(|attachment| &attachment.instance_id);
+    let device = attachment.map(|attachment| &attachment.device);
+    let all = [
+        fixed("availabilityZone", zone, volume.availability_zone.as_ref()),
+        fixed("encrypted", desired.encrypted.as_ref(), volume.encrypted.as_ref()),
+        fixed("snapshotID", desired.snapshot_id.as_ref(), volume.snapshot_id.as_ref()),
+        size(desired.size_gib.as_ref(), volume.size.as_ref()),
+        changed("type", desired.volume_type.as_ref(), volume.volume_type.as_ref(), Change::Modify),
+        changed("iops", desired.iops.as_ref(), volume.iops.as_ref(), Change::Modify),
+        changed("throughput", desired.throughput.as_ref(), volume.throughput.as_ref(), Change::Modify),
+        changed("instanceID", desired.instance_id.as_ref(), instance, Change::Attach),
+        changed("device", desired.device.as_ref(), device, Change::Attach),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn size(wanted: Option<&Resolved<i32>>, have: Option<&i32>) -> Option<Difference<Change>> {
+    let difference = changed("sizeGiB", wanted, have, Change::Modify)?;
+    if wanted.zip(have).is_some_and(|(wanted, have)| wanted.expose() < have) {
+        let why = "a volume cannot shrink: change it back, or delete and re-create the resource";
+        return Some(Difference { remedy: Remedy::Immutable(why.to_owned()), ..difference });
+    }
+    Some(difference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        testing::{self, told},
+        volume::Volumes,
+    };
+    use serde_json::{Value, json};
+
+    fn written(changes: Value) -> Value {
+        let mut spec = json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 20}});
+        spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        spec
+    }
+
+    fn volume() -> Volume {
+        Volume {
+            availability_zone: Some("us-east-1a".into()),
+            size: Some(20),
+            volume_type: Some("gp3".into()),
+            iops: Some(3000),
+            encrypted: Some(false),
+            ..Volume::default()
+        }
+    }
+
+    fn compared(changes: Value, volume: &Volume) -> Vec<String> {
+        told(differences(&testing::desired::<Volumes>(written(changes)), volume))
+    }
+
+    #[test]
+    fn what_the_spec_does_not_say_is_left_alone() {
+        assert!(compared(json!({}), &volume().attached_to("i-1", "/dev/sdf", "attached")).is_empty());
+    }
+
+    #[test]
+    fn it_grows_in_place_and_does_not_shrink() {
+        let of = |size: i32| compared(json!({"sizeGiB": {"value": size}}), &volume());
+        assert_eq!(of(30), ["sizeGiB: 20 becomes 30: Modify"]);
+        assert_eq!(of(10), ["sizeGiB: 20 becomes 10: fixed"]);
+    }
+
+    #[test]
+    fn type_and_speed_change_in_place_and_encryption_does_not() {
+        let wanted = json!({
+            "type": {"value": "io2"}, "iops": {"value": 4000}, "encrypted": {"value": true},
+            "availabilityZone": {"value": "us-east-1b"},
+        });
+        assert_eq!(
+            compared(wanted, &volume()),
+            [
+                "availabilityZone: us-east-1a becomes us-east-1b: fixed",
+                "encrypted: false becomes true: fixed",
+                "type: gp3 becomes io2: Modify",
+                "iops: 3000 becomes 4000: Modify",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_attachment_is_mended() {
+        let wanted = || json!({"instanceID": {"value": "i-1"}, "device": {"value": "/dev/sdf"}});
+        for state in ["attaching", "attached"] {
+            assert!(compared(wanted(), &volume().attached_to("i-1", "/dev/sdf", state)).is_empty());
+        }
+        for other in [volume(), volume().attached_to("i-1", "/dev/sdf", "detaching")] {
+            assert_eq!(
+                compared(wanted(), &other),
+                ["instanceID: (absent) becomes i-1: Attach", "device: (absent) becomes /dev/sdf: Attach"]
+            );
+        }
+        assert_eq!(
+            compared(wanted(), &volume().attached_to("i-2", "/dev/sdf", "attached")),
+            ["instanceID: i-2 becomes i-1: Attach"]
+        );
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        assert_eq!(
+            testing::problems::<Volumes>(json!({
+                "availabilityZone": {"value": ""}, "type": {"value": "io1"}, "throughput": {"value": 100},
+                "kmsKeyID": {"value": "alias/a"}, "device": {"value": "/dev/sdf"},
+            })),
+            [
+                "spec.availabilityZone: must have 1 to 64 characters",
+                "spec.throughput: must be 125 to 2000",
+                "spec.sizeGiB: is needed without snapshotID",
+                "spec.iops: is needed for io1 and io2",
+                "spec.throughput: is for gp3 only",
+                "spec.kmsKeyID: needs encrypted: {value: true}",
+                "spec.device: is for a volume with instanceID",
+            ]
+        );
+    }
+}

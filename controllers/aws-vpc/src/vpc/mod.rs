@@ -1,0 +1,7 @@
+//! VPCs.
+
+mod api;
+mod aws;
+mod plan;
+
+pub(crate) use aws::Vpcs;

@@ -1,0 +1,229 @@
+//! What is wanted of a VPC, and how it differs from what there is. Pure.
+
+use kraken_aws::{
+    cidr,
+    differ::{changed, fixed, of_lists},
+    rules::{one_of, unique},
+    take::Take,
+};
+use kraken_spoke::{Difference, Resolved, Resolver};
+
+use super::{api::VPCSpec, aws::Vpc};
+
+/// The largest and the smallest block, by their prefixes.
+const LARGEST: i32 = 16;
+const SMALLEST: i32 = 28;
+
+/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+#[derive(Debug)]
+pub(crate) struct Desired {
+    pub(super) cidr_block: Resolved<String>,
+    pub(super) secondary_cidr_blocks: Option<Resolved<Vec<String>>>,
+    pub(super) dns_support: Option<Resolved<bool>>,
+    pub(super) dns_hostnames: Option<Resolved<bool>>,
+    pub(super) instance_tenancy: Option<Resolved<String>>,
+}
+
+/// A change in place.
+#[derive(Debug)]
+pub(crate) enum Change {
+    DnsSupport(bool),
+    DnsHostnames(bool),
+    Associate(String),
+    Disassociate(String),
+}
+
+pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut take = Take::new(values);
+    let block = |block: &str| cidr::v4_of(block, LARGEST, SMALLEST);
+    let cidr_block = take.one("cidrBlock", &spec.cidr_block, block);
+    let secondary = take.each("secondaryCIDRBlocks", spec.secondary_cidr_blocks.as_ref(), block);
+    let dns_support = take.any_if("enableDNSSupport", spec.enable_dns_support.as_ref());
+    let dns_hostnames = take.any_if("enableDNSHostnames", spec.enable_dns_hostnames.as_ref());
+    let instance_tenancy =
+        take.optional("instanceTenancy", spec.instance_tenancy.as_ref(), |tenancy: &str| {
+            one_of(tenancy, &["default", "dedicated"])
+        });
+
+    if let Some(Some(blocks)) = &secondary {
+        if let Err(why) = unique(blocks.expose()) {
+            take.problem("secondaryCIDRBlocks", why);
+        }
+        if cidr_block.as_ref().is_some_and(|main| blocks.expose().contains(main.expose())) {
+            take.problem("secondaryCIDRBlocks", "has the same block as cidrBlock");
+        }
+    }
+    let is = |option: &Option<Option<Resolved<bool>>>, value: bool| {
+        option.iter().flatten().any(|option| *option.expose() == value)
+    };
+    if is(&dns_hostnames, true) && is(&dns_support, false) {
+        take.problem("enableDNSHostnames", "needs enableDNSSupport");
+    }
+
+    let valid = take.is_valid();
+    let desired = Desired {
+        cidr_block: cidr_block?,
+        secondary_cidr_blocks: secondary?,
+        dns_support: dns_support?,
+        dns_hostnames: dns_hostnames?,
+        instance_tenancy: instance_tenancy?,
+    };
+    valid.then_some(desired)
+}
+
+pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change>> {
+    let mut found = vec![];
+    found.extend(fixed("cidrBlock", Some(&desired.cidr_block), vpc.cidr_block.as_ref()));
+    found.extend(fixed("instanceTenancy", desired.instance_tenancy.as_ref(), vpc.instance_tenancy.as_ref()));
+    found.extend(of_lists(
+        "secondaryCIDRBlocks",
+        desired.secondary_cidr_blocks.as_ref(),
+        &vpc.secondary_cidr_blocks(),
+        Change::Associate,
+        Change::Disassociate,
+    ));
+    // In this order hostnames never lack the support that they need.
+    let support =
+        attribute("enableDNSSupport", desired.dns_support.as_ref(), vpc.dns_support, Change::DnsSupport);
+    let hostnames = attribute(
+        "enableDNSHostnames",
+        desired.dns_hostnames.as_ref(),
+        vpc.dns_hostnames,
+        Change::DnsHostnames,
+    );
+    let is_off = desired.dns_hostnames.as_ref().is_some_and(|wanted| !wanted.expose());
+    found.extend(if is_off { [hostnames, support] } else { [support, hostnames] }.into_iter().flatten());
+    found
+}
+
+/// Not compared when it was not read.
+fn attribute(
+    path: &str,
+    wanted: Option<&Resolved<bool>>,
+    have: Option<bool>,
+    change: fn(bool) -> Change,
+) -> Option<Difference<Change>> {
+    let have = have?;
+    changed(path, wanted, Some(&have), change(!have))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        testing::{self, told},
+        vpc::Vpcs,
+    };
+    use serde_json::{Value, json};
+
+    fn written(changes: Value) -> Value {
+        let mut spec = json!({"cidrBlock": {"value": "10.0.0.0/16"}});
+        spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        spec
+    }
+
+    fn desired(changes: Value) -> Desired {
+        testing::desired::<Vpcs>(written(changes))
+    }
+
+    fn problems(changes: Value) -> Vec<String> {
+        testing::problems::<Vpcs>(written(changes))
+    }
+
+    fn vpc() -> Vpc {
+        Vpc {
+            cidr_block: Some("10.0.0.0/16".into()),
+            instance_tenancy: Some("default".into()),
+            ..Vpc::default()
+        }
+        .with_blocks(&["10.0.0.0/16", "10.1.0.0/16"])
+    }
+
+    #[test]
+    fn what_the_spec_does_not_say_is_left_alone() {
+        assert!(told(differences(&desired(json!({})), &vpc())).is_empty());
+    }
+
+    #[test]
+    fn blocks_are_added_and_removed_in_place_and_the_main_one_stays() {
+        let wanted = desired(json!({"secondaryCIDRBlocks": {"value": ["10.2.0.0/16"]}}));
+        assert_eq!(
+            told(differences(&wanted, &vpc())),
+            [
+                "secondaryCIDRBlocks[\"10.2.0.0/16\"]: (absent) becomes 10.2.0.0/16: Associate(\"10.2.0.0/16\")",
+                "secondaryCIDRBlocks[\"10.1.0.0/16\"]: 10.1.0.0/16 becomes (absent): Disassociate(\"10.1.0.0/16\")",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_block_and_the_tenancy_are_fixed() {
+        let wanted = desired(
+            json!({"cidrBlock": {"value": "10.9.0.0/16"}, "instanceTenancy": {"value": "dedicated"}}),
+        );
+        assert_eq!(
+            told(differences(&wanted, &vpc())),
+            [
+                "cidrBlock: 10.0.0.0/16 becomes 10.9.0.0/16: fixed",
+                "instanceTenancy: default becomes dedicated: fixed",
+            ]
+        );
+    }
+
+    #[test]
+    fn dns_is_compared_when_it_was_read_and_hostnames_never_lack_support() {
+        let on = desired(json!({"enableDNSSupport": {"value": true}, "enableDNSHostnames": {"value": true}}));
+        assert!(differences(&on, &vpc()).is_empty());
+        let read = |is: bool| Vpc { dns_support: Some(is), dns_hostnames: Some(is), ..vpc() };
+        assert_eq!(
+            told(differences(&on, &read(false))),
+            [
+                "enableDNSSupport: false becomes true: DnsSupport(true)",
+                "enableDNSHostnames: false becomes true: DnsHostnames(true)",
+            ]
+        );
+        let off =
+            desired(json!({"enableDNSSupport": {"value": false}, "enableDNSHostnames": {"value": false}}));
+        let found = told(differences(&off, &read(true)));
+        assert!(
+            found[0].starts_with("enableDNSHostnames") && found[1].starts_with("enableDNSSupport"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn everything_wrong_is_told_at_once() {
+        assert_eq!(
+            problems(json!({
+                "cidrBlock": {"value": "10.0.0.1/16"},
+                "secondaryCIDRBlocks": {"value": ["10.1.0.0/8", "x", "10.2.0.0/16", "10.2.0.0/16"]},
+                "enableDNSSupport": {"value": false},
+                "enableDNSHostnames": {"value": true},
+                "instanceTenancy": {"value": "host"},
+            })),
+            [
+                "spec.cidrBlock: has address bits set behind its /16: write 10.0.0.0/16",
+                "spec.secondaryCIDRBlocks: item 0 has address bits set behind its /8: write 10.0.0.0/8",
+                "spec.secondaryCIDRBlocks: item 1 must be an IPv4 block such as 10.0.0.0/16",
+                "spec.instanceTenancy: must be one of default, dedicated",
+                "spec.secondaryCIDRBlocks: item 3 is the same as item 2",
+                "spec.enableDNSHostnames: needs enableDNSSupport",
+            ]
+        );
+        assert_eq!(
+            problems(json!({"cidrBlock": {"value": "10.0.0.0/8"}})),
+            ["spec.cidrBlock: must be a block of /16 to /28, not /8"]
+        );
+        assert_eq!(
+            problems(json!({"secondaryCIDRBlocks": {"value": ["10.0.0.0/16"]}})),
+            ["spec.secondaryCIDRBlocks: has the same block as cidrBlock"]
+        );
+    }
+
+    #[test]
+    fn a_secret_is_not_told() {
+        let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
+        let found = problems(json!({"cidrBlock": from_secret})).concat();
+        assert!(found.contains("IPv4 block") && !found.contains(testing::HIDDEN), "{found}");
+    }
+}

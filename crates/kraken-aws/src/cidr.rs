@@ -1,0 +1,96 @@
+//! Blocks of addresses: their syntax, their bounds, and when two are the same. Pure.
+
+use std::fmt::Display;
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+use crate::{
+    rules::{Verdict, between},
+    take::Fault,
+};
+
+/// An IPv4 block such as `10.0.0.0/16`.
+///
+/// # Errors
+/// If it is none, or not the first address of its block.
+pub fn v4(text: &str) -> Verdict<Fault> {
+    // The parser takes 010.0.0.0/08 too, which some read as octal.
+    let block = text.parse::<Ipv4Net>().ok().filter(|block| block.to_string() == text);
+    let block = block.ok_or_else(|| "must be an IPv4 block such as 10.0.0.0/16".to_owned())?;
+    is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
+}
+
+/// An IPv4 block that is neither larger nor smaller than these prefixes say.
+///
+/// # Errors
+/// As [`v4`], and if it is.
+pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<Fault> {
+    v4(text)?;
+    let prefix = text.parse::<Ipv4Net>().map_or(0, |block| block.prefix_len());
+    between(prefix.into(), largest, smallest)
+        .map_err(|_| Fault::from(format!("must be a block of /{largest} to /{smallest}, not /{prefix}")))
+}
+
+/// An IPv6 block such as `2001:db8::/56`.
+///
+/// # Errors
+/// If it is none, or not the first address of its block.
+pub fn v6(text: &str) -> Verdict<Fault> {
+    let block: Ipv6Net =
+        text.parse().map_err(|_| "must be an IPv6 block such as 2001:db8::/56".to_owned())?;
+    is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
+}
+
+/// The one way to write a block; what is none stays as it is.
+pub fn canonical(text: &str) -> String {
+    text.parse::<IpNet>().map_or_else(|_| text.to_owned(), |block| block.trunc().to_string())
+}
+
+fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<Fault> {
+    if holds {
+        return Ok(());
+    }
+    let text = format!("has address bits set behind its /{prefix}");
+    Err(Fault { text, hint: Some(format!("write {block}")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(verdict: Verdict<Fault>) -> String {
+        verdict.unwrap_err().shown()
+    }
+
+    #[test]
+    fn a_block_is_an_address_and_a_prefix() {
+        assert_eq!((v4("10.0.0.0/16"), v4("0.0.0.0/0"), v4("10.0.0.1/32")), (Ok(()), Ok(()), Ok(())));
+        assert_eq!((v6("::/0"), v6("2001:DB8::/32")), (Ok(()), Ok(())));
+        for wrong in ["", "10.0.0.0", "10.0.0/16", "10.0.0.0/33", "10.0.0.0/-1", "::/0", "010.0.0.0/8"] {
+            assert!(why(v4(wrong)).contains("must be an IPv4 block"), "{wrong}");
+        }
+        for wrong in ["", "10.0.0.0/8", "2001:db8::", "::/129"] {
+            assert!(why(v6(wrong)).contains("must be an IPv6 block"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_block_that_begins_elsewhere_is_told_with_the_right_one() {
+        assert_eq!(why(v4("10.0.0.1/16")), "has address bits set behind its /16: write 10.0.0.0/16");
+        assert_eq!(why(v6("2001:db8::1/64")), "has address bits set behind its /64: write 2001:db8::/64");
+    }
+
+    #[test]
+    fn blocks_have_bounds() {
+        assert_eq!((v4_of("10.0.0.0/16", 16, 28), v4_of("10.0.0.0/28", 16, 28)), (Ok(()), Ok(())));
+        for wrong in ["10.0.0.0/8", "10.0.0.0/29"] {
+            assert!(why(v4_of(wrong, 16, 28)).starts_with("must be a block of /16 to /28, not /"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_block_has_one_spelling() {
+        assert_eq!(canonical("2001:0DB8:0::/32"), "2001:db8::/32");
+        assert_eq!((canonical("10.0.0.0/8"), canonical("x")), ("10.0.0.0/8".to_owned(), "x".to_owned()));
+    }
+}

@@ -1,0 +1,97 @@
+//! Rules that many kinds have in common: what AWS would refuse, said before it is asked. Pure.
+
+use std::collections::HashMap;
+
+/// A rule's answer: what is wrong, without the value, which may come from a Secret.
+pub type Verdict<W = String> = Result<(), W>;
+
+/// Ids of AWS: a prefix, and lower-case letters and digits behind it.
+///
+/// # Errors
+/// If it does not look like one.
+pub fn an_id(id: &str, prefix: &str) -> Verdict {
+    let fits = id.len() <= 64
+        && id.strip_prefix(prefix).is_some_and(|rest| {
+            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        });
+    ensure(fits, || format!("must look like {prefix}0abc1234def567890"))
+}
+
+/// Numbers with bounds, both included.
+///
+/// # Errors
+/// If it is not between them.
+pub fn between(value: i32, min: i32, max: i32) -> Verdict {
+    ensure((min..=max).contains(&value), || format!("must be {min} to {max}"))
+}
+
+/// Texts with a length in characters, and not of white space alone.
+///
+/// # Errors
+/// If it is too long or says nothing.
+pub fn a_text(text: &str, max: usize) -> Verdict {
+    let fits = !text.trim().is_empty() && text.chars().count() <= max;
+    ensure(fits, || format!("must have 1 to {max} characters"))
+}
+
+/// One of a few words.
+///
+/// # Errors
+/// If it is none of them; says them all.
+pub fn one_of(word: &str, words: &[&str]) -> Verdict {
+    ensure(words.contains(&word), || format!("must be one of {}", words.join(", ")))
+}
+
+/// Lists in which nothing stands twice.
+///
+/// # Errors
+/// With the places of the first pair.
+pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
+    let mut places = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        if let Some(first) = places.insert(item.as_ref(), index) {
+            return Err(format!("item {index} is the same as item {first}"));
+        }
+    }
+    Ok(())
+}
+
+/// Any rule.
+///
+/// # Errors
+/// If it does not hold.
+pub fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(else_say()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_their_prefix() {
+        assert_eq!(an_id("vpc-0abc1234def567890", "vpc-"), Ok(()));
+        for wrong in ["", "vpc-", "vpc", "VPC-1", "vpc-1 ", "subnet-1", "vpc-../1"] {
+            assert!(an_id(wrong, "vpc-").unwrap_err().contains("must look like vpc-"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_included() {
+        assert_eq!((between(0, 0, 65_535), between(65_535, 0, 65_535)), (Ok(()), Ok(())));
+        assert_eq!(between(65_536, 0, 65_535), Err("must be 0 to 65535".to_owned()));
+    }
+
+    #[test]
+    fn texts_say_something_and_not_too_much() {
+        assert_eq!(a_text("ops key", 7), Ok(()));
+        assert_eq!(a_text("üüü", 3), Ok(()));
+        assert_eq!((a_text(" ", 7), a_text("ops keys", 7)), (a_text("", 7), a_text("", 7)));
+    }
+
+    #[test]
+    fn what_stands_twice_is_told_with_both_places() {
+        assert_eq!(unique(&["a", "b"]), Ok(()));
+        assert_eq!(unique(&["a", "b", "a"]), Err("item 2 is the same as item 0".to_owned()));
+    }
+}

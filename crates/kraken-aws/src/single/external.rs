@@ -1,0 +1,251 @@
+//! From a [`Single`] to an [`External`].
+
+use std::{fmt, marker::PhantomData};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use kraken_spoke::{
+    Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Launch,
+    Look, Remedy, Resolver, SpokeKind, external::SpecOf,
+};
+use serde_json::{Value, json};
+
+use super::{Creation, Phase, Single, TagChange, Thing, reader::Reader, tag_changes};
+use crate::{
+    Aws,
+    fields::{pruned, tag_path},
+    lookup::{self, Tagged},
+    missing::is_about_an_id,
+    tag_memory,
+    tags::{self, KEYS, MEMORY, Tags},
+};
+
+/// How many things are completed at once.
+const AT_ONCE: usize = 8;
+
+/// The things of a [`Single`] kind.
+pub struct Managed<S> {
+    aws: Aws,
+    kind: PhantomData<fn() -> S>,
+}
+
+impl<S> fmt::Debug for Managed<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Managed").finish_non_exhaustive()
+    }
+}
+
+impl<S: Single> FromContext<Aws> for Managed<S> {
+    fn from_context(aws: &Aws) -> Self {
+        Self { aws: aws.clone(), kind: PhantomData }
+    }
+}
+
+/// What is desired of a thing, with the user's tags.
+#[derive(Debug)]
+pub struct Wanted<D> {
+    own: D,
+    tags: Tags,
+}
+
+/// A change in place.
+#[derive(Debug)]
+pub enum Change<C> {
+    /// Of a tag.
+    Tag(TagChange),
+    /// Of the kind's own.
+    Own(C),
+    /// One thing too many: it goes.
+    Surplus(String),
+}
+
+/// Those that are not on their way out, the one that was first at the front.
+fn living<T: Thing>(things: &[T]) -> Vec<&T> {
+    let is_there = |thing: &&T| !matches!(thing.phase(), Phase::Leaving | Phase::Gone);
+    let mut living: Vec<&T> = things.iter().filter(is_there).collect();
+    living.sort_by_key(|thing| (tags::epoch(thing.tags()), thing.id().to_owned()));
+    living
+}
+
+impl<S: Single> External for Managed<S> {
+    type Kind = S::Kind;
+    type Desired = Wanted<S::Desired>;
+    type Observed = Vec<S::Thing>;
+    type Change = Change<S::Change>;
+    const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
+    const DRIFT_PATHS: &[&str] = S::DRIFT_PATHS;
+
+    fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
+        let own = S::desired(spec, values);
+        let problems = tags::problems(S::tags(spec));
+        let valid = problems.is_empty();
+        for (key, why) in problems {
+            values.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
+        }
+        own.filter(|_| valid).map(|own| Wanted { own, tags: S::tags(spec).clone() })
+    }
+
+    fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change> {
+        let living = living(observed);
+        let Some((first, surplus)) = living.split_first() else {
+            return Comparison { missing: Some(format!("1 {}", S::NOUN)), ..Comparison::default() };
+        };
+        let mut differences: Vec<_> = surplus
+            .iter()
+            .map(|thing| Difference {
+                field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} too", thing.id())),
+                remedy: Remedy::Change(Change::Surplus(thing.id().to_owned())),
+            })
+            .collect();
+        let mut settling = None;
+        match first.phase() {
+            Phase::Settling(what) => settling = Some(format!("{} is {what}", first.id())),
+            Phase::Failed(why) => differences.push(Difference {
+                field: FieldDiff::new("state", "available", format!("failed: {why}")),
+                remedy: Remedy::Immutable(
+                    "delete and re-create the resource, or allow lifecycle.replace".into(),
+                ),
+            }),
+            Phase::Up | Phase::Leaving | Phase::Gone => {}
+        }
+        let of_tags = tag_changes::differences(&desired.tags, first.tags());
+        differences.extend(of_tags.into_iter().map(|difference| difference.map(Change::Tag)));
+        let own = S::differences(&desired.own, first);
+        differences.extend(own.into_iter().map(|difference| difference.map(Change::Own)));
+        Comparison { missing: None, settling, differences }
+    }
+
+    fn ids(observed: &Self::Observed) -> Vec<String> {
+        living(observed).into_iter().map(|thing| thing.id().to_owned()).collect()
+    }
+
+    fn is_gone(observed: &Self::Observed) -> bool {
+        observed.iter().all(|thing| thing.phase() == Phase::Gone)
+    }
+
+    fn epoch(observed: &Self::Observed) -> i64 {
+        observed.iter().map(|thing| tags::epoch(thing.tags())).max().unwrap_or(0)
+    }
+
+    fn split(observed: Self::Observed, epoch: i64) -> (Self::Observed, Self::Observed) {
+        observed.into_iter().partition(|thing| tags::epoch(thing.tags()) < epoch)
+    }
+
+    fn state(_: &Self::Desired, observed: &Self::Observed) -> Value {
+        let first = living(observed).first().map(|thing| pruned(json!(thing)));
+        json!({S::STATE_KEY: first})
+    }
+
+    fn needs_deep_look(desired: &Self::Desired) -> bool {
+        S::needs_deep_look(&desired.own)
+    }
+
+    async fn observe(&self, looks: &[Look]) -> Result<Vec<Self::Observed>, Failure> {
+        let found = lookup::look(&Reader::<S>::new(&self.aws), looks).await?;
+        let deep: Vec<bool> = looks.iter().map(|look| look.deep).collect();
+        let completed = found.into_iter().zip(deep).map(|(mut things, deep)| async move {
+            for thing in &mut things {
+                if !matches!(thing.phase(), Phase::Leaving | Phase::Gone) {
+                    S::complete(&self.aws, thing, deep).await?;
+                }
+            }
+            Ok(things)
+        });
+        stream::iter(completed).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn create(
+        &self,
+        identity: &Identity,
+        launch: &Launch,
+        desired: &Self::Desired,
+        _: &Self::Observed,
+    ) -> Result<Self::Observed, Failure> {
+        let mut tags = desired.tags.clone();
+        tags.extend(tags::identity_tags(identity, launch.epoch));
+        tags.insert(MEMORY.to_owned(), tag_memory::of(desired.tags.keys()));
+        let creation = Creation { tags: &tags, launch };
+        Ok(vec![S::create(&self.aws, &desired.own, &creation).await?])
+    }
+
+    async fn update(
+        &self,
+        identity: &Identity,
+        change: &Self::Change,
+        desired: &Self::Desired,
+        observed: &Self::Observed,
+    ) -> Result<(), Failure> {
+        let living = living(observed);
+        let Some(first) = living.first() else { return Ok(()) };
+        match change {
+            Change::Own(change) => S::update(&self.aws, change, &desired.own, first).await,
+            Change::Tag(change) => {
+                let (set, removed) = change.calls(first.tags());
+                if !removed.is_empty() {
+                    S::remove_tags(&self.aws, first.tagged_as(), &removed).await?;
+                }
+                S::set_tags(&self.aws, first.tagged_as(), &set).await
+            }
+            Change::Surplus(id) => match living.iter().find(|thing| thing.id() == id) {
+                Some(thing) => self.delete_one(identity, thing).await,
+                None => Ok(()),
+            },
+        }
+    }
+
+    async fn delete(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
+        for thing in living(observed) {
+            self.delete_one(identity, thing).await?;
+        }
+        Ok(())
+    }
+
+    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Self::Observed)>, Failure> {
+        let mut found = lookup::survey(&Reader::<S>::new(&self.aws), cluster).await?;
+        // What another kind's resource made beside its own thing, such as an instance's volumes, is no orphan of this one.
+        let kind = format!("{}/", S::Kind::kind_name());
+        found.retain(|(owner, _)| owner.owner.starts_with(&kind));
+        Ok(found)
+    }
+
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Self::Observed>>, Failure> {
+        let found = lookup::find(&Reader::<S>::new(&self.aws), wanted).await?;
+        let found = stream::iter(found).then(|mut candidate| async move {
+            S::complete(&self.aws, &mut candidate.observed, true).await?;
+            Ok(candidate.map(|thing| vec![thing]))
+        });
+        found.try_collect().await
+    }
+
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Self::Observed) -> Result<(), Failure> {
+        let tags = tags::identity_tags(identity, epoch);
+        for thing in living(found) {
+            S::set_tags(&self.aws, thing.tagged_as(), &tags).await?;
+        }
+        Ok(())
+    }
+
+    async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
+        for thing in living(observed).into_iter().filter(|thing| tags::owned_by(identity, thing.tags())) {
+            gone_is_fine(S::remove_tags(&self.aws, thing.tagged_as(), &KEYS).await)?;
+        }
+        Ok(())
+    }
+}
+
+impl<S: Single> Managed<S> {
+    /// Looks once more whose it is, because what follows cannot be undone.
+    async fn delete_one(&self, identity: &Identity, thing: &S::Thing) -> Result<(), Failure> {
+        if !tags::owned_by(identity, thing.tags()) {
+            return Ok(());
+        }
+        gone_is_fine(S::delete(&self.aws, thing).await)
+    }
+}
+
+/// What does not exist any more is what was asked for.
+fn gone_is_fine(result: Result<(), Failure>) -> Result<(), Failure> {
+    match result {
+        Err(failure) if is_about_an_id(&failure) => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,34 @@
+//! Batched reads of one kind of thing.
+
+use std::marker::PhantomData;
+
+use kraken_spoke::Failure;
+
+use super::{Question, Single};
+use crate::{
+    Aws,
+    lookup::{Source, TagFilter},
+    release::filter,
+};
+
+/// Reads things by id and by tags.
+pub(super) struct Reader<'a, S>(&'a Aws, PhantomData<fn() -> S>);
+
+impl<'a, S> Reader<'a, S> {
+    pub(super) fn new(aws: &'a Aws) -> Self {
+        Self(aws, PhantomData)
+    }
+}
+
+impl<S: Single> Source for Reader<'_, S> {
+    type Item = S::Thing;
+
+    async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<S::Thing>, Failure> {
+        S::read(self.0, Question { ids: Some(ids), filters: None }).await
+    }
+
+    async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<S::Thing>, Failure> {
+        let filters = wanted.into_iter().map(|(key, values)| filter(&format!("tag:{key}"), values)).collect();
+        S::read(self.0, Question { ids: None, filters: Some(filters) }).await
+    }
+}

@@ -1,0 +1,240 @@
+//! Takes the options of a spec and checks each value by a rule of its kind. Pure.
+
+use std::{borrow::Borrow, fmt};
+
+use kraken_spoke::{Opt, OptionType, Resolved, Resolver, options::ListOpt};
+
+use crate::{
+    fields::{SECRET, tag_path},
+    rules::Verdict,
+    tags::{self, Tags},
+};
+
+/// Why a value is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong, without the value.
+    pub text: String,
+    /// What would be right, which may be made of the value: told only if that came from no Secret.
+    pub hint: Option<String>,
+}
+
+impl From<String> for Fault {
+    fn from(text: String) -> Self {
+        Self { text, hint: None }
+    }
+}
+
+impl Fault {
+    /// With the hint.
+    pub fn shown(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}: {hint}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// Takes options and checks each by its rule. Every option is taken before any is given up, so that all problems are told
+/// at once: whoever uses it looks at [`Take::is_valid`] at the end.
+#[derive(Debug)]
+pub struct Take<'a, 'v> {
+    values: &'a mut Resolver<'v>,
+    valid: bool,
+}
+
+impl<'a, 'v> Take<'a, 'v> {
+    /// Takes from these values.
+    pub fn new(values: &'a mut Resolver<'v>) -> Self {
+        Self { values, valid: true }
+    }
+
+    /// Whether no rule was broken so far. That an option has no value is told by its own `None`.
+    pub fn is_valid(&self) -> bool {
+        self.valid
+    }
+
+    /// A value that has no rule but its type.
+    pub fn any<T: OptionType>(&mut self, field: &str, option: &Opt<T>) -> Option<Resolved<T>> {
+        self.values.take(field, option)
+    }
+
+    /// As [`Take::any`], of an option that may be absent: `Some(None)` if it is.
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    pub fn any_if<T: OptionType>(
+        &mut self,
+        field: &str,
+        option: Option<&Opt<T>>,
+    ) -> Option<Option<Resolved<T>>> {
+        self.values.take_if(field, option)
+    }
+
+    /// A value that must fit the rule.
+    pub fn one<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+        &mut self,
+        field: &str,
+        option: &Opt<T>,
+        rule: impl FnOnce(&B) -> Verdict<W>,
+    ) -> Option<Resolved<T>> {
+        let value = self.values.take(field, option)?;
+        self.check(field, rule(value.expose().borrow()), value.is_secret());
+        Some(value)
+    }
+
+    /// As [`Take::one`], of an option that may be absent: `Some(None)` if it is.
+    #[allow(clippy::option_option)]
+    pub fn optional<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+        &mut self,
+        field: &str,
+        option: Option<&Opt<T>>,
+        rule: impl FnOnce(&B) -> Verdict<W>,
+    ) -> Option<Option<Resolved<T>>> {
+        match option {
+            Some(option) => self.one(field, option, rule).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// A list that must fit the rule as a whole; `Some(None)` if it is absent.
+    #[allow(clippy::option_option)]
+    pub fn list<T: OptionType, W: Into<Fault>>(
+        &mut self,
+        field: &str,
+        list: Option<&ListOpt<T>>,
+        rule: impl FnOnce(&[T]) -> Verdict<W>,
+    ) -> Option<Option<Resolved<Vec<T>>>> {
+        let value = self.values.take_list_if(field, list)?;
+        if let Some(value) = &value {
+            self.check(field, rule(value.expose()), value.is_secret());
+        }
+        Some(value)
+    }
+
+    /// A list each of whose items must fit the rule; each that does not is told. `Some(None)` if it is absent.
+    #[allow(clippy::option_option)]
+    pub fn each<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+        &mut self,
+        field: &str,
+        list: Option<&ListOpt<T>>,
+        rule: impl Fn(&B) -> Verdict<W>,
+    ) -> Option<Option<Resolved<Vec<T>>>> {
+        let value = self.values.take_list_if(field, list)?;
+        let Some(items) = &value else { return Some(None) };
+        for (index, item) in items.expose().iter().enumerate() {
+            let of_item = |fault: W| {
+                let fault = fault.into();
+                Fault { text: format!("item {index} {}", fault.text), ..fault }
+            };
+            self.check(field, rule(item.borrow()).map_err(of_item), items.is_secret());
+        }
+        Some(value)
+    }
+
+    /// The user's tags, by AWS's rules for tags.
+    pub fn tags(&mut self, tags: &Tags) {
+        for (key, why) in tags::problems(tags) {
+            self.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
+        }
+    }
+
+    /// Records a rule between fields that is broken.
+    pub fn problem(&mut self, field: &str, why: impl Into<String>) {
+        self.valid = false;
+        self.values.problem(field, why);
+    }
+
+    fn check<W: Into<Fault>>(&mut self, field: &str, verdict: Verdict<W>, is_secret: bool) {
+        if let Err(fault) = verdict {
+            let fault = fault.into();
+            self.problem(field, if is_secret { fault.text } else { fault.shown() });
+        }
+    }
+}
+
+/// What is made of several options: as secret as the most secret of them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Joined<T> {
+    value: T,
+    is_secret: bool,
+}
+
+impl<T> Joined<T> {
+    /// A value with whether any part of it came from a Secret.
+    pub fn new(value: T, is_secret: bool) -> Self {
+        Self { value, is_secret }
+    }
+
+    /// The value, secret or not.
+    pub fn expose(&self) -> &T {
+        &self.value
+    }
+
+    /// Whether any part of it came from a Secret.
+    pub fn is_secret(&self) -> bool {
+        self.is_secret
+    }
+}
+
+impl<T: fmt::Display> Joined<T> {
+    /// As text, if it may be shown.
+    pub fn shown(&self) -> String {
+        if self.is_secret { SECRET.to_owned() } else { self.value.to_string() }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Joined<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_secret { f.write_str(SECRET) } else { self.value.fmt(f) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cidr;
+    use kraken_spoke::options::{SecretData, Values};
+    use serde_json::{Value, json};
+
+    fn values() -> Values {
+        let data = SecretData { version: "1".into(), keys: [("k".to_owned(), "10.9.8.7/16".into())].into() };
+        Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() }
+    }
+
+    fn problems(take: impl FnOnce(&mut Take<'_, '_>)) -> Vec<String> {
+        let values = values();
+        let mut resolver = Resolver::new(&values);
+        let mut taker = Take::new(&mut resolver);
+        take(&mut taker);
+        assert!(!taker.is_valid());
+        resolver.finish().problems.iter().map(ToString::to_string).collect()
+    }
+
+    fn option(written: &Value) -> Opt<String> {
+        serde_json::from_value(written.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_hint_is_for_values_that_may_be_shown() {
+        let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
+        for (written, words) in [(json!({"value": "10.9.8.7/16"}), ": write 10.9.0.0/16"), (from_secret, "")]
+        {
+            let found = problems(|take| drop(take.one("cidrBlock", &option(&written), cidr::v4)));
+            assert_eq!(found, [format!("spec.cidrBlock: has address bits set behind its /16{words}")]);
+        }
+    }
+
+    #[test]
+    fn each_item_that_is_wrong_is_told() {
+        let list: ListOpt<String> =
+            serde_json::from_value(json!({"value": ["10.0.0.0/8", "x", "::/0"]})).unwrap();
+        let found = problems(|take| drop(take.each("blocks", Some(&list), cidr::v4)));
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("spec.blocks: item 1 must be an IPv4 block"), "{}", found[0]);
+    }
+
+    #[test]
+    fn what_holds_a_secret_shows_stars() {
+        assert_eq!(Joined::new("a", true).shown(), "***");
+        assert_eq!(format!("{:?} {:?}", Joined::new("a", true), Joined::new("a", false)), "*** \"a\"");
+    }
+}

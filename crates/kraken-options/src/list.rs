@@ -1,0 +1,318 @@
+//! Options that are lists: each element is a literal or a reference of its own, beside a reference for the whole list.
+
+use std::collections::BTreeSet;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::bounds::quote;
+use crate::option::{Opt, ValueFrom};
+use crate::read::{self, Unreadable};
+use crate::resolved::{Resolved, Sensitive};
+use crate::resolver::Resolver;
+use crate::types::OptionType;
+
+/// How many wrong elements an error names.
+const NAMED: usize = 8;
+
+/// An option that is a list: `{valueFrom: SOURCE}` for the whole, or `{value: [sg-1, {valueFrom: SOURCE}]}`.
+///
+/// Its values are taken with [`Resolver::take_list`].
+pub type ListOpt<T> = Opt<Elements<T>>;
+
+/// The elements of a list as they are written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Elements<T>(pub Vec<Element<T>>);
+
+/// One element of a list: a literal as it is, or an object with `valueFrom` and nothing else.
+///
+/// An object that has `valueFrom` is always a reference: a type whose literals have a field of that name cannot be an
+/// element.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Element<T> {
+    /// The place that holds the element.
+    ValueFrom(ValueFrom),
+    /// The element itself.
+    #[serde(untagged)]
+    Literal(T),
+}
+
+impl<T> From<Vec<T>> for Elements<T> {
+    fn from(literals: Vec<T>) -> Self {
+        Self(literals.into_iter().map(Element::Literal).collect())
+    }
+}
+
+impl<'de, T: OptionType> Deserialize<'de> for Elements<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (mut elements, mut wrong) = (Vec::new(), Vec::new());
+        for (index, written) in Vec::<Value>::deserialize(deserializer)?.into_iter().enumerate() {
+            match element(written) {
+                Ok(element) => elements.push(element),
+                Err(why) => wrong.push(format!("value[{index}]: {why}")),
+            }
+        }
+        if wrong.is_empty() {
+            return Ok(Self(elements));
+        }
+        let more = wrong.len().saturating_sub(NAMED);
+        wrong.truncate(NAMED);
+        if more > 0 {
+            wrong.push(format!("and {more} more"));
+        }
+        Err(D::Error::custom(wrong.join("; ")))
+    }
+}
+
+fn element<T: OptionType>(written: Value) -> Result<Element<T>, String> {
+    match written {
+        Value::Object(mut members) if members.contains_key("valueFrom") => {
+            let source = members.remove("valueFrom").unwrap_or_default();
+            reference(source, &members).map(Element::ValueFrom)
+        }
+        Value::Null => Err(format!("expected {} or an object with valueFrom, found null", T::TYPE)),
+        literal => read::json(&literal).map(Element::Literal).map_err(|error| match error {
+            Unreadable::Mismatch(wanted, found) => {
+                format!("expected {wanted} or an object with valueFrom, found {found}")
+            }
+            other => other.describe(true),
+        }),
+    }
+}
+
+fn reference(source: Value, beside: &Map<String, Value>) -> Result<ValueFrom, String> {
+    // The API server keeps what it does not know here, so a stray field is the user's own and is told.
+    if let Some(stray) = beside.keys().next() {
+        return Err(format!("an element with valueFrom has nothing else, found {}", quote(stray)));
+    }
+    serde_json::from_value(source).map_err(|error| format!("valueFrom: {error}"))
+}
+
+impl Resolver<'_> {
+    /// The value of a list, or `None` after recording why there is none, for each element by itself: its place is told as
+    /// `securityGroupIDs.value[1]`. One element from a Secret makes the whole list secret.
+    pub fn take_list<T: OptionType>(&mut self, field: &str, list: &ListOpt<T>) -> Option<Resolved<Vec<T>>> {
+        let elements = match list {
+            Opt::Value(Elements(elements)) => elements,
+            Opt::ValueFrom(source) => return self.take_from(field, source),
+        };
+        let taken: Vec<_> = elements
+            .iter()
+            .enumerate()
+            .map(|(index, element)| match element {
+                Element::Literal(literal) => Some(Resolved::Public(literal.clone())),
+                Element::ValueFrom(source) => self.take_from(&format!("{field}.value[{index}]"), source),
+            })
+            .collect();
+        // Only now: each element is looked at, whatever the others are.
+        taken.into_iter().collect::<Option<Vec<_>>>().map(join)
+    }
+
+    /// The value of a list that may be absent: `Some(None)` if it is, `None` after recording a problem.
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    pub fn take_list_if<T: OptionType>(
+        &mut self,
+        field: &str,
+        list: Option<&ListOpt<T>>,
+    ) -> Option<Option<Resolved<Vec<T>>>> {
+        match list {
+            Some(list) => self.take_list(field, list).map(Some),
+            None => Some(None),
+        }
+    }
+}
+
+/// One value of many, as secret as the most secret of them.
+#[allow(clippy::needless_pass_by_value)] // the elements that are secret are wiped here
+fn join<T: OptionType>(elements: Vec<Resolved<T>>) -> Resolved<Vec<T>> {
+    // A version may itself be of several Secrets.
+    let versions: BTreeSet<&str> =
+        elements.iter().filter_map(Resolved::secret_version).flat_map(|joined| joined.split(',')).collect();
+    let version = versions.into_iter().collect::<Vec<_>>().join(",");
+    let values = elements.iter().map(|element| element.expose().clone()).collect();
+    if elements.iter().any(Resolved::is_secret) {
+        Resolved::Secret(Sensitive::new(values, version))
+    } else {
+        Resolved::Public(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{Dependency, JsonType, KeyRef, ProblemKind, Resolution, ResourceRef, SecretData, Values};
+    use serde_json::json;
+
+    fn read<T: OptionType>(written: &Value) -> Result<ListOpt<T>, String> {
+        serde_json::from_value(written.clone()).map_err(|error| error.to_string())
+    }
+
+    fn list(written: &Value) -> ListOpt<String> {
+        read(written).unwrap()
+    }
+
+    fn rejects<T: OptionType>(elements: &Value, because: &str) {
+        assert_eq!(read::<T>(&json!({"value": elements})).unwrap_err(), because, "{elements}");
+    }
+
+    fn map_key(key: &str) -> Value {
+        json!({"valueFrom": {"configMap": {"name": "groups", "key": key}}})
+    }
+
+    fn secret(name: &str) -> Value {
+        json!({"valueFrom": {"secret": {"name": name, "key": "group"}}})
+    }
+
+    fn values() -> Values {
+        let groups = [("web", "sg-web"), ("both", "[\"sg-a\", \"sg-b\"]"), ("port", "80")];
+        let groups = groups.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
+        let data = |name: &str| SecretData {
+            version: format!("{name}/7"),
+            keys: [("group".to_owned(), format!("sg-{name}-hidden").into())].into(),
+        };
+        let state = [("", json!("sg-main")), ("ids", json!(["sg-a", "sg-b"]))];
+        let state: BTreeMap<_, _> = state.map(|(path, value)| (path.to_owned(), value)).into();
+        Values {
+            config_maps: [("groups".to_owned(), groups)].into(),
+            secrets: ["a", "b"].map(|name| (name.to_owned(), data(name))).into(),
+            resources: [("securitygroup".to_owned(), [("web".to_owned(), state)].into())].into(),
+            causes: BTreeMap::new(),
+        }
+    }
+
+    fn take<T: OptionType>(list: &ListOpt<T>) -> (Option<Resolved<Vec<T>>>, Resolution) {
+        let values = values();
+        let mut resolver = Resolver::new(&values);
+        let taken = resolver.take_list("groups", list);
+        (taken, resolver.finish())
+    }
+
+    fn resolves(written: &Value, expected: &[&str]) {
+        let (taken, resolution) = take(&list(written));
+        assert_eq!(resolution.problems, []);
+        assert_eq!(taken.unwrap().public().unwrap(), expected, "{written}");
+    }
+
+    fn problems(written: &Value) -> Vec<String> {
+        let (taken, resolution) = take(&list(written));
+        assert_eq!(taken, None);
+        resolution.problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn literals_and_references_may_stand_side_by_side() {
+        let main = json!({"valueFrom": {"krakenResource": {"kind": "SecurityGroup", "name": "web"}}});
+        let template = json!({"valueFrom": {"templateString": "{{ .ConfigMap.groups.web }}-2"}});
+        let written = json!({"value": ["sg-1", map_key("web"), main, template]});
+        resolves(&written, &["sg-1", "sg-web", "sg-main", "sg-web-2"]);
+        assert_eq!(serde_json::to_value(list(&written)).unwrap(), written);
+    }
+
+    #[test]
+    fn a_list_of_literals_and_a_reference_for_the_whole_stay_possible() {
+        resolves(&json!({"value": []}), &[]);
+        resolves(&json!({"value": ["sg-1", "sg-2"]}), &["sg-1", "sg-2"]);
+        resolves(&map_key("both"), &["sg-a", "sg-b"]);
+        assert_eq!(list(&json!({"value": ["sg-1"]})), Opt::Value(vec!["sg-1".to_owned()].into()));
+    }
+
+    #[test]
+    fn elements_are_read_as_their_own_type() {
+        let ports: ListOpt<u16> = read(&json!({"value": [443, map_key("port"), 8080.0]})).unwrap();
+        assert_eq!(take(&ports).0, Some(Resolved::Public(vec![443, 80, 8080])));
+    }
+
+    #[test]
+    fn every_wrong_element_is_told_with_its_place() {
+        rejects::<String>(
+            &json!(["sg-1", 3, null, ["sg-2"], true]),
+            "value[1]: expected string or an object with valueFrom, found integer; \
+             value[2]: expected string or an object with valueFrom, found null; \
+             value[3]: expected string or an object with valueFrom, found array; \
+             value[4]: expected string or an object with valueFrom, found boolean",
+        );
+        rejects::<u16>(&json!([70_000]), "value[0]: is out of range: 0 to 65535");
+        let many = read::<String>(&json!({"value": vec![1; 100]})).unwrap_err();
+        assert!(many.ends_with("; and 92 more"), "{many}");
+    }
+
+    #[test]
+    fn an_element_is_a_literal_or_exactly_one_reference() {
+        rejects::<String>(
+            &json!([{"value": "sg-1"}]),
+            "value[0]: expected string or an object with valueFrom, found object",
+        );
+        let mut two = map_key("web");
+        two["value"] = "sg-1".into();
+        rejects::<String>(
+            &json!([two]),
+            "value[0]: an element with valueFrom has nothing else, found \"value\"",
+        );
+        rejects::<String>(
+            &json!([{"valueFrom": {}}]),
+            "value[0]: valueFrom: exactly one of configMap, secret, krakenResource, templateString is needed, found none",
+        );
+        assert!(read::<String>(&json!({"value": "sg-1"})).unwrap_err().contains("expected a sequence"));
+        assert!(read::<String>(&json!(["sg-1"])).unwrap_err().contains("exactly one of value, valueFrom"));
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once_with_their_places() {
+        let resource = |path: &str| json!({"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web", "path": path}}});
+        let written =
+            json!({"value": [map_key("gone"), "sg-1", resource("ids"), resource("a..b"), secret("c")]});
+        assert_eq!(
+            problems(&written),
+            [
+                "spec.groups.value[0]: ConfigMap groups has no key \"gone\"",
+                "spec.groups.value[2]: securitygroup web path ids: expected string, found array",
+                "spec.groups.value[3].valueFrom.krakenResource.path: expected a name at byte 2",
+                "spec.groups.value[4]: waiting for Secret c key \"group\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_secret_element_makes_the_whole_list_secret() {
+        let written = json!({"value": ["sg-1", secret("b"), secret("a"), secret("b")]});
+        let (taken, resolution) = take(&list(&written));
+        let taken = taken.unwrap();
+        assert_eq!((taken.public(), taken.secret_version()), (None, Some("a/7,b/7")));
+        assert_eq!(taken.expose(), &["sg-1", "sg-b-hidden", "sg-a-hidden", "sg-b-hidden"]);
+        assert_eq!(resolution.secrets.len(), 3);
+        assert!(!format!("{taken:?}").contains("hidden"));
+    }
+
+    #[test]
+    fn dependencies_are_found_against_nothing_with_the_type_of_an_element() {
+        let nothing = Values::default();
+        let mut resolver = Resolver::new(&nothing);
+        let main = json!({"valueFrom": {"krakenResource": {"kind": "SecurityGroup", "name": "web"}}});
+        assert_eq!(
+            resolver.take_list("groups", &list(&json!({"value": [map_key("web"), main, secret("a")]}))),
+            None
+        );
+        let Resolution { dependencies, problems, .. } = resolver.finish();
+        let wanted = ResourceRef { kind: "securitygroup".into(), name: "web".into(), path: String::new() };
+        assert_eq!(dependencies.resources, BTreeMap::from([(wanted, JsonType::String)]));
+        let key = KeyRef { name: "groups".into(), key: "web".into() };
+        assert!(dependencies.iter().any(|found| found == Dependency::ConfigMap(key.clone())));
+        assert!(problems.len() == 3 && problems.iter().all(|found| found.kind == ProblemKind::Missing));
+    }
+
+    #[test]
+    fn an_absent_list_is_no_problem() {
+        let values = values();
+        let mut resolver = Resolver::new(&values);
+        assert_eq!(resolver.take_list_if::<String>("groups", None), Some(None));
+        let one = list(&json!({"value": [map_key("web")]}));
+        assert!(resolver.take_list_if("groups", Some(&one)).is_some_and(|taken| taken.is_some()));
+        assert_eq!(resolver.take_list_if("groups", Some(&list(&map_key("gone")))), None);
+        assert_eq!(resolver.finish().problems.len(), 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! Which fields a kind's spec has, by its CRD: a path in `lifecycle.ignoreChanges` that names none is a typo. Pure.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use kraken_options::Path;
+use kube::CustomResourceExt;
+
+use crate::External;
+
+/// The fields of one kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    spec: JSONSchemaProps,
+    beside: &'static [&'static str],
+}
+
+impl Fields {
+    pub(crate) fn of<E: External>() -> Self {
+        let versions = E::Kind::crd().spec.versions;
+        let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
+        let spec = schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default();
+        Self { spec, beside: E::DRIFT_PATHS }
+    }
+
+    /// Whether drift can be found at this path, as far as the schema tells.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let Ok(path) = path.parse::<Path>() else { return false };
+        let names = path.segments().unwrap_or_default();
+        let is_beside = names.first().is_some_and(|first| self.beside.contains(first));
+        is_beside || !names.is_empty() && exists(&self.spec, &names)
+    }
+
+    /// The names of the top level, for a person who mistyped one.
+    pub(crate) fn names(&self) -> String {
+        let own = self.spec.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
+        own.filter(|name| *name != "lifecycle")
+            .chain(self.beside.iter().copied())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// The schema of an option has its field's under `value`; a path does not name that.
+fn exists(schema: &JSONSchemaProps, names: &[&str]) -> bool {
+    let [first, rest @ ..] = names else { return true };
+    if let Some(properties) = &schema.properties {
+        if let Some(property) = properties.get(*first) {
+            return exists(property, rest);
+        }
+        if properties.contains_key("valueFrom")
+            && let Some(value) = properties.get("value")
+        {
+            return exists(value, names);
+        }
+    }
+    match (&schema.additional_properties, &schema.items) {
+        (Some(JSONSchemaPropsOrBool::Schema(each)), _) => exists(each, rest),
+        (Some(JSONSchemaPropsOrBool::Bool(any)), _) => *any,
+        // An element may be named by its index or by nothing at all.
+        (None, Some(JSONSchemaPropsOrArray::Schema(each))) => {
+            let is_index = first.bytes().all(|byte| byte.is_ascii_digit());
+            exists(each, if is_index { rest } else { names })
+        }
+        _ => schema.x_kubernetes_preserve_unknown_fields == Some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fields() -> Fields {
+        let text = json!({"type": "string"});
+        let spec = json!({"type": "object", "properties": {
+            "imageID": {"type": "object", "properties": {"value": text, "valueFrom": {"type": "object"}}},
+            "metadata": {"type": "object", "properties": {
+                "value": {"type": "object", "properties": {"httpTokens": text}},
+                "valueFrom": {"type": "object"},
+            }},
+            "tags": {"type": "object", "additionalProperties": text},
+            "rules": {"type": "array", "items": {"type": "object", "properties": {"port": text}}},
+            "lifecycle": {"type": "object"},
+        }});
+        Fields { spec: serde_json::from_value(spec).unwrap(), beside: &["state"] }
+    }
+
+    #[test]
+    fn fields_options_members_tags_and_items_exist() {
+        for path in [
+            "imageID",
+            "metadata",
+            "metadata.httpTokens",
+            "tags",
+            "tags.Team",
+            "tags[\"a.b\"]",
+            "rules.port",
+            "rules.0.port",
+            "state",
+        ] {
+            assert!(fields().has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_mistyped_does_not() {
+        for path in [
+            "",
+            "imageId",
+            "imageID.deeper",
+            "metadata.httpToken",
+            "rules.ports",
+            "tags.a.b",
+            "a..b",
+            "$.tags",
+        ] {
+            assert!(!fields().has(path), "{path}");
+        }
+        assert_eq!(fields().names(), "imageID, metadata, rules, tags, state");
+    }
+}

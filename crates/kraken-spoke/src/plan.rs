@@ -1,0 +1,236 @@
+//! Plans: what would be done, shown to a person before it is done, and whether that person has agreed to it. Pure.
+//!
+//! The hash covers what is done, what is wanted in the end, and the plan carried out before, so that one approval is good
+//! for one plan. A plan of several steps is approved once: each further step has to be part of it and to lead to the same
+//! end.
+
+use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, Plan, PlanAction, ResourceStatus};
+use kube::{Resource, ResourceExt, core::object::HasStatus};
+use sha2::{Digest, Sha256};
+
+use crate::{decide::Decision, outcome::Outcome};
+
+/// What is to be done, not yet a plan of a certain resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Proposal {
+    pub action: PlanAction,
+    /// What is created, adopted or deleted.
+    pub what: String,
+    pub changes: Vec<FieldDiff>,
+    /// A digest of everything wanted.
+    pub target: String,
+}
+
+/// What a person has to say about a proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Approved, and written down: go on.
+    Granted,
+    /// Approved, and to be written down first, so that its further steps are known to be part of it.
+    ToRecord(Plan),
+    /// Not approved, or something changed since.
+    Awaited(Plan),
+}
+
+impl Proposal {
+    /// What a decision would do to the cloud, if anything.
+    pub(crate) fn of<C>(decision: &Decision<C>, target: &str) -> Option<Self> {
+        let (action, what, changes) = match decision {
+            Decision::Create(what) => (PlanAction::Create, what.clone(), vec![]),
+            Decision::Change(fields, _) => (PlanAction::Change, String::new(), fields.clone()),
+            Decision::Replace(fields) => (PlanAction::Replace, String::new(), fields.clone()),
+            Decision::InPlace | Decision::Settle(_) | Decision::Immutable(_) | Decision::Report(_) => {
+                return None;
+            }
+        };
+        Some(Self { action, what, changes, target: target.to_owned() })
+    }
+
+    /// Whether it may be done to this object now; else what the run comes to instead.
+    pub(crate) fn approved<K>(self, object: &K) -> Result<(), Outcome>
+    where
+        K: Resource + HasStatus<Status = ResourceStatus>,
+    {
+        let approved = object.annotations().get(APPROVED_PLAN_ANNOTATION).map(String::as_str);
+        match self.judged(object.status(), approved) {
+            Verdict::Granted => Ok(()),
+            Verdict::ToRecord(plan) => Err(Outcome::Approved(plan.into())),
+            Verdict::Awaited(plan) => Err(Outcome::AwaitingApproval(plan.into())),
+        }
+    }
+
+    fn judged(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
+        let stored = status.and_then(|status| status.plan.as_ref());
+        let completed = status.and_then(|status| status.completed_plan.as_deref());
+        let mut plan = self.into_plan(completed);
+        match (stored, approved) {
+            (Some(stored), Some(hash)) if stored.hash == hash && goes_on(&plan, stored) => Verdict::Granted,
+            (_, Some(hash)) if plan.hash == hash => Verdict::ToRecord(plan),
+            (stored, Some(hash)) if Some(hash) != completed => {
+                plan.stale = Some(stale(&plan, stored, hash));
+                Verdict::Awaited(plan)
+            }
+            _ => Verdict::Awaited(plan),
+        }
+    }
+
+    fn into_plan(self, completed: Option<&str>) -> Plan {
+        let Self { action, what, changes, target } = self;
+        let fields: Vec<_> = changes.iter().map(|c| (&c.path, &c.want, &c.have)).collect();
+        let text = format!("{action:?}/{what}/{fields:?}/{target}/{}", completed.unwrap_or_default());
+        let hash = hex::encode(&Sha256::digest(text)[..8]);
+        Plan { hash, action, what, changes, target, stale: None }
+    }
+}
+
+/// Whether a plan is what is left of one that was approved. Creation and replacement stand for all that leads to the
+/// same end; changes only for themselves.
+fn goes_on(plan: &Plan, approved: &Plan) -> bool {
+    use PlanAction::{Adopt, Change, Create, Delete, Replace};
+    if plan.hash == approved.hash {
+        return true;
+    }
+    let is_part = || plan.changes.iter().all(|change| approved.changes.iter().any(|c| same(c, change)));
+    plan.target == approved.target
+        && match (approved.action, plan.action) {
+            (Create, Create | Change) | (Replace, Create | Change | Replace) | (Delete, Delete) => true,
+            (Change, Change) | (Adopt, Adopt | Change) => is_part(),
+            _ => false,
+        }
+}
+
+fn same(a: &FieldDiff, b: &FieldDiff) -> bool {
+    (&a.path, &a.want, &a.have) == (&b.path, &b.want, &b.have)
+}
+
+/// Why an approval does not count, for the person who gave it.
+fn stale(plan: &Plan, stored: Option<&Plan>, approved: &str) -> String {
+    match stored {
+        Some(stored) if stored.hash == approved => {
+            let news: Vec<_> = plan
+                .changes
+                .iter()
+                .filter(|change| !stored.changes.iter().any(|c| same(c, change)))
+                .map(|c| format!("spec.{} becomes {} and is {}", c.path, c.want, c.have))
+                .collect();
+            let what = match (news.is_empty(), plan.action == stored.action) {
+                (false, _) => format!("now {}", news.join("; ")),
+                (true, false) => format!("it was to {:?} and is now to {:?}", stored.action, plan.action),
+                (true, true) => "what is wanted in the end is another".to_owned(),
+            };
+            format!("the approval of {approved} is stale: {what}")
+        }
+        // Said before, and the plan since then is the one shown: the reason is kept as it was told first.
+        Some(stored)
+            if stored.hash == plan.hash && stored.stale.as_ref().is_some_and(|s| s.contains(approved)) =>
+        {
+            stored.stale.clone().unwrap_or_default()
+        }
+        _ => format!("the approval of {approved} is of another plan than this one"),
+    }
+}
+
+/// A plan in one line.
+pub(crate) fn told(plan: &Plan) -> String {
+    let changes: Vec<_> =
+        plan.changes.iter().map(|c| format!("spec.{} from {} to {}", c.path, c.have, c.want)).collect();
+    let changes = changes.join("; ");
+    match plan.action {
+        PlanAction::Create => format!("would create {}", plan.what),
+        PlanAction::Change => format!("would change {changes}"),
+        PlanAction::Replace => format!("would replace what is there, to change {changes}"),
+        PlanAction::Adopt if changes.is_empty() => format!("would adopt {} as it is", plan.what),
+        PlanAction::Adopt => format!("would adopt {} and change {changes}", plan.what),
+        PlanAction::Delete => format!("would delete {}", plan.what),
+    }
+}
+
+/// What a person is to do about a plan that waits.
+pub(crate) fn awaited(plan: &Plan) -> String {
+    let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
+    format!("{}{stale}; to approve, annotate it with {APPROVED_PLAN_ANNOTATION}={}", told(plan), plan.hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, have: &str, want: &str) -> FieldDiff {
+        FieldDiff::new(path, want, have)
+    }
+
+    fn proposal(action: PlanAction, changes: Vec<FieldDiff>, target: &str) -> Proposal {
+        Proposal { action, what: String::new(), changes, target: target.to_owned() }
+    }
+
+    fn resize() -> Proposal {
+        proposal(PlanAction::Change, vec![change("size", "3", "5"), change("colour", "red", "blue")], "t")
+    }
+
+    /// The status after a proposal was shown.
+    fn shown(proposal: Proposal, completed: Option<&str>) -> (ResourceStatus, String) {
+        let plan = proposal.into_plan(completed);
+        let hash = plan.hash.clone();
+        let completed_plan = completed.map(str::to_owned);
+        (ResourceStatus { plan: Some(plan), completed_plan, ..ResourceStatus::default() }, hash)
+    }
+
+    fn stale_reason(verdict: Verdict) -> String {
+        let Verdict::Awaited(plan) = verdict else { panic!("{verdict:?}") };
+        plan.stale.unwrap_or_default()
+    }
+
+    #[test]
+    fn nothing_is_done_before_somebody_agrees() {
+        assert!(matches!(resize().judged(None, None), Verdict::Awaited(plan) if plan.stale.is_none()));
+        let (status, hash) = shown(resize(), None);
+        assert_eq!(resize().judged(Some(&status), Some(&hash)), Verdict::Granted);
+    }
+
+    #[test]
+    fn an_approval_given_before_the_plan_was_shown_is_written_down_first() {
+        let (_, hash) = shown(resize(), None);
+        assert!(matches!(resize().judged(None, Some(&hash)), Verdict::ToRecord(plan) if plan.hash == hash));
+    }
+
+    #[test]
+    fn the_steps_of_an_approved_plan_go_on_by_themselves() {
+        let (status, hash) = shown(resize(), None);
+        let rest = proposal(PlanAction::Change, vec![change("colour", "red", "blue")], "t");
+        assert_eq!(rest.judged(Some(&status), Some(&hash)), Verdict::Granted);
+        let (status, hash) =
+            shown(proposal(PlanAction::Replace, vec![change("colour", "a", "b")], "t"), None);
+        let create = proposal(PlanAction::Create, vec![], "t");
+        assert_eq!(create.judged(Some(&status), Some(&hash)), Verdict::Granted);
+    }
+
+    #[test]
+    fn what_was_not_in_the_plan_is_not_approved_with_it() {
+        let (status, hash) = shown(resize(), None);
+        let more = proposal(PlanAction::Change, vec![change("size", "4", "5")], "t");
+        assert!(
+            stale_reason(more.judged(Some(&status), Some(&hash))).contains("spec.size becomes 5 and is 4")
+        );
+        let other_end = proposal(PlanAction::Change, vec![change("size", "3", "5")], "other");
+        assert!(stale_reason(other_end.judged(Some(&status), Some(&hash))).contains("stale"));
+        let replace = proposal(PlanAction::Replace, vec![change("size", "3", "5")], "t");
+        assert!(matches!(replace.judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+    }
+
+    #[test]
+    fn a_stale_approval_is_told_in_the_same_words_again() {
+        let (mut status, hash) = shown(resize(), None);
+        let edited = || proposal(PlanAction::Change, vec![change("size", "3", "7")], "other");
+        let Verdict::Awaited(plan) = edited().judged(Some(&status), Some(&hash)) else { panic!() };
+        status.plan = Some(plan.clone());
+        assert_eq!(edited().judged(Some(&status), Some(&hash)), Verdict::Awaited(plan));
+    }
+
+    #[test]
+    fn an_approval_is_used_up_by_what_it_approved() {
+        let (_, hash) = shown(resize(), None);
+        let later = ResourceStatus { completed_plan: Some(hash.clone()), ..ResourceStatus::default() };
+        let verdict = resize().judged(Some(&later), Some(&hash));
+        assert!(matches!(verdict, Verdict::Awaited(plan) if plan.hash != hash && plan.stale.is_none()));
+    }
+}

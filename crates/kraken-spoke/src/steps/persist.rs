@@ -1,0 +1,42 @@
+//! Writes down what is about to be asked of the cloud, before it is asked. Client required.
+
+use kraken_api::{FINALIZER, INTENT_ANNOTATION};
+use kraken_runtime::patch::{ApiError, within};
+use kube::{
+    Api, Resource, ResourceExt,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+
+use crate::{
+    External,
+    context::{Context, place},
+    intent::Intent,
+    memory::Memory,
+};
+
+/// Writes the intent and the finalizer in one patch that fails if anybody, another replica included, wrote meanwhile.
+pub(crate) async fn persist<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    intent: &Intent,
+) -> Result<(), ApiError> {
+    let (namespace, name) = place(object);
+    let mut finalizers = object.finalizers().to_vec();
+    if !finalizers.iter().any(|f| f == FINALIZER) {
+        finalizers.push(FINALIZER.to_owned());
+    }
+    let intent = serde_json::to_string(intent).unwrap_or_default();
+    let patch = json!({"metadata": {
+        "uid": object.meta().uid,
+        "resourceVersion": object.meta().resource_version,
+        "finalizers": finalizers,
+        "annotations": {INTENT_ANNOTATION: intent},
+    }});
+    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
+    let params = PatchParams { field_manager: Some(context.shell.name.to_owned()), ..PatchParams::default() };
+    let persisted = within("persist the intent", api.patch(&name, &params, &Patch::Merge(patch))).await?;
+    memory.latest = Some(persisted.into());
+    Ok(())
+}

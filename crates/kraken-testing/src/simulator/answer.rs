@@ -1,0 +1,33 @@
+//! What a call is answered with.
+
+use super::cloud::Cloud;
+use super::form::Form;
+use super::markup::Xml;
+use super::refusal::Refusal;
+
+/// What an action did.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) body: Xml,
+    /// What it changed or returned, for the journal.
+    pub(super) ids: Vec<String>,
+}
+
+/// Carries out one action.
+pub(super) type Handler = fn(&mut Cloud, &Form) -> Result<Answer, Refusal>;
+
+/// What an action without an answer of its own answers.
+pub(super) fn done(ids: Vec<String>) -> Answer {
+    let mut body = Xml::default();
+    body.text("return", true);
+    Answer { body, ids }
+}
+
+impl Answer {
+    /// An answer about one thing.
+    pub(super) fn about(id: impl Into<String>, write: impl FnOnce(&mut Xml)) -> Self {
+        let mut body = Xml::default();
+        write(&mut body);
+        Self { body, ids: vec![id.into()] }
+    }
+}

@@ -1,0 +1,21 @@
+//! Who carries out which call. One is carried out at a time, so each is atomic.
+
+use super::answer::{Answer, Handler};
+use super::cloud::Cloud;
+use super::form::Form;
+use super::refusal::Refusal;
+use super::service::Service;
+use super::{actions, elb, network};
+
+/// Carries out one call.
+pub(super) fn carry_out(cloud: &mut Cloud, action: &str, form: &Form) -> Result<Answer, Refusal> {
+    let handler: Option<Handler> = match Service::of(form) {
+        Service::Ec2 => actions::handler(action).or_else(|| network::handler(action)),
+        Service::Elb => elb::handler(action),
+    };
+    let unknown = || {
+        let message = format!("The action {action} is not valid for this web service.");
+        Refusal::new("InvalidAction", message)
+    };
+    handler.ok_or_else(unknown)?(cloud, form)
+}

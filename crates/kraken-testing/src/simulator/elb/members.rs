@@ -1,0 +1,60 @@
+//! Changing where a load balancer is, and leaving when it is deleted.
+
+use crate::simulator::answer::{Answer, Handler};
+use crate::simulator::cloud::Cloud;
+use crate::simulator::form::Form;
+use crate::simulator::refusal::Refusal;
+
+use super::placement::{groups, occupy, subnets};
+use super::{LoadBalancer, misconfigured};
+
+pub(super) fn handler(action: &str) -> Option<Handler> {
+    let handler: Handler = match action {
+        "SetSubnets" => set_subnets,
+        "SetSecurityGroups" => set_groups,
+        _ => return None,
+    };
+    Some(handler)
+}
+
+fn set_subnets(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let arn = form.required("LoadBalancerArn")?;
+    let before = cloud.one::<LoadBalancer>(arn)?.clone();
+    let (vpc, zones) = subnets(cloud, form, &before.settings)?;
+    if vpc != before.vpc {
+        return Err(misconfigured(format!(
+            "The subnets are not in the load balancer's VPC '{}'",
+            before.vpc
+        )));
+    }
+    let is_new = |subnet: &&str| !before.zones.iter().any(|zone| zone.subnet == *subnet);
+    occupy(cloud, arn, zones.iter().map(|zone| zone.subnet.as_str()).filter(is_new))?;
+    before.vacate(cloud, &zones);
+    cloud.one_mut::<LoadBalancer>(arn)?.zones.clone_from(&zones);
+    Ok(Answer::about(arn, |xml| {
+        xml.members("AvailabilityZones", &zones, |xml, zone| zone.tell(xml));
+        xml.text("IpAddressType", &before.settings.address_type);
+    }))
+}
+
+fn set_groups(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let arn = form.required("LoadBalancerArn")?;
+    let one = cloud.one::<LoadBalancer>(arn)?;
+    if !one.settings.application && one.groups.is_empty() {
+        let message =
+            "You cannot set security groups for a Network Load Balancer that was created without any";
+        return Err(misconfigured(message));
+    }
+    form.required("SecurityGroups.member.1")?;
+    let groups = groups(cloud, form, &one.settings, &one.vpc)?;
+    cloud.one_mut::<LoadBalancer>(arn)?.groups.clone_from(&groups);
+    Ok(Answer::about(arn, |xml| {
+        xml.members("SecurityGroupIds", &groups, |xml, group| xml.plain(group));
+    }))
+}
+
+/// The interfaces of a deleted load balancer are gone.
+pub(in crate::simulator) fn released(cloud: &mut Cloud, number: u64) {
+    let Some(one) = cloud.balancing.load_balancers.remove(&number) else { return };
+    one.vacate(cloud, &[]);
+}

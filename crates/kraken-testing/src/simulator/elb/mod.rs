@@ -1,0 +1,97 @@
+//! Load balancers: the API of Elastic Load Balancing, version 2.
+
+mod actions;
+mod attributes;
+mod health;
+mod listener;
+mod listener_changes;
+mod load_balancer;
+mod members;
+mod paging;
+mod placement;
+mod tags;
+mod target_group;
+mod targets;
+
+use std::collections::BTreeMap;
+
+use super::answer::{Answer, Handler};
+use super::cloud::Cloud;
+use super::kept::{Kept, kept};
+use super::kind::Kind;
+use super::markup::Xml;
+use super::refusal::Refusal;
+
+pub(super) use listener::Listener;
+pub(super) use load_balancer::LoadBalancer;
+pub(super) use members::released;
+pub(super) use target_group::TargetGroup;
+
+/// All load balancers of the account.
+#[derive(Debug, Default)]
+pub(super) struct Balancing {
+    /// Also those that are deleted and whose interfaces are not gone yet.
+    load_balancers: BTreeMap<u64, LoadBalancer>,
+    target_groups: BTreeMap<u64, TargetGroup>,
+    listeners: BTreeMap<u64, Listener>,
+}
+
+impl Balancing {
+    /// Whether a load balancer in this VPC has public addresses.
+    pub(super) fn faces_internet(&self, vpc: &str) -> bool {
+        self.load_balancers.values().any(|one| one.vpc == vpc && one.settings.scheme == "internet-facing")
+    }
+
+    /// Whether a load balancer has this security group.
+    pub(super) fn uses_group(&self, id: &str) -> bool {
+        self.load_balancers.values().any(|one| one.groups.iter().any(|group| group == id))
+    }
+}
+
+/// Who carries an action out.
+pub(super) fn handler(action: &str) -> Option<Handler> {
+    let subjects = [
+        load_balancer::handler,
+        members::handler,
+        attributes::handler,
+        target_group::handler,
+        targets::handler,
+        listener::handler,
+        listener_changes::handler,
+        tags::handler,
+    ];
+    subjects.iter().find_map(|subject| subject(action))
+}
+
+kept! {
+    LoadBalancer: LoadBalancer in balancing.load_balancers;
+    TargetGroup: TargetGroup in balancing.target_groups;
+    Listener: Listener in balancing.listeners;
+}
+
+/// An answer that says nothing.
+fn nothing(id: &str) -> Answer {
+    Answer { body: Xml::default(), ids: vec![id.to_owned()] }
+}
+
+fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal::new("ValidationError", message)
+}
+
+fn misconfigured(message: impl Into<String>) -> Refusal {
+    Refusal::new("InvalidConfigurationRequest", message)
+}
+
+/// AWS's rules for the name of a load balancer or target group.
+fn check_name(name: &str, noun: &str) -> Result<(), Refusal> {
+    let wrong = if name.len() > 32 {
+        "cannot be longer than '32' characters"
+    } else if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        "can only contain characters that are alphanumeric characters and hyphens(-)"
+    } else if name.starts_with('-') || name.ends_with('-') {
+        "cannot begin or end with a hyphen(-)"
+    } else {
+        return Ok(());
+    };
+    Err(invalid(format!("The {noun} name '{name}' {wrong}")))
+}

@@ -1,0 +1,79 @@
+//! Describe calls of the load balancing API: by ARN, by name, and by `PageSize` and `Marker`.
+
+use std::collections::BTreeSet;
+
+use crate::simulator::answer::Answer;
+use crate::simulator::cloud::Cloud;
+use crate::simulator::form::Form;
+use crate::simulator::kept::Kept;
+use crate::simulator::listing::ids;
+use crate::simulator::markup::Xml;
+use crate::simulator::refusal::Refusal;
+use crate::simulator::registry::Sight;
+
+use super::invalid;
+
+/// AWS's limit.
+const MOST: usize = 400;
+
+/// What such a call tells of a kind of thing.
+pub(super) trait Told: Kept {
+    /// The parameter with ARNs.
+    const ARNS: &'static str;
+    /// The element of the answer with all that were found.
+    const SET: &'static str;
+
+    fn tell(&self, xml: &mut Xml, cloud: &Cloud);
+}
+
+/// The answer with those of these that a Describe call sees, page by page; all that pass if none are named.
+pub(super) fn describe<T: Told>(
+    cloud: &Cloud,
+    form: &Form,
+    named: Option<&BTreeSet<u64>>,
+    passes: impl Fn(&T) -> bool,
+) -> Result<Answer, Refusal> {
+    let (size, first) = (page_size(cloud, form)?, marker(form)?);
+    let arns = form.list(T::ARNS);
+    let asked = (!arns.is_empty()).then(|| cloud.numbers(T::KIND, &arns, Sight::Described)).transpose()?;
+    let seen = |number: &u64| cloud.registry.is_seen(T::thing(*number), Sight::Described, cloud.now);
+    let is_named = |number: &u64| {
+        let by_arn = asked.as_ref().is_none_or(|asked| asked.contains(number));
+        by_arn && named.is_none_or(|named| named.contains(number))
+    };
+    let mut found = T::all(cloud)
+        .range(first..)
+        .filter(|(number, thing)| seen(number) && is_named(number) && passes(thing));
+    let page: Vec<(&u64, &T)> = found.by_ref().take(size).collect();
+    let mut body = Xml::default();
+    body.members(T::SET, &page, |xml, (_, thing)| thing.tell(xml, cloud));
+    if let Some((next, _)) = found.next() {
+        body.text("NextMarker", format!("page-{next:x}"));
+    }
+    Ok(Answer { body, ids: ids::<T>(cloud, page.into_iter().map(|(number, _)| *number)) })
+}
+
+/// The answer to a call that made or changed one.
+pub(super) fn answer<T: Told>(cloud: &Cloud, number: u64) -> Answer {
+    let mut body = Xml::default();
+    body.members(T::SET, T::all(cloud).get(&number), |xml, thing| thing.tell(xml, cloud));
+    Answer { body, ids: ids::<T>(cloud, [number]) }
+}
+
+fn page_size(cloud: &Cloud, form: &Form) -> Result<usize, Refusal> {
+    let size = form.number("PageSize")?.unwrap_or(MOST);
+    if !(1..=MOST).contains(&size) {
+        return Err(invalid(format!(
+            "1 validation error detected: Value '{size}' at 'pageSize' failed to satisfy constraint: Member must \
+             have value between 1 and {MOST}"
+        )));
+    }
+    Ok(size.min(cloud.options.page_size).max(1))
+}
+
+/// Where a page begins. It names the next thing, so that nothing is skipped when something before it goes.
+fn marker(form: &Form) -> Result<u64, Refusal> {
+    let Some(marker) = form.get("Marker").filter(|marker| !marker.is_empty()) else { return Ok(0) };
+    let number = marker.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());
+    number.ok_or_else(|| invalid("Invalid marker"))
+}

@@ -1,0 +1,118 @@
+//! What every kind of thing has in common for the calls that make, find and remove one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cloud::Cloud;
+use super::kind::{Kind, id};
+use super::refusal::Refusal;
+use super::registry::{Entry, Sight, Thing};
+use super::tags::{History, Tags};
+
+/// A kind of thing that the cloud keeps.
+pub(super) trait Kept: Sized + 'static {
+    /// Which kind.
+    const KIND: Kind;
+
+    /// All of them by number.
+    fn all(cloud: &Cloud) -> &BTreeMap<u64, Self>;
+
+    /// As [`Kept::all`].
+    fn all_mut(cloud: &mut Cloud) -> &mut BTreeMap<u64, Self>;
+
+    fn thing(number: u64) -> Thing {
+        Thing { kind: Self::KIND, number }
+    }
+}
+
+/// Says where things of a kind are kept.
+macro_rules! kept {
+    ($($type:ident: $kind:ident in $part:ident.$field:ident;)*) => {$(
+        impl Kept for $type {
+            const KIND: Kind = Kind::$kind;
+
+            fn all(cloud: &Cloud) -> &BTreeMap<u64, Self> {
+                &cloud.$part.$field
+            }
+
+            fn all_mut(cloud: &mut Cloud) -> &mut BTreeMap<u64, Self> {
+                &mut cloud.$part.$field
+            }
+        }
+    )*};
+}
+pub(super) use kept;
+
+impl Cloud {
+    /// Makes a thing whose id comes from its number.
+    pub(super) fn make<T: Kept>(&mut self, tags: Tags, thing: impl FnOnce(String) -> T) -> u64 {
+        let id = id(T::KIND.prefix(), self.registry.next_number(T::KIND));
+        let made = thing(id.clone());
+        self.make_as(id, tags, made)
+    }
+
+    /// Makes a thing with this id.
+    pub(super) fn make_as<T: Kept>(&mut self, id: String, tags: Tags, made: T) -> u64 {
+        let number = self.registry.next_number(T::KIND);
+        let entry = Entry {
+            id,
+            tags: History::new(self.now, tags),
+            described_from: self.now + self.options.describe_lag,
+            known_from: self.now + self.options.change_lag,
+            made_by: self.call,
+        };
+        self.registry.add(T::thing(number), entry);
+        T::all_mut(self).insert(number, made);
+        number
+    }
+
+    /// Takes a thing away.
+    pub(super) fn unmake<T: Kept>(&mut self, number: u64) -> Option<T> {
+        self.registry.remove(T::thing(number));
+        T::all_mut(self).remove(&number)
+    }
+
+    /// The numbers of these ids, if such a call knows all of them.
+    pub(super) fn numbers(&self, kind: Kind, ids: &[&str], sight: Sight) -> Result<BTreeSet<u64>, Refusal> {
+        ids.iter().try_for_each(|id| kind.check(id))?;
+        let (mut found, mut missing) = (BTreeSet::new(), vec![]);
+        for id in ids {
+            match self.registry.thing(id) {
+                Some(thing) if thing.kind == kind && self.registry.is_seen(thing, sight, self.now) => {
+                    found.insert(thing.number);
+                }
+                _ => missing.push(*id),
+            }
+        }
+        if missing.is_empty() { Ok(found) } else { Err(kind.missing(&missing)) }
+    }
+
+    /// The number of the one thing that a call is about.
+    pub(super) fn number<T: Kept>(&self, id: &str) -> Result<u64, Refusal> {
+        let found = self.numbers(T::KIND, &[id], Sight::Known)?.into_iter().next();
+        found.ok_or_else(|| T::KIND.missing(&[id]))
+    }
+
+    /// The one thing that a call is about.
+    pub(super) fn one<T: Kept>(&self, id: &str) -> Result<&T, Refusal> {
+        let number = self.number::<T>(id)?;
+        T::all(self).get(&number).ok_or_else(|| T::KIND.missing(&[id]))
+    }
+
+    /// As [`Cloud::one`], to be changed.
+    pub(super) fn one_mut<T: Kept>(&mut self, id: &str) -> Result<&mut T, Refusal> {
+        let number = self.number::<T>(id)?;
+        T::all_mut(self).get_mut(&number).ok_or_else(|| T::KIND.missing(&[id]))
+    }
+
+    /// A thing that something else names, however new it is.
+    pub(super) fn there<T: Kept>(&self, id: &str) -> Option<&T> {
+        let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
+        T::all(self).get(&thing.number)
+    }
+
+    /// As [`Cloud::there`], to be changed.
+    pub(super) fn there_mut<T: Kept>(&mut self, id: &str) -> Option<&mut T> {
+        let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
+        T::all_mut(self).get_mut(&thing.number)
+    }
+}

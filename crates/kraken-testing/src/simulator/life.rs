@@ -1,0 +1,26 @@
+//! A state that becomes another one by itself.
+
+use std::time::{Duration, Instant};
+
+/// From one state to the next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Life<S> {
+    pub(super) from: S,
+    pub(super) to: S,
+    pub(super) at: Instant,
+}
+
+impl<S: Copy> Life<S> {
+    pub(super) fn new(from: S, to: S, now: Instant, after: Duration) -> Self {
+        Self { from, to, at: now + after }
+    }
+
+    pub(super) fn state(self, now: Instant) -> S {
+        if now >= self.at { self.to } else { self.from }
+    }
+}
+
+/// This moment as AWS writes it.
+pub(super) fn timestamp() -> String {
+    k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
+}

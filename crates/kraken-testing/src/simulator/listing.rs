@@ -1,0 +1,152 @@
+//! Describe calls: by id, by filter, page by page, the same for every kind of thing.
+
+use std::collections::BTreeSet;
+
+use super::answer::Answer;
+use super::cloud::Cloud;
+use super::filters::{Filter, candidates};
+use super::form::Form;
+use super::kept::Kept;
+use super::markup::Xml;
+use super::refusal::Refusal;
+use super::registry::Sight;
+
+/// What a Describe call tells of a kind of thing.
+pub(super) trait Described: Kept {
+    /// The parameter with ids.
+    const IDS: &'static str;
+    /// The element of the answer with all that were found.
+    const SET: &'static str;
+    /// What they can be found by, beside tags.
+    const FILTERS: &'static [&'static str];
+    /// The fewest and the most on a page that can be asked for; `None`: AWS tells all at once.
+    const PAGE: Option<(usize, usize)> = Some((5, 1000));
+
+    /// What a filter looks at.
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String>;
+
+    /// Everything but the tags.
+    fn write(&self, xml: &mut Xml, cloud: &Cloud);
+}
+
+/// What is on a page, and where the next one begins.
+#[derive(Debug)]
+pub(super) struct Page<'a, T> {
+    pub(super) members: Vec<(u64, &'a T)>,
+    next: Option<u64>,
+}
+
+impl<T: Described> Page<'_, T> {
+    /// The answer with the members written so far in `body`.
+    pub(super) fn answer(self, cloud: &Cloud, mut body: Xml) -> Answer {
+        if let Some(number) = self.next {
+            body.text("nextToken", to_token(number));
+        }
+        let numbers = self.members.iter().map(|(number, _)| *number);
+        Answer { body, ids: ids::<T>(cloud, numbers) }
+    }
+}
+
+/// The ids behind these numbers.
+pub(super) fn ids<T: Kept>(cloud: &Cloud, numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
+    let entries = numbers.into_iter().filter_map(|number| cloud.registry.entry(T::thing(number)));
+    entries.map(|entry| entry.id.clone()).collect()
+}
+
+/// A whole Describe call.
+pub(super) fn describe<T: Described>(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    describe_of::<T>(cloud, form, None)
+}
+
+/// A Describe call about these things alone, if there are any named otherwise than by id.
+pub(super) fn describe_of<T: Described>(
+    cloud: &Cloud,
+    form: &Form,
+    only: Option<&BTreeSet<u64>>,
+) -> Result<Answer, Refusal> {
+    let page = page::<T>(cloud, form, only)?;
+    let mut body = Xml::default();
+    body.list(T::SET, &page.members, |xml, (number, thing)| write(xml, cloud, *number, *thing));
+    Ok(page.answer(cloud, body))
+}
+
+/// All that AWS says of a thing.
+pub(super) fn write<T: Described>(xml: &mut Xml, cloud: &Cloud, number: u64, thing: &T) {
+    thing.write(xml, cloud);
+    xml.tags(cloud.registry.tags(T::thing(number), cloud.now));
+}
+
+/// The answer to the call that made a thing: what it is, in an element of this name.
+pub(super) fn made<T: Described>(cloud: &Cloud, number: u64, name: &str) -> Answer {
+    let mut body = Xml::default();
+    if let Some(thing) = T::all(cloud).get(&number) {
+        body.tag(name, |xml| write(xml, cloud, number, thing));
+    }
+    Answer { body, ids: ids::<T>(cloud, [number]) }
+}
+
+/// The page that a call asks for.
+pub(super) fn page<'a, T: Described>(
+    cloud: &'a Cloud,
+    form: &Form,
+    only: Option<&BTreeSet<u64>>,
+) -> Result<Page<'a, T>, Refusal> {
+    let asked = form.list(T::IDS);
+    let filters = Filter::of(form)?;
+    Filter::check(&filters, Filter::is_of::<T>)?;
+    let (size, first) = match T::PAGE {
+        Some(bounds) => (page_size(cloud, form, bounds)?, next_token(form)?),
+        None => (usize::MAX, 0),
+    };
+    let mut chosen =
+        (!asked.is_empty()).then(|| cloud.numbers(T::KIND, &asked, Sight::Described)).transpose()?;
+    if let Some(only) = only {
+        chosen.get_or_insert_default().extend(only);
+    }
+    let mut page = Page { members: vec![], next: None };
+    let Some(rack) = cloud.registry.rack(T::KIND) else { return Ok(page) };
+    let numbers: Box<dyn Iterator<Item = u64>> = match chosen {
+        None => candidates(rack, &filters, first),
+        Some(chosen) => Box::new(chosen.into_iter().filter(move |number| *number >= first)),
+    };
+    for number in numbers {
+        let Some(thing) = T::all(cloud).get(&number) else { continue };
+        let seen = cloud.registry.is_seen(T::thing(number), Sight::Described, cloud.now);
+        if !seen || !filters.iter().all(|filter| filter.passes(cloud, number, thing)) {
+            continue;
+        }
+        if page.members.len() == size {
+            page.next = Some(number);
+            break;
+        }
+        page.members.push((number, thing));
+    }
+    Ok(page)
+}
+
+/// How many a page holds.
+pub(super) fn page_size(cloud: &Cloud, form: &Form, bounds: (usize, usize)) -> Result<usize, Refusal> {
+    let (least, most) = bounds;
+    let asked = form.number("MaxResults")?;
+    match asked {
+        Some(size) if !(least..=most).contains(&size) => {
+            let bound =
+                if size < least { format!("greater than {least}") } else { format!("less than {most}") };
+            let message =
+                format!("Value ( {size} ) for parameter maxResults is invalid. Expecting a value {bound}.");
+            Err(Refusal::new("InvalidParameterValue", message))
+        }
+        _ => Ok(asked.unwrap_or(usize::MAX).min(cloud.options.page_size).max(1)),
+    }
+}
+
+/// Where a page begins. It names the next thing and not a count, so that nothing is skipped when something before it goes.
+pub(super) fn next_token(form: &Form) -> Result<u64, Refusal> {
+    let Some(token) = form.get("NextToken").filter(|token| !token.is_empty()) else { return Ok(0) };
+    let number = token.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());
+    number.ok_or_else(|| Refusal::new("InvalidNextToken", "The specified NextToken is not valid."))
+}
+
+pub(super) fn to_token(number: u64) -> String {
+    format!("page-{number:x}")
+}

@@ -1,0 +1,173 @@
+//! The same calls to the simulator and to moto, which was written by others: what both answer must be the same, but for
+//! what is listed here with its reason.
+
+mod balancing;
+mod instances;
+mod network;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Service, Simulator, SimulatorOptions};
+use crate::{Moto, http, xml};
+
+/// An action and its parameters. `$vpc-A` stands for the first VPC that an answer has told of, and so on.
+type Calls = &'static [(&'static str, &'static str)];
+/// Parts of what one side alone says, each with why that is so.
+type Listed = &'static [(&'static [&'static str], &'static str)];
+
+const IMAGE: &str = "ami-12c6146b";
+
+/// One side: where it is, and the names that its ids got.
+struct Side {
+    endpoint: String,
+    service: Service,
+    names: BTreeMap<String, String>,
+}
+
+impl Side {
+    fn new(endpoint: &str) -> Self {
+        Self { endpoint: endpoint.to_owned(), service: Service::Ec2, names: BTreeMap::new() }
+    }
+
+    /// moto takes the service from it and checks no signature.
+    fn authorization(&self) -> String {
+        let service = if self.service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
+        format!(
+            "AWS4-HMAC-SHA256 Credential=testing/20200101/us-east-1/{service}/aws4_request, SignedHeaders=host, \
+             Signature=0"
+        )
+    }
+
+    /// Makes one call; returns a line for each text in the answer, with its path.
+    async fn lines(&mut self, action: &str, fields: &str) -> BTreeSet<String> {
+        let fill = |text: &str| {
+            let Some((before, name)) = text.split_once('$') else { return text.to_owned() };
+            let id = self.names.iter().find(|(_, known)| *known == name).map(|(id, _)| id.as_str());
+            format!("{before}{}", id.unwrap_or("nothing"))
+        };
+        let fields: Vec<(String, String)> = fields
+            .split_whitespace()
+            .filter_map(|field| field.split_once('='))
+            .map(|(name, value)| (name.to_owned(), fill(value)))
+            .collect();
+        let mut form = vec![("Action", action), ("Version", self.service.version())];
+        form.extend(fields.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let answer = http::post_form(&self.endpoint, &[("authorization", &self.authorization())], &form)
+            .await
+            .unwrap();
+        let root = xml::parse(&answer.body).unwrap();
+        let mut lines = BTreeSet::from([format!("status={}", answer.status)]);
+        // Ids get their names in the order in which the launch told them.
+        self.flatten(&root, "", &mut lines);
+        lines
+    }
+
+    fn flatten(&mut self, element: &xml::Element, path: &str, lines: &mut BTreeSet<String>) {
+        for child in &element.children {
+            let path = format!("{path}/{}", child.name);
+            if child.children.is_empty() {
+                let value = self.plain(&child.name, child.text.trim());
+                lines.insert(format!("{path}={value}"));
+            }
+            self.flatten(child, &path, lines);
+        }
+    }
+
+    /// A text without what differs from one run to the next.
+    fn plain(&mut self, element: &str, text: &str) -> String {
+        if [
+            "Time",
+            "Address",
+            "Ip",
+            "dnsName",
+            "DnsName",
+            "DNSName",
+            "ZoneId",
+            "equestId",
+            "equestID",
+            "Fingerprint",
+        ]
+        .iter()
+        .any(|end| element.ends_with(end))
+        {
+            return "...".to_owned();
+        }
+        let hex = |digits: &str, length| {
+            digits.len() == length && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        let kind = if text.starts_with("arn:aws:elasticloadbalancing") {
+            text.split([':', '/']).nth(5)
+        } else {
+            text.rsplit_once('-').filter(|(_, digits)| hex(digits, 17)).map(|(kind, _)| kind)
+        };
+        let Some(kind) = kind.filter(|_| !text.starts_with("i-0123456789abcdef")) else {
+            return text.to_owned();
+        };
+        let of_kind = |name: &&String| name.rsplit_once('-').is_some_and(|(known, _)| known == kind);
+        let count = self.names.values().filter(of_kind).count();
+        let letter = char::from(b'A' + u8::try_from(count).unwrap());
+        self.names.entry(text.to_owned()).or_insert_with(|| format!("{kind}-{letter}")).clone()
+    }
+}
+
+fn is_listed(list: &[(&[&str], &str)], told: &str) -> bool {
+    list.iter().any(|(parts, _)| parts.iter().any(|part| told.contains(part)))
+}
+
+/// Makes the calls on both sides and tells every difference that is not listed.
+async fn compare(theirs: &mut Side, ours: &mut Side, calls: Calls, only_moto: Listed, only_ours: Listed) {
+    let mut problems = vec![];
+    for (action, fields) in calls {
+        let (moto, simulator) = (theirs.lines(action, fields).await, ours.lines(action, fields).await);
+        for (side, lines, list) in [
+            ("moto", moto.difference(&simulator), only_moto),
+            ("the simulator", simulator.difference(&moto), only_ours),
+        ] {
+            let told = lines.map(|line| format!("{action} {fields}: {line}"));
+            problems.extend(
+                told.filter(|told| !is_listed(list, told)).map(|told| format!("only {side}: {told}")),
+            );
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Both sides, with an empty account and no waiting.
+async fn sides() -> (Moto, Simulator) {
+    let moment = Duration::from_millis(1);
+    let simulator = Simulator::start(SimulatorOptions {
+        pending: moment,
+        stopping: moment,
+        shutting_down: moment,
+        nat_pending: moment,
+        nat_deleting: moment,
+        volume_creating: moment,
+        volume_attaching: moment,
+        provisioning: moment,
+        releasing: moment,
+        images: Some([IMAGE.to_owned()].into()),
+        ..SimulatorOptions::default()
+    });
+    (Moto::start().await.unwrap(), simulator.unwrap())
+}
+
+#[tokio::test]
+async fn instances_are_as_motos_but_for_what_is_listed() {
+    let (moto, simulator) = sides().await;
+    let (mut theirs, mut ours) = (Side::new(moto.endpoint()), Side::new(simulator.endpoint()));
+    let (only_moto, only_ours) = (instances::ONLY_MOTO, instances::ONLY_SIMULATOR);
+    compare(&mut theirs, &mut ours, instances::CALLS, only_moto, only_ours).await;
+}
+
+#[tokio::test]
+async fn networks_and_load_balancers_are_as_motos_but_for_what_is_listed() {
+    let (moto, simulator) = sides().await;
+    let (mut theirs, mut ours) = (Side::new(moto.endpoint()), Side::new(simulator.endpoint()));
+    let (only_moto, only_ours) = (network::ONLY_MOTO, network::ONLY_SIMULATOR);
+    compare(&mut theirs, &mut ours, network::CALLS, only_moto, only_ours).await;
+    (theirs.service, ours.service) = (Service::Elb, Service::Elb);
+    let (only_moto, only_ours) = (balancing::ONLY_MOTO, balancing::ONLY_SIMULATOR);
+    compare(&mut theirs, &mut ours, balancing::CALLS, only_moto, only_ours).await;
+}

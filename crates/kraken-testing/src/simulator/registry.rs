@@ -1,0 +1,140 @@
+//! Everything's id, tags and visibility, whatever kind it is of.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Instant;
+
+use super::kind::Kind;
+use super::tags::{History, TagIndex, Tags};
+
+/// Something that exists or existed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Thing {
+    pub(super) kind: Kind,
+    /// Counts the things of its kind from 1.
+    pub(super) number: u64,
+}
+
+/// Who sees a thing: both kinds of calls may lag behind its making.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// A Describe call.
+    Described,
+    /// A call that changes or uses it.
+    Known,
+}
+
+/// What is kept of each thing, also of those that are gone.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) tags: History,
+    pub(super) described_from: Instant,
+    pub(super) known_from: Instant,
+    /// The number of the call that made it.
+    pub(super) made_by: u64,
+}
+
+/// The things of one kind.
+#[derive(Debug, Default)]
+pub(super) struct Rack {
+    entries: BTreeMap<u64, Entry>,
+    /// Those that are not gone.
+    pub(super) present: BTreeSet<u64>,
+    pub(super) index: TagIndex,
+}
+
+/// Every thing there is.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    by_id: HashMap<String, Thing>,
+    racks: BTreeMap<Kind, Rack>,
+}
+
+impl Registry {
+    /// The number of the next thing of a kind.
+    pub(super) fn next_number(&self, kind: Kind) -> u64 {
+        let last = self.racks.get(&kind).and_then(|rack| rack.entries.last_key_value());
+        last.map_or(1, |(last, _)| last + 1)
+    }
+
+    pub(super) fn add(&mut self, thing: Thing, entry: Entry) {
+        self.by_id.insert(entry.id.clone(), thing);
+        let rack = self.racks.entry(thing.kind).or_default();
+        rack.index.replace(thing.number, &BTreeSet::new(), &entry.tags.all());
+        rack.present.insert(thing.number);
+        rack.entries.insert(thing.number, entry);
+    }
+
+    /// It is gone; only its entry stays.
+    pub(super) fn remove(&mut self, thing: Thing) {
+        let Some(rack) = self.racks.get_mut(&thing.kind) else { return };
+        let Some(entry) = rack.entries.get(&thing.number) else { return };
+        if rack.present.remove(&thing.number) {
+            self.by_id.remove(&entry.id);
+            rack.index.replace(thing.number, &entry.tags.all(), &BTreeSet::new());
+        }
+    }
+
+    /// What an id stands for.
+    pub(super) fn thing(&self, id: &str) -> Option<Thing> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(super) fn rack(&self, kind: Kind) -> Option<&Rack> {
+        self.racks.get(&kind)
+    }
+
+    /// The present things of a kind, oldest first.
+    pub(super) fn present(&self, kind: Kind) -> impl Iterator<Item = Thing> + '_ {
+        let numbers = self.rack(kind).map(|rack| &rack.present).into_iter().flatten();
+        numbers.map(move |number| Thing { kind, number: *number })
+    }
+
+    /// Every thing of a kind that ever was, with whether it is there.
+    pub(super) fn ever(&self, kind: Kind) -> impl Iterator<Item = (Thing, &Entry, bool)> + '_ {
+        self.rack(kind).into_iter().flat_map(move |rack| {
+            rack.entries.iter().map(move |(number, entry)| {
+                (Thing { kind, number: *number }, entry, rack.present.contains(number))
+            })
+        })
+    }
+
+    pub(super) fn entry(&self, thing: Thing) -> Option<&Entry> {
+        self.racks.get(&thing.kind)?.entries.get(&thing.number)
+    }
+
+    pub(super) fn is_present(&self, thing: Thing) -> bool {
+        self.rack(thing.kind).is_some_and(|rack| rack.present.contains(&thing.number))
+    }
+
+    /// Whether a present thing can be seen by such a call.
+    pub(super) fn is_seen(&self, thing: Thing, sight: Sight, now: Instant) -> bool {
+        self.is_present(thing)
+            && self.entry(thing).is_some_and(|entry| match sight {
+                Sight::Described => entry.described_from <= now,
+                Sight::Known => entry.known_from <= now,
+            })
+    }
+
+    /// Its tags as they are described; none of what never was.
+    pub(super) fn tags(&self, thing: Thing, now: Instant) -> &Tags {
+        static NONE: Tags = Tags::new();
+        self.entry(thing).map_or(&NONE, |entry| entry.tags.described(now))
+    }
+
+    /// Its tags as they are.
+    pub(super) fn latest_tags(&self, thing: Thing) -> Tags {
+        self.entry(thing).map(|entry| entry.tags.latest().clone()).unwrap_or_default()
+    }
+
+    /// Changes the history of its tags. What is gone is in no index and does not come back into one.
+    pub(super) fn with_history(&mut self, thing: Thing, change: impl FnOnce(&mut History)) {
+        let Some(rack) = self.racks.get_mut(&thing.kind) else { return };
+        let Some(entry) = rack.entries.get_mut(&thing.number) else { return };
+        let before = entry.tags.all();
+        change(&mut entry.tags);
+        if rack.present.contains(&thing.number) {
+            rack.index.replace(thing.number, &before, &entry.tags.all());
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The APIs that are simulated. They share an endpoint; the version in a call tells which one it is for.
+
+use super::form::Form;
+
+/// One API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// EC2: instances, networks, volumes.
+    Ec2,
+    /// Elastic Load Balancing, version 2.
+    Elb,
+}
+
+impl Service {
+    /// Which one a call is for.
+    pub(super) fn of(form: &Form) -> Self {
+        if form.get("Version") == Some(Self::Elb.version()) { Self::Elb } else { Self::Ec2 }
+    }
+
+    /// The version of the protocol that a call names.
+    pub(super) fn version(self) -> &'static str {
+        match self {
+            Self::Ec2 => "2016-11-15",
+            Self::Elb => "2015-12-01",
+        }
+    }
+
+    /// The XML namespace of its answers.
+    pub(super) fn namespace(self) -> &'static str {
+        match self {
+            Self::Ec2 => "http://ec2.amazonaws.com/doc/2016-11-15",
+            Self::Elb => "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+        }
+    }
+}

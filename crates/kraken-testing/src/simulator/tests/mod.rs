@@ -1,0 +1,21 @@
+//! Behaviour: of instances over HTTP, as everything began, and of the rest by the dispatcher alone.
+
+mod account;
+mod addresses;
+mod faults;
+mod gateways;
+mod groups;
+mod instances;
+mod key_pairs;
+mod launches;
+mod listeners;
+mod load_balancers;
+mod nat_gateways;
+mod reads;
+mod routes;
+mod served;
+mod subnets;
+mod tampering;
+mod target_groups;
+mod volumes;
+mod vpcs;

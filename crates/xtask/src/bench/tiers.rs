@@ -1,0 +1,232 @@
+//! `bench tiers`: a hundred web tiers at once on the simulator, each in a namespace of its own, applied and deleted in no
+//! order at all.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kraken_testing::manifests::{self, Document};
+use kraken_testing::simulator::{Outcome, Simulator, SimulatorOptions};
+use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions, paths};
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use super::report::{number_of, print_writes};
+use super::tally::Tally;
+use super::{SETTLE, row};
+use crate::board::{Board, View};
+use crate::{stage, ui};
+
+const SAMPLES: &str = "config/samples/web-tier";
+/// Applied and deleted by so many hands at once.
+const HANDS: usize = 16;
+/// Plain writes by which the API server's own speed is measured.
+const PLAIN_WRITES: usize = 2000;
+const WRITES_PER_RESOURCE: f64 = 6.0;
+
+#[derive(Args)]
+pub(crate) struct Tiers {
+    /// How many web tiers of 12 resources.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
+    n: u16,
+    /// How long all may take to become Ready, and to be gone.
+    #[arg(long, default_value = "15m", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+}
+
+struct Setting {
+    environment: Environment,
+    simulator: Simulator,
+    client: Client,
+    board: Board,
+    /// The samples without what Kraken has no part in.
+    samples: Vec<Document>,
+    timeout: Duration,
+}
+
+/// Measures, and says which promise was missed.
+pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
+    let mut setting = Setting::new(&tiers).await?;
+    // The first one pays for what is done once.
+    for what in ["warming up with one tier", "measuring one tier alone"] {
+        let name = [what.replace(' ', "-")];
+        ui::step(what, setting.alone(&name)).await?;
+    }
+    let chain = setting.alone(&["chain".to_owned()]).await?;
+    let speed = ui::step("measuring the API server with plain writes", setting.plain_writes()).await?;
+
+    let namespaces: Vec<String> = (0..tiers.n).map(|number| format!("tier-{number:03}")).collect();
+    setting.make(&namespaces).await?;
+    setting.simulator.clear_journal();
+    let before = setting.environment.control_plane.writes()?.len();
+    let resources = setting.resources() * namespaces.len();
+    let what = format!("applying {} tiers of {} resources", namespaces.len(), setting.resources());
+    let started = Instant::now();
+    ui::step(&what, setting.apply(&namespaces)).await?;
+    ui::step("waiting until all are Ready", setting.ready(resources)).await?;
+    let took = started.elapsed();
+    tokio::time::sleep(SETTLE).await;
+    let writes = setting.environment.control_plane.writes()?;
+    let tally = Tally::of(writes.get(before..).unwrap_or_default());
+    let calls = setting.calls();
+
+    let deleting = Instant::now();
+    ui::step("deleting all of it", setting.delete(&namespaces)).await?;
+    let gone_after = deleting.elapsed();
+    let violations = setting.refused_deletions();
+
+    let applied = resources + namespaces.len();
+    let server = number_of(tally.total + applied as u64) / speed;
+    let bound = 3.0 * chain.as_secs_f64() + server;
+    let per_resource = number_of(tally.total) / number_of(resources as u64);
+    ui::headline(&format!("{} web tiers, {resources} resources", tiers.n));
+    print!("{}", ui::table(&["call", "number"], calls.iter().map(|(name, n)| [name.clone(), n.to_string()])));
+    println!("Writes to Kubernetes, by our service accounts");
+    print_writes(&tally, resources as u64);
+    for call in &violations {
+        println!("refused: {call}");
+    }
+    println!(
+        "one tier alone {:.1} s; plain writes {speed:.0}/s; all gone after {:.1} s",
+        chain.as_secs_f64(),
+        gone_after.as_secs_f64()
+    );
+    let rows = [
+        row("writes to Kubernetes per resource", per_resource, WRITES_PER_RESOURCE),
+        row("seconds until all are Ready", took.as_secs_f64(), bound),
+        row("deletions that the cloud refused", number_of(violations.len() as u64), 0.0),
+    ];
+    print!("{}", ui::table(&["", "measured", "promised", ""], rows));
+    let kept = per_resource <= WRITES_PER_RESOURCE && took.as_secs_f64() <= bound && violations.is_empty();
+    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Setting {
+    async fn new(tiers: &Tiers) -> Result<Self> {
+        stage::prepare().await?;
+        let simulator = Simulator::start(SimulatorOptions::default())?;
+        let suite = SuiteOptions {
+            resync_interval: Some("1h".to_owned()),
+            cloud_endpoint: Some(simulator.endpoint().to_owned()),
+            ..SuiteOptions::default()
+        };
+        let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
+        let environment = stage::start(options).await?;
+        let client = environment.control_plane.client().await?;
+        let mut samples = manifests::read(&paths::workspace_root()?.join(SAMPLES))?;
+        samples.retain(|sample| sample.gvk.kind != "Deployment");
+        let mut kinds: Vec<_> =
+            samples.iter().filter(|s| !s.gvk.group.is_empty()).map(|s| s.gvk.clone()).collect();
+        kinds.sort_by(|a, b| a.kind.cmp(&b.kind));
+        kinds.dedup();
+        let board = Board::start(&client, None, &kinds, |_| ());
+        Ok(Self { environment, simulator, client, board, samples, timeout: tiers.timeout })
+    }
+
+    /// How many of a tier's objects are Kraken's.
+    fn resources(&self) -> usize {
+        self.samples.iter().filter(|sample| !sample.gvk.group.is_empty()).count()
+    }
+
+    async fn make(&self, namespaces: &[String]) -> Result<()> {
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        for name in namespaces {
+            let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": name}}))?;
+            api.create(&PostParams::default(), &namespace).await.context("cannot create a namespace")?;
+        }
+        Ok(())
+    }
+
+    /// Every object of every namespace, in an order that has nothing to do with what refers to what, and is the same each
+    /// time.
+    fn shuffled<'a>(&'a self, namespaces: &'a [String]) -> Vec<(&'a String, &'a Document)> {
+        let mut all: Vec<_> = namespaces
+            .iter()
+            .flat_map(|name| self.samples.iter().map(move |sample| (name, sample)))
+            .collect();
+        all.sort_by_key(|(namespace, sample)| {
+            let text = format!("{namespace}/{}/{}", sample.name, sample.gvk.kind);
+            text.bytes()
+                .fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()).rotate_left(7))
+        });
+        all
+    }
+
+    async fn apply(&self, namespaces: &[String]) -> Result<()> {
+        futures::stream::iter(self.shuffled(namespaces))
+            .map(|(namespace, sample)| async move {
+                manifests::apply(&self.client, std::slice::from_ref(sample), namespace).await.map(drop)
+            })
+            .buffer_unordered(HANDS)
+            .try_collect()
+            .await
+    }
+
+    async fn ready(&mut self, resources: usize) -> Result<()> {
+        let all = |views: &[View]| views.iter().filter(|view| view.is_ready()).count() == resources;
+        self.board.wait("all being Ready", Instant::now() + self.timeout, all).await
+    }
+
+    async fn delete(&mut self, namespaces: &[String]) -> Result<()> {
+        let client = &self.client;
+        futures::stream::iter(self.shuffled(namespaces))
+            .map(|(namespace, sample)| async move {
+                manifests::delete(client, std::slice::from_ref(sample), namespace).await
+            })
+            .buffer_unordered(HANDS)
+            .try_collect::<()>()
+            .await?;
+        self.board.wait("all being gone", Instant::now() + self.timeout, <[View]>::is_empty).await
+    }
+
+    /// One tier from apply to Ready: the longest chain of references, with nobody in its way.
+    async fn alone(&mut self, namespace: &[String; 1]) -> Result<Duration> {
+        self.make(namespace).await?;
+        let started = Instant::now();
+        self.apply(namespace).await?;
+        self.ready(self.resources()).await?;
+        let took = started.elapsed();
+        self.delete(namespace).await?;
+        Ok(took)
+    }
+
+    /// Writes per second that the API server takes without Kraken having any part in it.
+    async fn plain_writes(&self) -> Result<f64> {
+        let api: &Api<ConfigMap> = &Api::namespaced(self.client.clone(), "default");
+        let started = Instant::now();
+        futures::stream::iter(0..PLAIN_WRITES)
+            .map(|number| async move {
+                let map = json!({
+                    "apiVersion": "v1", "kind": "ConfigMap",
+                    "metadata": {"name": format!("plain-{}", number % 200)}, "data": {"n": number.to_string()},
+                });
+                let params = PatchParams::apply("bench").force();
+                api.patch(&format!("plain-{}", number % 200), &params, &Patch::Apply(map)).await.map(drop)
+            })
+            .buffer_unordered(HANDS)
+            .try_collect::<()>()
+            .await?;
+        Ok(number_of(PLAIN_WRITES as u64) / started.elapsed().as_secs_f64())
+    }
+
+    fn calls(&self) -> BTreeMap<String, u64> {
+        let mut calls = BTreeMap::new();
+        for call in self.simulator.journal() {
+            *calls.entry(call.action).or_default() += 1;
+        }
+        calls
+    }
+
+    /// The calls that were made before their turn.
+    fn refused_deletions(&self) -> Vec<String> {
+        let refused = |outcome: &Outcome| matches!(outcome, Outcome::Refused(code) if code == "DependencyViolation" || code == "ResourceInUse");
+        let calls = self.simulator.journal();
+        let calls = calls.iter().filter(|call| refused(&call.outcome));
+        calls.map(|call| format!("{} {}", call.action, call.parameters)).collect()
+    }
+}

@@ -1,0 +1,82 @@
+//! What every demo has: samples, a board that shows what becomes of them, and a deadline.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kraken_testing::manifests::{self, Document};
+use kraken_testing::{Environment, paths};
+use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, core::GroupVersionKind};
+use serde_json::json;
+
+use super::show;
+use crate::board::{Board, View};
+use crate::ui;
+
+pub(super) const NAMESPACE: &str = "default";
+
+pub(super) struct Play<'stage> {
+    pub(super) environment: &'stage Environment,
+    pub(super) client: Client,
+    pub(super) board: Board,
+    pub(super) samples: Vec<Document>,
+    timeout: Duration,
+    pub(super) deadline: Instant,
+}
+
+impl<'stage> Play<'stage> {
+    /// Reads the samples of a folder and follows their kinds.
+    pub(super) async fn begin(
+        environment: &'stage Environment,
+        folder: &str,
+        timeout: Duration,
+    ) -> Result<Self> {
+        let client = environment.control_plane.client().await?;
+        let samples = manifests::read(&paths::workspace_root()?.join(folder))?;
+        let mut kinds: Vec<GroupVersionKind> =
+            samples.iter().filter(|sample| is_ours(sample)).map(|sample| sample.gvk.clone()).collect();
+        kinds.sort_by(|a, b| a.kind.cmp(&b.kind));
+        kinds.dedup();
+        let board = Board::start(&client, Some(NAMESPACE), &kinds, show::changes());
+        Ok(Self { environment, client, board, samples, timeout, deadline: Instant::now() + timeout })
+    }
+
+    /// How many resources of Kraken's kinds the samples hold.
+    pub(super) fn expected(&self) -> usize {
+        self.samples.iter().filter(|sample| is_ours(sample)).count()
+    }
+
+    /// Waits until every resource is Ready.
+    pub(super) async fn all_ready(&mut self) -> Result<()> {
+        let expected = self.expected();
+        self.board
+            .wait("every resource becoming Ready", self.deadline, |views| {
+                views.iter().filter(|view| view.is_ready()).count() == expected
+            })
+            .await
+    }
+
+    /// Sets a key of a ConfigMap, as a user would.
+    pub(super) async fn set(&self, map: &str, key: &str, value: &str) -> Result<()> {
+        ui::headline(&format!("Setting {key}: \"{value}\" in ConfigMap {map}"));
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), NAMESPACE);
+        let patch = json!({"data": {key: value}});
+        maps.patch(map, &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .with_context(|| format!("cannot change ConfigMap {map}"))?;
+        Ok(())
+    }
+
+    /// Deletes all samples and waits until Kraken's are gone.
+    pub(super) async fn delete(&mut self) -> Result<()> {
+        ui::headline("Deleting everything");
+        let deadline = Instant::now() + self.timeout;
+        manifests::delete(&self.client, &self.samples, NAMESPACE).await?;
+        self.board.wait("the deletion of every resource", deadline, <[View]>::is_empty).await
+    }
+}
+
+fn is_ours(sample: &Document) -> bool {
+    sample.gvk.group.ends_with(".kraken-iac.eoinfennessy.com")
+}

@@ -1,0 +1,106 @@
+//! What the quickstart does, chapter by chapter. A chapter ends when the cluster and the cloud show what it promised.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kraken_testing::{Environment, manifests};
+use kube::api::Api;
+
+use super::play::{NAMESPACE, Play};
+use super::show;
+use crate::board::View;
+use crate::ui;
+
+const SAMPLES: &str = "config/samples/quickstart";
+/// The ConfigMap that the samples read.
+const SETTINGS: &str = "quickstart";
+/// The key that the samples name and the ConfigMap lacks at first.
+const MISSING_KEY: &str = "batch-type";
+/// The resource that waits for it.
+const WAITING: &str = "batch";
+/// The resource whose number of instances comes from the ConfigMap.
+const SCALED: &str = "worker";
+
+pub(super) struct Quickstart<'stage> {
+    play: Play<'stage>,
+}
+
+impl<'stage> Quickstart<'stage> {
+    pub(super) async fn begin(environment: &'stage Environment, timeout: Duration) -> Result<Self> {
+        Ok(Self { play: Play::begin(environment, SAMPLES, timeout).await? })
+    }
+
+    /// Everything becomes Ready but the one resource whose reference names nothing, and that says so.
+    pub(super) async fn create(&mut self) -> Result<()> {
+        ui::headline(&format!("Applying {SAMPLES}"));
+        manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
+        let expected = self.play.expected();
+        let what =
+            "every resource becoming Ready, and the one with a missing reference saying what is missing";
+        self.play
+            .board
+            .wait(what, self.play.deadline, |views| {
+                let ready = views.iter().filter(|view| view.name != WAITING && view.is_ready()).count();
+                let told =
+                    views.iter().any(|view| view.name == WAITING && view.message.contains(MISSING_KEY));
+                ready == expected - 1 && told
+            })
+            .await
+    }
+
+    /// The missing key appears, and nobody has to touch the resource that waited for it.
+    pub(super) async fn supply_what_is_missing(&mut self) -> Result<()> {
+        self.play.set(SETTINGS, MISSING_KEY, "t3.small").await?;
+        self.play.all_ready().await
+    }
+
+    /// A number in the ConfigMap goes from 1 to 2, and so does the number of instances.
+    pub(super) async fn scale(&mut self) -> Result<()> {
+        self.play.set(SETTINGS, "count", "2").await?;
+        let has = |views: &[View], ids: usize| {
+            views.iter().any(|view| view.name == SCALED && view.is_ready() && view.external_ids.len() == ids)
+        };
+        self.play
+            .board
+            .wait("the second instance of the worker", self.play.deadline, |views| has(views, 2))
+            .await
+    }
+
+    /// Shows what came out of it.
+    pub(super) async fn results(&self) -> Result<()> {
+        ui::headline("What is there now");
+        let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
+        let secrets: Api<Secret> = Api::namespaced(self.play.client.clone(), NAMESPACE);
+        for export in self.play.samples.iter().filter(|sample| sample.gvk.kind == "ConfigExport") {
+            let target = export.value.pointer("/spec/configMetadata/name").and_then(|name| name.as_str());
+            let target = target.with_context(|| format!("{} has no configMetadata.name", export.source))?;
+            if export.value["spec"]["configType"] == "Secret" {
+                let secret = secrets.get(target).await.with_context(|| format!("Secret {target}"))?;
+                show::secret(target, &secret);
+            } else {
+                let map = maps.get(target).await.with_context(|| format!("ConfigMap {target}"))?;
+                show::config_map(target, &map);
+            }
+        }
+        show::instances(&self.play.environment.moto.instances().await?, &self.play.board.views());
+        show::calls(&self.play.environment.proxy.calls());
+        Ok(())
+    }
+
+    /// All samples are deleted, and the cloud is empty afterwards.
+    pub(super) async fn delete(&mut self) -> Result<()> {
+        self.play.delete().await?;
+        let instances = self.play.environment.moto.instances().await?;
+        let alive: Vec<&str> = instances
+            .iter()
+            .filter(|instance| instance.is_alive())
+            .map(|instance| instance.id.as_str())
+            .collect();
+        if !alive.is_empty() {
+            bail!("all resources are gone, but moto still runs {}", alive.join(", "));
+        }
+        println!("moto holds {} instances, all terminated", instances.len());
+        Ok(())
+    }
+}

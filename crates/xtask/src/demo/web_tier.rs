@@ -1,0 +1,84 @@
+//! A whole web tier: applied in any order, its address in a ConfigMap, changed by one key, and deleted at once.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kraken_testing::{Environment, manifests};
+use kube::api::Api;
+
+use super::play::{NAMESPACE, Play};
+use super::show;
+use crate::ui;
+
+const SAMPLES: &str = "config/samples/web-tier";
+const SETTINGS: &str = "web-tier";
+/// The ConfigMap that a Deployment mounts.
+const ADDRESS: &str = "web-address";
+const OTHER_PORT: &str = "8080";
+
+pub(super) struct WebTier<'stage> {
+    play: Play<'stage>,
+}
+
+impl<'stage> WebTier<'stage> {
+    pub(super) async fn begin(environment: &'stage Environment, timeout: Duration) -> Result<Self> {
+        let mut play = Play::begin(environment, SAMPLES, timeout).await?;
+        // The last of the chain first: nothing depends on the order.
+        play.samples.reverse();
+        Ok(Self { play })
+    }
+
+    /// Everything is applied, the last first, and becomes Ready.
+    pub(super) async fn create(&mut self) -> Result<()> {
+        ui::headline(&format!("Applying {SAMPLES}, the last of the chain first"));
+        manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
+        self.play.all_ready().await?;
+        ui::headline("What a pod can mount");
+        self.address().await.map(drop)
+    }
+
+    /// One key changes, and with it the rule of the security group, the listener and the address.
+    pub(super) async fn move_port(&mut self) -> Result<()> {
+        self.play.set(SETTINGS, "port", OTHER_PORT).await?;
+        let deadline = self.play.deadline;
+        let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
+        while port(&maps.get(ADDRESS).await?) != Some(OTHER_PORT) {
+            if std::time::Instant::now() > deadline {
+                bail!("ConfigMap {ADDRESS} does not follow to port {OTHER_PORT}");
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.play.all_ready().await?;
+        self.address().await.map(drop)
+    }
+
+    /// Everything is deleted at once, and goes in the order that the references tell.
+    pub(super) async fn delete(&mut self) -> Result<()> {
+        self.play.delete().await?;
+        let calls = self.play.environment.proxy.journal();
+        let refused = |status: Option<u16>| status.is_some_and(|status| (400..500).contains(&status));
+        let in_vain: Vec<&str> = calls
+            .iter()
+            .filter(|call| call.action.starts_with("Delete") && refused(call.status))
+            .map(|call| call.action.as_str())
+            .collect();
+        if !in_vain.is_empty() {
+            bail!("everything is gone, but AWS refused {}", in_vain.join(", "));
+        }
+        println!("AWS refused no deletion: nothing was asked for before its turn");
+        show::calls(&self.play.environment.proxy.calls());
+        Ok(())
+    }
+
+    async fn address(&self) -> Result<ConfigMap> {
+        let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
+        let map = maps.get(ADDRESS).await?;
+        show::config_map(ADDRESS, &map);
+        Ok(map)
+    }
+}
+
+fn port(map: &ConfigMap) -> Option<&str> {
+    map.data.as_ref()?.get("port").map(String::as_str)
+}

@@ -1,0 +1,336 @@
+//! Load balancers, target groups and listeners in moto, through their controller as its real binary. Networks are made at
+//! moto itself: nothing here depends on another controller than the hub's.
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::{SuiteOptions, http, moto::REGION};
+use kraken_tests::World;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+const EC2: (&str, &str) = ("ec2", "2016-11-15");
+const ELB: (&str, &str) = ("elasticloadbalancing", "2015-12-01");
+
+/// An environment whose controllers believe sooner than usual that what is gone is gone.
+async fn world() -> Result<World> {
+    static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
+    let env = SHARED
+        .get_or_try_init(|| async {
+            let suite =
+                SuiteOptions { only: Some(vec!["hub".into(), "aws-elb".into()]), ..SuiteOptions::default() }
+                    .with_env("aws-elb", "KRAKEN_VISIBILITY_WINDOW", "2s");
+            anyhow::Ok(World::with(suite).await?.env)
+        })
+        .await?;
+    World::on(env).await
+}
+
+/// A call of moto's API; the answer as it is.
+async fn call(world: &World, service: (&str, &str), action: &str, fields: &[(&str, &str)]) -> Result<String> {
+    let (name, version) = service;
+    // moto takes the service and region from this header and checks no signature.
+    let credential = format!(
+        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/{name}/aws4_request, SignedHeaders=host, Signature=0"
+    );
+    let form: Vec<(&str, &str)> =
+        [("Action", action), ("Version", version)].into_iter().chain(fields.iter().copied()).collect();
+    let endpoint = world.env.moto.endpoint();
+    let answer = http::post_form(endpoint, &[("authorization", credential.as_str())], &form).await?;
+    if answer.status != 200 {
+        bail!("{action} failed with {}: {}", answer.status, answer.body);
+    }
+    Ok(answer.body)
+}
+
+/// The texts of all elements of a name.
+fn texts(xml: &str, name: &str) -> Vec<String> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let text = |rest: &str| rest.split_once(&close).map(|(text, _)| text.to_owned());
+    xml.split(&open).skip(1).filter_map(text).collect()
+}
+
+fn text(xml: &str, name: &str) -> Result<String> {
+    texts(xml, name).into_iter().next().with_context(|| format!("no {name} in {xml}"))
+}
+
+/// A VPC with two subnets of different zones, and a security group.
+struct Network {
+    vpc: String,
+    subnets: [String; 2],
+    group: String,
+}
+
+async fn network(world: &World) -> Result<Network> {
+    let vpc = text(&call(world, EC2, "CreateVpc", &[("CidrBlock", "10.0.0.0/16")]).await?, "vpcId")?;
+    let mut subnets = vec![];
+    for (cidr, zone) in [("10.0.1.0/24", "us-east-1a"), ("10.0.2.0/24", "us-east-1b")] {
+        let fields = [("VpcId", vpc.as_str()), ("CidrBlock", cidr), ("AvailabilityZone", zone)];
+        subnets.push(text(&call(world, EC2, "CreateSubnet", &fields).await?, "subnetId")?);
+    }
+    let fields = [("VpcId", vpc.as_str()), ("GroupName", "web"), ("GroupDescription", "web")];
+    let group = text(&call(world, EC2, "CreateSecurityGroup", &fields).await?, "groupId")?;
+    let subnets = subnets.try_into().map_err(|_| anyhow::anyhow!("two subnets"))?;
+    Ok(Network { vpc, subnets, group })
+}
+
+/// A resource of this test, as YAML.
+fn resource(kind: &str, name: &str, spec: &Value) -> String {
+    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
+    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
+}
+
+fn target_group(network: &Network, targets: &[&str]) -> Value {
+    json!({
+        "protocol": {"value": "HTTP"}, "port": {"value": 8080}, "vpcID": {"value": network.vpc},
+        "targetType": {"value": "ip"}, "targets": {"value": targets},
+        "healthCheck": {"path": {"value": "/healthz"}, "port": {"value": 8081}},
+        "tags": {"Team": "web"},
+    })
+}
+
+fn load_balancer(network: &Network) -> Value {
+    json!({
+        "scheme": {"value": "internal"}, "subnetIDs": {"value": network.subnets},
+        "securityGroupIDs": {"value": [network.group]}, "idleTimeoutSeconds": {"value": 120},
+    })
+}
+
+/// Refers to the load balancer and the target group `web` by their main ids.
+fn listener(port: i64) -> Value {
+    let id = |kind: &str| json!({"valueFrom": {"krakenResource": {"kind": kind, "name": "web"}}});
+    json!({
+        "loadBalancerARN": id("LoadBalancer"), "port": {"value": port}, "protocol": {"value": "HTTP"},
+        "defaultAction": {"forward": {"targetGroupARN": id("target-group")}},
+    })
+}
+
+fn id(object: &Value) -> Result<&str> {
+    object["status"]["externalIDs"][0].as_str().context("no external id")
+}
+
+/// Asks for a look now, as a user would.
+async fn look(world: &World, kind: &str, name: &str, when: &str) -> Result<()> {
+    let annotation = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": when});
+    world.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
+}
+
+/// The ids of the registered targets.
+async fn targets(world: &World, arn: &str) -> Result<Vec<String>> {
+    let answer = call(world, ELB, "DescribeTargetHealth", &[("TargetGroupArn", arn)]).await?;
+    let mut ids = texts(&answer, "Id");
+    ids.sort();
+    Ok(ids)
+}
+
+#[tokio::test]
+async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_together() -> Result<()> {
+    let world = world().await?;
+    let network = network(&world).await?;
+    // In the wrong order, with an export of what will be there.
+    let entry = |key: &str, kind: &str, path: &str| json!({"key": key, "valueFrom": {"krakenResource": {"kind": kind, "name": "web", "path": path}}});
+    let export = json!({
+        "apiVersion": "configexport.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ConfigExport",
+        "metadata": {"name": "web"},
+        "spec": {
+            "configType": "ConfigMap", "configMetadata": {"name": "web"},
+            "entries": [
+                entry("host", "loadbalancer", "loadBalancer.DNSName"),
+                entry("port", "listener", "listener.Port"),
+            ],
+        },
+    });
+    let documents = [
+        resource("Listener", "web", &listener(80)),
+        export.to_string(),
+        resource("TargetGroup", "web", &target_group(&network, &["10.0.1.10", "10.0.1.11"])),
+        resource("LoadBalancer", "web", &load_balancer(&network)),
+    ];
+    world.apply(&documents.join("\n---\n")).await?;
+    let gate = world.ready("Listener", "web").await?;
+    let group = world.ready("TargetGroup", "web").await?;
+    let balancer = world.ready("LoadBalancer", "web").await?;
+    world.ready("ConfigExport", "web").await?;
+
+    let state =
+        world.get("StateDeclaration", "loadbalancer-web").await?["spec"]["data"]["loadBalancer"].clone();
+    let expected = [
+        ("LoadBalancerArn", json!(id(&balancer)?)),
+        ("VpcId", json!(network.vpc)),
+        ("Scheme", json!("internal")),
+        ("State", json!({"Code": "active"})),
+        ("SecurityGroups", json!([network.group])),
+    ];
+    for (field, value) in expected {
+        assert_eq!(state[field], value, "{field}: {state}");
+    }
+    let data = &world.get("ConfigMap", "web").await?["data"];
+    assert_eq!((&data["host"], &data["port"]), (&state["DNSName"], &json!("80")));
+    let arn = [("LoadBalancerArn", id(&balancer)?)];
+    let attributes = call(&world, ELB, "DescribeLoadBalancerAttributes", &arn).await?;
+    assert!(attributes.contains("idle_timeout.timeout_seconds</Key>"), "{attributes}");
+    let groups =
+        call(&world, ELB, "DescribeTargetGroups", &[("TargetGroupArns.member.1", id(&group)?)]).await?;
+    assert_eq!(
+        (text(&groups, "HealthCheckPath")?, text(&groups, "HealthCheckPort")?),
+        ("/healthz".to_owned(), "8081".to_owned())
+    );
+    assert_eq!(targets(&world, id(&group)?).await?, ["10.0.1.10", "10.0.1.11"]);
+    let tags = call(&world, ELB, "DescribeTags", &[("ResourceArns.member.1", id(&gate)?)]).await?;
+    assert!(tags.contains(group["metadata"]["namespace"].as_str().unwrap_or("?")), "{tags}");
+
+    // By hand, and healed.
+    let by_hand = [("ListenerArn", id(&gate)?), ("Port", "81")];
+    call(&world, ELB, "ModifyListener", &by_hand).await?;
+    let by_hand = [("TargetGroupArn", id(&group)?), ("Targets.member.1.Id", "10.0.1.11")];
+    call(&world, ELB, "DeregisterTargets", &by_hand).await?;
+    for kind in ["Listener", "TargetGroup"] {
+        look(&world, kind, "web", "1").await?;
+    }
+    let wanted = ["10.0.1.10".to_owned(), "10.0.1.11".to_owned()];
+    until(|| async { Ok(targets(&world, id(&group)?).await? == wanted) }).await?;
+    let arn = [("ListenerArns.member.1", id(&gate)?)];
+    let port = || async { text(&call(&world, ELB, "DescribeListeners", &arn).await?, "Port") };
+    until(|| async { Ok(port().await? == "80") }).await?;
+
+    // By an edit: other targets, another port, which the export follows.
+    let other = resource("TargetGroup", "web", &target_group(&network, &["10.0.1.11", "10.0.1.12"]));
+    world.apply(&[other, resource("Listener", "web", &listener(8080))].join("\n---\n")).await?;
+    world.ready("TargetGroup", "web").await?;
+    let same = world.ready("Listener", "web").await?;
+    assert_eq!(id(&same)?, id(&gate)?);
+    assert_eq!(targets(&world, id(&group)?).await?, ["10.0.1.11", "10.0.1.12"]);
+    world.until("ConfigMap", "web", |map| map["data"]["port"] == "8080").await?;
+
+    // All at once, the balancer first.
+    for kind in ["LoadBalancer", "TargetGroup", "Listener", "ConfigExport"] {
+        world.delete(kind, "web").await?;
+    }
+    for kind in ["LoadBalancer", "TargetGroup", "Listener", "ConfigExport"] {
+        world.gone(kind, "web").await?;
+    }
+    for (action, element, arn) in [
+        ("DescribeLoadBalancers", "LoadBalancerArn", id(&balancer)?),
+        ("DescribeTargetGroups", "TargetGroupArn", id(&group)?),
+    ] {
+        let left = texts(&call(&world, ELB, action, &[]).await?, element);
+        assert!(!left.contains(&arn.to_owned()), "{left:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_name_or_port_that_somebody_else_has_is_refused_and_not_taken_over() -> Result<()> {
+    let world = world().await?;
+    let network = network(&world).await?;
+    let [a, b] = &network.subnets;
+    let name = format!("x{}", world.ns.name.chars().rev().take(12).collect::<String>().replace('-', ""));
+    let fields = [("Name", name.as_str()), ("Subnets.member.1", a), ("Subnets.member.2", b)];
+    let foreign = text(&call(&world, ELB, "CreateLoadBalancer", &fields).await?, "LoadBalancerArn")?;
+    let fields = [
+        ("LoadBalancerArn", foreign.as_str()),
+        ("Port", "80"),
+        ("Protocol", "HTTP"),
+        ("DefaultActions.member.1.Type", "fixed-response"),
+        ("DefaultActions.member.1.FixedResponseConfig.StatusCode", "200"),
+    ];
+    let gate = text(&call(&world, ELB, "CreateListener", &fields).await?, "ListenerArn")?;
+
+    let mut spec = load_balancer(&network);
+    spec["name"] = json!({"value": name});
+    world.apply(&resource("LoadBalancer", "a", &spec)).await?;
+    let message = world.not_ready("LoadBalancer", "a", "CloudRefused").await?;
+    assert!(message.contains(&foreign) && message.contains("not Kraken's"), "{message}");
+    let answer = json!({"fixedResponse": {"statusCode": {"value": 200}}});
+    let at_80 = json!({
+        "loadBalancerARN": {"value": foreign}, "port": {"value": 80}, "protocol": {"value": "HTTP"},
+        "defaultAction": answer,
+    });
+    world.apply(&resource("Listener", "a", &at_80)).await?;
+    let message = world.not_ready("Listener", "a", "CloudRefused").await?;
+    assert!(message.contains("port 80") && message.contains(&gate), "{message}");
+
+    // Adopted instead: it stays when its resource goes.
+    spec["lifecycle"] = json!({"adopt": {"id": foreign}});
+    spec = json!({
+        "name": spec["name"], "subnetIDs": spec["subnetIDs"], "lifecycle": spec["lifecycle"],
+    });
+    world.apply(&resource("LoadBalancer", "b", &spec)).await?;
+    let adopted = world.ready("LoadBalancer", "b").await?;
+    assert_eq!(id(&adopted)?, foreign);
+    for (kind, name) in [("LoadBalancer", "a"), ("LoadBalancer", "b"), ("Listener", "a")] {
+        world.delete(kind, name).await?;
+        world.gone(kind, name).await?;
+    }
+    let left = texts(&call(&world, ELB, "DescribeLoadBalancers", &[]).await?, "LoadBalancerArn");
+    assert!(left.contains(&foreign), "{left:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_by_the_schema_the_rules_or_aws() -> Result<()> {
+    let world = world().await?;
+    let network = network(&world).await?;
+    let mut both = listener(80);
+    both["defaultAction"]["redirect"] = json!({"port": {"value": 443}});
+    let refusal = world.refused(&resource("Listener", "a", &both)).await?;
+    assert!(refusal.contains("spec.defaultAction") && refusal.contains("one and only one"), "{refusal}");
+    let mut protocol = listener(80);
+    protocol["protocol"] = json!({"value": "http"});
+    let refusal = world.refused(&resource("Listener", "a", &protocol)).await?;
+    assert!(refusal.contains("spec.protocol.value") && refusal.contains("HTTP"), "{refusal}");
+
+    let arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/gone/0123456789abcdef";
+    let with = |port: i64, protocol: &str, certificate: Value| {
+        let mut spec = json!({
+            "loadBalancerARN": {"value": arn}, "port": {"value": port}, "protocol": {"value": protocol},
+            "defaultAction": {"fixedResponse": {"statusCode": {"value": 200}}},
+        });
+        if !certificate.is_null() {
+            spec["certificateARN"] = json!({"value": certificate});
+        }
+        spec
+    };
+    for (name, spec, reason, words) in [
+        ("zero", with(0, "HTTP", Value::Null), "InvalidSpec", vec!["spec.port", "1 to 65535"]),
+        ("many", with(65_536, "HTTP", Value::Null), "InvalidSpec", vec!["spec.port", "1 to 65535"]),
+        (
+            "bare",
+            with(443, "HTTPS", Value::Null),
+            "InvalidSpec",
+            vec!["spec.certificateARN", "needed for HTTPS"],
+        ),
+        (
+            "both",
+            with(0, "HTTPS", json!("web.example")),
+            "InvalidSpec",
+            vec!["spec.port", "spec.certificateARN", "ARN of a certificate"],
+        ),
+        (
+            "gone",
+            with(80, "HTTP", Value::Null),
+            "CloudRefused",
+            vec!["failed to create a listener", "LoadBalancerNotFound"],
+        ),
+    ] {
+        world.apply(&resource("Listener", name, &spec)).await?;
+        let message = world.not_ready("Listener", name, reason).await?;
+        assert!(words.iter().all(|word| message.contains(word)), "{name}: {message}");
+    }
+    let mut spec = target_group(&network, &[]);
+    spec["vpcID"] = json!({"value": "vpc-0123456789abcdef0"});
+    world.apply(&resource("TargetGroup", "gone", &spec)).await?;
+    let message = world.not_ready("TargetGroup", "gone", "CloudRefused").await?;
+    assert!(message.contains("vpc-0123456789abcdef0"), "{message}");
+    Ok(())
+}
+
+/// Waits until something holds.
+async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
+    let start = std::time::Instant::now();
+    while !holds().await? {
+        if start.elapsed() > kraken_tests::world::PATIENCE {
+            bail!("it did not come about");
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    Ok(())
+}

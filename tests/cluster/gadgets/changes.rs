@@ -1,0 +1,112 @@
+//! Edits, drift and replacement.
+
+use anyhow::Result;
+use kraken_testing::toy::Fault;
+use serde_json::{Value, json};
+
+use super::{gadget, setting, small};
+
+#[tokio::test]
+async fn what_cannot_be_changed_is_said_with_both_values() -> Result<()> {
+    let s = setting().await?;
+    s.ready("a", &small()).await?;
+    s.world.apply(&gadget("a", &json!({"size": {"value": 5}, "colour": {"value": "red"}}))).await?;
+    let message = s.world.not_ready("Gadget", "a", "ImmutableField").await?;
+    assert!(message.contains("spec.colour is grey in the cloud and red here"), "{message}");
+    // What can be changed was changed all the same.
+    assert_eq!(s.cloud.journal().iter().filter(|call| *call == "resize").count(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn drift_is_reverted_reported_or_ignored_as_the_resource_says() -> Result<()> {
+    let s = setting().await?;
+    let with = |lifecycle: Value| json!({"size": {"value": 3}, "lifecycle": lifecycle});
+    let owner = s.ready("reverted", &with(json!({"resyncInterval": "1s"}))).await?;
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.called("resize", 1).await;
+    assert_eq!(s.cloud.alive(&owner)[0].size, 3);
+
+    let owner = s.ready("reported", &with(json!({"resyncInterval": "1s", "drift": "Report"}))).await?;
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.world.not_ready("Gadget", "reported", "Drifted").await?;
+    let drift = s.world.get("Gadget", "reported").await?["status"]["drift"][0].clone();
+    assert_eq!((&drift["path"], &drift["want"], &drift["have"]), (&json!("size"), &json!("3"), &json!("9")));
+    assert_eq!(s.cloud.alive(&owner)[0].size, 9);
+    // An edit is an order, drift or not.
+    s.ready("reported", &json!({"size": {"value": 4}, "lifecycle": {"drift": "Report"}})).await?;
+    assert_eq!(s.cloud.alive(&owner)[0].size, 4);
+
+    let ignoring = with(json!({"resyncInterval": "1s", "ignoreChanges": ["size"]}));
+    let owner = s.ready("ignored", &ignoring).await?;
+    let calls = s.cloud.journal().iter().filter(|call| *call == "describe").count();
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.called("describe", calls + 4).await;
+    assert_eq!(s.cloud.alive(&owner)[0].size, 9);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_deleted_outside_is_created_again() -> Result<()> {
+    let s = setting().await?;
+    let owner = s.ready("a", &json!({"size": {"value": 3}, "lifecycle": {"resyncInterval": "1s"}})).await?;
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.gone = true);
+    s.called("create", 2).await;
+    s.world.ready("Gadget", "a").await?;
+    assert_eq!(s.cloud.alive(&owner).len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_asked_for_reconcile_happens_at_once() -> Result<()> {
+    let s = setting().await?;
+    let owner = s.ready("a", &small()).await?;
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    let now =
+        json!({"metadata": {"annotations": {"kraken-iac.eoinfennessy.com/reconcile-requested-at": "now"}}});
+    s.world.patch("Gadget", "a", now).await?;
+    s.called("resize", 1).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replacement_deletes_first_if_told_and_survives_a_crash() -> Result<()> {
+    let mut s = setting().await?;
+    let red =
+        |lifecycle: Value| json!({"size": {"value": 3}, "colour": {"value": "red"}, "lifecycle": lifecycle});
+    let owner = s.ready("a", &small()).await?;
+    let old = s.cloud.alive(&owner)[0].id.clone();
+    s.cloud.fault("delete", Fault::LostAnswer);
+    s.world.apply(&gadget("a", &red(json!({"replace": "DeleteFirst"})))).await?;
+    s.called("delete", 1).await;
+    s = s.crash_and_restart().await?;
+    s.world.ready("Gadget", "a").await?;
+    let alive = s.cloud.alive(&owner);
+    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    assert_ne!(alive[0].id, old);
+    let journal = s.cloud.journal();
+    let deleted = journal.iter().position(|call| call == "delete");
+    assert!(deleted < journal.iter().rposition(|call| call == "create"), "{journal:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replacement_creates_first_if_told_and_moves_the_state_before_it_deletes() -> Result<()> {
+    let mut s = setting().await?;
+    let owner = s.ready("a", &small()).await?;
+    s.cloud.fault("create", Fault::LostAnswer);
+    let red =
+        json!({"size": {"value": 3}, "colour": {"value": "red"}, "lifecycle": {"replace": "CreateFirst"}});
+    s.world.apply(&gadget("a", &red)).await?;
+    s.called("create", 2).await;
+    s = s.crash_and_restart().await?;
+    s.world.ready("Gadget", "a").await?;
+    let alive = s.cloud.alive(&owner);
+    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    let state = s.world.get("StateDeclaration", "gadget-a").await?;
+    assert_eq!(state["spec"]["data"]["gadget"]["Id"], alive[0].id);
+    let journal = s.cloud.journal();
+    let created = journal.iter().rposition(|call| call == "create");
+    assert!(created < journal.iter().position(|call| call == "delete"), "{journal:?}");
+    Ok(())
+}

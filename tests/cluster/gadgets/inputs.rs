@@ -1,0 +1,106 @@
+//! Bad input, refusals and secrets: each told where it is, and nothing else disturbed.
+
+use anyhow::Result;
+use kraken_spoke::FailureClass;
+use kraken_testing::toy::Fault;
+use kraken_tests::world::condition;
+use serde_json::json;
+
+use super::{gadget, setting, small, uid};
+
+#[tokio::test]
+async fn a_refusal_is_told_and_an_edit_mends_it() -> Result<()> {
+    let s = setting().await?;
+    // It is tried again by itself now and then; enough refusals to be seen.
+    for _ in 0..6 {
+        s.cloud.fault("create", Fault::Before(FailureClass::Terminal));
+    }
+    s.world.apply(&gadget("a", &small())).await?;
+    let message = s.world.not_ready("Gadget", "a", "CloudRefused").await?;
+    assert!(message.contains("the toy cloud refuses"), "{message}");
+    let owner = s.ready("a", &json!({"size": {"value": 4}})).await?;
+    assert_eq!(s.cloud.alive(&owner).len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
+    let s = setting().await?;
+    let secret = "correct-horse-battery";
+    s.world
+        .apply(&format!(
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: words}}, stringData: {{first: {secret}}}}}"
+        ))
+        .await?;
+    let password = json!({"valueFrom": {"secret": {"name": "words", "key": "first"}}});
+    let owner = s.ready("a", &json!({"size": {"value": 3}, "password": password})).await?;
+    assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud needs the value");
+    for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
+        assert!(!s.world.all(kind).await?.contains(secret), "{kind}");
+    }
+    let state = s.world.get("StateDeclaration", "gadget-a").await?;
+    assert_eq!(state["spec"]["data"]["gadget"]["Note"], "***");
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_problem_is_told_at_once_with_its_field() -> Result<()> {
+    let s = setting().await?;
+    let spec = json!({
+        "size": {"valueFrom": {"configMap": {"name": "absent", "key": "size"}}},
+        "colour": {"valueFrom": {"krakenResource": {"kind": "gadget", "name": "nobody", "path": "gadget.Colour"}}},
+    });
+    s.world.apply(&gadget("a", &spec)).await?;
+    let message = s.world.not_ready("Gadget", "a", "DependenciesNotReady").await?;
+    for part in ["spec.size", "ConfigMap absent", "spec.colour", "gadget nobody"] {
+        assert!(message.contains(part), "{part} is not in: {message}");
+    }
+    // What was missing appears, and nothing polls: the watch wakes it.
+    s.ready("nobody", &json!({"size": {"value": 1}, "colour": {"value": "blue"}})).await?;
+    s.world
+        .apply(r#"{apiVersion: v1, kind: ConfigMap, metadata: {name: absent}, data: {size: "7"}}"#)
+        .await?;
+    let owner = uid(&s.world.ready("Gadget", "a").await?);
+    let made = s.cloud.alive(&owner);
+    assert_eq!((made[0].size, made[0].colour.as_str()), (7, "blue"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_unreadable_interval_is_refused_and_a_name_of_253_characters_is_not() -> Result<()> {
+    let s = setting().await?;
+    for bad in ["-1s", "banana"] {
+        let spec = json!({"size": {"value": 3}, "lifecycle": {"resyncInterval": bad}});
+        let refusal = s.world.refused(&gadget("bad", &spec)).await?;
+        assert!(refusal.contains("spec.lifecycle.resyncInterval"), "{refusal}");
+    }
+    let century = json!({"size": {"value": 3}, "lifecycle": {"resyncInterval": "876000h"}});
+    s.world.apply(&gadget("century", &century)).await?;
+    let message = s.world.not_ready("Gadget", "century", "InvalidSpec").await?;
+    assert!(message.contains("spec.lifecycle.resyncInterval"), "{message}");
+    let name = "n".repeat(253);
+    let from_config_map = json!({"size": {"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}}});
+    s.world
+        .apply(r#"{apiVersion: v1, kind: ConfigMap, metadata: {name: sizes}, data: {small: "2"}}"#)
+        .await?;
+    s.world.apply(&gadget(&name, &from_config_map)).await?;
+    let object = s.world.ready("Gadget", &name).await?;
+    assert_eq!(condition(&object, "Synced")["status"], "True");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_object_that_does_not_decode_among_fifty_good_ones_is_told_and_passed_over() -> Result<()> {
+    let s = setting().await?;
+    s.world.apply(&gadget("bad", &json!({"size": {"value": 3}, "password": 7}))).await?;
+    for number in 0..50 {
+        s.world.apply(&gadget(&format!("good-{number}"), &small())).await?;
+    }
+    let message = s.world.not_ready("Gadget", "bad", "InvalidSpec").await?;
+    assert!(message.contains("Gadget"), "{message}");
+    for number in 0..50 {
+        s.world.ready("Gadget", &format!("good-{number}")).await?;
+    }
+    // Mended, it is managed like any other.
+    s.ready("bad", &small()).await.map(drop)
+}

@@ -1,0 +1,83 @@
+//! The loop that every spoke uses, driven through a cloud that loses answers, lags and panics on demand.
+
+mod adoption;
+mod approval;
+mod changes;
+mod creation;
+mod deletion;
+mod inputs;
+
+use std::time::Duration;
+
+use anyhow::Result;
+use kraken_testing::toy::Cloud;
+use kraken_tests::{InProcess, World};
+use serde_json::{Value, json};
+
+fn gadget(name: &str, spec: &Value) -> String {
+    json!({
+        "apiVersion": "testing.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Gadget",
+        "metadata": {"name": name}, "spec": spec,
+    })
+    .to_string()
+}
+
+fn small() -> Value {
+    json!({"size": {"value": 3}})
+}
+
+fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
+}
+
+struct Setting {
+    world: World,
+    cloud: Cloud,
+    spoke: InProcess,
+}
+
+async fn setting() -> Result<Setting> {
+    let world = World::new().await?;
+    let cloud = Cloud::default();
+    let spoke = InProcess::start(&world, &cloud).await?;
+    Ok(Setting { world, cloud, spoke })
+}
+
+impl Setting {
+    async fn crash_and_restart(mut self) -> Result<Self> {
+        drop(self.spoke);
+        self.spoke = InProcess::start(&self.world, &self.cloud).await?;
+        Ok(self)
+    }
+
+    /// Creates one and waits until it is ready; returns its UID.
+    async fn ready(&self, name: &str, spec: &Value) -> Result<String> {
+        self.world.apply(&gadget(name, spec)).await?;
+        Ok(uid(&self.world.ready("Gadget", name).await?))
+    }
+
+    /// Waits until the journal holds this call so many times.
+    #[allow(clippy::panic, reason = "a test's own helper")]
+    async fn called(&self, operation: &str, times: usize) {
+        for _ in 0..600 {
+            if self.cloud.journal().iter().filter(|call| *call == operation).count() >= times {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("{operation} was not called {times} times: {:?}", self.cloud.journal());
+    }
+}
+
+/// The hash of the plan that waits.
+async fn plan_hash(s: &Setting, name: &str) -> Result<String> {
+    let object = s.world.until("Gadget", name, |object| !object["status"]["plan"].is_null()).await?;
+    Ok(object["status"]["plan"]["hash"].as_str().unwrap_or_default().to_owned())
+}
+
+/// Approves the plan that waits, as a person would.
+async fn approve(s: &Setting, name: &str) -> Result<()> {
+    let hash = plan_hash(s, name).await?;
+    let annotation = json!({"kraken-iac.eoinfennessy.com/approved-plan": hash});
+    s.world.patch("Gadget", name, json!({"metadata": {"annotations": annotation}})).await
+}

@@ -1,0 +1,402 @@
+//! VPCs and what is in them in moto, through the VPC controller as its real binary.
+
+use std::{
+    collections::hash_map::DefaultHasher,
+    hash::{Hash as _, Hasher as _},
+};
+
+use anyhow::Result;
+use kraken_tests::{World, world::condition};
+use serde_json::{Value, json};
+
+/// What is made, by kind and name; what refers to others names them without a path.
+const NETWORK: &[(&str, &str, &str)] = &[
+    (
+        "VPC",
+        "main",
+        "cidrBlock: {value: 10.20.0.0/16}, enableDNSHostnames: {value: true}, \
+         secondaryCIDRBlocks: {value: [10.21.0.0/16]}, tags: {Team: net}",
+    ),
+    ("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.20.1.0/24}, mapPublicIPOnLaunch: {value: true}"),
+    ("Subnet", "b", "vpcID: VPC, cidrBlock: {value: 10.20.2.0/24}, availabilityZone: {value: us-east-1b}"),
+    ("InternetGateway", "main", "vpcID: VPC"),
+    (
+        "SecurityGroup",
+        "web",
+        "vpcID: VPC, ingress: [\
+         {protocol: {value: tcp}, fromPort: {value: 443}, cidrBlocks: {value: [0.0.0.0/0]}, description: {value: HTTPS}}, \
+         {protocol: {value: -1}, securityGroupIDs: {value: [self]}}], egress: []",
+    ),
+    (
+        "SecurityGroup",
+        "db",
+        "vpcID: VPC, groupName: {value: db}, ingress: [{protocol: {value: tcp}, fromPort: {value: 5432}, \
+         securityGroupIDs: {value: [{valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}}]",
+    ),
+    (
+        "RouteTable",
+        "public",
+        "vpcID: VPC, routes: [{destinationCIDRBlock: {value: 0.0.0.0/0}, \
+         gatewayID: {valueFrom: {krakenResource: {kind: internet-gateway, name: main}}}}], \
+         subnetIDs: {value: [{valueFrom: {krakenResource: {kind: subnet, name: a}}}, \
+         {valueFrom: {krakenResource: {kind: Subnet, name: b}}}]}",
+    ),
+];
+
+const VPC: &str = "{valueFrom: {krakenResource: {kind: vpc, name: main}}}";
+
+fn resource(kind: &str, name: &str, spec: &str) -> String {
+    let spec = spec.replace("vpcID: VPC", &format!("vpcID: {VPC}"));
+    format!(
+        "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: {kind}, metadata: {{name: {name}}}, \
+         spec: {{{spec}, lifecycle: {{resyncInterval: 1s}}}}}}"
+    )
+}
+
+/// In an order that is another in each run: the seed is the name of the namespace.
+fn shuffled(seed: &str) -> Vec<&'static (&'static str, &'static str, &'static str)> {
+    let mut all: Vec<_> = NETWORK.iter().collect();
+    all.sort_by_key(|(kind, name, _)| {
+        let mut hasher = DefaultHasher::new();
+        (seed, kind, name).hash(&mut hasher);
+        hasher.finish()
+    });
+    all
+}
+
+async fn network(world: &World) -> Result<()> {
+    let all: Vec<String> =
+        shuffled(&world.ns.name).iter().map(|(kind, name, spec)| resource(kind, name, spec)).collect();
+    world.apply(&all.join("\n---\n")).await?;
+    for (kind, name, _) in NETWORK {
+        world.ready(kind, name).await?;
+    }
+    Ok(())
+}
+
+async fn id(world: &World, kind: &str, name: &str) -> Result<String> {
+    let object = world.ready(kind, name).await?;
+    Ok(object["status"]["externalIDs"][0].as_str().unwrap_or_default().to_owned())
+}
+
+fn has(list: &Value, wanted: impl Fn(&Value) -> bool) -> bool {
+    list.as_array().into_iter().flatten().any(wanted)
+}
+
+/// How often the cloud refused a deletion because of what was left.
+async fn refused_deletions(world: &World) -> Result<usize> {
+    let mut refused = 0;
+    for controller in world.env.suite.controllers().filter(|c| c.name() == "aws-vpc") {
+        let metrics = controller.metrics().await?;
+        let is_refusal = |line: &&str| {
+            line.contains("cloud_calls") && line.contains("operation=\"Delete") && line.contains("not_yet")
+        };
+        refused += metrics.lines().filter(is_refusal).count();
+    }
+    Ok(refused)
+}
+
+#[tokio::test]
+async fn a_network_comes_up_in_any_order_heals_and_goes_at_once() -> Result<()> {
+    let world = World::new().await?;
+    network(&world).await?;
+
+    let vpc = id(&world, "VPC", "main").await?;
+    let state = world.get("StateDeclaration", "vpc-main").await?;
+    assert_eq!(state["spec"]["id"], json!(vpc));
+    assert_eq!(state["spec"]["data"]["vpc"]["CidrBlock"], "10.20.0.0/16");
+    let blocks = &state["spec"]["data"]["vpc"]["CidrBlockAssociationSet"];
+    assert!(has(blocks, |block| block["CidrBlock"] == "10.21.0.0/16"), "{blocks}");
+    let subnets = world.in_cloud("DescribeSubnets", "subnetSet").await?;
+    assert!(subnets.len() == 2 && subnets.iter().all(|subnet| subnet["vpcId"] == json!(vpc)), "{subnets:?}");
+    let hostnames = [("VpcId", vpc.as_str()), ("Attribute", "enableDnsHostnames")];
+    let hostnames = world.env.moto.ec2("DescribeVpcAttribute", &hostnames).await?;
+    assert_eq!(hostnames["enableDnsHostnames"]["value"], "true");
+    for (action, list, count) in [
+        ("DescribeVpcs", "vpcSet", 1),
+        ("DescribeInternetGateways", "internetGatewaySet", 1),
+        ("DescribeSecurityGroups", "securityGroupInfo", 2),
+        ("DescribeRouteTables", "routeTableSet", 1),
+    ] {
+        assert_eq!(world.in_cloud(action, list).await?.len(), count, "{action}");
+    }
+    let web = id(&world, "SecurityGroup", "web").await?;
+    let groups = world.in_cloud("DescribeSecurityGroups", "securityGroupInfo").await?;
+    let group = groups.iter().find(|group| group["groupId"] == json!(web)).cloned().unwrap_or_default();
+    assert!(is_as_wanted(&group, &web) && group["ipPermissionsEgress"] == "", "{group}");
+    assert!(group["groupName"].as_str().is_some_and(|name| name.starts_with("kraken-")), "{group}");
+
+    heals(&world, &vpc, &web).await?;
+
+    for (kind, name, _) in shuffled(&format!("{} again", world.ns.name)) {
+        world.delete(kind, name).await?;
+    }
+    for (kind, name, _) in NETWORK {
+        world.gone(kind, name).await?;
+    }
+    for (action, list) in [
+        ("DescribeVpcs", "vpcSet"),
+        ("DescribeSubnets", "subnetSet"),
+        ("DescribeInternetGateways", "internetGatewaySet"),
+        ("DescribeSecurityGroups", "securityGroupInfo"),
+        ("DescribeRouteTables", "routeTableSet"),
+    ] {
+        assert_eq!(world.in_cloud(action, list).await?, [Value::Null; 0], "{action}");
+    }
+    assert_eq!(refused_deletions(&world).await?, 0);
+
+    waits_for_what_somebody_else_made(&world).await
+}
+
+/// HTTPS from everywhere, and everything among themselves; nothing else.
+fn is_as_wanted(group: &Value, id: &str) -> bool {
+    let rules = &group["ipPermissions"];
+    rules.as_array().is_some_and(|rules| rules.len() == 2)
+        && has(rules, |rule| {
+            rule["fromPort"] == "443" && has(&rule["ipRanges"], |range| range["description"] == "HTTPS")
+        })
+        && has(rules, |rule| {
+            rule["ipProtocol"] == "-1" && has(&rule["groups"], |group| group["groupId"] == *id)
+        })
+}
+
+/// What somebody does by hand is undone.
+async fn heals(world: &World, vpc: &str, web: &str) -> Result<()> {
+    let moto = &world.env.moto;
+    let gateway = id(world, "InternetGateway", "main").await?;
+    let table = id(world, "RouteTable", "public").await?;
+
+    let ssh = [
+        ("GroupId", web),
+        ("IpPermissions.1.IpProtocol", "tcp"),
+        ("IpPermissions.1.FromPort", "22"),
+        ("IpPermissions.1.ToPort", "22"),
+        ("IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"),
+    ];
+    moto.ec2("AuthorizeSecurityGroupIngress", &ssh).await?;
+    moto.ec2("DeleteRoute", &[("RouteTableId", &table), ("DestinationCidrBlock", "0.0.0.0/0")]).await?;
+    let stray = [
+        ("RouteTableId", table.as_str()),
+        ("DestinationCidrBlock", "192.168.0.0/16"),
+        ("GatewayId", &gateway),
+    ];
+    moto.ec2("CreateRoute", &stray).await?;
+    moto.ec2("DetachInternetGateway", &[("InternetGatewayId", &gateway), ("VpcId", vpc)]).await?;
+    moto.ec2("CreateTags", &[("ResourceId.1", vpc), ("Tag.1.Key", "Team"), ("Tag.1.Value", "shop")]).await?;
+
+    world
+        .until_cloud("DescribeSecurityGroups", "securityGroupInfo", |groups| {
+            groups.iter().any(|group| group["groupId"] == *web && is_as_wanted(group, web))
+        })
+        .await?;
+    world
+        .until_cloud("DescribeRouteTables", "routeTableSet", |tables| {
+            let routes = &tables[0]["routeSet"];
+            has(routes, |route| route["destinationCidrBlock"] == "0.0.0.0/0")
+                && !has(routes, |route| route["destinationCidrBlock"] == "192.168.0.0/16")
+        })
+        .await?;
+    world
+        .until_cloud("DescribeInternetGateways", "internetGatewaySet", |gateways| {
+            has(&gateways[0]["attachmentSet"], |attachment| attachment["vpcId"] == *vpc)
+        })
+        .await?;
+    world
+        .until_cloud("DescribeVpcs", "vpcSet", |vpcs| {
+            has(&vpcs[0]["tagSet"], |tag| tag["key"] == "Team" && tag["value"] == "net")
+        })
+        .await?;
+
+    let associations =
+        world.in_cloud("DescribeRouteTables", "routeTableSet").await?[0]["associationSet"].clone();
+    let association = associations[0]["routeTableAssociationId"].as_str().unwrap_or_default();
+    moto.ec2("DisassociateRouteTable", &[("AssociationId", association)]).await?;
+    world
+        .until_cloud("DescribeRouteTables", "routeTableSet", |tables| {
+            tables[0]["associationSet"].as_array().is_some_and(|all| all.len() == 2)
+        })
+        .await?;
+    Ok(())
+}
+
+/// A VPC with a subnet that no resource made is deleted when that is gone, and says so until then.
+async fn waits_for_what_somebody_else_made(world: &World) -> Result<()> {
+    world.apply(&resource("VPC", "shared", "cidrBlock: {value: 10.30.0.0/16}")).await?;
+    let vpc = id(world, "VPC", "shared").await?;
+    let made = [("VpcId", vpc.as_str()), ("CidrBlock", "10.30.1.0/24")];
+    let subnet = world.env.moto.ec2("CreateSubnet", &made).await?["subnet"]["subnetId"].clone();
+    world.delete("VPC", "shared").await?;
+    let object = world
+        .until("VPC", "shared", |object| {
+            condition(object, "Ready")["message"].as_str().is_some_and(|m| m.contains("DependencyViolation"))
+        })
+        .await?;
+    assert_eq!(condition(&object, "Ready")["reason"], "Deleting");
+    let subnet = subnet.as_str().unwrap_or_default();
+    world.env.moto.ec2("DeleteSubnet", &[("SubnetId", subnet)]).await?;
+    world.gone("VPC", "shared").await
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_by_kraken_or_in_the_words_of_aws() -> Result<()> {
+    let world = World::new().await?;
+    world.apply(&resource("VPC", "main", "cidrBlock: {value: 10.0.0.1/16}")).await?;
+    let message = world.not_ready("VPC", "main", "InvalidSpec").await?;
+    assert!(message.contains("spec.cidrBlock") && message.contains("write 10.0.0.0/16"), "{message}");
+    world.apply(&resource("VPC", "main", "cidrBlock: {value: 10.0.0.0/16}")).await?;
+    world.ready("VPC", "main").await?;
+
+    for (name, spec, words) in [
+        ("outside", "vpcID: VPC, cidrBlock: {value: 10.1.0.0/24}", "InvalidSubnet.Range"),
+        (
+            "nowhere",
+            "vpcID: VPC, cidrBlock: {value: 10.0.8.0/24}, availabilityZone: {value: us-east-1x}",
+            "us-east-1x",
+        ),
+    ] {
+        world.apply(&resource("Subnet", name, spec)).await?;
+        let message = world.not_ready("Subnet", name, "CloudRefused").await?;
+        assert!(message.contains(words), "{message}");
+    }
+    world.apply(&resource("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.0.1.0/24}")).await?;
+    world.ready("Subnet", "a").await?;
+    world.apply(&resource("Subnet", "overlapping", "vpcID: VPC, cidrBlock: {value: 10.0.0.0/20}")).await?;
+    let message = world.not_ready("Subnet", "overlapping", "CloudRefused").await?;
+    assert!(message.contains("InvalidSubnet.Conflict"), "{message}");
+
+    let group = "vpcID: VPC, groupName: {value: web}, egress: []";
+    world.apply(&resource("SecurityGroup", "first", group)).await?;
+    world.ready("SecurityGroup", "first").await?;
+    world.apply(&resource("SecurityGroup", "second", group)).await?;
+    let message = world.not_ready("SecurityGroup", "second", "CloudRefused").await?;
+    assert!(message.contains("InvalidGroup.Duplicate"), "{message}");
+
+    let rule = "vpcID: VPC, ingress: [{protocol: {value: tcp}, fromPort: {value: 65536}, cidrBlocks: {value: [0.0.0.0/0]}}]";
+    world.apply(&resource("SecurityGroup", "ports", rule)).await?;
+    let message = world.not_ready("SecurityGroup", "ports", "InvalidSpec").await?;
+    assert!(message.contains("spec.ingress[0].fromPort: must be 0 to 65535"), "{message}");
+
+    world.patch("VPC", "main", json!({"spec": {"cidrBlock": {"value": "10.9.0.0/16"}}})).await?;
+    let message = world.not_ready("VPC", "main", "ImmutableField").await?;
+    assert!(message.contains("spec.cidrBlock is 10.0.0.0/16 in the cloud"), "{message}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_vpc_that_exists_is_adopted_and_given_back() -> Result<()> {
+    let world = World::new().await?;
+    let made = world.env.moto.ec2("CreateVpc", &[("CidrBlock", "10.40.0.0/16")]).await?;
+    let vpc = made["vpc"]["vpcId"].as_str().unwrap_or_default().to_owned();
+    let adopting = format!(
+        "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: VPC, metadata: {{name: old}}, \
+         spec: {{cidrBlock: {{value: 10.40.0.0/16}}, lifecycle: {{adopt: {{id: {vpc}}}}}}}}}"
+    );
+    world.apply(&adopting).await?;
+    assert_eq!(id(&world, "VPC", "old").await?, vpc);
+    world.delete("VPC", "old").await?;
+    world.gone("VPC", "old").await?;
+    assert!(world.in_cloud("DescribeVpcs", "vpcSet").await?.is_empty());
+    let left = world.env.moto.ec2("DescribeVpcs", &[("VpcId.1", &vpc)]).await?;
+    assert!(has(&left["vpcSet"], |left| left["vpcId"] == *vpc), "{left}");
+    Ok(())
+}
+
+/// What hangs on an instance, and the way out of a private subnet.
+const MORE: &[(&str, &str, &str)] = &[
+    ("VPC", "main", "cidrBlock: {value: 10.50.0.0/16}"),
+    ("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.50.1.0/24}, availabilityZone: {value: us-east-1a}"),
+    ("InternetGateway", "main", "vpcID: VPC"),
+    ("ElasticIP", "nat", "tags: {Team: net}"),
+    ("ElasticIP", "web", "instanceID: {valueFrom: {krakenResource: {kind: ec2instance, name: web}}}"),
+    (
+        "NATGateway",
+        "a",
+        "subnetID: {valueFrom: {krakenResource: {kind: subnet, name: a}}}, \
+         allocationID: {valueFrom: {krakenResource: {kind: elastic-ip, name: nat}}}",
+    ),
+    (
+        "RouteTable",
+        "private",
+        "vpcID: VPC, routes: [{destinationCIDRBlock: {value: 0.0.0.0/0}, \
+         natGatewayID: {valueFrom: {krakenResource: {kind: nat-gateway, name: a}}}}]",
+    ),
+    (
+        "KeyPair",
+        "ops",
+        "publicKey: {value: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM ops\"}",
+    ),
+    (
+        "EC2Instance",
+        "web",
+        "imageID: {value: ami-12c6146b}, instanceType: {value: t2.nano}, minCount: {value: 1}, maxCount: {value: 1}, \
+         keyName: {valueFrom: {krakenResource: {kind: keypair, name: ops}}}, \
+         subnetID: {valueFrom: {krakenResource: {kind: subnet, name: a}}}",
+    ),
+    (
+        "Volume",
+        "data",
+        "availabilityZone: {valueFrom: {krakenResource: {kind: subnet, name: a, path: subnet.AvailabilityZone}}}, \
+         sizeGiB: {value: 10}, type: {value: gp3}, device: {value: /dev/sdf}, \
+         instanceID: {valueFrom: {krakenResource: {kind: ec2instance, name: web}}}",
+    ),
+];
+
+#[tokio::test]
+async fn what_hangs_on_an_instance_comes_up_heals_and_goes() -> Result<()> {
+    let world = World::new().await?;
+    let all: Vec<String> = MORE.iter().map(|(kind, name, spec)| resource(kind, name, spec)).collect();
+    world.apply(&all.join("\n---\n")).await?;
+    for (kind, name, _) in MORE {
+        world.ready(kind, name).await?;
+    }
+    let instance = id(&world, "EC2Instance", "web").await?;
+    assert_eq!(world.alive("web").await?.len(), 1);
+    let key = world.get("StateDeclaration", "keypair-ops").await?["spec"]["id"].clone();
+    assert!(key.as_str().is_some_and(|name| name.starts_with("kraken-")), "{key}");
+    let state = world.get("StateDeclaration", "ec2instance-web").await?;
+    assert_eq!(state["spec"]["data"]["instances"][0]["KeyName"], key);
+
+    let volume = id(&world, "Volume", "data").await?;
+    let moto = &world.env.moto;
+    moto.ec2("DetachVolume", &[("VolumeId", &volume), ("InstanceId", &instance), ("Device", "/dev/sdf")])
+        .await?;
+    let addresses = world.in_cloud("DescribeAddresses", "addressesSet").await?;
+    let used = addresses.iter().find(|address| address["instanceId"] == json!(instance));
+    let association = used.and_then(|address| address["associationId"].as_str()).unwrap_or_default();
+    moto.ec2("DisassociateAddress", &[("AssociationId", association)]).await?;
+    world
+        .until_cloud("DescribeVolumes", "volumeSet", |volumes| {
+            volumes.iter().any(|volume| {
+                has(&volume["attachmentSet"], |attachment| attachment["instanceId"] == json!(instance))
+                    && volume["volumeId"] != ""
+            })
+        })
+        .await?;
+    world
+        .until_cloud("DescribeAddresses", "addressesSet", |addresses| {
+            addresses.iter().any(|address| address["instanceId"] == json!(instance))
+        })
+        .await?;
+    world.patch("Volume", "data", json!({"spec": {"sizeGiB": {"value": 20}}})).await?;
+    world
+        .until_cloud("DescribeVolumes", "volumeSet", |volumes| {
+            volumes.iter().any(|volume| volume["size"] == "20")
+        })
+        .await?;
+
+    for (kind, name, _) in MORE {
+        world.delete(kind, name).await?;
+    }
+    for (kind, name, _) in MORE {
+        world.gone(kind, name).await?;
+    }
+    for (action, list) in [
+        ("DescribeVpcs", "vpcSet"),
+        ("DescribeAddresses", "addressesSet"),
+        ("DescribeKeyPairs", "keySet"),
+        ("DescribeVolumes", "volumeSet"),
+    ] {
+        assert_eq!(world.in_cloud(action, list).await?, [Value::Null; 0], "{action}");
+    }
+    Ok(())
+}

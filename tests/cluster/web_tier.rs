@@ -1,0 +1,141 @@
+//! A whole web tier on the simulator: applied at once, drifted, changed by one key, and deleted at once.
+
+use anyhow::{Context as _, Result};
+use kraken_testing::{
+    SuiteOptions, manifests,
+    manifests::Document,
+    paths,
+    simulator::{Simulator, SimulatorOptions},
+};
+use kraken_tests::World;
+use serde_json::{Value, json};
+
+struct Tier {
+    world: World,
+    cloud: Simulator,
+    samples: Vec<Document>,
+}
+
+/// The samples that are Kraken's, in an order in which each refers to something that does not exist yet.
+fn samples() -> Result<Vec<Document>> {
+    let mut samples = manifests::read(&paths::workspace_root()?.join("config/samples/web-tier"))?;
+    samples.retain(|sample| sample.gvk.kind != "Deployment");
+    samples.reverse();
+    Ok(samples)
+}
+
+async fn tier() -> Result<Tier> {
+    let cloud = Simulator::start(SimulatorOptions { strict_network: true, ..SimulatorOptions::default() })?;
+    let suite = SuiteOptions {
+        cloud_endpoint: Some(cloud.endpoint().to_owned()),
+        resync_interval: Some("2s".to_owned()),
+        ..SuiteOptions::default()
+    };
+    let tier = Tier { world: World::with(suite).await?, cloud, samples: samples()? };
+    manifests::apply(&tier.world.client(), &tier.samples, &tier.world.ns.name).await?;
+    tier.all_ready().await?;
+    Ok(tier)
+}
+
+impl Tier {
+    fn resources(&self) -> impl Iterator<Item = &Document> {
+        self.samples.iter().filter(|sample| !sample.gvk.group.is_empty())
+    }
+
+    async fn all_ready(&self) -> Result<()> {
+        for sample in self.resources() {
+            self.world.ready(&sample.gvk.kind, &sample.name).await?;
+        }
+        Ok(())
+    }
+
+    async fn id(&self, kind: &str, name: &str) -> Result<String> {
+        let object = self.world.get(kind, name).await?;
+        let id = object["status"]["externalIDs"][0].as_str();
+        Ok(id.with_context(|| format!("{kind} {name} has no id"))?.to_owned())
+    }
+
+    /// What a resource publishes, once it is as wanted.
+    async fn state(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Result<()> {
+        let state = format!("{}-{name}", kind.to_lowercase());
+        self.world.until("StateDeclaration", &state, |object| wanted(&object["spec"]["data"])).await.map(drop)
+    }
+
+    /// Waits until something was put back.
+    async fn healed(&self, action: &str, before: usize) -> Result<()> {
+        self.cloud.wait_for(action, before + 1, kraken_tests::world::PATIENCE).await
+    }
+}
+
+#[tokio::test]
+async fn a_web_tier_comes_up_follows_its_settings_and_goes_in_order() -> Result<()> {
+    let tier = tier().await?;
+    let address = tier.world.until("ConfigMap", "web-address", |map| !map["data"]["url"].is_null()).await?;
+    let host = address["data"]["host"].as_str().unwrap_or_default().to_owned();
+    assert!(host.contains("elb.amazonaws.com"), "{address}");
+    assert_eq!(address["data"]["url"], json!(format!("http://{host}:80/")));
+
+    tier.world
+        .patch("ConfigMap", "web-tier", json!({"data": {"port": "8080", "clients": "10.0.0.0/8"}}))
+        .await?;
+    let follows = |map: &Value| map["data"]["url"] == json!(format!("http://{host}:8080/"));
+    tier.world.until("ConfigMap", "web-address", follows).await?;
+    tier.all_ready().await?;
+
+    manifests::delete(&tier.world.client(), &tier.samples, &tier.world.ns.name).await?;
+    for sample in tier.resources() {
+        tier.world.gone(&sample.gvk.kind, &sample.name).await?;
+    }
+    assert!(tier.cloud.alive().is_empty(), "{:?}", tier.cloud.alive());
+    let in_vain = tier.cloud.dependency_violations();
+    assert!(in_vain.is_empty(), "{in_vain:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
+    let tier = tier().await?;
+    let cloud = &tier.cloud;
+    let group = tier.id("SecurityGroup", "web").await?;
+    let permission = [
+        ("GroupId", group.as_str()),
+        ("IpPermissions.1.IpProtocol", "tcp"),
+        ("IpPermissions.1.FromPort", "22"),
+        ("IpPermissions.1.ToPort", "22"),
+        ("IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"),
+    ];
+    let before = cloud.count("RevokeSecurityGroupIngress");
+    cloud.outside("AuthorizeSecurityGroupIngress", &permission)?;
+    tier.healed("RevokeSecurityGroupIngress", before).await?;
+
+    let table = tier.id("RouteTable", "web").await?;
+    let before = cloud.count("CreateRoute");
+    cloud.outside("DeleteRoute", &[("RouteTableId", &table), ("DestinationCidrBlock", "0.0.0.0/0")])?;
+    tier.healed("CreateRoute", before).await?;
+
+    let vpc = tier.id("VPC", "web").await?;
+    let before = cloud.count("CreateTags");
+    cloud.tag_outside(&vpc, "Name", Some("somebody else's"))?;
+    tier.healed("CreateTags", before).await?;
+
+    let gateway = tier.id("InternetGateway", "web").await?;
+    let before = cloud.count("AttachInternetGateway");
+    cloud.outside("DetachInternetGateway", &[("InternetGatewayId", &gateway), ("VpcId", &vpc)])?;
+    tier.healed("AttachInternetGateway", before).await?;
+
+    let listener = tier.id("Listener", "web").await?;
+    let before = cloud.count("ModifyListener");
+    let port = [("Version", "2015-12-01"), ("ListenerArn", listener.as_str()), ("Port", "81")];
+    cloud.outside("ModifyListener", &port)?;
+    tier.healed("ModifyListener", before).await?;
+    tier.state("Listener", "web", |data| data["listener"]["Port"] == 80).await?;
+
+    let targets = tier.id("TargetGroup", "web").await?;
+    let instance = tier.id("EC2Instance", "web-a").await?;
+    let before = cloud.count("RegisterTargets");
+    let target =
+        [("Version", "2015-12-01"), ("TargetGroupArn", &targets), ("Targets.member.1.Id", &instance)];
+    cloud.outside("DeregisterTargets", &target)?;
+    tier.healed("RegisterTargets", before).await?;
+    tier.all_ready().await
+}
