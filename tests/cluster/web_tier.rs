@@ -118,10 +118,13 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
     cloud.tag_outside(&vpc, "Name", Some("somebody else's"))?;
     tier.healed("CreateTags", before).await?;
 
-    let gateway = tier.id("InternetGateway", "web").await?;
-    let before = cloud.count("AttachInternetGateway");
-    cloud.outside("DetachInternetGateway", &[("InternetGatewayId", &gateway), ("VpcId", &vpc)])?;
-    tier.healed("AttachInternetGateway", before).await?;
+    let state = tier.world.get("StateDeclaration", "routetable-web").await?;
+    let associations = state["spec"]["data"]["routeTable"]["Associations"].as_array();
+    let association = associations.and_then(|all| all.iter().find_map(|one| one["RouteTableAssociationId"].as_str()));
+    let association = association.with_context(|| format!("no subnet is associated: {state}"))?;
+    let before = cloud.count("AssociateRouteTable");
+    cloud.outside("DisassociateRouteTable", &[("AssociationId", association)])?;
+    tier.healed("AssociateRouteTable", before).await?;
 
     let listener = tier.id("Listener", "web").await?;
     let before = cloud.count("ModifyListener");

@@ -120,17 +120,23 @@ pub async fn apply(client: &Client, documents: &[Document], namespace: &str) -> 
             waited = true;
         }
         let api = kinds.api(client, document, namespace).await?;
-        let params = PatchParams::apply(FIELD_MANAGER).force();
-        let object =
-            api.patch(&document.name, &params, &Patch::Apply(&document.value)).await.with_context(|| {
-                format!("cannot apply {} {} ({})", document.gvk.kind, document.name, document.source)
-            })?;
-        applied.push(object);
+        applied.push(apply_one(&api, document).await?);
     }
     if !waited {
         served(client, &applied).await?;
     }
     Ok(applied)
+}
+
+/// Applies one document with the API of its kind.
+///
+/// # Errors
+/// When the API refuses it; names the file and the document.
+pub async fn apply_one(api: &Api<DynamicObject>, document: &Document) -> Result<DynamicObject> {
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    api.patch(&document.name, &params, &Patch::Apply(&document.value)).await.with_context(|| {
+        format!("cannot apply {} {} ({})", document.gvk.kind, document.name, document.source)
+    })
 }
 
 /// [`read`] and [`apply`].
@@ -148,15 +154,22 @@ pub async fn apply_path(client: &Client, path: &Path, namespace: &str) -> Result
 pub async fn delete(client: &Client, documents: &[Document], namespace: &str) -> Result<()> {
     let mut kinds = Kinds::default();
     for document in documents.iter().rev() {
-        let api = kinds.api(client, document, namespace).await?;
-        match api.delete(&document.name, &DeleteParams::default()).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            result => {
-                result.with_context(|| format!("cannot delete {} {}", document.gvk.kind, document.name))?;
-            }
-        }
+        delete_one(&kinds.api(client, document, namespace).await?, document).await?;
     }
     Ok(())
+}
+
+/// Asks for the deletion of one document's object with the API of its kind; an absent one is fine.
+///
+/// # Errors
+/// When the API refuses.
+pub async fn delete_one(api: &Api<DynamicObject>, document: &Document) -> Result<()> {
+    match api.delete(&document.name, &DeleteParams::default()).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        result => result
+            .map(drop)
+            .with_context(|| format!("cannot delete {} {}", document.gvk.kind, document.name)),
+    }
 }
 
 /// An API of a document's kind in its namespace (or `namespace`, if it names none).
@@ -183,25 +196,33 @@ fn rank(document: &Document) -> Rank {
 }
 
 /// What discovery said, asked once a kind.
-#[derive(Default)]
-struct Kinds {
+#[derive(Debug, Default)]
+pub struct Kinds {
     found: HashMap<GroupVersionKind, (ApiResource, ApiCapabilities)>,
     /// How long to wait for a kind to be served.
     patience: Duration,
 }
 
 impl Kinds {
-    async fn api(
-        &mut self,
-        client: &Client,
-        document: &Document,
-        namespace: &str,
-    ) -> Result<Api<DynamicObject>> {
-        if !self.found.contains_key(&document.gvk) {
-            let found = discover(client, document, self.patience).await?;
-            self.found.insert(document.gvk.clone(), found);
+    /// The kinds of these documents, for who applies many of them at once.
+    ///
+    /// # Errors
+    /// When the API server does not serve one.
+    pub async fn of(client: &Client, documents: &[Document]) -> Result<Self> {
+        let mut kinds = Self::default();
+        for document in documents {
+            kinds.learn(client, document).await?;
         }
-        let (resource, capabilities) = self.found.get(&document.gvk).context("a kind that was just found")?;
+        Ok(kinds)
+    }
+
+    /// An API of a document's kind in its namespace (or `namespace`, if it names none).
+    ///
+    /// # Errors
+    /// When the kind is not among those that were asked for.
+    pub fn known(&self, client: &Client, document: &Document, namespace: &str) -> Result<Api<DynamicObject>> {
+        let (resource, capabilities) =
+            self.found.get(&document.gvk).with_context(|| format!("{} is not known", document.gvk.kind))?;
         Ok(match capabilities.scope {
             Scope::Cluster => Api::all_with(client.clone(), resource),
             Scope::Namespaced => {
@@ -209,6 +230,24 @@ impl Kinds {
                 Api::namespaced_with(client.clone(), namespace, resource)
             }
         })
+    }
+
+    async fn learn(&mut self, client: &Client, document: &Document) -> Result<()> {
+        if !self.found.contains_key(&document.gvk) {
+            let found = discover(client, document, self.patience).await?;
+            self.found.insert(document.gvk.clone(), found);
+        }
+        Ok(())
+    }
+
+    async fn api(
+        &mut self,
+        client: &Client,
+        document: &Document,
+        namespace: &str,
+    ) -> Result<Api<DynamicObject>> {
+        self.learn(client, document).await?;
+        self.known(client, document, namespace)
     }
 }
 

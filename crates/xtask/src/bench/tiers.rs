@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kraken_testing::manifests::{self, Document};
+use kraken_testing::manifests::{self, Document, Kinds};
 use kraken_testing::simulator::{Outcome, Simulator, SimulatorOptions};
 use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions, paths};
 use kube::Client;
@@ -46,6 +46,7 @@ struct Setting {
     board: Board,
     /// The samples without what Kraken has no part in.
     samples: Vec<Document>,
+    kinds: Kinds,
     timeout: Duration,
 }
 
@@ -120,12 +121,13 @@ impl Setting {
         let client = environment.control_plane.client().await?;
         let mut samples = manifests::read(&paths::workspace_root()?.join(SAMPLES))?;
         samples.retain(|sample| sample.gvk.kind != "Deployment");
-        let mut kinds: Vec<_> =
+        let mut followed: Vec<_> =
             samples.iter().filter(|s| !s.gvk.group.is_empty()).map(|s| s.gvk.clone()).collect();
-        kinds.sort_by(|a, b| a.kind.cmp(&b.kind));
-        kinds.dedup();
-        let board = Board::start(&client, None, &kinds, |_| ());
-        Ok(Self { environment, simulator, client, board, samples, timeout: tiers.timeout })
+        followed.sort_by(|a, b| a.kind.cmp(&b.kind));
+        followed.dedup();
+        let board = Board::start(&client, None, &followed, |_| ());
+        let kinds = Kinds::of(&client, &samples).await?;
+        Ok(Self { environment, simulator, client, board, samples, kinds, timeout: tiers.timeout })
     }
 
     /// How many of a tier's objects are Kraken's.
@@ -160,7 +162,8 @@ impl Setting {
     async fn apply(&self, namespaces: &[String]) -> Result<()> {
         futures::stream::iter(self.shuffled(namespaces))
             .map(|(namespace, sample)| async move {
-                manifests::apply(&self.client, std::slice::from_ref(sample), namespace).await.map(drop)
+                let api = self.kinds.known(&self.client, sample, namespace)?;
+                manifests::apply_one(&api, sample).await.map(drop)
             })
             .buffer_unordered(HANDS)
             .try_collect()
@@ -173,10 +176,10 @@ impl Setting {
     }
 
     async fn delete(&mut self, namespaces: &[String]) -> Result<()> {
-        let client = &self.client;
+        let (client, kinds) = (&self.client, &self.kinds);
         futures::stream::iter(self.shuffled(namespaces))
             .map(|(namespace, sample)| async move {
-                manifests::delete(client, std::slice::from_ref(sample), namespace).await
+                manifests::delete_one(&kinds.known(client, sample, namespace)?, sample).await
             })
             .buffer_unordered(HANDS)
             .try_collect::<()>()
