@@ -10,8 +10,6 @@ mod nat_gateway;
 mod route_table;
 mod security_group;
 mod subnet;
-#[cfg(test)]
-mod testing;
 mod volume;
 mod vpc;
 
@@ -47,4 +45,16 @@ impl Spoke for Network {
 
 fn main() -> ExitCode {
     kraken_spoke::main::<Network>()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::descriptions;
+
+    #[test]
+    fn every_field_of_every_kind_says_what_it_is_with_an_example() {
+        for (path, text) in descriptions::<super::Network>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
 }

@@ -2,13 +2,13 @@
 
 use kraken_spoke::{Difference, FieldDiff, OptionType, Remedy, Resolved};
 
-use crate::fields::{ABSENT, NOT_SHOWN, SECRET, item_path};
+use crate::fields::{ABSENT, NOT_SHOWN, SECRET, item_path, listed, shown};
 
 /// What is fixed when a thing is made: it differs if AWS says anything else than what is wanted.
-pub fn fixed<T: OptionType + ToString, C>(
+pub fn fixed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
     wanted: Option<&Resolved<T>>,
-    have: Option<&T>,
+    have: Option<&H>,
 ) -> Option<Difference<C>> {
     differing(path, wanted?, have, || {
         let why = "it is fixed at creation: change it back, or delete and re-create the resource";
@@ -17,10 +17,10 @@ pub fn fixed<T: OptionType + ToString, C>(
 }
 
 /// What can be changed in place.
-pub fn changed<T: OptionType + ToString, C>(
+pub fn changed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
     wanted: Option<&Resolved<T>>,
-    have: Option<&T>,
+    have: Option<&H>,
     change: C,
 ) -> Option<Difference<C>> {
     differing(path, wanted?, have, || Remedy::Change(change))
@@ -61,21 +61,52 @@ pub fn of_lists<C>(
     missing.chain(extra).collect()
 }
 
-fn differing<T: OptionType + ToString, C>(
+/// A list that is set as a whole and whose order does not matter.
+pub fn of_sets<S: AsRef<str>, C>(
     path: &str,
-    wanted: &Resolved<T>,
-    have: Option<&T>,
-    remedy: impl FnOnce() -> Remedy<C>,
+    wanted: Option<&Resolved<Vec<String>>>,
+    have: &[S],
+    change: C,
 ) -> Option<Difference<C>> {
-    if have == Some(wanted.expose()) {
+    let wanted = wanted?;
+    let items = wanted.expose();
+    let is_there = |item: &String| have.iter().any(|have| have.as_ref() == item);
+    if items.len() == have.len() && items.iter().all(is_there) {
         return None;
     }
-    let (want, have) = match wanted.public() {
-        Some(want) => (want.to_string(), have.map_or_else(|| ABSENT.to_owned(), ToString::to_string)),
-        // What there is in place of a secret value may be the secret's former value.
+    let (want, have) = lists(wanted, have);
+    Some(difference(path, want, have, change))
+}
+
+/// Both lists as texts; nothing of either if what is wanted is a secret.
+pub fn lists<S: AsRef<str>>(wanted: &Resolved<Vec<String>>, have: &[S]) -> (String, String) {
+    match wanted.public() {
+        Some(wanted) => (list(wanted), list(have)),
         None => (SECRET.to_owned(), NOT_SHOWN.to_owned()),
+    }
+}
+
+fn list<S: AsRef<str>>(items: &[S]) -> String {
+    if items.is_empty() { "none".to_owned() } else { listed(items) }
+}
+
+/// What is wanted may be of another type than what there is: a word of a few, say, and AWS's spelling of it.
+fn differing<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
+    path: &str,
+    wanted: &Resolved<T>,
+    have: Option<&H>,
+    remedy: impl FnOnce() -> Remedy<C>,
+) -> Option<Difference<C>> {
+    if have.is_some_and(|have| wanted.expose() == have) {
+        return None;
+    }
+    let have = match have {
+        None => ABSENT.to_owned(),
+        // It may be the secret's former value.
+        Some(_) if wanted.is_secret() => NOT_SHOWN.to_owned(),
+        Some(have) => have.to_string(),
     };
-    Some(Difference { field: FieldDiff::new(path, want, have), remedy: remedy() })
+    Some(Difference { field: FieldDiff::new(path, shown(wanted), have), remedy: remedy() })
 }
 
 #[cfg(test)]
@@ -90,16 +121,16 @@ mod tests {
     #[test]
     fn a_field_that_is_as_wanted_or_not_wanted_does_not_differ() {
         let have = "a".to_owned();
-        assert_eq!(fixed::<_, ()>("f", Some(&text("a")), Some(&have)), None);
-        assert_eq!(changed("f", None, Some(&have), ()), None);
+        assert_eq!(fixed::<_, _, ()>("f", Some(&text("a")), Some(&have)), None);
+        assert_eq!(changed("f", None::<&Resolved<String>>, Some(&have), ()), None);
     }
 
     #[test]
     fn a_difference_says_both_values_and_what_mends_it() {
-        let found = changed("f", Some(&text("a")), None, "change").unwrap();
+        let found = changed("f", Some(&text("a")), None::<&String>, "change").unwrap();
         assert_eq!((found.field.want.as_str(), found.field.have.as_str()), ("a", ABSENT));
         assert_eq!(found.remedy, Remedy::Change("change"));
-        let found = fixed::<_, ()>("f", Some(&text("a")), Some(&"b".to_owned())).unwrap();
+        let found = fixed::<_, _, ()>("f", Some(&text("a")), Some(&"b".to_owned())).unwrap();
         assert!(matches!(found.remedy, Remedy::Immutable(_)));
     }
 
@@ -122,9 +153,30 @@ mod tests {
     }
 
     #[test]
+    fn a_set_is_the_same_in_any_order_and_changes_as_a_whole() {
+        let wanted = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
+        let of = |have: &[&str]| of_sets("l", Some(&wanted), have, "set");
+        assert_eq!(of(&["b", "a"]), None);
+        assert_eq!(of_sets("l", None, &["a"], "set"), None);
+        for (other, told) in [(vec!["b", "c"], "b, c"), (vec!["a", "b", "b"], "a, b, b"), (vec![], "none")] {
+            assert_eq!(of(&other), Some(difference("l", "a, b", told, "set")));
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_secret_set_is_shown() {
+        let wanted = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
+        assert_eq!(of_sets("l", Some(&wanted), &["b"], ()), Some(difference("l", SECRET, NOT_SHOWN, ())));
+    }
+
+    #[test]
     fn neither_side_of_a_secret_is_shown() {
         let secret = Resolved::Secret(Sensitive::new("hunter2".to_owned(), "1".to_owned()));
-        let found = fixed::<_, ()>("f", Some(&secret), Some(&"hunter1".to_owned())).unwrap();
-        assert_eq!((found.field.want.as_str(), found.field.have.as_str()), (SECRET, NOT_SHOWN));
+        let have = |have: Option<&String>| {
+            let found = fixed::<_, _, ()>("f", Some(&secret), have).unwrap().field;
+            assert_eq!(found.want, SECRET);
+            found.have
+        };
+        assert_eq!((have(Some(&"hunter1".to_owned())).as_str(), have(None).as_str()), (NOT_SHOWN, ABSENT));
     }
 }

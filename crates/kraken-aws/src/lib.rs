@@ -19,6 +19,9 @@ pub mod single;
 pub mod tag_memory;
 pub mod tags;
 pub mod take;
+pub mod taken;
+#[doc(hidden)]
+pub mod testing;
 
 pub use args::AwsArgs;
 pub use aws_sdk_ec2 as ec2;

@@ -56,6 +56,17 @@ pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
     Ok(())
 }
 
+/// Lists of which each item fits a rule, and in which nothing stands twice.
+///
+/// # Errors
+/// With the place of the first item that is wrong.
+pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> Verdict) -> Verdict {
+    for (index, item) in items.iter().enumerate() {
+        rule(item.as_ref()).map_err(|why| format!("item {index} {why}"))?;
+    }
+    unique(items)
+}
+
 /// Any rule.
 ///
 /// # Errors
@@ -93,5 +104,13 @@ mod tests {
     fn what_stands_twice_is_told_with_both_places() {
         assert_eq!(unique(&["a", "b"]), Ok(()));
         assert_eq!(unique(&["a", "b", "a"]), Err("item 2 is the same as item 0".to_owned()));
+    }
+
+    #[test]
+    fn an_item_that_is_wrong_is_told_with_its_place() {
+        let ids = |items: &[&str]| each(items, |id| an_id(id, "sg-"));
+        assert_eq!((ids(&[]), ids(&["sg-1", "sg-2"])), (Ok(()), Ok(())));
+        assert_eq!(ids(&["sg-1", "web", "db"]), Err("item 1 must look like sg-0abc1234def567890".to_owned()));
+        assert_eq!(ids(&["sg-1", "sg-1"]), Err("item 1 is the same as item 0".to_owned()));
     }
 }

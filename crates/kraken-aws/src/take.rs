@@ -1,13 +1,14 @@
 //! Takes the options of a spec and checks each value by a rule of its kind. Pure.
 
-use std::{borrow::Borrow, fmt};
+use std::borrow::Borrow;
 
 use kraken_spoke::{Opt, OptionType, Resolved, Resolver, options::ListOpt};
 
 use crate::{
-    fields::{SECRET, tag_path},
+    fields::tag_path,
     rules::Verdict,
     tags::{self, Tags},
+    taken::Optional,
 };
 
 /// Why a value is refused.
@@ -60,12 +61,7 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// As [`Take::any`], of an option that may be absent: `Some(None)` if it is.
-    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
-    pub fn any_if<T: OptionType>(
-        &mut self,
-        field: &str,
-        option: Option<&Opt<T>>,
-    ) -> Option<Option<Resolved<T>>> {
+    pub fn any_if<T: OptionType>(&mut self, field: &str, option: Option<&Opt<T>>) -> Optional<T> {
         self.values.take_if(field, option)
     }
 
@@ -82,13 +78,12 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// As [`Take::one`], of an option that may be absent: `Some(None)` if it is.
-    #[allow(clippy::option_option)]
     pub fn optional<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
         &mut self,
         field: &str,
         option: Option<&Opt<T>>,
         rule: impl FnOnce(&B) -> Verdict<W>,
-    ) -> Option<Option<Resolved<T>>> {
+    ) -> Optional<T> {
         match option {
             Some(option) => self.one(field, option, rule).map(Some),
             None => Some(None),
@@ -96,13 +91,12 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// A list that must fit the rule as a whole; `Some(None)` if it is absent.
-    #[allow(clippy::option_option)]
     pub fn list<T: OptionType, W: Into<Fault>>(
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
         rule: impl FnOnce(&[T]) -> Verdict<W>,
-    ) -> Option<Option<Resolved<Vec<T>>>> {
+    ) -> Optional<Vec<T>> {
         let value = self.values.take_list_if(field, list)?;
         if let Some(value) = &value {
             self.check(field, rule(value.expose()), value.is_secret());
@@ -111,13 +105,12 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// A list each of whose items must fit the rule; each that does not is told. `Some(None)` if it is absent.
-    #[allow(clippy::option_option)]
     pub fn each<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
         rule: impl Fn(&B) -> Verdict<W>,
-    ) -> Option<Option<Resolved<Vec<T>>>> {
+    ) -> Optional<Vec<T>> {
         let value = self.values.take_list_if(field, list)?;
         let Some(items) = &value else { return Some(None) };
         for (index, item) in items.expose().iter().enumerate() {
@@ -148,43 +141,6 @@ impl<'a, 'v> Take<'a, 'v> {
             let fault = fault.into();
             self.problem(field, if is_secret { fault.text } else { fault.shown() });
         }
-    }
-}
-
-/// What is made of several options: as secret as the most secret of them.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Joined<T> {
-    value: T,
-    is_secret: bool,
-}
-
-impl<T> Joined<T> {
-    /// A value with whether any part of it came from a Secret.
-    pub fn new(value: T, is_secret: bool) -> Self {
-        Self { value, is_secret }
-    }
-
-    /// The value, secret or not.
-    pub fn expose(&self) -> &T {
-        &self.value
-    }
-
-    /// Whether any part of it came from a Secret.
-    pub fn is_secret(&self) -> bool {
-        self.is_secret
-    }
-}
-
-impl<T: fmt::Display> Joined<T> {
-    /// As text, if it may be shown.
-    pub fn shown(&self) -> String {
-        if self.is_secret { SECRET.to_owned() } else { self.value.to_string() }
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Joined<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_secret { f.write_str(SECRET) } else { self.value.fmt(f) }
     }
 }
 
@@ -230,11 +186,5 @@ mod tests {
         let found = problems(|take| drop(take.each("blocks", Some(&list), cidr::v4)));
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("spec.blocks: item 1 must be an IPv4 block"), "{}", found[0]);
-    }
-
-    #[test]
-    fn what_holds_a_secret_shows_stars() {
-        assert_eq!(Joined::new("a", true).shown(), "***");
-        assert_eq!(format!("{:?} {:?}", Joined::new("a", true), Joined::new("a", false)), "*** \"a\"");
     }
 }

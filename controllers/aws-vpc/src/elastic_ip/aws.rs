@@ -7,6 +7,7 @@ use kraken_aws::{
     missing::unless_done,
     single::{Creation, Question, Thing},
     tags,
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -102,8 +103,8 @@ impl Single for ElasticIps {
             .ec2()
             .associate_address()
             .allocation_id(&address.allocation_id)
-            .set_instance_id(desired.instance_id.as_ref().map(|id| id.expose().clone()))
-            .set_network_interface_id(desired.network_interface_id.as_ref().map(|id| id.expose().clone()))
+            .set_instance_id(exposed(desired.instance_id.as_ref()))
+            .set_network_interface_id(exposed(desired.network_interface_id.as_ref()))
             .allow_reassociation(true);
         aws.call("AssociateAddress", "failed to associate the address", call.send()).await.map(drop)
     }

@@ -27,9 +27,8 @@ pub(super) fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option
     if spec.instance_id.is_some() && spec.network_interface_id.is_some() {
         take.problem("networkInterfaceID", "is for an address without instanceID");
     }
-    let valid = take.is_valid();
     let desired = Desired { instance_id: instance_id?, network_interface_id: network_interface_id? };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, address: &Address) -> Vec<Difference<Change>> {
@@ -42,10 +41,8 @@ pub(super) fn differences(desired: &Desired, address: &Address) -> Vec<Differenc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        elastic_ip::ElasticIps,
-        testing::{self, told},
-    };
+    use crate::elastic_ip::ElasticIps;
+    use kraken_aws::testing::{self, told};
     use serde_json::{Value, json};
 
     fn compared(spec: Value, address: &Address) -> Vec<String> {

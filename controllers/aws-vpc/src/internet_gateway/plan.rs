@@ -21,9 +21,8 @@ pub(crate) enum Change {
 pub(super) fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
     let vpc_id = take.optional("vpcID", spec.vpc_id.as_ref(), |id: &str| an_id(id, "vpc-"));
-    let valid = take.is_valid();
     let desired = Desired { vpc_id: vpc_id? };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<Difference<Change>> {
@@ -34,10 +33,8 @@ pub(super) fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<D
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        internet_gateway::InternetGateways,
-        testing::{self, told},
-    };
+    use crate::internet_gateway::InternetGateways;
+    use kraken_aws::testing::{self, told};
     use serde_json::json;
 
     fn compared(gateway: &InternetGateway) -> Vec<String> {

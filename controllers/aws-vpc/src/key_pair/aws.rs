@@ -9,6 +9,7 @@ use kraken_aws::{
     lookup::Tagged,
     single::{Creation, Question, Thing},
     tags,
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -96,7 +97,7 @@ impl Single for KeyPairs {
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<KeyPair, Failure> {
-        let name = desired.key_name.as_ref().map_or_else(|| creation.name(), |name| name.expose().clone());
+        let name = exposed(desired.key_name.as_ref()).unwrap_or_else(|| creation.name());
         let call = aws
             .ec2()
             .import_key_pair()

@@ -28,9 +28,8 @@ pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<D
         let fits = name.is_ascii() && name.trim() == name;
         ensure(fits, || "may have ASCII characters only, and no space at its ends".to_owned())
     });
-    let valid = take.is_valid();
     let desired = Desired { public_key: public_key?, key_name: key_name? };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 fn is_key(key: &str) -> Result<(), String> {
@@ -58,10 +57,8 @@ pub(super) fn differences(desired: &Desired, key: &KeyPair) -> Vec<Difference<Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        key_pair::KeyPairs,
-        testing::{self, told},
-    };
+    use crate::key_pair::KeyPairs;
+    use kraken_aws::testing::{self, told};
     use serde_json::json;
 
     fn key(public: &str) -> KeyPair {

@@ -6,6 +6,7 @@ use kraken_aws::{
     lookup::Tagged,
     single::{Creation, Phase, Question, Thing},
     tags,
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -148,7 +149,7 @@ impl Single for NatGateways {
             .ec2()
             .create_nat_gateway()
             .subnet_id(desired.subnet_id.expose())
-            .set_allocation_id(desired.allocation_id.as_ref().map(|id| id.expose().clone()))
+            .set_allocation_id(exposed(desired.allocation_id.as_ref()))
             .set_connectivity_type(kind.map(|kind| ConnectivityType::from(kind.expose().as_str())))
             .client_token(&creation.launch.token)
             .set_tag_specifications(Some(creation.specifications(ResourceType::Natgateway)));

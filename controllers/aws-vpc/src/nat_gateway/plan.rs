@@ -41,13 +41,12 @@ pub(super) fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Optio
             _ => {}
         }
     }
-    let valid = take.is_valid();
     let desired = Desired {
         subnet_id: subnet_id?,
         allocation_id: allocation_id?,
         connectivity_type: connectivity_type?,
     };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, gateway: &NatGateway) -> Vec<Difference<Change>> {
@@ -63,10 +62,8 @@ pub(super) fn differences(desired: &Desired, gateway: &NatGateway) -> Vec<Differ
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        nat_gateway::NatGateways,
-        testing::{self, told},
-    };
+    use crate::nat_gateway::NatGateways;
+    use kraken_aws::testing::{self, told};
     use serde_json::json;
 
     #[test]

@@ -4,5 +4,6 @@ mod api;
 mod aws;
 mod plan;
 mod route;
+mod table;
 
 pub(crate) use aws::RouteTables;

@@ -4,14 +4,15 @@ use kraken_aws::{
     differ::{difference, fixed, of_lists},
     fields::{ABSENT, NOT_SHOWN, item_path},
     rules::{an_id, unique},
-    take::{Joined, Take},
+    take::Take,
+    taken::{Joined, given},
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{
     api::RouteTableSpec,
-    aws::RouteTable,
     route::{self, Destination, Wanted},
+    table::RouteTable,
 };
 
 /// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
@@ -37,18 +38,15 @@ pub(super) fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Optio
     let vpc_id = take.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
     let routes = spec.routes.as_ref().map(|routes| route::routes(&mut take, routes));
     let subnet_ids = take.each("subnetIDs", spec.subnet_ids.as_ref(), |id: &str| an_id(id, "subnet-"));
-    if let Some(Some(ids)) = &subnet_ids
-        && let Err(why) = unique(ids.expose())
-    {
+    if let Some(Err(why)) = given(&subnet_ids).map(|ids| unique(ids)) {
         take.problem("subnetIDs", why);
     }
-    let valid = take.is_valid();
     let desired = Desired {
         vpc_id: vpc_id?,
         routes: routes.map_or(Some(None), |taken| taken.map(Some))?,
         subnet_ids: subnet_ids?,
     };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {
@@ -101,16 +99,12 @@ fn path(destination: &Destination, is_secret: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        route_table::{RouteTables, aws::Route},
-        testing::{self, told},
-    };
+    use crate::route_table::{RouteTables, table::Route};
+    use kraken_aws::testing::{self, told, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
-        let mut spec = json!({"vpcID": {"value": "vpc-1"}});
-        spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        spec
+        with(json!({"vpcID": {"value": "vpc-1"}}), changes)
     }
 
     fn compared(changes: Value, table: &RouteTable) -> Vec<String> {

@@ -2,11 +2,7 @@
 
 use std::fmt;
 
-use kraken_aws::{
-    cidr,
-    rules::ensure,
-    take::{Joined, Take},
-};
+use kraken_aws::{cidr, rules::ensure, take::Take, taken::Joined};
 use kraken_spoke::Opt;
 
 use super::api::Route;
@@ -36,6 +32,18 @@ pub(crate) enum Target {
     VpcPeeringConnection,
     TransitGateway,
     EgressOnlyInternetGateway,
+}
+
+impl Target {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Gateway,
+        Self::NatGateway,
+        Self::Instance,
+        Self::NetworkInterface,
+        Self::VpcPeeringConnection,
+        Self::TransitGateway,
+        Self::EgressOnlyInternetGateway,
+    ];
 }
 
 impl Destination {

@@ -2,21 +2,22 @@
 
 use kraken_aws::{
     Aws, Single, Tags,
-    ec2::types::{
-        self, IpPermission as SdkPermission, IpRange, Ipv6Range, PrefixListId, ResourceType, UserIdGroupPair,
-    },
+    ec2::types::{self, ResourceType},
     lookup::Tagged,
     release::filter,
     single::{Creation, Question, Thing},
     tags,
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
 
 use super::{
     api::{SecurityGroup as Resource, SecurityGroupSpec},
-    plan::{self, Change, Desired, Direction},
-    rule::{Entry, Peer, Permission},
+    permission::{IpPermission, permissions, to_sdk},
+    plan::{self, Desired},
+    rule::Entry,
+    rule_changes::{Change, Direction},
 };
 
 /// Every security group.
@@ -38,41 +39,6 @@ pub(crate) struct SecurityGroup {
     pub(super) tags: Tags,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct IpPermission {
-    ip_protocol: String,
-    from_port: Option<i32>,
-    to_port: Option<i32>,
-    ip_ranges: Vec<Cidr>,
-    ipv6_ranges: Vec<Cidr>,
-    user_id_group_pairs: Vec<Pair>,
-    prefix_list_ids: Vec<PrefixList>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Cidr {
-    cidr_ip: Option<String>,
-    cidr_ipv6: Option<String>,
-    description: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Pair {
-    group_id: String,
-    user_id: Option<String>,
-    description: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct PrefixList {
-    prefix_list_id: String,
-    description: Option<String>,
-}
-
 impl SecurityGroup {
     /// Its rules as single permissions.
     pub(super) fn entries(&self, direction: Direction) -> Vec<Entry> {
@@ -91,32 +57,6 @@ impl SecurityGroup {
             ip_permissions: permissions(ingress.map(|entry| to_sdk(&entry)).collect()),
             ..Self::default()
         }
-    }
-}
-
-impl IpPermission {
-    fn entries(&self) -> Vec<Entry> {
-        let entry = |peer: Peer, description: &Option<String>| Entry {
-            permission: Permission::new(&self.ip_protocol, self.from_port, self.to_port, peer),
-            description: description.clone(),
-        };
-        let v4 = self
-            .ip_ranges
-            .iter()
-            .map(|range| entry(Peer::V4(range.cidr_ip.clone().unwrap_or_default()), &range.description));
-        let v6 = self.ipv6_ranges.iter().map(|range| {
-            let block = kraken_aws::cidr::canonical(range.cidr_ipv6.as_deref().unwrap_or_default());
-            entry(Peer::V6(block), &range.description)
-        });
-        let groups = self
-            .user_id_group_pairs
-            .iter()
-            .map(|pair| entry(Peer::Group(pair.group_id.clone()), &pair.description));
-        let lists = self
-            .prefix_list_ids
-            .iter()
-            .map(|list| entry(Peer::PrefixList(list.prefix_list_id.clone()), &list.description));
-        v4.chain(v6).chain(groups).chain(lists).collect()
     }
 }
 
@@ -143,67 +83,6 @@ fn group(group: types::SecurityGroup) -> SecurityGroup {
         ip_permissions: permissions(group.ip_permissions.unwrap_or_default()),
         ip_permissions_egress: permissions(group.ip_permissions_egress.unwrap_or_default()),
         tags: tags::from_sdk(&group.tags.unwrap_or_default()),
-    }
-}
-
-fn permissions(permissions: Vec<SdkPermission>) -> Vec<IpPermission> {
-    let one = |permission: SdkPermission| IpPermission {
-        ip_protocol: permission.ip_protocol.unwrap_or_default(),
-        from_port: permission.from_port,
-        to_port: permission.to_port,
-        ip_ranges: sorted(permission.ip_ranges, |range| Cidr {
-            cidr_ip: range.cidr_ip,
-            cidr_ipv6: None,
-            description: range.description,
-        }),
-        ipv6_ranges: sorted(permission.ipv6_ranges, |range| Cidr {
-            cidr_ip: None,
-            cidr_ipv6: range.cidr_ipv6,
-            description: range.description,
-        }),
-        user_id_group_pairs: sorted(permission.user_id_group_pairs, |pair| Pair {
-            group_id: pair.group_id.unwrap_or_default(),
-            user_id: pair.user_id,
-            description: pair.description,
-        }),
-        prefix_list_ids: sorted(permission.prefix_list_ids, |list| PrefixList {
-            prefix_list_id: list.prefix_list_id.unwrap_or_default(),
-            description: list.description,
-        }),
-    };
-    sorted(Some(permissions), one)
-}
-
-fn sorted<F, T: Ord>(from: Option<Vec<F>>, one: impl FnMut(F) -> T) -> Vec<T> {
-    let mut all: Vec<T> = from.unwrap_or_default().into_iter().map(one).collect();
-    all.sort();
-    all
-}
-
-fn to_sdk(entry: &Entry) -> SdkPermission {
-    let Entry { permission, description } = entry;
-    let made = SdkPermission::builder()
-        .ip_protocol(&permission.protocol)
-        .set_from_port(permission.ports.map(|ports| ports.0))
-        .set_to_port(permission.ports.map(|ports| ports.1));
-    let about = description.clone();
-    match &permission.peer {
-        Peer::V4(block) => {
-            made.ip_ranges(IpRange::builder().cidr_ip(block).set_description(about).build()).build()
-        }
-        Peer::V6(block) => {
-            made.ipv6_ranges(Ipv6Range::builder().cidr_ipv6(block).set_description(about).build()).build()
-        }
-        Peer::PrefixList(id) => {
-            let list = PrefixListId::builder().prefix_list_id(id).set_description(about).build();
-            made.prefix_list_ids(list).build()
-        }
-        Peer::Group(id) => {
-            let pair = UserIdGroupPair::builder().group_id(id).set_description(about).build();
-            made.user_id_group_pairs(pair).build()
-        }
-        // The comparison has put the id in its place.
-        Peer::Itself => made.build(),
     }
 }
 
@@ -239,7 +118,7 @@ impl Single for SecurityGroups {
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<SecurityGroup, Failure> {
-        let name = desired.group_name.as_ref().map_or_else(|| creation.name(), |name| name.expose().clone());
+        let name = exposed(desired.group_name.as_ref()).unwrap_or_else(|| creation.name());
         let description = desired.description.as_ref().map_or("Managed by Kraken", |text| text.expose());
         let call = aws
             .ec2()
@@ -267,40 +146,44 @@ impl Single for SecurityGroups {
         | Change::Describe(direction, entries)
         | Change::Revoke(direction, entries)) = change;
         let permissions = Some(entries.iter().map(|entry| to_sdk(entry.expose())).collect());
-        let id = &group.group_id;
+        // The builders of the six calls have these setters in common.
+        macro_rules! send {
+            ($call:ident, $operation:literal, $action:literal) => {{
+                let call = aws.ec2().$call().group_id(&group.group_id).set_ip_permissions(permissions);
+                aws.call($operation, $action, call.send()).await.map(drop)
+            }};
+        }
         match (change, direction) {
             (Change::Authorize(..), Direction::Ingress) => {
-                let call = aws.ec2().authorize_security_group_ingress().group_id(id);
-                let call = call.set_ip_permissions(permissions).send();
-                aws.call("AuthorizeSecurityGroupIngress", "failed to add rules", call).await.map(drop)
+                send!(
+                    authorize_security_group_ingress,
+                    "AuthorizeSecurityGroupIngress",
+                    "failed to add rules"
+                )
             }
             (Change::Authorize(..), Direction::Egress) => {
-                let call = aws.ec2().authorize_security_group_egress().group_id(id);
-                let call = call.set_ip_permissions(permissions).send();
-                aws.call("AuthorizeSecurityGroupEgress", "failed to add rules", call).await.map(drop)
+                send!(authorize_security_group_egress, "AuthorizeSecurityGroupEgress", "failed to add rules")
             }
             (Change::Revoke(..), Direction::Ingress) => {
-                let call = aws.ec2().revoke_security_group_ingress().group_id(id);
-                let call = call.set_ip_permissions(permissions).send();
-                aws.call("RevokeSecurityGroupIngress", "failed to take rules away", call).await.map(drop)
+                send!(
+                    revoke_security_group_ingress,
+                    "RevokeSecurityGroupIngress",
+                    "failed to take rules away"
+                )
             }
             (Change::Revoke(..), Direction::Egress) => {
-                let call = aws.ec2().revoke_security_group_egress().group_id(id);
-                let call = call.set_ip_permissions(permissions).send();
-                aws.call("RevokeSecurityGroupEgress", "failed to take rules away", call).await.map(drop)
+                send!(revoke_security_group_egress, "RevokeSecurityGroupEgress", "failed to take rules away")
             }
-            (Change::Describe(..), Direction::Ingress) => {
-                let call = aws.ec2().update_security_group_rule_descriptions_ingress().group_id(id);
-                let call = call.set_ip_permissions(permissions).send();
-                let operation = "UpdateSecurityGroupRuleDescriptionsIngress";
-                aws.call(operation, "failed to describe rules", call).await.map(drop)
-            }
-            (Change::Describe(..), Direction::Egress) => {
-                let call = aws.ec2().update_security_group_rule_descriptions_egress().group_id(id);
-                let call = call.set_ip_permissions(permissions).send();
-                let operation = "UpdateSecurityGroupRuleDescriptionsEgress";
-                aws.call(operation, "failed to describe rules", call).await.map(drop)
-            }
+            (Change::Describe(..), Direction::Ingress) => send!(
+                update_security_group_rule_descriptions_ingress,
+                "UpdateSecurityGroupRuleDescriptionsIngress",
+                "failed to describe rules"
+            ),
+            (Change::Describe(..), Direction::Egress) => send!(
+                update_security_group_rule_descriptions_egress,
+                "UpdateSecurityGroupRuleDescriptionsEgress",
+                "failed to describe rules"
+            ),
         }
     }
 

@@ -2,7 +2,9 @@
 
 mod api;
 mod aws;
+mod permission;
 mod plan;
 mod rule;
+mod rule_changes;
 
 pub(crate) use aws::SecurityGroups;

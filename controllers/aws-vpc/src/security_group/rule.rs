@@ -5,7 +5,8 @@ use std::fmt;
 use kraken_aws::{
     cidr,
     rules::{a_text, an_id, between, ensure},
-    take::{Fault, Joined, Take},
+    take::{Fault, Take},
+    taken::{Joined, exposed, given},
 };
 use kraken_spoke::{
     Resolved,
@@ -130,14 +131,12 @@ fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Join
     let description = take.optional(&at("description"), rule.description.as_ref(), is_description);
     let peers = peers(take, &at, rule);
 
-    let value =
-        |port: &Option<Option<Resolved<i32>>>| port.as_ref().and_then(|port| Some(*port.as_ref()?.expose()));
     match name.as_deref() {
         Some("tcp" | "udp") => {
             if rule.from_port.is_none() {
                 take.problem(&at("fromPort"), "is needed for tcp and udp");
             }
-            if value(&from).zip(value(&to)).is_some_and(|(from, to)| from > to) {
+            if given(&from).zip(given(&to)).is_some_and(|(from, to)| from > to) {
                 take.problem(&at("fromPort"), "must not be greater than toPort");
             }
         }
@@ -157,10 +156,10 @@ fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Join
         || is_secret(&from)
         || is_secret(&to)
         || description.as_ref().is_some_and(Resolved::is_secret);
-    let (from, to) = (from.map(|port| *port.expose()), to.map(|port| *port.expose()));
+    let (from, to) = (exposed(from.as_ref()), exposed(to.as_ref()));
     let entry = |peer: Joined<Peer>| {
         let permission = Permission::new(&protocol.expose().0, from, to, peer.expose().clone());
-        let description = description.as_ref().map(|description| description.expose().clone());
+        let description = exposed(description.as_ref());
         Joined::new(Entry { permission, description }, rest_is_secret || peer.is_secret())
     };
     Some(peers.into_iter().map(entry).collect())

@@ -6,6 +6,7 @@ use kraken_aws::{
     lookup::Tagged,
     single::{Creation, Phase, Question, Thing},
     tags,
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -103,7 +104,7 @@ impl Single for Subnets {
             .create_subnet()
             .vpc_id(desired.vpc_id.expose())
             .cidr_block(desired.cidr_block.expose())
-            .set_availability_zone(desired.availability_zone.as_ref().map(|zone| zone.expose().clone()))
+            .set_availability_zone(exposed(desired.availability_zone.as_ref()))
             .set_tag_specifications(Some(creation.specifications(ResourceType::Subnet)));
         let made = aws.call("CreateSubnet", "failed to create the subnet", call.send()).await?;
         Ok(made.subnet.map(subnet).unwrap_or_default())

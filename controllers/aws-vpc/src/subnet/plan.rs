@@ -31,14 +31,13 @@ pub(super) fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<De
     let cidr_block = take.one("cidrBlock", &spec.cidr_block, |block: &str| cidr::v4_of(block, 16, 28));
     let availability_zone = take.optional("availabilityZone", spec.availability_zone.as_ref(), zone);
     let map_public_ip_on_launch = take.any_if("mapPublicIPOnLaunch", spec.map_public_ip_on_launch.as_ref());
-    let valid = take.is_valid();
     let desired = Desired {
         vpc_id: vpc_id?,
         cidr_block: cidr_block?,
         availability_zone: availability_zone?,
         map_public_ip_on_launch: map_public_ip_on_launch?,
     };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 /// Which zones there are is AWS's word.
@@ -63,16 +62,12 @@ pub(super) fn differences(desired: &Desired, subnet: &Subnet) -> Vec<Difference<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        subnet::Subnets,
-        testing::{self, told},
-    };
+    use crate::subnet::Subnets;
+    use kraken_aws::testing::{self, told, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
-        let mut spec = json!({"vpcID": {"value": "vpc-1"}, "cidrBlock": {"value": "10.0.1.0/24"}});
-        spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        spec
+        with(json!({"vpcID": {"value": "vpc-1"}, "cidrBlock": {"value": "10.0.1.0/24"}}), changes)
     }
 
     fn subnet() -> Subnet {

@@ -7,8 +7,9 @@ use kraken_aws::{
     missing::unless_done,
     single::{Creation, Phase, Question, Thing},
     tags,
+    taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, Resolved, Resolver};
+use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
 
 use super::{
@@ -145,13 +146,13 @@ impl Single for Volumes {
             .ec2()
             .create_volume()
             .availability_zone(desired.availability_zone.expose())
-            .set_size(number(desired.size_gib.as_ref()))
+            .set_size(exposed(desired.size_gib.as_ref()))
             .set_volume_type(kind(desired))
-            .set_iops(number(desired.iops.as_ref()))
-            .set_throughput(number(desired.throughput.as_ref()))
-            .set_encrypted(desired.encrypted.as_ref().map(|on| *on.expose()))
-            .set_kms_key_id(desired.kms_key_id.as_ref().map(|key| key.expose().clone()))
-            .set_snapshot_id(desired.snapshot_id.as_ref().map(|id| id.expose().clone()))
+            .set_iops(exposed(desired.iops.as_ref()))
+            .set_throughput(exposed(desired.throughput.as_ref()))
+            .set_encrypted(exposed(desired.encrypted.as_ref()))
+            .set_kms_key_id(exposed(desired.kms_key_id.as_ref()))
+            .set_snapshot_id(exposed(desired.snapshot_id.as_ref()))
             .client_token(&creation.launch.token)
             .set_tag_specifications(Some(creation.specifications(ResourceType::Volume)));
         let made = aws.call("CreateVolume", "failed to create the volume", call.send()).await?;
@@ -165,10 +166,10 @@ impl Single for Volumes {
                     .ec2()
                     .modify_volume()
                     .volume_id(&volume.volume_id)
-                    .set_size(number(desired.size_gib.as_ref()))
+                    .set_size(exposed(desired.size_gib.as_ref()))
                     .set_volume_type(kind(desired))
-                    .set_iops(number(desired.iops.as_ref()))
-                    .set_throughput(number(desired.throughput.as_ref()));
+                    .set_iops(exposed(desired.iops.as_ref()))
+                    .set_throughput(exposed(desired.throughput.as_ref()));
                 aws.call("ModifyVolume", "failed to change the volume", call.send()).await.map(drop)
             }
             Change::Attach => {
@@ -200,10 +201,6 @@ async fn detach(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
     let call = aws.ec2().detach_volume().volume_id(&volume.volume_id).instance_id(&attachment.instance_id);
     let result = aws.call("DetachVolume", "failed to detach the volume", call.send()).await;
     unless_done(result, &["IncorrectState", "InvalidAttachment.NotFound"])
-}
-
-fn number(value: Option<&Resolved<i32>>) -> Option<i32> {
-    value.map(|value| *value.expose())
 }
 
 fn kind(desired: &Desired) -> Option<VolumeType> {

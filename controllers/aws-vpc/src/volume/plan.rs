@@ -4,6 +4,7 @@ use kraken_aws::{
     differ::{changed, fixed},
     rules::{a_text, an_id, between, one_of},
     take::Take,
+    taken::given,
 };
 use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
 
@@ -53,8 +54,7 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
     if spec.size_gib.is_none() && spec.snapshot_id.is_none() {
         take.problem("sizeGiB", "is needed without snapshotID");
     }
-    if let Some(Some(kind)) = &volume_type {
-        let kind = kind.expose().as_str();
+    if let Some(kind) = given(&volume_type).map(String::as_str) {
         if matches!(kind, "io1" | "io2") && spec.iops.is_none() {
             take.problem("iops", "is needed for io1 and io2");
         }
@@ -65,7 +65,8 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
             take.problem("throughput", "is for gp3 only");
         }
     }
-    let is_encrypted = encrypted.as_ref().is_none_or(|on| on.as_ref().is_some_and(|on| *on.expose()));
+    // A problem of the option itself is told already.
+    let is_encrypted = encrypted.is_none() || given(&encrypted) == Some(&true);
     if spec.kms_key_id.is_some() && !is_encrypted {
         take.problem("kmsKeyID", "needs encrypted: {value: true}");
     }
@@ -77,7 +78,6 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
         take.problem(field, why);
     }
 
-    let valid = take.is_valid();
     let desired = Desired {
         availability_zone: availability_zone?,
         size_gib: size_gib?,
@@ -90,7 +90,7 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
         instance_id: instance_id?,
         device: device?,
     };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {
@@ -124,16 +124,12 @@ fn size(wanted: Option<&Resolved<i32>>, have: Option<&i32>) -> Option<Difference
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        testing::{self, told},
-        volume::Volumes,
-    };
+    use crate::volume::Volumes;
+    use kraken_aws::testing::{self, told, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
-        let mut spec = json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 20}});
-        spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        spec
+        with(json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 20}}), changes)
     }
 
     fn volume() -> Volume {

@@ -5,6 +5,7 @@ use kraken_aws::{
     differ::{changed, fixed, of_lists},
     rules::{one_of, unique},
     take::Take,
+    taken::given,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -45,22 +46,18 @@ pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desir
             one_of(tenancy, &["default", "dedicated"])
         });
 
-    if let Some(Some(blocks)) = &secondary {
-        if let Err(why) = unique(blocks.expose()) {
+    if let Some(blocks) = given(&secondary) {
+        if let Err(why) = unique(blocks) {
             take.problem("secondaryCIDRBlocks", why);
         }
-        if cidr_block.as_ref().is_some_and(|main| blocks.expose().contains(main.expose())) {
+        if cidr_block.as_ref().is_some_and(|main| blocks.contains(main.expose())) {
             take.problem("secondaryCIDRBlocks", "has the same block as cidrBlock");
         }
     }
-    let is = |option: &Option<Option<Resolved<bool>>>, value: bool| {
-        option.iter().flatten().any(|option| *option.expose() == value)
-    };
-    if is(&dns_hostnames, true) && is(&dns_support, false) {
+    if given(&dns_hostnames) == Some(&true) && given(&dns_support) == Some(&false) {
         take.problem("enableDNSHostnames", "needs enableDNSSupport");
     }
 
-    let valid = take.is_valid();
     let desired = Desired {
         cidr_block: cidr_block?,
         secondary_cidr_blocks: secondary?,
@@ -68,7 +65,7 @@ pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desir
         dns_hostnames: dns_hostnames?,
         instance_tenancy: instance_tenancy?,
     };
-    valid.then_some(desired)
+    take.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change>> {
@@ -110,16 +107,12 @@ fn attribute(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        testing::{self, told},
-        vpc::Vpcs,
-    };
+    use crate::vpc::Vpcs;
+    use kraken_aws::testing::{self, told, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
-        let mut spec = json!({"cidrBlock": {"value": "10.0.0.0/16"}});
-        spec.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        spec
+        with(json!({"cidrBlock": {"value": "10.0.0.0/16"}}), changes)
     }
 
     fn desired(changes: Value) -> Desired {

@@ -1,0 +1,179 @@
+//! A route table as AWS has it: what others may refer to.
+
+use kraken_aws::{Tags, cidr, ec2::types, lookup::Tagged, single::Thing, tags};
+use serde::Serialize;
+
+use super::route::{Destination, Target};
+
+/// Its lists are sorted, so that AWS's order does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct RouteTable {
+    pub(super) route_table_id: String,
+    pub(super) vpc_id: Option<String>,
+    pub(super) routes: Vec<Route>,
+    pub(super) associations: Vec<Association>,
+    pub(super) owner_id: Option<String>,
+    #[serde(serialize_with = "tags::written")]
+    pub(super) tags: Tags,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Route {
+    pub(super) destination_cidr_block: Option<String>,
+    pub(super) destination_ipv6_cidr_block: Option<String>,
+    pub(super) destination_prefix_list_id: Option<String>,
+    pub(super) gateway_id: Option<String>,
+    pub(super) nat_gateway_id: Option<String>,
+    pub(super) instance_id: Option<String>,
+    pub(super) network_interface_id: Option<String>,
+    pub(super) vpc_peering_connection_id: Option<String>,
+    pub(super) transit_gateway_id: Option<String>,
+    pub(super) egress_only_internet_gateway_id: Option<String>,
+    pub(super) origin: Option<String>,
+    pub(super) state: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Association {
+    pub(super) subnet_id: Option<String>,
+    pub(super) gateway_id: Option<String>,
+    pub(super) route_table_association_id: String,
+    pub(super) main: Option<bool>,
+    #[serde(skip)]
+    pub(super) is_going: bool,
+}
+
+impl RouteTable {
+    /// The routes that somebody made: not those of AWS itself, of propagation and of endpoints.
+    pub(super) fn own_routes(&self) -> impl Iterator<Item = &Route> {
+        self.routes.iter().filter(|route| {
+            let way = route.gateway_id.as_deref().unwrap_or_default();
+            let is_made = route.origin.as_deref().is_none_or(|origin| origin == "CreateRoute");
+            is_made && way != "local" && !way.starts_with("vpce-")
+        })
+    }
+
+    pub(super) fn route_to(&self, destination: &Destination) -> Option<&Route> {
+        self.own_routes().find(|route| route.destination().as_ref() == Some(destination))
+    }
+
+    /// The subnets that it is for.
+    pub(super) fn subnet_ids(&self) -> Vec<String> {
+        self.of_subnets().filter_map(|association| association.subnet_id.clone()).collect()
+    }
+
+    pub(super) fn of_subnets(&self) -> impl Iterator<Item = &Association> {
+        self.associations.iter().filter(|association| !association.is_going && association.main != Some(true))
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_subnet(mut self, id: &str) -> Self {
+        let main = Association { main: Some(true), ..Association::default() };
+        self.associations =
+            vec![main, Association { subnet_id: Some(id.to_owned()), ..Association::default() }];
+        self
+    }
+}
+
+impl Route {
+    pub(super) fn destination(&self) -> Option<Destination> {
+        let v4 = self.destination_cidr_block.as_deref().map(|block| Destination::V4(cidr::canonical(block)));
+        let v6 = || {
+            self.destination_ipv6_cidr_block.as_deref().map(|block| Destination::V6(cidr::canonical(block)))
+        };
+        v4.or_else(v6).or_else(|| self.destination_prefix_list_id.clone().map(Destination::PrefixList))
+    }
+
+    /// The way there, if it is of this type. For an instance AWS tells its network interface too.
+    pub(super) fn target(&self, target: Target) -> Option<&String> {
+        match target {
+            Target::Gateway => self.gateway_id.as_ref(),
+            Target::NatGateway => self.nat_gateway_id.as_ref(),
+            Target::Instance => self.instance_id.as_ref(),
+            Target::NetworkInterface => self.network_interface_id.as_ref(),
+            Target::VpcPeeringConnection => self.vpc_peering_connection_id.as_ref(),
+            Target::TransitGateway => self.transit_gateway_id.as_ref(),
+            Target::EgressOnlyInternetGateway => self.egress_only_internet_gateway_id.as_ref(),
+        }
+    }
+
+    pub(super) fn shown_target(&self) -> String {
+        let way = Target::ALL.into_iter().find_map(|target| self.target(target));
+        way.cloned().unwrap_or_else(|| "another target".to_owned())
+    }
+
+    #[cfg(test)]
+    pub(super) fn v4(block: &str, field: fn(&mut Self) -> &mut Option<String>, id: &str) -> Self {
+        let mut route = Self { origin: Some("CreateRoute".into()), ..Self::default() };
+        route.destination_cidr_block = Some(block.to_owned());
+        *field(&mut route) = Some(id.to_owned());
+        route
+    }
+}
+
+impl Tagged for RouteTable {
+    fn id(&self) -> &str {
+        &self.route_table_id
+    }
+
+    fn tags(&self) -> &Tags {
+        &self.tags
+    }
+}
+
+impl Thing for RouteTable {}
+
+impl From<types::RouteTable> for RouteTable {
+    fn from(table: types::RouteTable) -> Self {
+        let mut routes: Vec<Route> = table.routes.unwrap_or_default().into_iter().map(Route::from).collect();
+        let associations = table.associations.unwrap_or_default();
+        let mut associations: Vec<Association> = associations.into_iter().map(Association::from).collect();
+        routes.sort();
+        associations.sort();
+        Self {
+            route_table_id: table.route_table_id.unwrap_or_default(),
+            vpc_id: table.vpc_id,
+            routes,
+            associations,
+            owner_id: table.owner_id,
+            tags: tags::from_sdk(&table.tags.unwrap_or_default()),
+        }
+    }
+}
+
+impl From<types::Route> for Route {
+    fn from(route: types::Route) -> Self {
+        Self {
+            destination_cidr_block: route.destination_cidr_block,
+            destination_ipv6_cidr_block: route.destination_ipv6_cidr_block,
+            destination_prefix_list_id: route.destination_prefix_list_id,
+            gateway_id: route.gateway_id,
+            nat_gateway_id: route.nat_gateway_id,
+            instance_id: route.instance_id,
+            network_interface_id: route.network_interface_id,
+            vpc_peering_connection_id: route.vpc_peering_connection_id,
+            transit_gateway_id: route.transit_gateway_id,
+            egress_only_internet_gateway_id: route.egress_only_internet_gateway_id,
+            origin: route.origin.map(|origin| origin.as_str().to_owned()),
+            state: route.state.map(|state| state.as_str().to_owned()),
+        }
+    }
+}
+
+impl From<types::RouteTableAssociation> for Association {
+    fn from(association: types::RouteTableAssociation) -> Self {
+        let state = association.association_state.and_then(|state| state.state);
+        let is_going = state
+            .is_some_and(|state| matches!(state.as_str(), "disassociating" | "disassociated" | "failed"));
+        Self {
+            subnet_id: association.subnet_id,
+            gateway_id: association.gateway_id,
+            route_table_association_id: association.route_table_association_id.unwrap_or_default(),
+            main: association.main,
+            is_going,
+        }
+    }
+}

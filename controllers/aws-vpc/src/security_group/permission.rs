@@ -1,0 +1,134 @@
+//! Rules as AWS has them and as calls send them: a protocol and its ports, with everybody that they are for.
+
+use kraken_aws::{
+    cidr,
+    ec2::types::{IpPermission as Sdk, IpRange, Ipv6Range, PrefixListId, UserIdGroupPair},
+};
+use serde::Serialize;
+
+use super::rule::{Entry, Peer, Permission};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct IpPermission {
+    ip_protocol: String,
+    from_port: Option<i32>,
+    to_port: Option<i32>,
+    ip_ranges: Vec<Cidr>,
+    ipv6_ranges: Vec<Cidr>,
+    user_id_group_pairs: Vec<Pair>,
+    prefix_list_ids: Vec<PrefixList>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Cidr {
+    cidr_ip: Option<String>,
+    cidr_ipv6: Option<String>,
+    description: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Pair {
+    group_id: String,
+    user_id: Option<String>,
+    description: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct PrefixList {
+    prefix_list_id: String,
+    description: Option<String>,
+}
+
+impl IpPermission {
+    /// As single permissions.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let entry = |peer: Peer, description: &Option<String>| Entry {
+            permission: Permission::new(&self.ip_protocol, self.from_port, self.to_port, peer),
+            description: description.clone(),
+        };
+        let v4 = self
+            .ip_ranges
+            .iter()
+            .map(|range| entry(Peer::V4(range.cidr_ip.clone().unwrap_or_default()), &range.description));
+        let v6 = self.ipv6_ranges.iter().map(|range| {
+            let block = cidr::canonical(range.cidr_ipv6.as_deref().unwrap_or_default());
+            entry(Peer::V6(block), &range.description)
+        });
+        let groups = self
+            .user_id_group_pairs
+            .iter()
+            .map(|pair| entry(Peer::Group(pair.group_id.clone()), &pair.description));
+        let lists = self
+            .prefix_list_ids
+            .iter()
+            .map(|list| entry(Peer::PrefixList(list.prefix_list_id.clone()), &list.description));
+        v4.chain(v6).chain(groups).chain(lists).collect()
+    }
+}
+
+/// Sorted, so that AWS's order does not matter.
+pub(super) fn permissions(permissions: Vec<Sdk>) -> Vec<IpPermission> {
+    let one = |permission: Sdk| IpPermission {
+        ip_protocol: permission.ip_protocol.unwrap_or_default(),
+        from_port: permission.from_port,
+        to_port: permission.to_port,
+        ip_ranges: sorted(permission.ip_ranges, |range| Cidr {
+            cidr_ip: range.cidr_ip,
+            cidr_ipv6: None,
+            description: range.description,
+        }),
+        ipv6_ranges: sorted(permission.ipv6_ranges, |range| Cidr {
+            cidr_ip: None,
+            cidr_ipv6: range.cidr_ipv6,
+            description: range.description,
+        }),
+        user_id_group_pairs: sorted(permission.user_id_group_pairs, |pair| Pair {
+            group_id: pair.group_id.unwrap_or_default(),
+            user_id: pair.user_id,
+            description: pair.description,
+        }),
+        prefix_list_ids: sorted(permission.prefix_list_ids, |list| PrefixList {
+            prefix_list_id: list.prefix_list_id.unwrap_or_default(),
+            description: list.description,
+        }),
+    };
+    sorted(Some(permissions), one)
+}
+
+fn sorted<F, T: Ord>(from: Option<Vec<F>>, one: impl FnMut(F) -> T) -> Vec<T> {
+    let mut all: Vec<T> = from.unwrap_or_default().into_iter().map(one).collect();
+    all.sort();
+    all
+}
+
+/// As a call sends it.
+pub(super) fn to_sdk(entry: &Entry) -> Sdk {
+    let Entry { permission, description } = entry;
+    let made = Sdk::builder()
+        .ip_protocol(&permission.protocol)
+        .set_from_port(permission.ports.map(|ports| ports.0))
+        .set_to_port(permission.ports.map(|ports| ports.1));
+    let about = description.clone();
+    match &permission.peer {
+        Peer::V4(block) => {
+            made.ip_ranges(IpRange::builder().cidr_ip(block).set_description(about).build()).build()
+        }
+        Peer::V6(block) => {
+            made.ipv6_ranges(Ipv6Range::builder().cidr_ipv6(block).set_description(about).build()).build()
+        }
+        Peer::PrefixList(id) => {
+            let list = PrefixListId::builder().prefix_list_id(id).set_description(about).build();
+            made.prefix_list_ids(list).build()
+        }
+        Peer::Group(id) => {
+            let pair = UserIdGroupPair::builder().group_id(id).set_description(about).build();
+            made.user_id_group_pairs(pair).build()
+        }
+        // The comparison has put the id in its place.
+        Peer::Itself => made.build(),
+    }
+}

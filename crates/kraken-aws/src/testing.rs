@@ -1,0 +1,164 @@
+//! What the unit tests of spokes have in common. A binary holds nothing of it: only tests name it.
+
+#![allow(clippy::unwrap_used)] // it fails tests
+
+use std::fmt::Debug;
+
+use kraken_spoke::{
+    Difference, FromContext, Registry, Remedy, Resolver, Spoke,
+    api::crd::spoke_kind,
+    external::SpecOf,
+    options::{SecretData, Values},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{Managed, Single};
+
+/// The Secret `s` holds this as `k`.
+pub const HIDDEN: &str = "hunter2";
+
+/// A spec with some fields replaced, or taken out by null.
+pub fn with(mut spec: Value, mut changes: Value) -> Value {
+    let fields = spec.as_object_mut().unwrap();
+    fields.append(changes.as_object_mut().unwrap());
+    fields.retain(|_, value| !value.is_null());
+    spec
+}
+
+/// What a spec that is right comes to.
+pub fn desired<S: Single>(written: Value) -> S::Desired
+where
+    SpecOf<Managed<S>>: DeserializeOwned,
+{
+    of_kind::<S>(written).unwrap()
+}
+
+/// What is wrong with a spec.
+pub fn problems<S: Single>(written: Value) -> Vec<String>
+where
+    SpecOf<Managed<S>>: DeserializeOwned,
+{
+    of_kind::<S>(written).unwrap_err()
+}
+
+fn of_kind<S: Single>(written: Value) -> Result<S::Desired, Vec<String>>
+where
+    SpecOf<Managed<S>>: DeserializeOwned,
+{
+    let spec: SpecOf<Managed<S>> = serde_json::from_value(written).unwrap();
+    resolve(|values| S::desired(&spec, values))
+}
+
+/// What is desired. Nothing is known but the Secret `s`.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn resolve<D>(desired: impl FnOnce(&mut Resolver<'_>) -> Option<D>) -> Result<D, Vec<String>> {
+    let data = SecretData { version: "1".into(), keys: [("k".to_owned(), HIDDEN.into())].into() };
+    let values = Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() };
+    let mut resolver = Resolver::new(&values);
+    let desired = desired(&mut resolver);
+    let problems: Vec<String> = resolver.finish().problems.iter().map(ToString::to_string).collect();
+    assert_eq!(desired.is_none(), !problems.is_empty(), "{problems:?}");
+    desired.ok_or(problems)
+}
+
+/// Checks that each problem begins as wanted, and that there are no more.
+pub fn assert_begin(found: &[String], wanted: &[&str]) {
+    assert_eq!(found.len(), wanted.len(), "{found:#?}");
+    for (found, wanted) in found.iter().zip(wanted) {
+        assert!(found.starts_with(wanted), "{found}");
+    }
+}
+
+/// Differences as sentences, each with its change or the word "fixed".
+pub fn told<C: Debug>(differences: Vec<Difference<C>>) -> Vec<String> {
+    let one = |Difference { field, remedy }: Difference<C>| {
+        let remedy = match remedy {
+            Remedy::Change(change) => format!("{change:?}"),
+            Remedy::Immutable(_) => "fixed".to_owned(),
+        };
+        format!("{}: {} becomes {}: {remedy}", field.path, field.have, field.want)
+    };
+    differences.into_iter().map(one).collect()
+}
+
+/// Checks that a spec is written as it was read.
+pub fn assert_round_trips<S: Serialize + DeserializeOwned>(spec: &Value) {
+    let read: S = serde_json::from_value(spec.clone()).unwrap();
+    let mut written = serde_json::to_value(read).unwrap();
+    written.as_object_mut().unwrap().remove("lifecycle");
+    assert_eq!(&written, spec);
+}
+
+/// What a spoke says about every field of every kind, by path: `Subnet.vpcID`.
+pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
+    let mut schemas = Schemas(vec![]);
+    P::kinds(&mut schemas);
+    let mut all = vec![];
+    for (kind, schema) in schemas.0 {
+        let before = all.len();
+        describe(&kind, &schema, &mut all);
+        assert!(all.len() > before + 1, "{kind}");
+    }
+    all
+}
+
+/// Collects the schema of the spec of every kind.
+struct Schemas(Vec<(String, Value)>);
+
+impl<C> Registry<C> for Schemas {
+    fn kind<E: FromContext<C>>(&mut self) {
+        let crd = serde_json::to_value(spoke_kind::<E::Kind>()).unwrap();
+        let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        self.0.push((crd["spec"]["names"]["kind"].as_str().unwrap().to_owned(), spec.clone()));
+    }
+}
+
+/// Every property of a schema and of what is nested in it; not the inside of a reference. A literal is described by its
+/// field, but not what is in it.
+fn describe(path: &str, schema: &Value, found: &mut Vec<(String, String)>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        if name == "valueFrom" || name == "lifecycle" {
+            continue;
+        }
+        let path = format!("{path}.{name}");
+        if name != "value" {
+            assert!(property["type"].is_string(), "{path} has no type");
+            let text = property["description"].as_str().unwrap_or_default().replace('\n', " ");
+            found.push((path.clone(), text));
+        }
+        describe(&path, property, found);
+        describe(&path, &property["items"], found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_are_replaced_added_and_taken_out() {
+        let spec = with(json!({"a": 1, "b": 2}), json!({"a": null, "b": 3, "c": 4}));
+        assert_eq!(spec, json!({"b": 3, "c": 4}));
+    }
+
+    #[test]
+    fn descriptions_are_of_every_field_of_the_users() {
+        let field = |more: Value| with(json!({"type": "object", "description": "a\ntext"}), more);
+        let inner = json!({"properties": {"inner": field(json!({}))}});
+        let schema = json!({"properties": {
+            "option": field(json!({"properties": {"value": inner, "valueFrom": inner}})),
+            "list": field(json!({"items": inner})),
+            "lifecycle": field(inner.clone()),
+        }});
+        let mut found = vec![];
+        describe("Kind", &schema, &mut found);
+        found.sort();
+        let paths: Vec<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, ["Kind.list", "Kind.list.inner", "Kind.option", "Kind.option.value.inner"]);
+        assert!(found.iter().all(|(_, text)| text == "a text"));
+    }
+}
