@@ -1,15 +1,13 @@
 //! `kraken-aws-elb`: the spoke that manages load balancers, target groups and listeners.
 
-mod differences;
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
+
 mod listener;
 mod load_balancer;
 mod once;
 mod rules;
 mod tagged;
-mod take;
 mod target_group;
-#[cfg(test)]
-mod testing;
 mod words;
 
 use std::process::ExitCode;
@@ -38,4 +36,16 @@ impl Spoke for Elb {
 
 fn main() -> ExitCode {
     kraken_spoke::main::<Elb>()
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::descriptions;
+
+    #[test]
+    fn every_field_of_every_kind_says_what_it_is_with_an_example() {
+        for (path, text) in descriptions::<super::Elb>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
 }

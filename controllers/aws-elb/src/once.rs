@@ -2,11 +2,14 @@
 //! with the same settings: it could be anybody's, so whose it is decides.
 
 use kraken_aws::{
+    Aws,
     lookup::Tagged,
     single::Creation,
     tags::{self, CLUSTER, EPOCH, UID},
 };
 use kraken_spoke::{Failure, FailureClass};
+
+use crate::tagged::{self, Listed};
 
 /// The thing, if this very launch made it. `what` is what it has: "the name web".
 pub(crate) fn ours<T: Tagged>(
@@ -33,6 +36,20 @@ pub(crate) fn ours<T: Tagged>(
         code: String::new(),
         message: format!("{what} is taken by {}, {holder}", thing.id()),
     })
+}
+
+/// What a create call answered with, if this very launch made it: somebody may have been quicker by a moment.
+pub(crate) async fn made_by_us<T: Listed>(
+    aws: &Aws,
+    made: T,
+    creation: &Creation<'_>,
+    action: &str,
+    what: &str,
+) -> Result<T, Failure> {
+    match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
+        Some(made) => ours(made, creation, action, what),
+        None => Ok(made),
+    }
 }
 
 #[cfg(test)]

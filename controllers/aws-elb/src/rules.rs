@@ -3,7 +3,9 @@
 // A rule takes what an option lends it, be it as small as a number.
 #![allow(clippy::trivially_copy_pass_by_ref)]
 
-use std::{collections::BTreeSet, net::IpAddr};
+use std::net::IpAddr;
+
+use kraken_aws::rules::{Verdict, an_id, between, each, ensure};
 
 use crate::words::TargetType;
 
@@ -11,8 +13,6 @@ use crate::words::TargetType;
 const MAX_NAME: usize = 32;
 /// The most targets of one group.
 const MAX_TARGETS: usize = 1000;
-
-pub(crate) type Verdict = Result<(), String>;
 
 pub(crate) fn name(name: &str) -> Verdict {
     let fits = (1..=MAX_NAME).contains(&name.len())
@@ -32,13 +32,16 @@ pub(crate) fn balancer_name(text: &str) -> Verdict {
 }
 
 pub(crate) fn subnet_ids(ids: &[String]) -> Verdict {
-    ensure(!ids.is_empty(), || "must have at least 1 item".to_owned())?;
-    each(ids, |id| an_id(id, "subnet-"))
+    some_ids(ids, "subnet-")
 }
 
 pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
+    some_ids(ids, "sg-")
+}
+
+fn some_ids(ids: &[String], prefix: &str) -> Verdict {
     ensure(!ids.is_empty(), || "must have at least 1 item".to_owned())?;
-    each(ids, |id| an_id(id, "sg-"))
+    each(ids, |id| an_id(id, prefix))
 }
 
 pub(crate) fn idle_timeout(seconds: &i32) -> Verdict {
@@ -155,34 +158,9 @@ pub(crate) fn matcher(codes: &str) -> Verdict {
 }
 
 /// An ARN with one of these parts in it.
-pub(crate) fn arn(text: &str, parts: &[&str], of: &str) -> Verdict {
+fn arn(text: &str, parts: &[&str], of: &str) -> Verdict {
     let fits = text.starts_with("arn:") && text.len() <= 2048 && parts.iter().any(|part| text.contains(part));
     ensure(fits, || format!("must be the ARN of {of}"))
-}
-
-pub(crate) fn an_id(id: &str, prefix: &str) -> Verdict {
-    let fits = id.len() <= 64
-        && id.strip_prefix(prefix).is_some_and(|rest| {
-            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
-        });
-    ensure(fits, || format!("must look like {prefix}0abc1234def567890"))
-}
-
-/// A rule for every item; and no item twice.
-pub(crate) fn each(items: &[String], rule: impl Fn(&str) -> Verdict) -> Verdict {
-    for (index, item) in items.iter().enumerate() {
-        rule(item).map_err(|why| format!("item {index} {why}"))?;
-    }
-    let unique: BTreeSet<_> = items.iter().collect();
-    ensure(unique.len() == items.len(), || "has an item twice".to_owned())
-}
-
-pub(crate) fn between(value: i32, min: i32, max: i32) -> Verdict {
-    ensure((min..=max).contains(&value), || format!("must be {min} to {max}"))
-}
-
-pub(crate) fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(else_say()) }
 }
 
 #[cfg(test)]
@@ -272,7 +250,7 @@ mod tests {
         assert_eq!(targets(Alb, &list(&[balancer])), Ok(()));
         rejects(targets(Instance, &list(&["i-1", "10.0.0.1"])), "item 1 must look like i-");
         rejects(targets(Ip, &list(&["10.0.0"])), "IP address");
-        rejects(targets(Ip, &list(&["10.0.0.1", "10.0.0.1"])), "twice");
+        rejects(targets(Ip, &list(&["10.0.0.1", "10.0.0.1"])), "same as item 0");
         rejects(targets(Lambda, &list(&[function, balancer])), "at most 1");
         rejects(targets(Alb, &list(&[function])), "application load balancer");
     }

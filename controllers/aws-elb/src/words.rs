@@ -28,6 +28,13 @@ macro_rules! words {
             }
         }
 
+        /// What AWS has is text.
+        impl PartialEq<String> for $name {
+            fn eq(&self, text: &String) -> bool {
+                self.as_str() == text
+            }
+        }
+
         impl OptionType for $name {
             const TYPE: JsonType = JsonType::String;
         }
@@ -131,8 +138,10 @@ mod tests {
         for word in ["HTTP", "HTTPS", "TCP", "TLS", "UDP", "TCP_UDP"] {
             let protocol: Protocol = serde_json::from_value(json!(word)).unwrap();
             assert_eq!((protocol.as_str(), json!(protocol)), (word, json!(word)));
+            assert_eq!(protocol, word.to_owned());
         }
         assert!(serde_json::from_value::<Protocol>(json!("http")).is_err());
+        assert_ne!(Protocol::Http, "http".to_owned());
         assert!(Protocol::Tls.is_secure() && !Protocol::Tls.is_http());
     }
 }

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
+use kraken_aws::{take::Take, taken::Joined};
 use kraken_spoke::{Resolved, options::Text};
 
 use super::{
     api::DefaultAction,
-    aws::{ActionState, FixedResponseState, RedirectState},
+    gate::{ActionState, FixedResponseState, RedirectState},
 };
 use crate::{
     rules,
-    take::{Take, any},
     words::{ContentType, RedirectStatus},
 };
 
@@ -39,29 +39,6 @@ pub(crate) struct Response {
     pub(crate) status_code: String,
     pub(crate) content_type: String,
     pub(crate) message_body: String,
-}
-
-/// An action that is wanted.
-#[derive(Clone)]
-pub(crate) struct Wanted {
-    pub(crate) action: Action,
-    /// Whether a part of it comes from a Secret, and of which version.
-    secret: Option<String>,
-}
-
-impl Wanted {
-    pub(crate) fn is_secret(&self) -> bool {
-        self.secret.is_some()
-    }
-}
-
-impl fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.secret {
-            None => self.action.fmt(f),
-            Some(_) => f.write_str("***"),
-        }
-    }
 }
 
 impl Action {
@@ -122,13 +99,17 @@ impl fmt::Display for Action {
 }
 
 /// Takes an action: exactly one of the three, which the schema says too.
-pub(crate) fn wanted(spec: &DefaultAction, take: &mut Take<'_, '_>) -> Option<Wanted> {
-    let mut secrets = vec![];
+pub(crate) fn wanted(spec: &DefaultAction, take: &mut Take<'_, '_>) -> Option<Joined<Action>> {
+    let mut is_secret = false;
+    let mut text = |value: Resolved<String>| {
+        is_secret |= value.is_secret();
+        value.expose().clone()
+    };
     let action = match (&spec.forward, &spec.redirect, &spec.fixed_response) {
         (Some(forward), None, None) => {
             let field = format!("{FIELD}.forward.targetGroupARN");
-            let arn = take.one(&field, &forward.target_group_arn, rules::target_group_arn)?;
-            Action::Forward(note(&arn, &mut secrets).clone())
+            let arn = take.one(&field, &forward.target_group_arn, rules::target_group_arn);
+            Action::Forward(text(arn?))
         }
         (None, Some(to), None) => {
             let field = |name: &str| format!("{FIELD}.redirect.{name}");
@@ -138,30 +119,27 @@ pub(crate) fn wanted(spec: &DefaultAction, take: &mut Take<'_, '_>) -> Option<Wa
             let host = take.optional(&field("host"), to.host.as_ref(), rules::redirect_part);
             let path = take.optional(&field("path"), to.path.as_ref(), rules::redirect_path);
             let query = take.optional(&field("query"), to.query.as_ref(), rules::redirect_query);
-            let status = take.optional(&field("statusCode"), to.status_code.as_ref(), any::<RedirectStatus>);
-            let mut text = |value: Option<Resolved<String>>| value.map(|v| note(&v, &mut secrets).clone());
+            let status = take.any_if(&field("statusCode"), to.status_code.as_ref());
             let state = RedirectState {
-                protocol: text(protocol?),
-                port: text(port?.map(|port| port.map(|text| text.0.clone()))),
-                host: text(host?),
-                path: text(path?),
-                query: text(query?),
-                status_code: text(status?.map(|status| status.map(ToString::to_string))),
+                protocol: protocol?.map(&mut text),
+                port: port?.map(|port| text(port.map(|port| port.0.clone()))),
+                host: host?.map(&mut text),
+                path: path?.map(&mut text),
+                query: query?.map(&mut text),
+                status_code: status?.map(|status| text(status.map(ToString::to_string))),
             };
             Action::Redirect(Redirection::from(&state))
         }
         (None, None, Some(answer)) => {
             let field = |name: &str| format!("{FIELD}.fixedResponse.{name}");
             let status = take.one(&field("statusCode"), &answer.status_code, rules::response_status);
-            let content =
-                take.optional(&field("contentType"), answer.content_type.as_ref(), any::<ContentType>);
+            let content = take.any_if(&field("contentType"), answer.content_type.as_ref());
             let body =
                 take.optional(&field("messageBody"), answer.message_body.as_ref(), rules::response_body);
-            let mut text = |value: Option<Resolved<String>>| value.map(|v| note(&v, &mut secrets).clone());
             let state = FixedResponseState {
-                status_code: text(Some(status?.map(ToString::to_string))),
-                content_type: text(content?.map(|kind| kind.map(ToString::to_string))),
-                message_body: text(body?),
+                status_code: Some(text(status?.map(ToString::to_string))),
+                content_type: content?.map(|kind| text(kind.map(ToString::to_string))),
+                message_body: body?.map(&mut text),
             };
             Action::FixedResponse(Response::from(&state))
         }
@@ -170,13 +148,5 @@ pub(crate) fn wanted(spec: &DefaultAction, take: &mut Take<'_, '_>) -> Option<Wa
             return None;
         }
     };
-    secrets.sort();
-    secrets.dedup();
-    Some(Wanted { action, secret: (!secrets.is_empty()).then(|| secrets.join(",")) })
-}
-
-/// The value, after taking note of the Secret it comes from.
-fn note<'a>(value: &'a Resolved<String>, secrets: &mut Vec<String>) -> &'a String {
-    secrets.extend(value.secret_version().map(str::to_owned));
-    value.expose()
+    Some(Joined::new(action, is_secret))
 }

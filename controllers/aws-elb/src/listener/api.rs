@@ -149,14 +149,9 @@ fn exactly_one(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::assert_described;
+    use kraken_aws::testing::assert_round_trips;
     use kraken_spoke::api::crd::spoke_kind;
     use serde_json::Value;
-
-    #[test]
-    fn every_field_says_what_it_is_with_an_example() {
-        assert_described(&spoke_kind::<Listener>(), 17);
-    }
 
     #[test]
     fn the_schema_wants_exactly_one_action() {
@@ -170,7 +165,7 @@ mod tests {
     #[test]
     fn names_are_spelled_as_aws_and_kubernetes_do() {
         let round_trips = |action: Value| {
-            let spec = json!({
+            assert_round_trips::<ListenerSpec>(&json!({
                 "loadBalancerARN": {"value": "arn:1"},
                 "port": {"value": 443},
                 "protocol": {"value": "HTTPS"},
@@ -178,11 +173,7 @@ mod tests {
                 "certificateARN": {"value": "arn:2"},
                 "sslPolicy": {"value": "p"},
                 "tags": {"Name": "web"},
-            });
-            let read: ListenerSpec = serde_json::from_value(spec.clone()).unwrap();
-            let mut written = serde_json::to_value(&read).unwrap();
-            written.as_object_mut().unwrap().remove("lifecycle");
-            assert_eq!(written, spec);
+            }));
         };
         round_trips(json!({"forward": {"targetGroupARN": {"value": "arn:3"}}}));
         round_trips(json!({"redirect": {

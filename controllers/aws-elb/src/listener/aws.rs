@@ -10,25 +10,24 @@ use kraken_aws::{
         },
         types::{
             Action as SdkAction, ActionTypeEnum, Certificate as SdkCertificate, FixedResponseActionConfig,
-            ForwardActionConfig, Listener as Sdk, RedirectActionConfig,
+            RedirectActionConfig,
         },
     },
     fields::shown,
-    lookup::Tagged,
-    single::{Creation, Question, Thing},
+    single::{Creation, Question},
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
-use serde::Serialize;
 
 use super::{
     action::Action,
     api::{Listener, ListenerSpec},
+    gate::Gate,
     plan::{self, Change, Desired},
 };
 use crate::{
-    once::ours,
+    once::{made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
-    take::sent,
 };
 
 const READ: &str = "failed to read listeners";
@@ -36,107 +35,6 @@ const CREATE: &str = "failed to create a listener";
 const CHANGE: &str = "failed to change the listener";
 /// How many load balancers are listed at once.
 const AT_ONCE: usize = 8;
-
-/// A listener as AWS has it: what others may refer to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Gate {
-    pub(crate) listener_arn: String,
-    pub(crate) load_balancer_arn: Option<String>,
-    pub(crate) port: Option<i32>,
-    pub(crate) protocol: Option<String>,
-    pub(crate) certificates: Vec<Certificate>,
-    pub(crate) ssl_policy: Option<String>,
-    pub(crate) default_actions: Vec<ActionState>,
-    #[serde(skip)]
-    pub(crate) tags: Tags,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Certificate {
-    pub(crate) certificate_arn: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct ActionState {
-    #[serde(rename = "Type")]
-    pub(crate) action_type: String,
-    pub(crate) target_group_arn: Option<String>,
-    pub(crate) redirect_config: Option<RedirectState>,
-    pub(crate) fixed_response_config: Option<FixedResponseState>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct RedirectState {
-    pub(crate) protocol: Option<String>,
-    pub(crate) port: Option<String>,
-    pub(crate) host: Option<String>,
-    pub(crate) path: Option<String>,
-    pub(crate) query: Option<String>,
-    pub(crate) status_code: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct FixedResponseState {
-    pub(crate) status_code: Option<String>,
-    pub(crate) content_type: Option<String>,
-    pub(crate) message_body: Option<String>,
-}
-
-fn text(text: Option<&str>) -> Option<String> {
-    text.map(str::to_owned)
-}
-
-impl From<&Sdk> for Gate {
-    fn from(listener: &Sdk) -> Self {
-        let certificate = |certificate: &SdkCertificate| Certificate {
-            certificate_arn: text(certificate.certificate_arn()),
-        };
-        Self {
-            listener_arn: text(listener.listener_arn()).unwrap_or_default(),
-            load_balancer_arn: text(listener.load_balancer_arn()),
-            port: listener.port(),
-            protocol: listener.protocol().map(ToString::to_string),
-            certificates: listener.certificates().iter().map(certificate).collect(),
-            ssl_policy: text(listener.ssl_policy()),
-            default_actions: listener.default_actions().iter().map(ActionState::from).collect(),
-            tags: Tags::new(),
-        }
-    }
-}
-
-impl From<&SdkAction> for ActionState {
-    fn from(action: &SdkAction) -> Self {
-        let groups = action.forward_config().map(ForwardActionConfig::target_groups).unwrap_or_default();
-        let only = match groups {
-            [group] => group.target_group_arn(),
-            _ => None,
-        };
-        let redirect = |to: &RedirectActionConfig| RedirectState {
-            protocol: text(to.protocol()),
-            port: text(to.port()),
-            host: text(to.host()),
-            path: text(to.path()),
-            query: text(to.query()),
-            status_code: to.status_code().map(ToString::to_string),
-        };
-        let response = |answer: &FixedResponseActionConfig| FixedResponseState {
-            status_code: text(answer.status_code()),
-            content_type: text(answer.content_type()),
-            message_body: text(answer.message_body()),
-        };
-        Self {
-            action_type: action.r#type().map(ToString::to_string).unwrap_or_default(),
-            target_group_arn: text(action.target_group_arn().or(only)),
-            redirect_config: action.redirect_config().map(redirect),
-            fixed_response_config: action.fixed_response_config().map(response),
-        }
-    }
-}
 
 /// As a call sends it.
 impl From<&Action> for SdkAction {
@@ -168,18 +66,6 @@ impl From<&Action> for SdkAction {
         .build()
     }
 }
-
-impl Tagged for Gate {
-    fn id(&self) -> &str {
-        &self.listener_arn
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
-
-impl Thing for Gate {}
 
 impl Listed for Gate {
     const ARN_PART: &'static str = ":listener/";
@@ -261,22 +147,18 @@ impl Single for Listeners {
             .load_balancer_arn(arn)
             .port(port)
             .protocol(desired.protocol.expose().as_str().into())
-            .default_actions((&desired.action.action).into())
+            .default_actions(desired.action.expose().into())
             .set_certificates(certificates(desired))
-            .set_ssl_policy(sent(desired.ssl_policy.as_ref(), Clone::clone))
+            .set_ssl_policy(exposed(desired.ssl_policy.as_ref()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateListener", CREATE, call.send()).await?;
         let made = answer.listeners().first().map(Gate::from).unwrap_or_default();
-        // Whoever has the port may have been quicker by a moment.
-        match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
-            Some(made) => ours(made, creation, CREATE, &what),
-            None => Ok(made),
-        }
+        made_by_us(aws, made, creation, CREATE, &what).await
     }
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, gate: &Gate) -> Result<(), Failure> {
         let call = aws.elb().modify_listener().listener_arn(&gate.listener_arn);
-        let policy = sent(desired.ssl_policy.as_ref(), Clone::clone);
+        let policy = exposed(desired.ssl_policy.as_ref());
         let call = match change {
             Change::Protocol => call
                 .protocol(desired.protocol.expose().as_str().into())
@@ -284,7 +166,7 @@ impl Single for Listeners {
                 .set_ssl_policy(policy),
             Change::Certificate => call.set_certificates(certificates(desired)),
             Change::SslPolicy => call.set_ssl_policy(policy),
-            Change::Action => call.default_actions((&desired.action.action).into()),
+            Change::Action => call.default_actions(desired.action.expose().into()),
             Change::Port => call.port(*desired.port.expose()),
         };
         aws.call("ModifyListener", CHANGE, call.send()).await.map(drop).map_err(refused)
@@ -306,8 +188,8 @@ impl Single for Listeners {
 
 /// The certificate as a list of one.
 fn certificates(desired: &Desired) -> Option<Vec<SdkCertificate>> {
-    let certificate = |arn: &String| SdkCertificate::builder().certificate_arn(arn).build();
-    sent(desired.certificate_arn.as_ref(), certificate).map(|certificate| vec![certificate])
+    let certificate = |arn: String| SdkCertificate::builder().certificate_arn(arn).build();
+    exposed(desired.certificate_arn.as_ref()).map(|arn| vec![certificate(arn)])
 }
 
 /// A port that another listener has is not free in a moment: no launch of ours took it.

@@ -3,6 +3,7 @@
 mod action;
 mod api;
 mod aws;
+mod gate;
 mod plan;
 
 pub(crate) use aws::Listeners;

@@ -1,19 +1,19 @@
 //! What a listener shall be, and how it differs. Pure.
 
-use kraken_aws::fields::{NOT_SHOWN, SECRET};
-use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
+use kraken_aws::{
+    differ::{changed, difference, fixed},
+    fields::NOT_SHOWN,
+    take::Take,
+    taken::Joined,
+};
+use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{
-    action::{self, Action, Wanted},
+    action::{self, Action},
     api::ListenerSpec,
-    aws::Gate,
+    gate::Gate,
 };
-use crate::{
-    differences::Differences,
-    rules,
-    take::{Take, any},
-    words::Protocol,
-};
+use crate::{rules, words::Protocol};
 
 /// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Desired {
     pub(crate) load_balancer_arn: Resolved<String>,
     pub(crate) port: Resolved<i32>,
     pub(crate) protocol: Resolved<Protocol>,
-    pub(crate) action: Wanted,
+    pub(crate) action: Joined<Action>,
     pub(crate) certificate_arn: Option<Resolved<String>>,
     pub(crate) ssl_policy: Option<Resolved<String>>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
     let mut take = Take::new(values);
     let load_balancer_arn = take.one("loadBalancerARN", &spec.load_balancer_arn, rules::load_balancer_arn);
     let port = take.one("port", &spec.port, rules::port);
-    let protocol = take.one("protocol", &spec.protocol, any::<Protocol>);
+    let protocol = take.any("protocol", &spec.protocol);
     let action = action::wanted(&spec.default_action, &mut take);
     let certificate_arn =
         take.optional("certificateARN", spec.certificate_arn.as_ref(), rules::certificate_arn);
@@ -58,78 +58,78 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
                 take.problem(field, format!("is not possible for {protocol}"));
             }
         }
-        if !protocol.is_http() && action.as_ref().is_some_and(|wanted| wanted.action.is_of_http()) {
+        if !protocol.is_http() && action.as_ref().is_some_and(|action| action.expose().is_of_http()) {
             take.problem("defaultAction", format!("must be forward for {protocol}"));
         }
     }
 
-    let desired = || {
-        Some(Desired {
-            load_balancer_arn: load_balancer_arn?,
-            port: port?,
-            protocol: protocol?,
-            action: action?,
-            certificate_arn: certificate_arn?,
-            ssl_policy: ssl_policy?,
-        })
+    let desired = Desired {
+        load_balancer_arn: load_balancer_arn?,
+        port: port?,
+        protocol: protocol?,
+        action: action?,
+        certificate_arn: certificate_arn?,
+        ssl_policy: ssl_policy?,
     };
-    take.finish(desired())
+    take.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {
-    let mut found = Differences::new();
-    found.fixed("loadBalancerARN", Some(&desired.load_balancer_arn), gate.load_balancer_arn.as_ref());
-    found.field("protocol", Some(&desired.protocol), gate.protocol.as_ref(), || Change::Protocol);
     let certificate = gate.certificates.first().and_then(|certificate| certificate.certificate_arn.as_ref());
-    found.field("certificateARN", desired.certificate_arn.as_ref(), certificate, || Change::Certificate);
-    found.field("sslPolicy", desired.ssl_policy.as_ref(), gate.ssl_policy.as_ref(), || Change::SslPolicy);
-    let have = Action::of(&gate.default_actions);
-    if have.as_ref() != Some(&desired.action.action) {
-        let text =
-            |action: Option<&Action>| action.map_or_else(|| "something else".to_owned(), ToString::to_string);
-        let (want, have) = if desired.action.is_secret() {
-            (SECRET.to_owned(), NOT_SHOWN.to_owned())
-        } else {
-            (text(Some(&desired.action.action)), text(have.as_ref()))
-        };
-        found.push("defaultAction", want, have, Remedy::Change(Change::Action));
+    let wanted = desired.certificate_arn.as_ref();
+    let all = [
+        fixed("loadBalancerARN", Some(&desired.load_balancer_arn), gate.load_balancer_arn.as_ref()),
+        changed("protocol", Some(&desired.protocol), gate.protocol.as_ref(), Change::Protocol),
+        changed("certificateARN", wanted, certificate, Change::Certificate),
+        changed("sslPolicy", desired.ssl_policy.as_ref(), gate.ssl_policy.as_ref(), Change::SslPolicy),
+        of_action(&desired.action, Action::of(&gate.default_actions).as_ref()),
+        changed("port", Some(&desired.port), gate.port.as_ref(), Change::Port),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn of_action(wanted: &Joined<Action>, have: Option<&Action>) -> Option<Difference<Change>> {
+    if have == Some(wanted.expose()) {
+        return None;
     }
-    found.field("port", Some(&desired.port), gate.port.as_ref(), || Change::Port);
-    found.0
+    let have = match have {
+        _ if wanted.is_secret() => NOT_SHOWN.to_owned(),
+        Some(have) => have.to_string(),
+        None => "something else".to_owned(),
+    };
+    Some(difference("defaultAction", wanted.shown(), have, Change::Action))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        listener::aws::{ActionState, Certificate, FixedResponseState, RedirectState},
-        testing::{assert_starts, resolve, told, with},
+    use crate::listener::{
+        Listeners,
+        gate::{ActionState, Certificate, FixedResponseState, RedirectState},
     };
+    use kraken_aws::testing::{self, HIDDEN, assert_begin, told, with};
     use serde_json::{Value, json};
 
     const BALANCER: &str = "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/app/web/1";
     const GROUP: &str = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1";
     const CERTIFICATE: &str = "arn:aws:acm:us-east-1:1:certificate/1";
 
-    fn resolved(changes: &Value) -> Result<Desired, Vec<String>> {
+    fn written(changes: Value) -> Value {
         let usual = json!({
             "loadBalancerARN": {"value": BALANCER},
             "port": {"value": 80},
             "protocol": {"value": "HTTP"},
             "defaultAction": {"forward": {"targetGroupARN": {"value": GROUP}}},
         });
-        let spec: ListenerSpec = serde_json::from_value(with(usual, changes)).unwrap();
-        resolve(|values| desired(&spec, values))
+        with(usual, changes)
     }
 
-    #[allow(clippy::needless_pass_by_value)] // reads better where it is called
     fn wanted(changes: Value) -> Desired {
-        resolved(&changes).unwrap()
+        testing::desired::<Listeners>(written(changes))
     }
 
-    #[allow(clippy::needless_pass_by_value)]
     fn problems(changes: Value) -> Vec<String> {
-        resolved(&changes).unwrap_err()
+        testing::problems::<Listeners>(written(changes))
     }
 
     fn gate(actions: Vec<ActionState>) -> Gate {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_listener_as_it_shall_be_has_no_differences() {
-        assert_eq!(told(&differences(&wanted(json!({})), &gate(forwarding()))), [""; 0]);
+        assert_eq!(told(differences(&wanted(json!({})), &gate(forwarding()))), [""; 0]);
     }
 
     #[test]
@@ -163,16 +163,15 @@ mod tests {
             "sslPolicy": {"value": "new"},
             "defaultAction": {"fixedResponse": {"statusCode": {"value": 503}}},
         }));
-        let found = differences(&other, &gate(forwarding()));
         assert_eq!(
-            told(&found),
+            told(differences(&other, &gate(forwarding()))),
             [
-                format!("loadBalancerARN: {BALANCER} -> {}!", BALANCER.replace("web", "shop")),
-                "protocol: HTTP -> HTTPS".to_owned(),
-                format!("certificateARN: (absent) -> {CERTIFICATE}"),
-                "sslPolicy: (absent) -> new".to_owned(),
-                format!("defaultAction: forward to {GROUP} -> answer 503 text/plain \"\""),
-                "port: 80 -> 443".to_owned(),
+                format!("loadBalancerARN: {BALANCER} becomes {}: fixed", BALANCER.replace("web", "shop")),
+                "protocol: HTTP becomes HTTPS: Protocol".to_owned(),
+                format!("certificateARN: (absent) becomes {CERTIFICATE}: Certificate"),
+                "sslPolicy: (absent) becomes new: SslPolicy".to_owned(),
+                format!("defaultAction: forward to {GROUP} becomes answer 503 text/plain \"\": Action"),
+                "port: 80 becomes 443: Port".to_owned(),
             ]
         );
     }
@@ -194,12 +193,12 @@ mod tests {
             ..ActionState::default()
         };
         for same in [None, Some("/#{path}")] {
-            assert_eq!(told(&differences(&desired, &gate(vec![state(same)]))), [""; 0]);
+            assert_eq!(told(differences(&desired, &gate(vec![state(same)]))), [""; 0]);
         }
         assert_eq!(
-            told(&differences(&desired, &gate(vec![state(Some("/other"))]))),
+            told(differences(&desired, &gate(vec![state(Some("/other"))]))),
             ["defaultAction: redirect to HTTPS://#{host}:443/other?#{query} with HTTP_301 \
-              -> redirect to HTTPS://#{host}:443/#{path}?#{query} with HTTP_301"]
+              becomes redirect to HTTPS://#{host}:443/#{path}?#{query} with HTTP_301: Action"]
         );
     }
 
@@ -207,8 +206,8 @@ mod tests {
     fn several_actions_are_something_else() {
         let many = [forwarding(), forwarding()].concat();
         assert_eq!(
-            told(&differences(&wanted(json!({})), &gate(many))),
-            [format!("defaultAction: something else -> forward to {GROUP}")]
+            told(differences(&wanted(json!({})), &gate(many))),
+            [format!("defaultAction: something else becomes forward to {GROUP}: Action")]
         );
     }
 
@@ -219,7 +218,7 @@ mod tests {
         let certificate = |arn: &str| Certificate { certificate_arn: Some(arn.to_owned()) };
         let certificates = vec![certificate(CERTIFICATE), certificate("arn:other")];
         let gate = Gate { protocol: Some("HTTPS".into()), certificates, ..gate(forwarding()) };
-        assert_eq!(told(&differences(&secure, &gate)), [""; 0]);
+        assert_eq!(told(differences(&secure, &gate)), [""; 0]);
     }
 
     #[test]
@@ -228,13 +227,16 @@ mod tests {
             "statusCode": {"value": 200},
             "messageBody": {"valueFrom": {"secret": {"name": "s", "key": "k"}}},
         }}}));
-        assert!(!format!("{secret:?}").contains("hunter2"));
+        assert!(!format!("{secret:?}").contains(HIDDEN));
         let other = ActionState {
             action_type: "fixed-response".into(),
             fixed_response_config: Some(FixedResponseState::default()),
             ..ActionState::default()
         };
-        assert_eq!(told(&differences(&secret, &gate(vec![other]))), ["defaultAction: (not shown) -> ***"]);
+        assert_eq!(
+            told(differences(&secret, &gate(vec![other]))),
+            ["defaultAction: (not shown) becomes ***: Action"]
+        );
     }
 
     #[test]
@@ -251,7 +253,7 @@ mod tests {
             "spec.defaultAction.forward.targetGroupARN: must be the ARN of a target group",
             "spec.certificateARN: is needed for HTTPS",
         ];
-        assert_starts(&found, &wanted);
+        assert_begin(&found, &wanted);
     }
 
     #[test]
@@ -266,16 +268,16 @@ mod tests {
     #[test]
     fn a_protocol_takes_what_fits_it() {
         let no_certificate = json!({"certificateARN": {"value": CERTIFICATE}, "sslPolicy": {"value": "p"}});
-        assert_starts(
+        assert_begin(
             &problems(no_certificate),
             &["spec.certificateARN: is not possible for HTTP", "spec.sslPolicy: is not possible for HTTP"],
         );
         let answer = json!({"fixedResponse": {"statusCode": {"value": 200}}});
-        assert_starts(
+        assert_begin(
             &problems(json!({"protocol": {"value": "TCP"}, "defaultAction": answer})),
             &["spec.defaultAction: must be forward for TCP"],
         );
-        assert_starts(
+        assert_begin(
             &problems(json!({"protocol": {"value": "TLS"}, "certificateARN": {"value": "web.example"}})),
             &["spec.certificateARN: must be the ARN of a certificate"],
         );

@@ -11,6 +11,7 @@ use kraken_aws::{
     fields::shown,
     lookup::Tagged,
     single::{Creation, Phase, Question, Thing},
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -20,9 +21,8 @@ use super::{
     plan::{self, Change, DELETION_PROTECTION, Desired, IDLE_TIMEOUT},
 };
 use crate::{
-    once::ours,
+    once::{made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
-    take::sent,
 };
 
 const READ: &str = "failed to read load balancers";
@@ -211,25 +211,21 @@ impl Single for Balancers {
         {
             return ours(balancer, creation, CREATE, what);
         }
-        let name = desired.name.as_ref().map_or_else(|| creation.name(), |name| name.expose().clone());
+        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| creation.name());
         let call = aws
             .elb()
             .create_load_balancer()
             .name(name)
             .set_subnets(Some(desired.subnet_ids.expose().clone()))
-            .set_type(sent(desired.kind.as_ref(), |kind| kind.as_str().into()))
-            .set_scheme(sent(desired.scheme.as_ref(), |scheme| scheme.as_str().into()))
-            .set_security_groups(sent(desired.security_group_ids.as_ref(), Clone::clone))
-            .set_ip_address_type(sent(desired.ip_address_type.as_ref(), |kind| kind.as_str().into()))
+            .set_type(exposed(desired.kind.as_ref()).map(|kind| kind.as_str().into()))
+            .set_scheme(exposed(desired.scheme.as_ref()).map(|scheme| scheme.as_str().into()))
+            .set_security_groups(exposed(desired.security_group_ids.as_ref()))
+            .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateLoadBalancer", CREATE, call.send()).await?;
         let made = answer.load_balancers().first().map(Balancer::from).unwrap_or_default();
         match &what {
-            // Whoever has the name may have been quicker by a moment.
-            Some((_, what)) => match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
-                Some(made) => ours(made, creation, CREATE, what),
-                None => Ok(made),
-            },
+            Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
             None => Ok(made.with_tags(creation.tags.clone())),
         }
     }
@@ -248,23 +244,23 @@ impl Single for Balancers {
                 aws.call("SetSubnets", "failed to change the subnets", call.send()).await.map(drop)
             }
             Change::SecurityGroups => {
-                let groups = sent(desired.security_group_ids.as_ref(), Clone::clone);
+                let groups = exposed(desired.security_group_ids.as_ref());
                 let call = elb.set_security_groups().load_balancer_arn(arn).set_security_groups(groups);
                 let action = "failed to change the security groups";
                 aws.call("SetSecurityGroups", action, call.send()).await.map(drop)
             }
             Change::IpAddressType => {
-                let kind = sent(desired.ip_address_type.as_ref(), |kind| kind.as_str().into());
+                let kind = exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into());
                 let call = elb.set_ip_address_type().load_balancer_arn(arn).set_ip_address_type(kind);
                 let action = "failed to change the type of addresses";
                 aws.call("SetIpAddressType", action, call.send()).await.map(drop)
             }
             Change::DeletionProtection => {
-                let value = sent(desired.deletion_protection.as_ref(), ToString::to_string);
+                let value = exposed(desired.deletion_protection.as_ref()).map(|value| value.to_string());
                 attribute(aws, arn, DELETION_PROTECTION, value).await
             }
             Change::IdleTimeout => {
-                let value = sent(desired.idle_timeout.as_ref(), ToString::to_string);
+                let value = exposed(desired.idle_timeout.as_ref()).map(|value| value.to_string());
                 attribute(aws, arn, IDLE_TIMEOUT, value).await
             }
         }

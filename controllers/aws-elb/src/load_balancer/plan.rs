@@ -1,12 +1,15 @@
 //! What a load balancer shall be, and how it differs. Pure.
 
+use kraken_aws::{
+    differ::{changed, fixed, of_sets},
+    take::Take,
+    taken::given,
+};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::LoadBalancerSpec, aws::Balancer};
 use crate::{
-    differences::Differences,
     rules,
-    take::{Take, any, given},
     words::{BalancerType, IpAddressType, Scheme},
 };
 
@@ -41,19 +44,19 @@ pub(crate) enum Change {
 pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
     let name = take.optional("name", spec.name.as_ref(), rules::balancer_name);
-    let balancer_type = take.optional("type", spec.balancer_type.as_ref(), any::<BalancerType>);
-    let scheme = take.optional("scheme", spec.scheme.as_ref(), any::<Scheme>);
+    let balancer_type = take.any_if("type", spec.balancer_type.as_ref());
+    let scheme = take.any_if("scheme", spec.scheme.as_ref());
     let subnet_ids = take.list("subnetIDs", Some(&spec.subnet_ids), rules::subnet_ids);
     let security_group_ids =
         take.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
-    let ip_address_type = take.optional("ipAddressType", spec.ip_address_type.as_ref(), any::<IpAddressType>);
-    let deletion_protection =
-        take.optional("deletionProtection", spec.deletion_protection.as_ref(), any::<bool>);
+    let ip_address_type = take.any_if("ipAddressType", spec.ip_address_type.as_ref());
+    let deletion_protection = take.any_if("deletionProtection", spec.deletion_protection.as_ref());
     let idle_timeout =
         take.optional("idleTimeoutSeconds", spec.idle_timeout_seconds.as_ref(), rules::idle_timeout);
 
     // Rules between fields, as far as the type is known.
-    let kind = balancer_type.is_some().then(|| given(&balancer_type).unwrap_or(BalancerType::Application));
+    let kind =
+        balancer_type.is_some().then(|| given(&balancer_type).copied().unwrap_or(BalancerType::Application));
     match kind {
         Some(BalancerType::Application) if given(&subnet_ids).is_some_and(|ids| ids.len() == 1) => {
             take.problem(
@@ -67,69 +70,64 @@ pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Opt
         _ => {}
     }
 
-    let desired = || {
-        Some(Desired {
-            name: name?,
-            kind: balancer_type?,
-            scheme: scheme?,
-            subnet_ids: subnet_ids??,
-            security_group_ids: security_group_ids?,
-            ip_address_type: ip_address_type?,
-            deletion_protection: deletion_protection?,
-            idle_timeout: idle_timeout?,
-        })
+    let desired = Desired {
+        name: name?,
+        kind: balancer_type?,
+        scheme: scheme?,
+        subnet_ids: subnet_ids??,
+        security_group_ids: security_group_ids?,
+        ip_address_type: ip_address_type?,
+        deletion_protection: deletion_protection?,
+        idle_timeout: idle_timeout?,
     };
-    take.finish(desired())
+    take.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
-    let mut found = Differences::new();
-    found.fixed("name", desired.name.as_ref(), Some(&balancer.load_balancer_name));
-    found.fixed("type", desired.kind.as_ref(), balancer.kind.as_ref());
-    found.fixed("scheme", desired.scheme.as_ref(), balancer.scheme.as_ref());
-    found.set("subnetIDs", Some(&desired.subnet_ids), &balancer.subnets(), || Change::Subnets);
-    let groups: Vec<&str> = balancer.security_groups.iter().map(String::as_str).collect();
-    found.set("securityGroupIDs", desired.security_group_ids.as_ref(), &groups, || Change::SecurityGroups);
-    found.field("ipAddressType", desired.ip_address_type.as_ref(), balancer.ip_address_type.as_ref(), || {
-        Change::IpAddressType
-    });
+    let (groups, addresses) = (desired.security_group_ids.as_ref(), desired.ip_address_type.as_ref());
+    let mut all = vec![
+        fixed("name", desired.name.as_ref(), Some(&balancer.load_balancer_name)),
+        fixed("type", desired.kind.as_ref(), balancer.kind.as_ref()),
+        fixed("scheme", desired.scheme.as_ref(), balancer.scheme.as_ref()),
+        of_sets("subnetIDs", Some(&desired.subnet_ids), &balancer.subnets(), Change::Subnets),
+        of_sets("securityGroupIDs", groups, &balancer.security_groups, Change::SecurityGroups),
+        changed("ipAddressType", addresses, balancer.ip_address_type.as_ref(), Change::IpAddressType),
+    ];
     // Attributes are read after an edit only.
     if let Some(attributes) = &balancer.attributes {
-        found.field(
-            "deletionProtection",
-            desired.deletion_protection.as_ref(),
-            attributes.get(DELETION_PROTECTION),
-            || Change::DeletionProtection,
-        );
-        found.field(
-            "idleTimeoutSeconds",
-            desired.idle_timeout.as_ref(),
-            attributes.get(IDLE_TIMEOUT),
-            || Change::IdleTimeout,
-        );
+        let protection = desired.deletion_protection.as_ref().map(|on| on.map(ToString::to_string));
+        let have = attributes.get(DELETION_PROTECTION);
+        all.push(changed("deletionProtection", protection.as_ref(), have, Change::DeletionProtection));
+        let seconds = desired.idle_timeout.as_ref().map(|seconds| seconds.map(ToString::to_string));
+        let have = attributes.get(IDLE_TIMEOUT);
+        all.push(changed("idleTimeoutSeconds", seconds.as_ref(), have, Change::IdleTimeout));
     }
-    found.0
+    all.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        load_balancer::aws::{State, Zone},
-        testing::{assert_starts, resolve, told, with},
+    use crate::load_balancer::{
+        Balancers,
+        aws::{State, Zone},
     };
-    use kraken_aws::single::{Phase, Thing};
+    use kraken_aws::{
+        single::{Phase, Thing},
+        testing::{self, assert_begin, told, with},
+    };
     use serde_json::{Value, json};
 
-    fn resolved(changes: &Value) -> Result<Desired, Vec<String>> {
-        let usual = json!({"subnetIDs": {"value": ["subnet-1", "subnet-2"]}});
-        let spec: LoadBalancerSpec = serde_json::from_value(with(usual, changes)).unwrap();
-        resolve(|values| desired(&spec, values))
+    fn written(changes: Value) -> Value {
+        with(json!({"subnetIDs": {"value": ["subnet-1", "subnet-2"]}}), changes)
     }
 
-    #[allow(clippy::needless_pass_by_value)] // reads better where it is called
     fn wanted(changes: Value) -> Desired {
-        resolved(&changes).unwrap()
+        testing::desired::<Balancers>(written(changes))
+    }
+
+    fn problems(changes: Value) -> Vec<String> {
+        testing::problems::<Balancers>(written(changes))
     }
 
     fn balancer() -> Balancer {
@@ -148,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_the_spec_leaves_out_is_left_alone_and_the_order_of_subnets_too() {
-        assert_eq!(told(&differences(&wanted(json!({})), &balancer())), [""; 0]);
+        assert_eq!(told(differences(&wanted(json!({})), &balancer())), [""; 0]);
     }
 
     #[test]
@@ -159,14 +157,14 @@ mod tests {
             "ipAddressType": {"value": "dualstack"},
         }));
         assert_eq!(
-            told(&differences(&other, &balancer())),
+            told(differences(&other, &balancer())),
             [
-                "name: kraken-1 -> web!",
-                "type: application -> network!",
-                "scheme: internet-facing -> internal!",
-                "subnetIDs: subnet-2, subnet-1 -> subnet-2, subnet-3",
-                "securityGroupIDs: sg-1 -> sg-2",
-                "ipAddressType: ipv4 -> dualstack",
+                "name: kraken-1 becomes web: fixed",
+                "type: application becomes network: fixed",
+                "scheme: internet-facing becomes internal: fixed",
+                "subnetIDs: subnet-2, subnet-1 becomes subnet-2, subnet-3: Subnets",
+                "securityGroupIDs: sg-1 becomes sg-2: SecurityGroups",
+                "ipAddressType: ipv4 becomes dualstack: IpAddressType",
             ]
         );
     }
@@ -175,12 +173,15 @@ mod tests {
     fn attributes_are_compared_only_when_they_were_read() {
         let protected =
             wanted(json!({"deletionProtection": {"value": true}, "idleTimeoutSeconds": {"value": 120}}));
-        assert_eq!(told(&differences(&protected, &balancer())), [""; 0]);
+        assert_eq!(told(differences(&protected, &balancer())), [""; 0]);
         let attributes = [(DELETION_PROTECTION.to_owned(), "false".to_owned())].into();
         let read = Balancer { attributes: Some(attributes), ..balancer() };
         assert_eq!(
-            told(&differences(&protected, &read)),
-            ["deletionProtection: false -> true", "idleTimeoutSeconds: (absent) -> 120"]
+            told(differences(&protected, &read)),
+            [
+                "deletionProtection: false becomes true: DeletionProtection",
+                "idleTimeoutSeconds: (absent) becomes 120: IdleTimeout"
+            ]
         );
     }
 
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn everything_wrong_is_told_at_once() {
-        let found = resolved(&json!({
+        let found = problems(json!({
             "name": {"value": "internal-web"},
             "subnetIDs": {"value": ["subnet-1", {"valueFrom": {"krakenResource": {"kind": "subnet", "name": "b"}}}]},
             "securityGroupIDs": {"value": []},
@@ -209,16 +210,16 @@ mod tests {
             "spec.securityGroupIDs: must have at least 1",
             "spec.idleTimeoutSeconds: must be 1 to 4000",
         ];
-        assert_starts(&found.unwrap_err(), &wanted);
+        assert_begin(&found, &wanted);
     }
 
     #[test]
     fn the_types_have_rules_of_their_own() {
         let one = json!({"subnetIDs": {"value": ["subnet-1"]}});
-        assert_starts(&resolved(&one).unwrap_err(), &["spec.subnetIDs: must have at least 2"]);
+        assert_begin(&problems(one), &["spec.subnetIDs: must have at least 2"]);
         let network = json!({"type": {"value": "network"}, "subnetIDs": {"value": ["subnet-1"]}});
-        assert!(resolved(&network).is_ok());
+        wanted(network);
         let idle = json!({"type": {"value": "network"}, "idleTimeoutSeconds": {"value": 60}});
-        assert_starts(&resolved(&idle).unwrap_err(), &["spec.idleTimeoutSeconds: is not possible"]);
+        assert_begin(&problems(idle), &["spec.idleTimeoutSeconds: is not possible"]);
     }
 }

@@ -4,149 +4,26 @@ use kraken_aws::{
     Aws, Single, Tags,
     elb::{
         operation::describe_target_groups::DescribeTargetGroupsOutput as Page,
-        types::{Matcher as SdkMatcher, TargetDescription, TargetGroup as Sdk, TargetHealthDescription},
+        types::{Matcher, TargetDescription},
     },
     fields::shown,
-    lookup::Tagged,
-    single::{Creation, Question, Thing},
+    single::{Creation, Question},
+    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
-use serde::Serialize;
 
 use super::{
     api::{TargetGroup, TargetGroupSpec},
+    group::{Group, Target, TargetHealth},
     plan::{self, Change, Desired},
 };
 use crate::{
-    once::ours,
+    once::{made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
-    take::sent,
 };
 
 const READ: &str = "failed to read target groups";
 const CREATE: &str = "failed to create a target group";
-
-/// A target group as AWS has it: what others may refer to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Group {
-    pub(crate) target_group_arn: String,
-    pub(crate) target_group_name: String,
-    pub(crate) protocol: Option<String>,
-    pub(crate) port: Option<i32>,
-    pub(crate) vpc_id: Option<String>,
-    pub(crate) target_type: Option<String>,
-    pub(crate) load_balancer_arns: Vec<String>,
-    pub(crate) health_check_protocol: Option<String>,
-    pub(crate) health_check_port: Option<String>,
-    pub(crate) health_check_path: Option<String>,
-    pub(crate) health_check_interval_seconds: Option<i32>,
-    pub(crate) health_check_timeout_seconds: Option<i32>,
-    pub(crate) healthy_threshold_count: Option<i32>,
-    pub(crate) unhealthy_threshold_count: Option<i32>,
-    pub(crate) matcher: Option<Matcher>,
-    pub(crate) target_health_descriptions: Vec<TargetHealth>,
-    #[serde(skip)]
-    pub(crate) tags: Tags,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Matcher {
-    pub(crate) http_code: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct TargetHealth {
-    pub(crate) target: Target,
-    pub(crate) target_health: Health,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Target {
-    pub(crate) id: String,
-    pub(crate) port: Option<i32>,
-    pub(crate) availability_zone: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Health {
-    pub(crate) state: Option<String>,
-    pub(crate) reason: Option<String>,
-}
-
-impl Group {
-    /// The targets that are there to stay.
-    pub(crate) fn registered(&self) -> impl Iterator<Item = &Target> {
-        let is_going = |health: &Health| {
-            matches!(health.state.as_deref(), Some("draining" | "unhealthy.draining"))
-                || health.reason.as_deref() == Some("Target.NotRegistered")
-        };
-        self.target_health_descriptions
-            .iter()
-            .filter(move |description| !is_going(&description.target_health))
-            .map(|description| &description.target)
-    }
-}
-
-impl From<&Sdk> for Group {
-    fn from(group: &Sdk) -> Self {
-        let text = |text: Option<&str>| text.map(str::to_owned);
-        let mut load_balancer_arns = group.load_balancer_arns().to_vec();
-        load_balancer_arns.sort();
-        Self {
-            target_group_arn: text(group.target_group_arn()).unwrap_or_default(),
-            target_group_name: text(group.target_group_name()).unwrap_or_default(),
-            protocol: group.protocol().map(ToString::to_string),
-            port: group.port(),
-            vpc_id: text(group.vpc_id()),
-            target_type: group.target_type().map(ToString::to_string),
-            load_balancer_arns,
-            health_check_protocol: group.health_check_protocol().map(ToString::to_string),
-            health_check_port: text(group.health_check_port()),
-            health_check_path: text(group.health_check_path()),
-            health_check_interval_seconds: group.health_check_interval_seconds(),
-            health_check_timeout_seconds: group.health_check_timeout_seconds(),
-            healthy_threshold_count: group.healthy_threshold_count(),
-            unhealthy_threshold_count: group.unhealthy_threshold_count(),
-            matcher: group.matcher().map(|matcher| Matcher { http_code: text(matcher.http_code()) }),
-            target_health_descriptions: vec![],
-            tags: Tags::new(),
-        }
-    }
-}
-
-impl From<&TargetHealthDescription> for TargetHealth {
-    fn from(description: &TargetHealthDescription) -> Self {
-        let (target, health) = (description.target(), description.target_health());
-        Self {
-            target: Target {
-                id: target.and_then(|t| t.id()).unwrap_or_default().to_owned(),
-                port: target.and_then(TargetDescription::port),
-                availability_zone: target.and_then(|t| t.availability_zone()).map(str::to_owned),
-            },
-            target_health: Health {
-                state: health.and_then(|h| h.state()).map(ToString::to_string),
-                reason: health.and_then(|h| h.reason()).map(ToString::to_string),
-            },
-        }
-    }
-}
-
-impl Tagged for Group {
-    fn id(&self) -> &str {
-        &self.target_group_arn
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
-
-impl Thing for Group {}
 
 impl Listed for Group {
     const ARN_PART: &'static str = ":targetgroup/";
@@ -181,16 +58,17 @@ async fn named(aws: &Aws, name: &str) -> Result<Option<Group>, Failure> {
 macro_rules! with_health {
     ($call:expr, $desired:expr) => {{
         let health = &$desired.health;
-        let matcher = |codes: &String| SdkMatcher::builder().http_code(codes).build();
+        let protocol = exposed(health.protocol.as_ref());
+        let matcher = |codes: String| Matcher::builder().http_code(codes).build();
         $call
-            .set_health_check_protocol(sent(health.protocol.as_ref(), |protocol| protocol.as_str().into()))
-            .set_health_check_port(sent(health.port.as_ref(), Clone::clone))
-            .set_health_check_path(sent(health.path.as_ref(), Clone::clone))
-            .set_health_check_interval_seconds(sent(health.interval.as_ref(), |seconds| *seconds))
-            .set_health_check_timeout_seconds(sent(health.timeout.as_ref(), |seconds| *seconds))
-            .set_healthy_threshold_count(sent(health.healthy.as_ref(), |count| *count))
-            .set_unhealthy_threshold_count(sent(health.unhealthy.as_ref(), |count| *count))
-            .set_matcher(sent(health.matcher.as_ref(), matcher))
+            .set_health_check_protocol(protocol.map(|protocol| protocol.as_str().into()))
+            .set_health_check_port(exposed(health.port.as_ref()))
+            .set_health_check_path(exposed(health.path.as_ref()))
+            .set_health_check_interval_seconds(exposed(health.interval.as_ref()))
+            .set_health_check_timeout_seconds(exposed(health.timeout.as_ref()))
+            .set_healthy_threshold_count(exposed(health.healthy.as_ref()))
+            .set_unhealthy_threshold_count(exposed(health.unhealthy.as_ref()))
+            .set_matcher(exposed(health.matcher.as_ref()).map(matcher))
     }};
 }
 
@@ -242,22 +120,18 @@ impl Single for Groups {
         {
             return ours(group, creation, CREATE, what);
         }
-        let name = desired.name.as_ref().map_or_else(|| creation.name(), |name| name.expose().clone());
+        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| creation.name());
         let call = with_health!(aws.elb().create_target_group(), desired)
             .name(name)
-            .set_protocol(sent(desired.protocol.as_ref(), |protocol| protocol.as_str().into()))
-            .set_port(sent(desired.port.as_ref(), |port| *port))
-            .set_vpc_id(sent(desired.vpc_id.as_ref(), Clone::clone))
-            .set_target_type(sent(desired.target_type.as_ref(), |kind| kind.as_str().into()))
+            .set_protocol(exposed(desired.protocol.as_ref()).map(|protocol| protocol.as_str().into()))
+            .set_port(exposed(desired.port.as_ref()))
+            .set_vpc_id(exposed(desired.vpc_id.as_ref()))
+            .set_target_type(exposed(desired.target_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateTargetGroup", CREATE, call.send()).await?;
         let made = answer.target_groups().first().map(Group::from).unwrap_or_default();
         match &what {
-            // Whoever has the name may have been quicker by a moment.
-            Some((_, what)) => match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
-                Some(made) => ours(made, creation, CREATE, what),
-                None => Ok(made),
-            },
+            Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
             None => Ok(made.with_tags(creation.tags.clone())),
         }
     }

@@ -2,6 +2,8 @@
 
 mod api;
 mod aws;
+mod group;
+mod health;
 mod plan;
 
 pub(crate) use aws::Groups;

@@ -1,16 +1,20 @@
 //! What a target group shall be, and how it differs. Pure.
 
-use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
+use kraken_aws::{
+    differ::{difference, fixed, lists},
+    take::Take,
+    taken::given,
+};
+use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{
-    api::{HealthCheck, TargetGroupSpec},
-    aws::{Group, Target},
+    api::TargetGroupSpec,
+    group::{Group, Target},
+    health::{self, Health},
 };
 use crate::{
-    differences::{Differences, texts},
     rules,
-    take::{Take, any, given},
-    words::{HealthCheckProtocol, Protocol, TargetType},
+    words::{Protocol, TargetType},
 };
 
 /// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
@@ -25,19 +29,6 @@ pub(crate) struct Desired {
     pub(crate) health: Health,
 }
 
-/// The health check, as far as the spec speaks of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Health {
-    pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
-    pub(crate) port: Option<Resolved<String>>,
-    pub(crate) path: Option<Resolved<String>>,
-    pub(crate) interval: Option<Resolved<i32>>,
-    pub(crate) timeout: Option<Resolved<i32>>,
-    pub(crate) healthy: Option<Resolved<i32>>,
-    pub(crate) unhealthy: Option<Resolved<i32>>,
-    pub(crate) matcher: Option<Resolved<String>>,
-}
-
 /// A change in place, one call each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
@@ -50,16 +41,15 @@ pub(crate) enum Change {
 pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
     let name = take.optional("name", spec.name.as_ref(), rules::name);
-    let protocol = take.optional("protocol", spec.protocol.as_ref(), any::<Protocol>);
+    let protocol = take.any_if("protocol", spec.protocol.as_ref());
     let port = take.optional("port", spec.port.as_ref(), rules::port);
     let vpc_id = take.optional("vpcID", spec.vpc_id.as_ref(), rules::vpc_id);
-    let target_type = take.optional("targetType", spec.target_type.as_ref(), any::<TargetType>);
-    let targets = take.list("targets", spec.targets.as_ref(), any::<[String]>);
-    let health = health(spec.health_check.as_ref().unwrap_or(&HealthCheck::default()), &mut take);
+    let target_type = take.any_if("targetType", spec.target_type.as_ref());
+    let health = health::wanted(spec.health_check.as_ref(), &mut take);
 
     // Rules between fields, as far as the type is known.
-    if target_type.is_some() {
-        let kind = given(&target_type).unwrap_or(TargetType::Instance);
+    let kind = target_type.is_some().then(|| given(&target_type).copied().unwrap_or(TargetType::Instance));
+    if let Some(kind) = kind {
         let is_lambda = kind == TargetType::Lambda;
         for (field, is_given) in [
             ("protocol", spec.protocol.is_some()),
@@ -72,131 +62,79 @@ pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Opti
                 take.problem(field, format!("is needed for targets of type {kind}"));
             }
         }
-        if let Some(targets) = given(&targets) {
-            take.check("targets", rules::targets(kind, &targets));
-        }
     }
-
-    let desired = || {
-        Some(Desired {
-            name: name?,
-            protocol: protocol?,
-            port: port?,
-            vpc_id: vpc_id?,
-            target_type: target_type?,
-            targets: targets?,
-            health: health?,
-        })
-    };
-    take.finish(desired())
-}
-
-fn health(spec: &HealthCheck, take: &mut Take<'_, '_>) -> Option<Health> {
-    let protocol = take.optional("healthCheck.protocol", spec.protocol.as_ref(), any::<HealthCheckProtocol>);
-    let port = take.optional("healthCheck.port", spec.port.as_ref(), |port: &kraken_spoke::options::Text| {
-        rules::health_check_port(&port.0)
+    let targets = take.list("targets", spec.targets.as_ref(), |targets| {
+        kind.map_or(Ok(()), |kind| rules::targets(kind, targets))
     });
-    let path = take.optional("healthCheck.path", spec.path.as_ref(), rules::health_check_path);
-    let interval =
-        take.optional("healthCheck.intervalSeconds", spec.interval_seconds.as_ref(), rules::interval_seconds);
-    let timeout =
-        take.optional("healthCheck.timeoutSeconds", spec.timeout_seconds.as_ref(), rules::timeout_seconds);
-    let healthy =
-        take.optional("healthCheck.healthyThreshold", spec.healthy_threshold.as_ref(), rules::threshold);
-    let unhealthy =
-        take.optional("healthCheck.unhealthyThreshold", spec.unhealthy_threshold.as_ref(), rules::threshold);
-    let matcher = take.optional("healthCheck.matcher", spec.matcher.as_ref(), rules::matcher);
-    if let (Some(interval), Some(timeout)) = (given(&interval), given(&timeout))
-        && timeout > interval
-    {
-        take.problem("healthCheck.timeoutSeconds", "must not be greater than intervalSeconds");
-    }
-    Some(Health {
+
+    let desired = Desired {
+        name: name?,
         protocol: protocol?,
-        port: port?.map(|port| port.map(|text| text.0.clone())),
-        path: path?,
-        interval: interval?,
-        timeout: timeout?,
-        healthy: healthy?,
-        unhealthy: unhealthy?,
-        matcher: matcher?,
-    })
+        port: port?,
+        vpc_id: vpc_id?,
+        target_type: target_type?,
+        targets: targets?,
+        health: health?,
+    };
+    take.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
-    let mut found = Differences::new();
-    found.fixed("name", desired.name.as_ref(), Some(&group.target_group_name));
-    found.fixed("protocol", desired.protocol.as_ref(), group.protocol.as_ref());
-    found.fixed("port", desired.port.as_ref(), group.port.as_ref());
-    found.fixed("vpcID", desired.vpc_id.as_ref(), group.vpc_id.as_ref());
-    found.fixed("targetType", desired.target_type.as_ref(), group.target_type.as_ref());
-
-    let (want, change) = (&desired.health, || Change::HealthCheck);
-    let matcher = group.matcher.as_ref().and_then(|matcher| matcher.http_code.as_ref());
-    found.field("healthCheck.protocol", want.protocol.as_ref(), group.health_check_protocol.as_ref(), change);
-    found.field("healthCheck.port", want.port.as_ref(), group.health_check_port.as_ref(), change);
-    found.field("healthCheck.path", want.path.as_ref(), group.health_check_path.as_ref(), change);
-    let (interval, timeout) =
-        (group.health_check_interval_seconds.as_ref(), group.health_check_timeout_seconds.as_ref());
-    found.field("healthCheck.intervalSeconds", want.interval.as_ref(), interval, change);
-    found.field("healthCheck.timeoutSeconds", want.timeout.as_ref(), timeout, change);
-    let (healthy, unhealthy) =
-        (group.healthy_threshold_count.as_ref(), group.unhealthy_threshold_count.as_ref());
-    found.field("healthCheck.healthyThreshold", want.healthy.as_ref(), healthy, change);
-    found.field("healthCheck.unhealthyThreshold", want.unhealthy.as_ref(), unhealthy, change);
-    found.field("healthCheck.matcher", want.matcher.as_ref(), matcher, change);
-    targets(desired, group, &mut found);
-    found.0
+    let fixed = [
+        fixed("name", desired.name.as_ref(), Some(&group.target_group_name)),
+        fixed("protocol", desired.protocol.as_ref(), group.protocol.as_ref()),
+        fixed("port", desired.port.as_ref(), group.port.as_ref()),
+        fixed("vpcID", desired.vpc_id.as_ref(), group.vpc_id.as_ref()),
+        fixed("targetType", desired.target_type.as_ref(), group.target_type.as_ref()),
+    ];
+    let targets = desired.targets.as_ref().map_or(vec![], |wanted| of_targets(wanted, group));
+    let health = health::differences(&desired.health, group);
+    fixed.into_iter().flatten().chain(health).chain(targets).collect()
 }
 
 /// First what is missing, then what is too many: at no time there are fewer than either before or after.
-fn targets(desired: &Desired, group: &Group, found: &mut Differences<Change>) {
-    let Some(wanted) = desired.targets.as_ref().map(Resolved::expose) else { return };
+fn of_targets(wanted: &Resolved<Vec<String>>, group: &Group) -> Vec<Difference<Change>> {
+    let ids = wanted.expose();
     let have: Vec<&Target> = group.registered().collect();
     // A target with another port is another target; a function has none.
     let is_wanted =
-        |target: &Target| wanted.contains(&target.id) && (target.port.is_none() || target.port == group.port);
-    let missing: Vec<String> = wanted
-        .iter()
-        .filter(|id| !have.iter().any(|target| target.id == **id && is_wanted(target)))
-        .cloned()
-        .collect();
+        |target: &Target| ids.contains(&target.id) && (target.port.is_none() || target.port == group.port);
+    let is_there = |id: &String| have.iter().any(|target| target.id == *id && is_wanted(target));
+    let missing: Vec<String> = ids.iter().filter(|id| !is_there(id)).cloned().collect();
     let surplus: Vec<Target> =
-        have.iter().filter(|target| !is_wanted(target)).map(|t| (*t).clone()).collect();
-    let ids: Vec<&str> = have.iter().map(|target| target.id.as_str()).collect();
-    let (want, have) = texts(desired.targets.as_ref(), &ids);
-    if !missing.is_empty() {
-        found.push("targets", want.clone(), have.clone(), Remedy::Change(Change::Register(missing)));
-    }
-    if !surplus.is_empty() {
-        found.push("targets", want, have, Remedy::Change(Change::Deregister(surplus)));
-    }
+        have.iter().filter(|target| !is_wanted(target)).map(|target| (*target).clone()).collect();
+    let shown: Vec<&str> = have.iter().map(|target| target.id.as_str()).collect();
+    let (want, have) = lists(wanted, &shown);
+    let register = (!missing.is_empty()).then_some(Change::Register(missing));
+    let deregister = (!surplus.is_empty()).then_some(Change::Deregister(surplus));
+    let one = |change| difference("targets", want.as_str(), have.as_str(), change);
+    register.into_iter().chain(deregister).map(one).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        target_group::aws::{Health as State, TargetHealth},
-        testing::{assert_starts, resolve, told, with},
+    use crate::target_group::{
+        Groups,
+        group::{Health as State, TargetHealth},
     };
+    use kraken_aws::testing::{self, assert_begin, told, with};
+    use kraken_spoke::Remedy;
     use serde_json::{Value, json};
 
-    fn resolved(changes: &Value) -> Result<Desired, Vec<String>> {
-        let usual =
-            json!({"protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"}});
-        let spec: TargetGroupSpec = serde_json::from_value(with(usual, changes)).unwrap();
-        resolve(|values| desired(&spec, values))
+    fn written(changes: Value) -> Value {
+        with(
+            json!({"protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"}}),
+            changes,
+        )
     }
 
-    #[allow(clippy::needless_pass_by_value)] // reads better where it is called
     fn wanted(changes: Value) -> Desired {
-        resolved(&changes).unwrap()
+        testing::desired::<Groups>(written(changes))
     }
 
-    #[allow(clippy::needless_pass_by_value)]
     fn problems(changes: Value) -> Vec<String> {
-        resolved(&changes).unwrap_err()
+        testing::problems::<Groups>(written(changes))
     }
 
     fn group(targets: &[(&str, i32, &str)]) -> Group {
@@ -211,8 +149,6 @@ mod tests {
             port: Some(80),
             vpc_id: Some("vpc-1".into()),
             target_type: Some("instance".into()),
-            health_check_path: Some("/".into()),
-            health_check_interval_seconds: Some(30),
             target_health_descriptions: targets.iter().map(target).collect(),
             ..Group::default()
         }
@@ -228,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_the_spec_leaves_out_is_left_alone() {
-        assert_eq!(told(&differences(&wanted(json!({})), &group(&[("i-9", 80, "healthy")]))), [""; 0]);
+        assert_eq!(told(differences(&wanted(json!({})), &group(&[("i-9", 80, "healthy")]))), [""; 0]);
     }
 
     #[test]
@@ -238,25 +174,15 @@ mod tests {
             "vpcID": {"value": "vpc-2"}, "targetType": {"value": "ip"},
         }));
         assert_eq!(
-            told(&differences(&other, &group(&[]))),
+            told(differences(&other, &group(&[]))),
             [
-                "name: kraken-1 -> web!",
-                "protocol: HTTP -> HTTPS!",
-                "port: 80 -> 443!",
-                "vpcID: vpc-1 -> vpc-2!",
-                "targetType: instance -> ip!",
+                "name: kraken-1 becomes web: fixed",
+                "protocol: HTTP becomes HTTPS: fixed",
+                "port: 80 becomes 443: fixed",
+                "vpcID: vpc-1 becomes vpc-2: fixed",
+                "targetType: instance becomes ip: fixed",
             ]
         );
-    }
-
-    #[test]
-    fn a_health_check_is_changed_in_place() {
-        let other = wanted(json!({"healthCheck": {
-            "path": {"value": "/healthz"}, "intervalSeconds": {"value": 30}, "port": {"value": 8081},
-        }}));
-        let found = differences(&other, &group(&[]));
-        assert_eq!(told(&found), ["healthCheck.port: (absent) -> 8081", "healthCheck.path: / -> /healthz"]);
-        assert!(found.iter().all(|d| d.remedy == Remedy::Change(Change::HealthCheck)));
     }
 
     #[test]
@@ -268,10 +194,9 @@ mod tests {
             changes(&desired, &group),
             [Change::Register(vec!["i-1".into()]), Change::Deregister(vec![gone])]
         );
-        assert_eq!(
-            told(&differences(&desired, &group)),
-            ["targets: i-2, i-3 -> i-1, i-2", "targets: i-2, i-3 -> i-1, i-2"]
-        );
+        for Difference { field, .. } in differences(&desired, &group) {
+            assert_eq!((field.have.as_str(), field.want.as_str()), ("i-2, i-3", "i-1, i-2"));
+        }
     }
 
     #[test]
@@ -314,20 +239,20 @@ mod tests {
             "spec.healthCheck.timeoutSeconds: must not be greater",
             "spec.targets: item 0 must look like i-",
         ];
-        assert_starts(&found, &wanted);
+        assert_begin(&found, &wanted);
     }
 
     #[test]
     fn a_function_has_no_network_and_everything_else_needs_one() {
         let lambda = json!({"targetType": {"value": "lambda"}});
-        assert_starts(
+        assert_begin(
             &problems(lambda),
             &["spec.protocol: is not", "spec.port: is not", "spec.vpcID: is not"],
         );
         let nothing = json!({"protocol": null, "port": null, "vpcID": null});
-        assert_starts(&problems(nothing), &["spec.protocol: is needed", "spec.port: is", "spec.vpcID: is"]);
+        assert_begin(&problems(nothing), &["spec.protocol: is needed", "spec.port: is", "spec.vpcID: is"]);
         let right = json!({"targetType": {"value": "lambda"}, "protocol": null, "port": null, "vpcID": null});
-        assert!(resolved(&right).is_ok());
+        wanted(right);
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! The health check of a target group: what it shall be, and how it differs. Pure.
+
+use kraken_aws::{differ::changed, take::Take, taken::given};
+use kraken_spoke::{Difference, OptionType, Resolved, options::Text};
+
+use super::{api::HealthCheck, group::Group, plan::Change};
+use crate::{rules, words::HealthCheckProtocol};
+
+/// What it shall be, as far as the spec speaks of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Health {
+    pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
+    pub(crate) port: Option<Resolved<String>>,
+    pub(crate) path: Option<Resolved<String>>,
+    pub(crate) interval: Option<Resolved<i32>>,
+    pub(crate) timeout: Option<Resolved<i32>>,
+    pub(crate) healthy: Option<Resolved<i32>>,
+    pub(crate) unhealthy: Option<Resolved<i32>>,
+    pub(crate) matcher: Option<Resolved<String>>,
+}
+
+pub(super) fn wanted(spec: Option<&HealthCheck>, take: &mut Take<'_, '_>) -> Option<Health> {
+    let nothing = HealthCheck::default();
+    let spec = spec.unwrap_or(&nothing);
+    let protocol = take.any_if("healthCheck.protocol", spec.protocol.as_ref());
+    let port = take
+        .optional("healthCheck.port", spec.port.as_ref(), |port: &Text| rules::health_check_port(&port.0));
+    let path = take.optional("healthCheck.path", spec.path.as_ref(), rules::health_check_path);
+    let interval =
+        take.optional("healthCheck.intervalSeconds", spec.interval_seconds.as_ref(), rules::interval_seconds);
+    let timeout =
+        take.optional("healthCheck.timeoutSeconds", spec.timeout_seconds.as_ref(), rules::timeout_seconds);
+    let healthy =
+        take.optional("healthCheck.healthyThreshold", spec.healthy_threshold.as_ref(), rules::threshold);
+    let unhealthy =
+        take.optional("healthCheck.unhealthyThreshold", spec.unhealthy_threshold.as_ref(), rules::threshold);
+    let matcher = take.optional("healthCheck.matcher", spec.matcher.as_ref(), rules::matcher);
+    if let (Some(interval), Some(timeout)) = (given(&interval), given(&timeout))
+        && timeout > interval
+    {
+        take.problem("healthCheck.timeoutSeconds", "must not be greater than intervalSeconds");
+    }
+    Some(Health {
+        protocol: protocol?,
+        port: port?.map(|port| port.map(|text| text.0.clone())),
+        path: path?,
+        interval: interval?,
+        timeout: timeout?,
+        healthy: healthy?,
+        unhealthy: unhealthy?,
+        matcher: matcher?,
+    })
+}
+
+pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Change>> {
+    let Health { protocol, port, path, interval, timeout, healthy, unhealthy, matcher } = wanted;
+    let codes = group.matcher.as_ref().and_then(|matcher| matcher.http_code.as_ref());
+    let all = [
+        part("protocol", protocol.as_ref(), group.health_check_protocol.as_ref()),
+        part("port", port.as_ref(), group.health_check_port.as_ref()),
+        part("path", path.as_ref(), group.health_check_path.as_ref()),
+        part("intervalSeconds", interval.as_ref(), group.health_check_interval_seconds.as_ref()),
+        part("timeoutSeconds", timeout.as_ref(), group.health_check_timeout_seconds.as_ref()),
+        part("healthyThreshold", healthy.as_ref(), group.healthy_threshold_count.as_ref()),
+        part("unhealthyThreshold", unhealthy.as_ref(), group.unhealthy_threshold_count.as_ref()),
+        part("matcher", matcher.as_ref(), codes),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn part<T: OptionType + ToString + PartialEq<H>, H: ToString>(
+    name: &str,
+    wanted: Option<&Resolved<T>>,
+    have: Option<&H>,
+) -> Option<Difference<Change>> {
+    changed(&format!("healthCheck.{name}"), wanted, have, Change::HealthCheck)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target_group::Groups;
+    use kraken_aws::testing::{self, told};
+    use serde_json::json;
+
+    #[test]
+    fn a_health_check_is_changed_in_place() {
+        let wanted = testing::desired::<Groups>(json!({
+            "protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"},
+            "healthCheck": {
+                "path": {"value": "/healthz"}, "intervalSeconds": {"value": 30}, "port": {"value": 8081},
+            },
+        }));
+        let group = Group {
+            health_check_path: Some("/".into()),
+            health_check_interval_seconds: Some(30),
+            ..Group::default()
+        };
+        assert_eq!(
+            told(differences(&wanted.health, &group)),
+            [
+                "healthCheck.port: (absent) becomes 8081: HealthCheck",
+                "healthCheck.path: / becomes /healthz: HealthCheck",
+            ]
+        );
+    }
+}
