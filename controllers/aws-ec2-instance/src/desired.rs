@@ -69,7 +69,6 @@ impl Desired {
             take.problem("privateIPAddress", "needs a maxCount of 1: instances cannot share it");
         }
 
-        let valid = take.is_valid();
         let desired = Self {
             image_id: image_id?,
             instance_type: instance_type?,
@@ -88,7 +87,7 @@ impl Desired {
             ebs_optimized: ebs_optimized?,
             tags: spec.tags.clone(),
         };
-        valid.then_some(desired)
+        take.is_valid().then_some(desired)
     }
 
     /// How many instances there shall be.
@@ -111,43 +110,28 @@ impl Desired {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use kraken_spoke::options::{SecretData, Values};
+    use kraken_aws::testing::{HIDDEN, assert_begin, resolve, with};
     use serde_json::{Value, json};
 
-    /// A spec that is right, with some fields replaced.
-    fn spec(changes: &Value) -> EC2InstanceSpec {
-        let mut spec = json!({
+    /// What a spec that is right comes to, with some fields replaced.
+    fn resolved(changes: Value) -> Result<Desired, Vec<String>> {
+        let spec = json!({
             "imageID": {"value": "ami-1"},
             "instanceType": {"value": "t2.nano"},
             "minCount": {"value": 1},
             "maxCount": {"value": 1},
         });
-        for (field, value) in changes.as_object().unwrap() {
-            spec[field] = value.clone();
-        }
-        serde_json::from_value(spec).unwrap()
+        let spec = serde_json::from_value(with(spec, changes)).unwrap();
+        resolve(|values| Desired::from_spec(&spec, values))
     }
 
-    /// The desired state of such a spec; the Secret `s` holds `hunter2` as `k`.
-    #[allow(clippy::needless_pass_by_value)] // reads better where it is called
+    /// The desired state of such a spec; the Secret `s` holds [`HIDDEN`] as `k`.
     pub(crate) fn desired(changes: Value) -> Desired {
-        let values = secret();
-        let mut resolver = Resolver::new(&values);
-        let desired = Desired::from_spec(&spec(&changes), &mut resolver);
-        desired.unwrap_or_else(|| panic!("{:?}", resolver.finish().problems))
+        resolved(changes).unwrap()
     }
 
-    fn secret() -> Values {
-        let data = SecretData { version: "1".into(), keys: [("k".to_owned(), "hunter2".into())].into() };
-        Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() }
-    }
-
-    #[allow(clippy::needless_pass_by_value)]
     fn problems(changes: Value) -> Vec<String> {
-        let values = secret();
-        let mut resolver = Resolver::new(&values);
-        assert!(Desired::from_spec(&spec(&changes), &mut resolver).is_none());
-        resolver.finish().problems.iter().map(ToString::to_string).collect()
+        resolved(changes).unwrap_err()
     }
 
     #[test]
@@ -203,10 +187,7 @@ pub(crate) mod tests {
             "spec.minCount: must not be greater than maxCount",
             "spec.privateIPAddress: needs a maxCount of 1",
         ];
-        assert_eq!(found.len(), wanted.len(), "{found:#?}");
-        for (found, wanted) in found.iter().zip(wanted) {
-            assert!(found.starts_with(wanted), "{found}");
-        }
+        assert_begin(&found, &wanted);
     }
 
     #[test]
@@ -214,6 +195,6 @@ pub(crate) mod tests {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let found = problems(json!({"instanceType": from_secret}));
         assert_eq!(found, ["spec.instanceType: must be a family and a size, such as t3.micro"]);
-        assert!(!format!("{:?}", desired(json!({"userData": from_secret}))).contains("hunter2"));
+        assert!(!format!("{:?}", desired(json!({"userData": from_secret}))).contains(HIDDEN));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use kraken_aws::rules::{Verdict, a_text, an_id, between, ensure, unique};
+use kraken_aws::rules::{Verdict, a_text, an_id, between, each, ensure};
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
 
@@ -36,10 +36,7 @@ pub(crate) fn count(count: i32) -> Verdict {
 
 pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
     ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
-    for (index, id) in ids.iter().enumerate() {
-        an_id(id, "sg-").map_err(|why| format!("item {index} {why}"))?;
-    }
-    unique(ids)
+    each(ids, |id| an_id(id, "sg-"))
 }
 
 pub(crate) fn key_name(name: &str) -> Verdict {

@@ -14,8 +14,9 @@ use kraken_aws::{
     },
     tag_memory,
     tags::{self, MEMORY, Tags},
+    taken::exposed,
 };
-use kraken_spoke::{Failure, FailureClass, Identity, Launch, Resolved};
+use kraken_spoke::{Failure, FailureClass, Identity, Launch};
 
 use super::read::instance;
 use crate::{api::RootVolume, desired::Desired, instance::Observed};
@@ -151,10 +152,6 @@ fn root_volume(volume: &RootVolume, device: &str) -> BlockDeviceMapping {
         .set_kms_key_id(volume.kms_key_id.clone())
         .set_delete_on_termination(volume.delete_on_termination);
     BlockDeviceMapping::builder().device_name(device).ebs(ebs.build()).build()
-}
-
-fn exposed<T: kraken_spoke::OptionType>(value: Option<&Resolved<T>>) -> Option<T> {
-    value.map(|value| value.expose().clone())
 }
 
 #[cfg(test)]

@@ -14,8 +14,9 @@ use kraken_aws::{
     missing::for_existing,
     tag_memory,
     tags::{MEMORY, Tags, to_sdk},
+    taken::exposed,
 };
-use kraken_spoke::{Failure, OptionType, Resolved};
+use kraken_spoke::Failure;
 
 use crate::{compare::Change, desired::Desired, instance::Observed};
 
@@ -165,10 +166,6 @@ fn by_memory(
         groups.entry(memory).or_default().push(instance.instance_id.clone());
     }
     groups
-}
-
-fn exposed<T: OptionType>(value: Option<&Resolved<T>>) -> Option<T> {
-    value.map(|value| value.expose().clone())
 }
 
 #[cfg(test)]
