@@ -7,6 +7,7 @@ mod crash;
 mod exports;
 mod gadgets;
 mod instances;
+mod keys;
 mod network;
 mod references;
 mod web_tier;

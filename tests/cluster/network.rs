@@ -384,6 +384,11 @@ async fn what_hangs_on_an_instance_comes_up_heals_and_goes() -> Result<()> {
         })
         .await?;
 
+    let second = "instanceID: {valueFrom: {krakenResource: {kind: ec2instance, name: web}}}";
+    world.apply(&resource("ElasticIP", "second", second)).await?;
+    let message = world.not_ready("ElasticIP", "second", "CloudRefused").await?;
+    assert!(message.contains("has the address eipalloc-") && message.contains("/web already"), "{message}");
+    world.delete("ElasticIP", "second").await?;
     for (kind, name, _) in MORE {
         world.delete(kind, name).await?;
     }

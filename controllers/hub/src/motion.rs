@@ -14,12 +14,13 @@ use kraken_api::{DependencyRequest, dependency_request::Unmet, reasons::Dependen
 use kube::api::ObjectMeta;
 use parking_lot::Mutex;
 
-/// A namespace is at rest when nothing has moved in it for so long.
-const REST: Duration = Duration::from_secs(3);
+/// A namespace is at rest when nothing has moved in it for so long: resources take their time to publish a first state, and
+/// on a busy machine several seconds for each step of a chain.
+const REST: Duration = Duration::from_secs(10);
+/// The same where only ConfigMaps and Secrets are missing: they come at once, or somebody has to make them.
+const SHORT_REST: Duration = Duration::from_secs(3);
 /// How long an answer is held back at most, counted from the request's creation.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a request that is held back is looked at again.
-pub const LOOK: Duration = Duration::from_secs(1);
 
 /// When something last moved, by namespace.
 #[derive(Debug, Default)]
@@ -38,21 +39,36 @@ impl Motion {
         last.insert(namespace.to_owned(), Instant::now());
     }
 
-    /// Whether it moves still.
-    pub fn is_on(&self, namespace: &str) -> bool {
-        self.last.lock().get(namespace).is_some_and(|at| at.elapsed() < REST)
+    /// How long the answer to this request is held back for now: nothing is wrong, some objects are not there yet, the
+    /// request is young, and its namespace moves.
+    pub fn hold(&self, request: &DependencyRequest, unmet: &[Unmet], now: Timestamp) -> Option<Duration> {
+        let rest = unmet.iter().map(rest_for).try_fold(Duration::ZERO, |most, one| Some(most.max(one?)))?;
+        self.until_rest(&request.metadata, rest, now)
+    }
+
+    /// The same for an export that waits for values.
+    pub fn hold_export(&self, export: &ObjectMeta, now: Timestamp) -> Option<Duration> {
+        self.until_rest(export, REST, now)
+    }
+
+    fn until_rest(&self, meta: &ObjectMeta, rest: Duration, now: Timestamp) -> Option<Duration> {
+        let last = *self.last.lock().get(meta.namespace.as_deref().unwrap_or_default())?;
+        let left = rest.checked_sub(last.elapsed()).filter(|left| !left.is_zero())?;
+        is_young(meta, now).then_some(left)
     }
 }
 
-/// Whether an answer is worth holding back: nothing is wrong, some objects are not there yet, and the request is young.
-pub fn may_wait(request: &DependencyRequest, unmet: &[Unmet], now: Timestamp) -> bool {
-    const ABSENT: [Reason; 3] = [Reason::StateNotFound, Reason::ConfigMapNotFound, Reason::SecretNotFound];
-    let is_absent = |unmet: &Unmet| ABSENT.iter().any(|reason| reason.as_str() == unmet.reason);
-    is_young(&request.metadata, now) && !unmet.is_empty() && unmet.iter().all(is_absent)
+/// How long to wait for an object that is not there; `None` if something else is wrong.
+fn rest_for(unmet: &Unmet) -> Option<Duration> {
+    let is = |reason: Reason| reason.as_str() == unmet.reason;
+    if is(Reason::StateNotFound) {
+        return Some(REST);
+    }
+    (is(Reason::ConfigMapNotFound) || is(Reason::SecretNotFound)).then_some(SHORT_REST)
 }
 
 /// Whether an object was created so recently that what it waits for may be on its way.
-pub fn is_young(meta: &ObjectMeta, now: Timestamp) -> bool {
+fn is_young(meta: &ObjectMeta, now: Timestamp) -> bool {
     meta.creation_timestamp.as_ref().is_some_and(|created| {
         let age = now.as_millisecond().saturating_sub(created.0.as_millisecond());
         // A clock that is behind only makes it younger.
@@ -75,26 +91,29 @@ mod tests {
 
     fn request(created: i64) -> DependencyRequest {
         let mut request = DependencyRequest::new("a", DependencyRequestSpec::default());
+        request.metadata.namespace = Some("ns".into());
         request.metadata.creation_timestamp = Some(Time(Timestamp::from_second(created).unwrap()));
         request
     }
 
     #[test]
-    fn a_young_request_may_wait_for_what_does_not_exist_yet_and_for_nothing_else() {
-        let now = Timestamp::from_second(1000).unwrap();
-        let state = || unmet(Reason::StateNotFound);
-        assert!(may_wait(&request(990), &[state(), unmet(Reason::ConfigMapNotFound)], now));
-        assert!(!may_wait(&request(990), &[state(), unmet(Reason::KeyNotFound)], now));
-        assert!(!may_wait(&request(960), &[state()], now));
-        assert!(!may_wait(&request(990), &[], now));
+    fn a_young_request_waits_for_what_does_not_exist_yet_and_for_nothing_else() {
+        let (motion, now) = (Motion::default(), Timestamp::from_second(1000).unwrap());
+        motion.note("ns");
+        let held = |created, unmet: &[Unmet]| motion.hold(&request(created), unmet, now);
+        let (state, map) = (|| unmet(Reason::StateNotFound), || unmet(Reason::ConfigMapNotFound));
+        assert!(held(990, &[state(), map()]).is_some_and(|left| left > SHORT_REST));
+        assert!(held(990, &[map()]).is_some_and(|left| left <= SHORT_REST));
+        assert_eq!(held(990, &[state(), unmet(Reason::KeyNotFound)]), None);
+        assert_eq!(held(960, &[state()]), None);
+        assert_eq!(held(990, &[]), None);
     }
 
     #[test]
-    fn a_namespace_where_nothing_moved_is_at_rest() {
-        let motion = Motion::default();
-        assert!(!motion.is_on("ns"));
-        motion.note("ns");
-        assert!(motion.is_on("ns"));
-        assert!(!motion.is_on("other"));
+    fn where_nothing_moves_nothing_is_held_back() {
+        let (motion, now) = (Motion::default(), Timestamp::from_second(1000).unwrap());
+        motion.note("other");
+        assert_eq!(motion.hold(&request(990), &[unmet(Reason::StateNotFound)], now), None);
+        assert_eq!(motion.hold_export(&request(990).metadata, now), None);
     }
 }

@@ -8,7 +8,7 @@ mod tag_changes;
 use std::{fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
-use kraken_spoke::{Difference, Failure, FailureClass, Launch, Resolver, SpokeKind, external::SpecOf};
+use kraken_spoke::{Difference, Failure, FailureClass, Launch, OwnSecret, Resolver, SpokeKind, external::SpecOf};
 use serde::Serialize;
 
 pub use external::Managed;
@@ -117,6 +117,17 @@ pub trait Single: Send + Sync + 'static {
     fn desired(spec: &SpecOf<Managed<Self>>, values: &mut Resolver<'_>) -> Option<Self::Desired>
     where
         Self: Sized;
+
+    /// As [`kraken_spoke::External::MAKES_SECRETS`].
+    const MAKES_SECRETS: bool = false;
+
+    /// Pure. As [`kraken_spoke::External::own_secret`].
+    fn own_secret(_: &SpecOf<Managed<Self>>) -> Option<OwnSecret>
+    where
+        Self: Sized,
+    {
+        None
+    }
 
     /// Pure. The user's tags; checked and compared for the kind.
     fn tags(spec: &SpecOf<Managed<Self>>) -> &Tags

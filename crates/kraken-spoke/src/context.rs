@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
 use kraken_runtime::{shell::Shell, watch::Store};
 use kube::{Resource, ResourceExt, core::PartialObjectMeta};
-use serde_json::{Value, json};
 
 use crate::{
     External, Identity, SpokeKind,
@@ -54,14 +54,15 @@ pub(crate) fn place(object: &impl ResourceExt) -> (String, String) {
 }
 
 /// Makes an object the resource's own: it is collected with it.
-pub(crate) fn owner_reference<K: SpokeKind>(object: &K) -> Value {
-    json!({
-        "apiVersion": K::api_version(&()),
-        "kind": K::kind(&()),
-        "name": object.name_any(),
-        "uid": object.meta().uid,
-        "controller": true,
-    })
+pub(crate) fn owner_reference<K: SpokeKind>(object: &K) -> OwnerReference {
+    OwnerReference {
+        api_version: K::api_version(&()).into_owned(),
+        kind: K::kind(&()).into_owned(),
+        name: object.name_any(),
+        uid: object.uid().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }
 }
 
 /// Who the things of this resource belong to.

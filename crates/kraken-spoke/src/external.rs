@@ -1,6 +1,6 @@
 //! The trait that a kind of infrastructure implements, and the words in which it speaks with the loop.
 
-use std::{borrow::Cow, fmt::Debug};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
 use kraken_api::{Adopt, FieldDiff, HasLifecycle, ResourceStatus};
 use kraken_options::Resolver;
@@ -11,6 +11,7 @@ use kube::{
         object::{HasSpec, HasStatus},
     },
 };
+use secrecy::SecretString;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -107,6 +108,18 @@ impl<T> Candidate<T> {
     pub fn map<O>(self, form: impl FnOnce(T) -> O) -> Candidate<O> {
         Candidate { id: self.id, owner: self.owner, observed: form(self.observed) }
     }
+}
+
+/// A Secret that a resource makes for itself, such as a private key. The loop writes it before anything is created, and
+/// only if there is none of its name; [`External::desired`] refers to it like to any other.
+#[derive(Clone, Debug)]
+pub struct OwnSecret {
+    /// Its name, in the resource's namespace.
+    pub name: String,
+    /// Its type, such as `kubernetes.io/ssh-auth`.
+    pub type_: &'static str,
+    /// Makes what is in it, by key; the error says why that was not possible.
+    pub make: fn() -> Result<BTreeMap<&'static str, SecretString>, String>,
 }
 
 /// How desired and observed differ; made by [`External::compare`].
@@ -236,11 +249,19 @@ pub trait External: Send + Sync + 'static {
     /// `lifecycle.ignoreChanges`.
     const DRIFT_PATHS: &[&str] = &[];
 
+    /// Whether [`External::own_secret`] ever names one: the spoke is then allowed to create Secrets.
+    const MAKES_SECRETS: bool = false;
+
     /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
 
     /// Pure. Takes every option through `values` before it gives up, so that all problems are told at once.
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired>;
+
+    /// Pure. The Secret that the resource makes for itself, if its spec wants one.
+    fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
+        None
+    }
 
     /// Pure. How the two differ.
     fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change>;

@@ -27,8 +27,8 @@ mod steps;
 
 pub use args::LoopArgs;
 pub use external::{
-    Candidate, Comparison, Difference, External, Failure, FailureClass, Identity, Launch, Look, Remedy,
-    SpokeKind,
+    Candidate, Comparison, Difference, External, Failure, FailureClass, Identity, Launch, Look, OwnSecret,
+    Remedy, SpokeKind,
 };
 pub use kraken_api::{
     self as api, Adopt, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, ResourceStatus,

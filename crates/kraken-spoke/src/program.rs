@@ -68,12 +68,14 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     type Args = SpokeArgs<S::Args>;
 
     fn crds() -> Vec<CustomResourceDefinition> {
-        let mut crds = Crds(vec![]);
-        S::kinds(&mut crds);
-        crds.0
+        let mut kinds = Kinds::default();
+        S::kinds(&mut kinds);
+        kinds.crds
     }
 
     fn rules() -> Vec<PolicyRule> {
+        let mut kinds = Kinds::default();
+        S::kinds(&mut kinds);
         let mut rules = vec![
             // Its own alone are read and written; owned objects cannot be told apart by RBAC, so labels do.
             rule(
@@ -82,9 +84,9 @@ impl<S: Spoke> Program for SpokeProgram<S> {
                 &["get", "list", "watch", "create", "patch", "delete"],
             ),
             // Referenced Secrets are read one by one; nothing can be listed.
-            rule(&[""], &["secrets"], &["get"]),
+            rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),
         ];
-        for crd in Self::crds() {
+        for crd in kinds.crds {
             let plural = &crd.spec.names.plural;
             let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));
             rules.push(rule(&[&crd.spec.group], &[plural], &["get", "list", "watch", "patch"]));
@@ -110,11 +112,17 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 }
 
-struct Crds(Vec<CustomResourceDefinition>);
+/// What is known of the kinds without running them.
+#[derive(Default)]
+struct Kinds {
+    crds: Vec<CustomResourceDefinition>,
+    make_secrets: bool,
+}
 
-impl<C> Registry<C> for Crds {
+impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
-        self.0.push(kraken_api::crd::spoke_kind::<E::Kind>());
+        self.crds.push(kraken_api::crd::spoke_kind::<E::Kind>());
+        self.make_secrets |= E::MAKES_SECRETS;
     }
 }
 

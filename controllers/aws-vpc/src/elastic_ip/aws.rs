@@ -5,11 +5,12 @@ use kraken_aws::{
     ec2::types::{self, DomainType, ResourceType},
     lookup::Tagged,
     missing::unless_done,
+    release::filter,
     single::{Creation, Question, Thing},
     tags,
     taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
 use serde::Serialize;
 
 use super::{
@@ -99,6 +100,7 @@ impl Single for ElasticIps {
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, address: &Address) -> Result<(), Failure> {
         let Change::Associate = change;
+        refuse_what_has_another(aws, desired, address).await?;
         let call = aws
             .ec2()
             .associate_address()
@@ -119,4 +121,26 @@ impl Single for ElasticIps {
         let call = aws.ec2().release_address().allocation_id(&address.allocation_id);
         aws.call("ReleaseAddress", "failed to release the address", call.send()).await.map(drop)
     }
+}
+
+/// AWS takes an instance's address away to give it the new one: two resources for the same instance would do so to each
+/// other for ever.
+async fn refuse_what_has_another(aws: &Aws, desired: &Desired, own: &Address) -> Result<(), Failure> {
+    let (name, id) = match (&desired.instance_id, &desired.network_interface_id) {
+        (Some(id), _) => ("instance-id", id.expose()),
+        (None, Some(id)) => ("network-interface-id", id.expose()),
+        (None, None) => return Ok(()),
+    };
+    let filters = Some(vec![filter(name, vec![id.clone()])]);
+    let found = ElasticIps::read(aws, Question { ids: None, filters }).await?;
+    let Some(other) = found.into_iter().find(|other| other.allocation_id != own.allocation_id) else {
+        return Ok(());
+    };
+    let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+    Err(Failure {
+        class: FailureClass::Terminal,
+        action: "failed to associate the address".to_owned(),
+        code: String::new(),
+        message: format!("{id} has the address {}{of} already: take that off it first", other.allocation_id),
+    })
 }

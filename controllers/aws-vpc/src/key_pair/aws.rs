@@ -11,11 +11,12 @@ use kraken_aws::{
     tags,
     taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, Resolver};
+use kraken_spoke::{Difference, Failure, OwnSecret, Resolver};
 use serde::Serialize;
 
 use super::{
     api::{KeyPair as Resource, KeyPairSpec},
+    generated,
     plan::{self, Change, Desired},
 };
 
@@ -71,9 +72,14 @@ impl Single for KeyPairs {
     const STATE_KEY: &'static str = "keyPair";
     /// AWS takes a name once in a region.
     const IS_IDEMPOTENT: bool = true;
+    const MAKES_SECRETS: bool = true;
 
     fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
+    }
+
+    fn own_secret(spec: &KeyPairSpec) -> Option<OwnSecret> {
+        generated::secret(spec)
     }
 
     fn tags(spec: &KeyPairSpec) -> &Tags {

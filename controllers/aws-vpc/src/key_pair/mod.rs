@@ -2,6 +2,7 @@
 
 mod api;
 mod aws;
+mod generated;
 mod plan;
 
 pub(crate) use aws::KeyPairs;

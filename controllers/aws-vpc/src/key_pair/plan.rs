@@ -7,7 +7,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
-use super::{api::KeyPairSpec, aws::KeyPair};
+use super::{api::KeyPairSpec, aws::KeyPair, generated};
 
 /// What there shall be.
 #[derive(Debug)]
@@ -22,7 +22,23 @@ pub(crate) enum Change {}
 
 pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
-    let public_key = take.one("publicKey", &spec.public_key, is_key);
+    let public_key = match (&spec.public_key, &spec.generate) {
+        (Some(given), None) => take.one("publicKey", given, is_key),
+        (None, Some(generate)) => {
+            if spec.lifecycle.adopt.is_some() {
+                take.problem("generate", "cannot go with lifecycle.adopt: what is adopted has its key");
+            }
+            take.one("generate.secretName", &generated::public_half(generate), is_key)
+        }
+        (Some(_), Some(_)) => {
+            take.problem("generate", "cannot go with publicKey: keep one of the two");
+            None
+        }
+        (None, None) => {
+            take.problem("publicKey", "is missing: give it, or generate: {secretName: ...}");
+            None
+        }
+    };
     let key_name = take.optional("keyName", spec.key_name.as_ref(), |name: &str| {
         a_text(name, 255)?;
         let fits = name.is_ascii() && name.trim() == name;
@@ -83,6 +99,20 @@ mod tests {
             "publicKey": {"value": "ssh-rsa AAAAB"}, "keyName": {"value": "web"},
         }));
         assert_eq!(told(differences(&wanted, &key("ssh-rsa AAAAB"))), ["keyName: ops becomes web: fixed"]);
+    }
+
+    #[test]
+    fn a_key_is_given_or_made_and_never_both() {
+        let (given, made) = (json!({"value": "ssh-rsa AAAAB"}), json!({"secretName": "ops-key"}));
+        for (spec, words) in [
+            (json!({}), "spec.publicKey: is missing"),
+            (json!({"publicKey": given, "generate": made}), "spec.generate: cannot go with publicKey"),
+            (json!({"generate": made, "lifecycle": {"adopt": {"id": "ops"}}}), "cannot go with lifecycle.adopt"),
+            (json!({"generate": {"secretName": "Ops Key"}}), "spec.generate.secretName"),
+        ] {
+            let found = testing::problems::<KeyPairs>(spec);
+            assert!(found.iter().any(|problem| problem.contains(words)), "{found:?}");
+        }
     }
 
     #[test]

@@ -34,7 +34,6 @@ use crate::{
         write::{Done, Writer},
     },
     index::{Asker, Asks, Class, Named},
-    motion,
     world::{Version, World},
 };
 
@@ -95,12 +94,10 @@ pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
         return Requeue::Never;
     };
     let outcome = run(&world, &export).await;
-    let in_motion = world.wake.motion.is_on(&key.namespace);
     if matches!(outcome, Outcome::Waiting(_))
-        && in_motion
-        && motion::is_young(export.meta(), jiff::Timestamp::now())
+        && let Some(left) = world.wake.motion.hold_export(export.meta(), jiff::Timestamp::now())
     {
-        return Requeue::Soon(motion::LOOK);
+        return Requeue::Soon(left);
     }
     metrics.reconciled(KIND, outcome.reason().as_str(), start.elapsed());
     debug!(kind = KIND, namespace = %key.namespace, name = %key.name, reason = outcome.reason().as_str(), "carried out");

@@ -5,7 +5,11 @@
 pub mod answer;
 pub mod status;
 
-use std::{collections::BTreeSet, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use kraken_api::{DependencyRequest, DependencyRequestStatus};
 use kraken_options::kind_key;
@@ -20,7 +24,6 @@ use tracing::{debug, warn};
 
 use crate::{
     index::{Asker, Asks, Class, Named},
-    motion,
     requests::{answer::answer, status::Next},
     world::World,
 };
@@ -53,8 +56,8 @@ enum Outcome {
     Unchanged,
     /// The status was written.
     Written,
-    /// What is missing is most likely on its way: nothing is said of it yet.
-    Held,
+    /// What is missing is most likely on its way: nothing is said of it before so long.
+    Held(Duration),
     /// Something could not be read for now: the previous answer stands, or says so if it is the first.
     Unreadable,
     /// The status could not be written.
@@ -67,7 +70,7 @@ impl Outcome {
             Self::Gone => "Gone",
             Self::Unchanged => "Unchanged",
             Self::Written => "Written",
-            Self::Held => "Held",
+            Self::Held(_) => "Held",
             Self::Unreadable => "Unreadable",
             Self::Failed(_) => "Failed",
         }
@@ -77,7 +80,7 @@ impl Outcome {
     fn requeue(&self) -> Requeue {
         match self {
             Self::Gone | Self::Unchanged | Self::Written => Requeue::Never,
-            Self::Held => Requeue::Soon(motion::LOOK),
+            Self::Held(left) => Requeue::Soon(*left),
             Self::Unreadable | Self::Failed(_) => Requeue::Backoff,
         }
     }
@@ -114,8 +117,8 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
     }
     let answer = answer(&key.namespace, &request.spec, &known);
     let now = jiff::Timestamp::now();
-    if world.wake.motion.is_on(&key.namespace) && motion::may_wait(&request, &answer.unmet, now) {
-        return Outcome::Held;
+    if let Some(left) = world.wake.motion.hold(&request, &answer.unmet, now) {
+        return Outcome::Held(left);
     }
     let written = match status::next(&request, answer, failed.is_some(), now) {
         Next::Nothing | Next::Keep => Outcome::Unchanged,

@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData};
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Launch,
-    Look, Remedy, Resolver, SpokeKind, external::SpecOf,
+    Look, OwnSecret, Remedy, Resolver, SpokeKind, external::SpecOf,
 };
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ impl<S: Single> External for Managed<S> {
     type Change = Change<S::Change>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
     const DRIFT_PATHS: &[&str] = S::DRIFT_PATHS;
+    const MAKES_SECRETS: bool = S::MAKES_SECRETS;
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         let own = S::desired(spec, values);
@@ -82,6 +83,10 @@ impl<S: Single> External for Managed<S> {
             values.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
         }
         own.filter(|_| valid).map(|own| Wanted { own, tags: S::tags(spec).clone() })
+    }
+
+    fn own_secret(spec: &SpecOf<Self>) -> Option<OwnSecret> {
+        S::own_secret(spec)
     }
 
     fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change> {

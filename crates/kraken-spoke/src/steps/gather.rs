@@ -19,6 +19,7 @@ use crate::{
     External,
     context::{Context, owner_reference, place},
     outcome::Outcome,
+    steps::own_secret,
 };
 
 /// The values of a resource's references.
@@ -61,6 +62,7 @@ pub(crate) async fn gather<E: External>(
             },
             "spec": wanted,
         });
+        own_secret::make(context, object).await?;
         apply(&api, context.shell.name, &key.name, &request).await.map_err(Outcome::Kubernetes)?;
         return Err(Outcome::Asked);
     };

@@ -6,6 +6,7 @@ pub(crate) mod blocked; // client required
 pub(crate) mod declare; // client required
 pub(crate) mod gather; // client required
 pub(crate) mod observe; // client required
+pub(crate) mod own_secret; // client required
 pub(crate) mod persist; // client required
 pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
