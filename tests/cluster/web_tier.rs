@@ -120,7 +120,8 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
 
     let state = tier.world.get("StateDeclaration", "routetable-web").await?;
     let associations = state["spec"]["data"]["routeTable"]["Associations"].as_array();
-    let association = associations.and_then(|all| all.iter().find_map(|one| one["RouteTableAssociationId"].as_str()));
+    let association =
+        associations.and_then(|all| all.iter().find_map(|one| one["RouteTableAssociationId"].as_str()));
     let association = association.with_context(|| format!("no subnet is associated: {state}"))?;
     let before = cloud.count("AssociateRouteTable");
     cloud.outside("DisassociateRouteTable", &[("AssociationId", association)])?;

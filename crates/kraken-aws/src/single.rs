@@ -8,7 +8,9 @@ mod tag_changes;
 use std::{fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
-use kraken_spoke::{Difference, Failure, FailureClass, Launch, OwnSecret, Resolver, SpokeKind, external::SpecOf};
+use kraken_spoke::{
+    Difference, Failure, FailureClass, Launch, OwnSecret, Resolver, SpokeKind, external::SpecOf,
+};
 use serde::Serialize;
 
 pub use external::Managed;

@@ -166,9 +166,9 @@ pub async fn delete(client: &Client, documents: &[Document], namespace: &str) ->
 pub async fn delete_one(api: &Api<DynamicObject>, document: &Document) -> Result<()> {
     match api.delete(&document.name, &DeleteParams::default()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        result => result
-            .map(drop)
-            .with_context(|| format!("cannot delete {} {}", document.gvk.kind, document.name)),
+        result => {
+            result.map(drop).with_context(|| format!("cannot delete {} {}", document.gvk.kind, document.name))
+        }
     }
 }
 

@@ -107,7 +107,10 @@ mod tests {
         for (spec, words) in [
             (json!({}), "spec.publicKey: is missing"),
             (json!({"publicKey": given, "generate": made}), "spec.generate: cannot go with publicKey"),
-            (json!({"generate": made, "lifecycle": {"adopt": {"id": "ops"}}}), "cannot go with lifecycle.adopt"),
+            (
+                json!({"generate": made, "lifecycle": {"adopt": {"id": "ops"}}}),
+                "cannot go with lifecycle.adopt",
+            ),
             (json!({"generate": {"secretName": "Ops Key"}}), "spec.generate.secretName"),
         ] {
             let found = testing::problems::<KeyPairs>(spec);
