@@ -1,12 +1,14 @@
 //! What the controller remembers of a resource between two runs. All of it can be lost at any moment: it saves calls
 //! and writes, and bridges what caches and the cloud's reads lag behind, but nothing correct depends on it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use kraken_runtime::watch::ObjectKey;
 use kube::Resource;
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+use crate::outcome::Outcome;
 
 /// What is remembered of one resource.
 #[derive(Debug)]
@@ -25,7 +27,27 @@ pub(crate) struct Memory<K> {
     /// The field that was changed last, and how many times in a row without effect.
     pub changed: Option<(String, u32)>,
     /// Since when the resource has been in progress without a report.
-    pub in_progress: Option<Instant>,
+    pub in_progress: Option<Progress>,
+}
+
+/// Progress that nobody was told of yet. To wait for the hub is one thing, to be at work another: who waited long may still
+/// be done in a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    since: Instant,
+    /// How long nobody needs to be told.
+    grace: Duration,
+}
+
+impl Progress {
+    pub(crate) fn begin(outcome: &Outcome) -> Self {
+        Self { since: Instant::now(), grace: outcome.grace() }
+    }
+
+    /// Whether it may be over before anybody needs to be told.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.since.elapsed() < self.grace
+    }
 }
 
 impl<K> Default for Memory<K> {
@@ -39,6 +61,14 @@ impl<K> Default for Memory<K> {
             changed: None,
             in_progress: None,
         }
+    }
+}
+
+impl<K> Memory<K> {
+    /// The progress that this outcome goes on with, or begins.
+    pub(crate) fn progress(&mut self, outcome: &Outcome) -> Progress {
+        let going_on = self.in_progress.filter(|progress| progress.grace == outcome.grace());
+        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(outcome)))
     }
 }
 
@@ -102,9 +132,11 @@ impl<K> Memories<K> {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kraken_api::reasons::Reason;
     use kube::api::ObjectMeta;
 
     use super::*;
+    use crate::outcome::{GRACE, HUB_GRACE};
 
     fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
         Arc::new(ConfigMap {
@@ -115,6 +147,18 @@ mod tests {
             },
             ..ConfigMap::default()
         })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waited_for_the_hub_has_all_the_time_of_the_work_that_follows() {
+        let working = Outcome::InProgress(Reason::Creating, "created i-1".into());
+        let mut memory = Memory::<ConfigMap>::default();
+        assert!(memory.progress(&Outcome::Asked).is_fresh());
+        tokio::time::advance(HUB_GRACE - Duration::from_secs(1)).await;
+        assert!(memory.progress(&Outcome::Asked).is_fresh());
+        assert!(memory.progress(&working).is_fresh());
+        tokio::time::advance(GRACE).await;
+        assert!(!memory.progress(&working).is_fresh());
     }
 
     #[test]

@@ -12,13 +12,12 @@ use kube::{
     core::{ApiResource, object::HasStatus},
 };
 use serde_json::json;
-use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::{
     External,
     context::{Context, place},
-    memory::Memory,
+    memory::{Memory, Progress},
     outcome::{Outcome, PROGRESS},
     status::{Learned, status_of},
 };
@@ -37,8 +36,8 @@ pub(crate) async fn report<E: External>(
     let before = object.status();
     let generation = object.meta().generation;
     if outcome.is_in_progress() {
-        let since = *memory.in_progress.get_or_insert_with(Instant::now);
-        if since.elapsed() < outcome.grace() && (outcome.is_passing() || is_still_true(before, generation)) {
+        if memory.progress(outcome).is_fresh() && (outcome.is_passing() || is_still_true(before, generation))
+        {
             return Ok(());
         }
     } else {
@@ -60,7 +59,7 @@ pub(crate) async fn report<E: External>(
     match apply_status(&api, context.shell.name, &name, &patch).await {
         Ok(written) => {
             memory.latest = Some(written.into());
-            memory.in_progress = outcome.is_in_progress().then(Instant::now);
+            memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome));
         }
         // It went away while we worked: there is nobody to report to.
         Err(error) if error.is_not_found() => return Ok(()),

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use futures::{StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::core::v1::Namespace;
+use kraken_api::{StateDeclaration, StateDeclarationSpec};
 use kraken_testing::manifests::{self, Document, Kinds};
 use kraken_testing::simulator::{Outcome, Simulator, SimulatorOptions};
 use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions, paths};
@@ -198,18 +199,24 @@ impl Setting {
         Ok(took)
     }
 
-    /// Writes per second that the API server takes without Kraken having any part in it.
+    /// Writes per second that the API server takes without Kraken having any part in it: custom resources of the size of a
+    /// VPC's state, to which nothing refers.
     async fn plain_writes(&self) -> Result<f64> {
-        let api: &Api<ConfigMap> = &Api::namespaced(self.client.clone(), "default");
+        let api: &Api<StateDeclaration> = &Api::namespaced(self.client.clone(), "default");
         let started = Instant::now();
         futures::stream::iter(0..PLAIN_WRITES)
             .map(|number| async move {
-                let map = json!({
-                    "apiVersion": "v1", "kind": "ConfigMap",
-                    "metadata": {"name": format!("plain-{}", number % 200)}, "data": {"n": number.to_string()},
+                let name = format!("plain-{}", number % 200);
+                let vpc = json!({
+                    "VpcId": format!("vpc-{number:017x}"), "CidrBlock": "10.0.0.0/16", "State": "available",
+                    "OwnerId": "123456789012", "IsDefault": false, "InstanceTenancy": "default",
+                    "CidrBlockAssociationSet": [{"AssociationId": "vpc-cidr-assoc-1", "CidrBlock": "10.0.0.0/16"}],
+                    "Tags": {"Name": "web", "kraken-iac.eoinfennessy.com/owner": format!("VPC/default/{name}")},
                 });
+                let spec = StateDeclarationSpec { data: json!({"vpc": vpc}), id: None };
+                let state = StateDeclaration::new(&name, spec);
                 let params = PatchParams::apply("bench").force();
-                api.patch(&format!("plain-{}", number % 200), &params, &Patch::Apply(map)).await.map(drop)
+                api.patch(&name, &params, &Patch::Apply(&state)).await.map(drop)
             })
             .buffer_unordered(HANDS)
             .try_collect::<()>()
