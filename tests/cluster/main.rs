@@ -6,6 +6,7 @@ mod balancing;
 mod crash;
 mod exports;
 mod gadgets;
+mod install;
 mod instances;
 mod keys;
 mod network;

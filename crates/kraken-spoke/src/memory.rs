@@ -154,7 +154,7 @@ mod tests {
         let working = Outcome::InProgress(Reason::Creating, "created i-1".into());
         let mut memory = Memory::<ConfigMap>::default();
         assert!(memory.progress(&Outcome::Asked).is_fresh());
-        tokio::time::advance(HUB_GRACE - Duration::from_secs(1)).await;
+        tokio::time::advance(HUB_GRACE / 2).await;
         assert!(memory.progress(&Outcome::Asked).is_fresh());
         assert!(memory.progress(&working).is_fresh());
         tokio::time::advance(GRACE).await;

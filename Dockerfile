@@ -1,0 +1,20 @@
+# One image per controller, so that each is deployed on its own:
+#
+#   docker build --build-arg CONTROLLER=aws-vpc -t example.com/kraken-aws-vpc:0.1.0 .
+#
+# Needs 8 GB of memory while the AWS SDK compiles.
+FROM rust:1.95-bookworm AS build
+# aws-lc, the TLS of everything here, is C.
+RUN apt-get update && apt-get install -y --no-install-recommends cmake clang && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY . .
+ARG CONTROLLER
+RUN cargo build --release --locked --workspace --bins && cp "target/release/kraken-${CONTROLLER:?is the name of a folder of controllers/}" /kraken
+
+# No shell, no package manager, not root; certificates of public authorities are in it.
+FROM gcr.io/distroless/cc-debian12:nonroot
+COPY --from=build /kraken /kraken
+USER 65532:65532
+EXPOSE 8080
+ENTRYPOINT ["/kraken"]
+CMD ["run"]
