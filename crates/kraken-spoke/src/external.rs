@@ -16,6 +16,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::Failure;
+
 /// A custom resource that a spoke manages. Every type with these parts is one; nothing is to be implemented.
 pub trait SpokeKind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -168,55 +170,6 @@ pub enum Remedy<C> {
     Immutable(String),
 }
 
-/// How an error of the cloud is retried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FailureClass {
-    /// The request itself is wrong: most likely an edit is needed. Tried again ever more seldom, because a permission or a
-    /// limit may be mended outside too.
-    Terminal,
-    /// Too many calls: back off.
-    Throttled,
-    /// The cloud or the network failed: back off. Whether a change took effect is unknown.
-    Transient,
-    /// Something else must happen first in the cloud: look again soon.
-    NotYet,
-    /// No credentials, or refused ones.
-    Credentials,
-    /// The launch's token was used with other parameters: the launch took place, its result is not visible yet.
-    TokenUsed,
-    /// What the launch's token created is gone again: only a new token creates anew.
-    TokenSpent,
-}
-
-impl FailureClass {
-    /// As a metric's label.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Throttled => "throttled",
-            Self::Transient => "transient",
-            Self::NotYet => "not_yet",
-            Self::Credentials => "credentials",
-            Self::TokenUsed => "token_used",
-            Self::TokenSpent => "token_spent",
-        }
-    }
-}
-
-/// A call that the cloud did not carry out, or perhaps did not.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{action}: {message}{}", if .code.is_empty() { String::new() } else { format!(" ({})", .code) })]
-pub struct Failure {
-    /// How it is retried.
-    pub class: FailureClass,
-    /// What was attempted: "failed to launch instances".
-    pub action: String,
-    /// The cloud's error code, or empty.
-    pub code: String,
-    /// The cloud's own words, without request ids.
-    pub message: String,
-}
-
 /// The spec of an [`External`]'s kind.
 pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
 
@@ -241,7 +194,7 @@ pub trait External: Send + Sync + 'static {
     /// What the cloud has for one resource; the default is "nothing".
     type Observed: Debug + Default + Clone + Send + Sync + 'static;
     /// Whether `create` with the token of an earlier call creates nothing new: it returns what that call created, or fails
-    /// with [`FailureClass::TokenUsed`] if its parameters were others. Where the cloud has no such tokens, a launch of
+    /// with [`crate::FailureClass::TokenUsed`] if its parameters were others. Where the cloud has no such tokens, a launch of
     /// unknown fate is waited for instead.
     const IS_IDEMPOTENT: bool = true;
 
@@ -360,19 +313,5 @@ mod tests {
         assert_ne!(token, identity().token(2));
         assert_ne!(token, Identity { uid: "v".into(), ..identity() }.token(1));
         assert_ne!(token, Identity { cluster: "d".into(), ..identity() }.token(1));
-    }
-
-    #[test]
-    fn a_failure_reads_as_a_sentence() {
-        let failure = Failure {
-            class: FailureClass::Terminal,
-            action: "failed to launch instances".into(),
-            code: "InvalidAMIID.NotFound".into(),
-            message: "The image id '[ami-1]' does not exist".into(),
-        };
-        assert_eq!(
-            failure.to_string(),
-            "failed to launch instances: The image id '[ami-1]' does not exist (InvalidAMIID.NotFound)"
-        );
     }
 }

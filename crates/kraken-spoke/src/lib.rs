@@ -13,6 +13,7 @@ mod context;
 pub mod controller;
 mod decide;
 pub mod external;
+pub mod failure;
 mod fields;
 mod intent;
 mod memory;
@@ -27,9 +28,9 @@ mod steps;
 
 pub use args::LoopArgs;
 pub use external::{
-    Candidate, Comparison, Difference, External, Failure, FailureClass, Identity, Launch, Look, OwnSecret,
-    Remedy, SpokeKind,
+    Candidate, Comparison, Difference, External, Identity, Launch, Look, OwnSecret, Remedy, SpokeKind,
 };
+pub use failure::{Failure, FailureClass};
 pub use kraken_api::{
     self as api, Adopt, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, ResourceStatus,
 };

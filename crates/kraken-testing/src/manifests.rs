@@ -3,18 +3,22 @@
 //! Used for `crds/`, `config/rbac/` and the samples, by tests and the demo. Namespaces go first, then CRDs
 //! (waited for until the API serves them), then the rest in the order of the files.
 
-use std::collections::HashMap;
+mod kinds;
+mod served;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::Client;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
-use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
-use kube::{Client, ResourceExt as _};
 use serde::Deserialize;
 use serde_json::Value;
+
+pub use kinds::Kinds;
+use served::served;
 
 /// Who owns the fields of what is applied here.
 pub const FIELD_MANAGER: &str = "kraken-testing";
@@ -193,139 +197,6 @@ fn rank(document: &Document) -> Rank {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => Rank::Crd,
         _ => Rank::Rest,
     }
-}
-
-/// What discovery said, asked once a kind.
-#[derive(Debug, Default)]
-pub struct Kinds {
-    found: HashMap<GroupVersionKind, (ApiResource, ApiCapabilities)>,
-    /// How long to wait for a kind to be served.
-    patience: Duration,
-}
-
-impl Kinds {
-    /// The kinds of these documents, for who applies many of them at once.
-    ///
-    /// # Errors
-    /// When the API server does not serve one.
-    pub async fn of(client: &Client, documents: &[Document]) -> Result<Self> {
-        let mut kinds = Self::default();
-        for document in documents {
-            kinds.learn(client, document).await?;
-        }
-        Ok(kinds)
-    }
-
-    /// An API of a document's kind in its namespace (or `namespace`, if it names none).
-    ///
-    /// # Errors
-    /// When the kind is not among those that were asked for.
-    pub fn known(&self, client: &Client, document: &Document, namespace: &str) -> Result<Api<DynamicObject>> {
-        let (resource, capabilities) =
-            self.found.get(&document.gvk).with_context(|| format!("{} is not known", document.gvk.kind))?;
-        Ok(match capabilities.scope {
-            Scope::Cluster => Api::all_with(client.clone(), resource),
-            Scope::Namespaced => {
-                let namespace = document.namespace.as_deref().unwrap_or(namespace);
-                Api::namespaced_with(client.clone(), namespace, resource)
-            }
-        })
-    }
-
-    async fn learn(&mut self, client: &Client, document: &Document) -> Result<()> {
-        if !self.found.contains_key(&document.gvk) {
-            let found = discover(client, document, self.patience).await?;
-            self.found.insert(document.gvk.clone(), found);
-        }
-        Ok(())
-    }
-
-    async fn api(
-        &mut self,
-        client: &Client,
-        document: &Document,
-        namespace: &str,
-    ) -> Result<Api<DynamicObject>> {
-        self.learn(client, document).await?;
-        self.known(client, document, namespace)
-    }
-}
-
-async fn discover(
-    client: &Client,
-    document: &Document,
-    patience: Duration,
-) -> Result<(ApiResource, ApiCapabilities)> {
-    let deadline = Instant::now() + patience;
-    loop {
-        match pinned_kind(client, &document.gvk).await {
-            Ok(found) => return Ok(found),
-            Err(problem) if Instant::now() >= deadline => {
-                return Err(problem).with_context(|| {
-                    format!(
-                        "the cluster serves no {} of {} ({}); is its CRD installed?",
-                        document.gvk.kind,
-                        document.gvk.api_version(),
-                        document.source
-                    )
-                });
-            }
-            Err(_) => tokio::time::sleep(POLL).await,
-        }
-    }
-}
-
-/// Waits until every CRD among `applied` is served.
-async fn served(client: &Client, applied: &[DynamicObject]) -> Result<()> {
-    let deadline = Instant::now() + SERVED_WITHIN;
-    let is_crd = |object: &&DynamicObject| {
-        object.types.as_ref().is_some_and(|types| types.kind == "CustomResourceDefinition")
-    };
-    let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let crds: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
-    for crd in applied.iter().filter(is_crd) {
-        let name = crd.name_any();
-        loop {
-            let now = crds.get(&name).await.with_context(|| format!("cannot read CRD {name}"))?;
-            if condition(&now, "Established") == Some("True") {
-                break;
-            }
-            if Instant::now() > deadline {
-                let status = now.data.get("status").map(Value::to_string).unwrap_or_default();
-                bail!("CRD {name} is not established; its status is {status}");
-            }
-            tokio::time::sleep(POLL).await;
-        }
-        listable(client, crd, deadline).await?;
-    }
-    Ok(())
-}
-
-/// Waits until the objects of a CRD can be listed: for a moment after it is established, its storage is being set up
-/// and every request is refused with 429 or 404.
-async fn listable(client: &Client, crd: &DynamicObject, deadline: Instant) -> Result<()> {
-    let text = |pointer: &str| crd.data.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let versions = crd.data.pointer("/spec/versions").and_then(Value::as_array);
-    let served = versions.into_iter().flatten().filter(|version| version["served"] == true);
-    for version in served.filter_map(|version| version["name"].as_str()) {
-        let gvk = GroupVersionKind::gvk(text("/spec/group"), version, text("/spec/names/kind"));
-        let resource = ApiResource::from_gvk_with_plural(&gvk, text("/spec/names/plural"));
-        let objects: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        while let Err(problem) = objects.list_metadata(&ListParams::default().limit(1)).await {
-            if Instant::now() > deadline {
-                return Err(problem)
-                    .with_context(|| format!("CRD {} is established but not served", crd.name_any()));
-            }
-            tokio::time::sleep(POLL).await;
-        }
-    }
-    Ok(())
-}
-
-/// The status of a condition.
-fn condition<'object>(object: &'object DynamicObject, kind: &str) -> Option<&'object str> {
-    let conditions = object.data.pointer("/status/conditions")?.as_array()?;
-    conditions.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
 }
 
 #[cfg(test)]

@@ -23,14 +23,14 @@ pub(crate) struct Choice {
     /// Only these scenarios [default: all].
     #[arg(long)]
     scenario: Vec<String>,
-    /// Only these faults: kill, lose, conflict, storm, cut [default: all].
+    /// Only these faults: kill, lose, conflict, storm, cut, stop [default: all].
     #[arg(long, value_parser = fault)]
     fault: Vec<Fault>,
     /// Only every so many points.
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// Runs at once.
-    #[arg(long, default_value_t = 4)]
+    /// Runs at once; eight keep two cores busy by two thirds.
+    #[arg(long, default_value_t = 8)]
     lanes: usize,
     /// Take the controllers as they were built last.
     #[arg(long)]
