@@ -26,14 +26,17 @@ const OPERATION: Duration = Duration::from_secs(30);
 
 /// A second attempt, after up to a second, saves a batch of a thousand resources from a reset connection or one throttled
 /// call. More would hide trouble from the metrics and hold a worker: the loop has a backoff of its own. It is safe for
-/// every call of a spoke: a launch carries its token, and the others say what shall be and not what to add.
+/// every call that says what shall be. One that creates is made once: a first attempt without an answer may have created
+/// something, and the answer to the second, be it a thing or a refusal, would hide that.
 const ATTEMPTS: u32 = 2;
 
 /// AWS, as seen by one controller. Cloning gives another handle of the same connections.
 #[derive(Clone, Debug)]
 pub struct Aws {
     ec2: Client,
+    ec2_once: Client,
     elb: aws_sdk_elasticloadbalancingv2::Client,
+    elb_once: aws_sdk_elasticloadbalancingv2::Client,
     has_region: bool,
     metrics: Metrics,
 }
@@ -70,8 +73,17 @@ impl Aws {
         );
         // Aside, because the last link of the chain asks a network that may not be there.
         tokio::spawn(warn_of_what_is_missing(shared));
-        let elb = aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build());
-        Self { ec2: Client::from_conf(ec2.build()), elb, has_region: region.is_some(), metrics }
+        let once = RetryConfig::disabled;
+        Self {
+            ec2_once: Client::from_conf(ec2.clone().retry_config(once()).build()),
+            ec2: Client::from_conf(ec2.build()),
+            elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(
+                elb.clone().retry_config(once()).build(),
+            ),
+            elb: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build()),
+            has_region: region.is_some(),
+            metrics,
+        }
     }
 
     /// The EC2 client, to make a call of; pass what it returns to [`Aws::call`].
@@ -79,9 +91,19 @@ impl Aws {
         &self.ec2
     }
 
+    /// The same for calls that create: one attempt, so that an error speaks of the only one.
+    pub fn ec2_once(&self) -> &Client {
+        &self.ec2_once
+    }
+
     /// The client of Elastic Load Balancing, in the same way.
     pub fn elb(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
         &self.elb
+    }
+
+    /// The same for calls that create, as [`Aws::ec2_once`].
+    pub fn elb_once(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
+        &self.elb_once
     }
 
     /// Carries out one call, counts it and classifies its error. `action` says what is attempted: "failed to launch

@@ -156,7 +156,7 @@ pub trait Single: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Creates it, with all of the creation's tags in the same call.
+    /// Creates it, with all of the creation's tags in the same call, by [`Aws::ec2_once`] or [`Aws::elb_once`].
     fn create(
         aws: &Aws,
         desired: &Self::Desired,

@@ -35,12 +35,25 @@ impl Intent {
         serde_json::from_str(text).ok()
     }
 
-    /// Whether what it launched may still be invisible, if that lasts as long as `window`.
-    pub(crate) fn may_be_invisible(&self, now: Timestamp, window: Duration) -> bool {
-        let age = now.as_millisecond().saturating_sub(self.at.as_millisecond());
+    /// Whether what it launched may still be invisible.
+    pub(crate) fn may_be_invisible(&self, clock: Clock) -> bool {
+        // Between the intent and the call that took effect may lie a long time of refused ones.
+        let last = self.at.max(clock.asked);
+        let age = clock.now.as_millisecond().saturating_sub(last.as_millisecond());
         // A clock that went backwards only makes the wait longer.
-        age < i64::try_from(window.as_millis()).unwrap_or(i64::MAX)
+        age < i64::try_from(clock.window.as_millis()).unwrap_or(i64::MAX)
     }
+}
+
+/// What the age of a launch is measured by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub now: Timestamp,
+    /// When the cloud was last asked to create something, as far as this process can tell: a process before it may have
+    /// done so until this one began.
+    pub asked: Timestamp,
+    /// How long the cloud may take to show what it created.
+    pub window: Duration,
 }
 
 /// A digest of the parameters of a launch. Secret values are not in it: `Debug` of what is desired hides them.
@@ -83,7 +96,7 @@ pub(crate) fn plan_launch(
     fate: Fate,
     is_idempotent: bool,
     hash: &str,
-    (now, window): (Timestamp, Duration),
+    clock: Clock,
 ) -> LaunchPlan {
     let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
     let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
@@ -93,10 +106,10 @@ pub(crate) fn plan_launch(
     match fate {
         Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         Fate::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
-        Fate::Confirmed if intent.may_be_invisible(now, window) => {
+        Fate::Confirmed if intent.may_be_invisible(clock) => {
             LaunchPlan::Wait("what was created is not visible in the cloud's answers yet")
         }
-        Fate::Unknown if intent.may_be_invisible(now, window) => {
+        Fate::Unknown if intent.may_be_invisible(clock) => {
             LaunchPlan::Wait("an earlier launch may have taken place and is looked for")
         }
         Fate::Spent | Fate::Refused | Fate::Confirmed | Fate::Unknown => next,
@@ -107,18 +120,16 @@ pub(crate) fn plan_launch(
 mod tests {
     use super::*;
 
-    fn now() -> (Timestamp, Duration) {
-        (Timestamp::from_second(1_000_000).unwrap(), Duration::from_secs(90))
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn now() -> Clock {
+        Clock { now: at(1_000_000), asked: at(0), window: Duration::from_secs(90) }
     }
 
     fn intent(epoch: i64, age: i64) -> Intent {
-        Intent {
-            epoch,
-            at: Timestamp::from_second(1_000_000 - age).unwrap(),
-            hash: "h".into(),
-            replaces: false,
-            adopts: false,
-        }
+        Intent { epoch, at: at(1_000_000 - age), hash: "h".into(), replaces: false, adopts: false }
     }
 
     #[test]
@@ -171,6 +182,14 @@ mod tests {
             LaunchPlan::New(2)
         );
         assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Spent, true, "h", now()), LaunchPlan::New(2));
+    }
+
+    #[test]
+    fn the_window_begins_with_the_last_call_and_not_with_the_intent() {
+        let after_throttling = Clock { asked: at(1_000_000 - 5), ..now() };
+        let plan = |clock| plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, true, "h", clock);
+        assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
+        assert_eq!(plan(now()), LaunchPlan::New(2));
     }
 
     #[test]

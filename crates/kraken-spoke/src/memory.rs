@@ -3,12 +3,13 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use jiff::Timestamp;
 use kraken_runtime::watch::ObjectKey;
 use kube::Resource;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::outcome::Outcome;
+use crate::{FailureClass, intent::Clock, outcome::Outcome};
 
 /// What is remembered of one resource.
 #[derive(Debug)]
@@ -17,8 +18,11 @@ pub(crate) struct Memory<K> {
     pub latest: Option<Arc<K>>,
     /// The epoch this process saw confirmed, and the ids it created.
     pub created: Option<(i64, Vec<String>)>,
-    /// The epoch that the cloud refused definitely.
+    /// The epoch under which nothing was created, by the cloud's own word: this process persisted it, and every call since
+    /// was refused. That one call was refused says nothing of another one that had no answer.
     pub refused: Option<i64>,
+    /// When the cloud was last asked to create something, or else when this process began to know the resource.
+    pub asked: Timestamp,
     /// The epoch whose token is used up.
     pub spent: Option<i64>,
     /// The highest epoch of what was seen and asked to be deleted. From then on who refers to it comes too late, and an
@@ -56,6 +60,7 @@ impl<K> Default for Memory<K> {
             latest: None,
             created: None,
             refused: None,
+            asked: Timestamp::now(),
             spent: None,
             deleted: None,
             changed: None,
@@ -65,6 +70,28 @@ impl<K> Default for Memory<K> {
 }
 
 impl<K> Memory<K> {
+    /// Notes what a call under this epoch came to, `ids` being what it created.
+    pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
+        self.asked = Timestamp::now();
+        match answer {
+            Ok(ids) => {
+                self.created = Some((epoch, ids));
+                self.refused = None;
+            }
+            Err(FailureClass::TokenSpent) => self.spent = Some(epoch),
+            // The cloud's word that this call created nothing.
+            Err(FailureClass::Terminal | FailureClass::Throttled | FailureClass::Credentials) => {}
+            Err(FailureClass::Transient | FailureClass::NotYet | FailureClass::TokenUsed) => {
+                self.refused = None;
+            }
+        }
+    }
+
+    /// What the age of a launch is measured by.
+    pub(crate) fn clock(&self, window: Duration) -> Clock {
+        Clock { now: Timestamp::now(), asked: self.asked, window }
+    }
+
     /// The progress that this outcome goes on with, or begins.
     pub(crate) fn progress(&mut self, outcome: &Outcome) -> Progress {
         let going_on = self.in_progress.filter(|progress| progress.grace == outcome.grace());
@@ -147,6 +174,23 @@ mod tests {
             },
             ..ConfigMap::default()
         })
+    }
+
+    #[test]
+    fn one_refused_call_says_nothing_of_another_that_had_no_answer() {
+        let persisted = || Memory::<ConfigMap> { refused: Some(1), ..Memory::default() };
+        let mut memory = persisted();
+        memory.answered(1, Err(FailureClass::Throttled));
+        assert_eq!(memory.refused, Some(1));
+        memory.answered(1, Err(FailureClass::Transient));
+        memory.answered(1, Err(FailureClass::Throttled));
+        assert_eq!(memory.refused, None);
+        let mut after_a_restart = Memory::<ConfigMap>::default();
+        after_a_restart.answered(1, Err(FailureClass::Throttled));
+        assert_eq!(after_a_restart.refused, None);
+        let mut memory = persisted();
+        memory.answered(1, Ok(vec!["i-1".into()]));
+        assert_eq!((memory.refused, memory.created), (None, Some((1, vec!["i-1".into()]))));
     }
 
     #[tokio::test(start_paused = true)]

@@ -41,7 +41,7 @@ pub(super) async fn launch(
     };
     let tags = launch_tags(identity, launch, desired);
     let input = input(launch, desired, live, &tags, root_device.as_deref());
-    let answer = aws.call("RunInstances", ACTION, input.send_with(aws.ec2())).await?;
+    let answer = aws.call("RunInstances", ACTION, input.send_with(aws.ec2_once())).await?;
     let mut launched: Vec<_> = answer.instances().iter().map(instance).collect();
     for instance in &mut launched {
         // An answer need not repeat the tags that it was asked for.

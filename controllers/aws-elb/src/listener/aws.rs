@@ -142,7 +142,7 @@ impl Single for Listeners {
             return ours(gate, creation, CREATE, &what);
         }
         let call = aws
-            .elb()
+            .elb_once()
             .create_listener()
             .load_balancer_arn(arn)
             .port(port)

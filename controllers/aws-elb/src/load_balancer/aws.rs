@@ -213,7 +213,7 @@ impl Single for Balancers {
         }
         let name = exposed(desired.name.as_ref()).unwrap_or_else(|| creation.name());
         let call = aws
-            .elb()
+            .elb_once()
             .create_load_balancer()
             .name(name)
             .set_subnets(Some(desired.subnet_ids.expose().clone()))

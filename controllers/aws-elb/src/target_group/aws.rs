@@ -121,7 +121,7 @@ impl Single for Groups {
             return ours(group, creation, CREATE, what);
         }
         let name = exposed(desired.name.as_ref()).unwrap_or_else(|| creation.name());
-        let call = with_health!(aws.elb().create_target_group(), desired)
+        let call = with_health!(aws.elb_once().create_target_group(), desired)
             .name(name)
             .set_protocol(exposed(desired.protocol.as_ref()).map(|protocol| protocol.as_str().into()))
             .set_port(exposed(desired.port.as_ref()))

@@ -93,7 +93,8 @@ impl Single for ElasticIps {
 
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<Address, Failure> {
         let tags = creation.specifications(ResourceType::ElasticIp);
-        let call = aws.ec2().allocate_address().domain(DomainType::Vpc).set_tag_specifications(Some(tags));
+        let call =
+            aws.ec2_once().allocate_address().domain(DomainType::Vpc).set_tag_specifications(Some(tags));
         let made = aws.call("AllocateAddress", "failed to allocate the address", call.send()).await?;
         Ok(Address { allocation_id: made.allocation_id.unwrap_or_default(), ..Address::default() })
     }

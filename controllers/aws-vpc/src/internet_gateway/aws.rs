@@ -111,7 +111,7 @@ impl Single for InternetGateways {
 
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<InternetGateway, Failure> {
         let tags = creation.specifications(ResourceType::InternetGateway);
-        let call = aws.ec2().create_internet_gateway().set_tag_specifications(Some(tags));
+        let call = aws.ec2_once().create_internet_gateway().set_tag_specifications(Some(tags));
         let made = aws.call("CreateInternetGateway", "failed to create the gateway", call.send()).await?;
         Ok(made.internet_gateway.map(gateway).unwrap_or_default())
     }

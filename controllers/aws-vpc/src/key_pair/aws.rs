@@ -105,7 +105,7 @@ impl Single for KeyPairs {
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<KeyPair, Failure> {
         let name = exposed(desired.key_name.as_ref()).unwrap_or_else(|| creation.name());
         let call = aws
-            .ec2()
+            .ec2_once()
             .import_key_pair()
             .key_name(&name)
             .public_key_material(Blob::new(desired.public_key.expose().as_bytes()))

@@ -146,7 +146,7 @@ impl Single for NatGateways {
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<NatGateway, Failure> {
         let kind = desired.connectivity_type.as_ref();
         let call = aws
-            .ec2()
+            .ec2_once()
             .create_nat_gateway()
             .subnet_id(desired.subnet_id.expose())
             .set_allocation_id(exposed(desired.allocation_id.as_ref()))

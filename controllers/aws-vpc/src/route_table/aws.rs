@@ -82,7 +82,7 @@ impl Single for RouteTables {
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<RouteTable, Failure> {
         let call = aws
-            .ec2()
+            .ec2_once()
             .create_route_table()
             .vpc_id(desired.vpc_id.expose())
             .client_token(&creation.launch.token)

@@ -121,7 +121,7 @@ impl Single for SecurityGroups {
         let name = exposed(desired.group_name.as_ref()).unwrap_or_else(|| creation.name());
         let description = desired.description.as_ref().map_or("Managed by Kraken", |text| text.expose());
         let call = aws
-            .ec2()
+            .ec2_once()
             .create_security_group()
             .vpc_id(desired.vpc_id.expose())
             .group_name(&name)

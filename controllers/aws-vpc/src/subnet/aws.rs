@@ -100,7 +100,7 @@ impl Single for Subnets {
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Subnet, Failure> {
         let call = aws
-            .ec2()
+            .ec2_once()
             .create_subnet()
             .vpc_id(desired.vpc_id.expose())
             .cidr_block(desired.cidr_block.expose())

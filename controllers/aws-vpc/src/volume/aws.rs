@@ -143,7 +143,7 @@ impl Single for Volumes {
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Volume, Failure> {
         let call = aws
-            .ec2()
+            .ec2_once()
             .create_volume()
             .availability_zone(desired.availability_zone.expose())
             .set_size(exposed(desired.size_gib.as_ref()))

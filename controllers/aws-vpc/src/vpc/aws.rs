@@ -161,7 +161,7 @@ impl Single for Vpcs {
         let tenancy =
             desired.instance_tenancy.as_ref().map(|tenancy| Tenancy::from(tenancy.expose().as_str()));
         let call = aws
-            .ec2()
+            .ec2_once()
             .create_vpc()
             .cidr_block(desired.cidr_block.expose())
             .set_instance_tenancy(tenancy)

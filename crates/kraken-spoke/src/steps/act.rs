@@ -6,7 +6,7 @@ use kraken_runtime::events::EventType;
 use kube::Resource;
 
 use crate::{
-    External, FailureClass, Launch,
+    External, Launch,
     context::{Context, Sight},
     decide::Decision,
     intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
@@ -79,22 +79,23 @@ async fn create<E: External>(
     sight: &Sight<'_, E>,
     what: &str,
 ) -> Outcome {
-    let now = Timestamp::now();
     let intent = Intent::of(object);
     let hash = parameters_hash(sight.desired, what);
     let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
     let fate = fate(intent.as_ref(), memory, sight.known.epoch);
-    let clock = (now, context.visibility_window);
+    let clock = memory.clock(context.visibility_window);
     let epoch = match plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, clock) {
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
         LaunchPlan::New(epoch) => {
             // A replacement goes on until what is replaced is gone, however many launches it takes.
             let replaces = sight.replacing;
-            let intent = Intent { epoch, at: now, hash, replaces, adopts: false };
+            let intent = Intent { epoch, at: clock.now, hash, replaces, adopts: false };
             if let Err(error) = persist(context, object, memory, &intent).await {
                 return Outcome::Kubernetes(error);
             }
+            // Nothing was asked of the cloud under this epoch yet.
+            memory.refused = Some(epoch);
             epoch
         }
     };
@@ -105,19 +106,11 @@ async fn create<E: External>(
             let message = format!("created {}, which is not up yet", listed(&ids));
             // What was found by tag counts too: from now on it is looked up by id.
             let all = union(union(E::ids(&sight.observed), &sight.known.ids), &ids);
-            memory.created = Some((epoch, all));
-            memory.refused = None;
+            memory.answered(epoch, Ok(all));
             Outcome::InProgress(Reason::Creating, message)
         }
         Err(failure) => {
-            match failure.class {
-                FailureClass::TokenSpent => memory.spent = Some(epoch),
-                // The cloud's word that nothing was created.
-                FailureClass::Terminal | FailureClass::Throttled | FailureClass::Credentials => {
-                    memory.refused = Some(epoch);
-                }
-                FailureClass::Transient | FailureClass::NotYet | FailureClass::TokenUsed => {}
-            }
+            memory.answered(epoch, Err(failure.class));
             Outcome::Failed(failure)
         }
     }

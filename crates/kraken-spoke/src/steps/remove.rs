@@ -1,7 +1,6 @@
 //! Deletion: needs only the identity, never a value or a valid spec. The finalizer goes when the cloud says that
 //! everything is gone. Client required.
 
-use jiff::Timestamp;
 use kraken_api::{Approval, Deletion, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
@@ -65,7 +64,7 @@ pub(crate) async fn remove<E: External>(
     let unseen = intent.is_some_and(|intent| {
         seen < intent.epoch
             && memory.refused != Some(intent.epoch)
-            && intent.may_be_invisible(Timestamp::now(), context.visibility_window)
+            && intent.may_be_invisible(memory.clock(context.visibility_window))
     });
     if deletion == Deletion::Retain {
         // What is not visible would keep its tags.
