@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_ec2::{
     Client,
-    config::{ProvideCredentials, Region},
+    config::{ProvideCredentials, Region, retry::RetryPartition},
     error::{ProvideErrorMetadata, SdkError},
 };
 use aws_smithy_async::future::pagination_stream::PaginationStream;
@@ -30,6 +30,11 @@ const OPERATION: Duration = Duration::from_secs(30);
 /// something, and the answer to the second, be it a thing or a refusal, would hide that.
 const ATTEMPTS: u32 = 2;
 
+/// What AWS throttles is paced by the SDK: after a refusal, calls wait for their turn at the rate that AWS took, which then grows again. Two
+/// hundred resources that each back off on their own would take minutes for what the limit allows in seconds. Creating calls have a pace of
+/// their own, so that reads are not slowed by a limit of launches.
+const CREATIONS: &str = "creations";
+
 /// AWS, as seen by one controller. Cloning gives another handle of the same connections.
 #[derive(Clone, Debug)]
 pub struct Aws {
@@ -52,7 +57,7 @@ impl Aws {
             .build();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .timeout_config(timeouts)
-            .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS));
+            .retry_config(RetryConfig::adaptive().with_max_attempts(ATTEMPTS));
         if let Some(region) = args.region() {
             loader = loader.region(Region::new(region.to_owned()));
         }
@@ -73,13 +78,14 @@ impl Aws {
         );
         // Aside, because the last link of the chain asks a network that may not be there.
         tokio::spawn(warn_of_what_is_missing(shared));
-        let once = RetryConfig::disabled;
+        let once = RetryConfig::adaptive().with_max_attempts(1);
+        let pace = RetryPartition::new(CREATIONS);
+        let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(pace.clone());
+        let elb_once = elb.clone().retry_config(once).retry_partition(pace);
         Self {
-            ec2_once: Client::from_conf(ec2.clone().retry_config(once()).build()),
+            ec2_once: Client::from_conf(ec2_once.build()),
             ec2: Client::from_conf(ec2.build()),
-            elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(
-                elb.clone().retry_config(once()).build(),
-            ),
+            elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb_once.build()),
             elb: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build()),
             has_region: region.is_some(),
             metrics,
