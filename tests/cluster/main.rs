@@ -11,5 +11,6 @@ mod install;
 mod instances;
 mod keys;
 mod network;
+mod once;
 mod references;
 mod web_tier;
