@@ -97,20 +97,13 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
     let tier = tier().await?;
     let cloud = &tier.cloud;
     let group = tier.id("SecurityGroup", "web").await?;
-    let permission = [
-        ("GroupId", group.as_str()),
-        ("IpPermissions.1.IpProtocol", "tcp"),
-        ("IpPermissions.1.FromPort", "22"),
-        ("IpPermissions.1.ToPort", "22"),
-        ("IpPermissions.1.IpRanges.1.CidrIp", "0.0.0.0/0"),
-    ];
     let before = cloud.count("RevokeSecurityGroupIngress");
-    cloud.outside("AuthorizeSecurityGroupIngress", &permission)?;
+    cloud.add_rule_outside(&group, 22, "0.0.0.0/0")?;
     tier.healed("RevokeSecurityGroupIngress", before).await?;
 
     let table = tier.id("RouteTable", "web").await?;
     let before = cloud.count("CreateRoute");
-    cloud.outside("DeleteRoute", &[("RouteTableId", &table), ("DestinationCidrBlock", "0.0.0.0/0")])?;
+    cloud.remove_route_outside(&table, "0.0.0.0/0")?;
     tier.healed("CreateRoute", before).await?;
 
     let vpc = tier.id("VPC", "web").await?;
@@ -129,17 +122,15 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
 
     let listener = tier.id("Listener", "web").await?;
     let before = cloud.count("ModifyListener");
-    let port = [("Version", "2015-12-01"), ("ListenerArn", listener.as_str()), ("Port", "81")];
-    cloud.outside("ModifyListener", &port)?;
+    cloud.move_listener_outside(&listener, 81)?;
     tier.healed("ModifyListener", before).await?;
     tier.state("Listener", "web", |data| data["listener"]["Port"] == 80).await?;
 
     let targets = tier.id("TargetGroup", "web").await?;
     let instance = tier.id("EC2Instance", "web-a").await?;
     let before = cloud.count("RegisterTargets");
-    let target =
-        [("Version", "2015-12-01"), ("TargetGroupArn", &targets), ("Targets.member.1.Id", &instance)];
-    cloud.outside("DeregisterTargets", &target)?;
+    let target = [("TargetGroupArn", targets.as_str()), ("Targets.member.1.Id", &instance)];
+    cloud.outside_elb("DeregisterTargets", &target)?;
     tier.healed("RegisterTargets", before).await?;
     tier.all_ready().await
 }

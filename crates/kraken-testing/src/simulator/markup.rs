@@ -44,11 +44,7 @@ impl Xml {
         items: impl IntoIterator<Item = T>,
         item: impl Fn(&mut Self, T),
     ) {
-        self.tag(name, |xml| {
-            for each in items {
-                xml.tag("item", |xml| item(xml, each));
-            }
-        });
+        self.elements(name, "item", items, item);
     }
 
     /// A list as the load balancing API writes it: its elements are named `member`.
@@ -58,9 +54,19 @@ impl Xml {
         items: impl IntoIterator<Item = T>,
         item: impl Fn(&mut Self, T),
     ) {
+        self.elements(name, "member", items, item);
+    }
+
+    fn elements<T>(
+        &mut self,
+        name: &str,
+        element: &str,
+        items: impl IntoIterator<Item = T>,
+        item: impl Fn(&mut Self, T),
+    ) {
         self.tag(name, |xml| {
             for each in items {
-                xml.tag("member", |xml| item(xml, each));
+                xml.tag(element, |xml| item(xml, each));
             }
         });
     }
