@@ -28,7 +28,7 @@ struct Args {
     /// How long a terminated instance is still described
     #[arg(long, default_value_t = 10_000)]
     terminated_visible: u64,
-    /// How long a new instance is missing from Describe calls
+    /// How long it takes until the new instances of a launch are in Describe calls, one by one
     #[arg(long, default_value_t = 0)]
     describe_lag: u64,
     /// How long a new instance is unknown to calls that change it
@@ -52,6 +52,12 @@ struct Args {
     /// How many instances can live at once
     #[arg(long)]
     capacity: Option<usize>,
+    /// How many instances a launch gets at most
+    #[arg(long)]
+    per_launch: Option<usize>,
+    /// An instance type that exists; may be repeated; every well-formed name unless given
+    #[arg(long)]
+    instance_type: Vec<String>,
     /// Throttles an action (`*`: each): RunInstances=5:2 takes 5 calls at once and 2 a second
     #[arg(long, value_parser = limit, value_name = "ACTION=BURST:PER_SECOND")]
     limit: Vec<(String, Limit)>,
@@ -81,6 +87,9 @@ impl Args {
             page_size: self.page_size,
             images: (!self.image.is_empty()).then(|| self.image.into_iter().collect()),
             capacity: self.capacity,
+            per_launch: self.per_launch,
+            instance_types: (!self.instance_type.is_empty())
+                .then(|| self.instance_type.into_iter().collect()),
             limits: self.limit.into_iter().collect(),
             strict_network: self.strict_network,
             volume_creating: settling,

@@ -36,7 +36,8 @@ pub struct SimulatorOptions {
     pub volume_attaching: Duration,
     /// How long a terminated instance or deleted NAT gateway is still described, in AWS about an hour. Default: 10 s.
     pub terminated_visible: Duration,
-    /// How long a new instance is missing from Describe calls. Default: none.
+    /// How long it takes until Describe calls show all that a call created. The instances of one launch appear one by
+    /// one, the last of them first. Default: none.
     pub describe_lag: Duration,
     /// How long a new instance is unknown to calls that change it. Default: none.
     pub change_lag: Duration,
@@ -51,6 +52,11 @@ pub struct SimulatorOptions {
     pub strict_network: bool,
     /// How many instances can live at once; a launch gets what is left of it. Default: no limit.
     pub capacity: Option<usize>,
+    /// How many instances a launch gets at most, whatever its `MaxCount`; fewer than its `MinCount` is a refusal. Default:
+    /// no limit.
+    pub per_launch: Option<usize>,
+    /// The instance types that exist; `None` (the default) stands for every name that is spelled like one.
+    pub instance_types: Option<BTreeSet<String>>,
     /// Token buckets by action; `*` gives one to each action without its own. Default: none, no call is throttled.
     pub limits: BTreeMap<String, Limit>,
 }
@@ -89,6 +95,8 @@ impl Default for SimulatorOptions {
             images: None,
             strict_network: false,
             capacity: None,
+            per_launch: None,
+            instance_types: None,
             limits: BTreeMap::new(),
         }
     }

@@ -1,9 +1,11 @@
 //! What happens in the account without Kraken: people, other tools, AWS itself. No fault, limit or hook applies to it.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, anyhow};
 
-use super::Simulator;
 use super::form::Form;
+use super::{Kind, Simulator};
 
 impl Simulator {
     /// Carries out a call of the API, given by its parameters without `Action`; returns the ids it is about.
@@ -18,6 +20,16 @@ impl Simulator {
         let (mut call, _) = state.arrive(&form, true);
         let result = state.carry_out(&mut call, &form);
         result.map(|answer| answer.ids).map_err(|refusal| anyhow!("{}: {}", refusal.code, refusal.message))
+    }
+
+    /// Describe calls do not show a thing for a while, as if they were answered by a replica that lags. It is none of
+    /// the account's doing: everything else goes on.
+    pub fn hide(&self, kind: Kind, id: &str, time: Duration) {
+        let mut state = self.shared.lock();
+        let thing = state.cloud.registry.thing(id).filter(|thing| thing.kind == kind);
+        if let Some(thing) = thing {
+            state.cloud.registry.described_from(thing, Instant::now() + time);
+        }
     }
 
     /// Somebody terminates an instance.

@@ -75,6 +75,15 @@ impl Registry {
         }
     }
 
+    /// Describe calls show it from this time on, and not before.
+    pub(super) fn described_from(&mut self, thing: Thing, time: Instant) {
+        if let Some(entry) =
+            self.racks.get_mut(&thing.kind).and_then(|rack| rack.entries.get_mut(&thing.number))
+        {
+            entry.described_from = time;
+        }
+    }
+
     /// What an id stands for.
     pub(super) fn thing(&self, id: &str) -> Option<Thing> {
         self.by_id.get(id).copied()

@@ -21,6 +21,9 @@ pub(super) fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
     let now = cloud.now;
     let groups: Vec<String> = form.list("GroupId").into_iter().map(str::to_owned).collect();
     groups_exist(cloud, &groups)?;
+    if let Some(wanted) = form.get("InstanceType.Value") {
+        type_exists(cloud, wanted)?;
+    }
     let instance = cloud.one_mut::<Instance>(form.required("InstanceId")?)?;
     let (state, id) = (instance.state(now), instance.id.clone());
     let settings = &mut instance.settings;
@@ -38,7 +41,6 @@ pub(super) fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
     let stopped =
         || if state == State::Stopped { Ok(()) } else { Err(Refusal::state(&id, "the 'stopped' state")) };
     if let Some(wanted) = form.text("InstanceType.Value") {
-        type_exists(&wanted)?;
         stopped()?;
         settings.instance_type = wanted;
     } else if let Some(wanted) = form.text("UserData.Value") {
@@ -112,8 +114,11 @@ pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer
     Ok(Answer { body, ids })
 }
 
-/// Types are many and change: whatever is spelled like one is one.
-pub(super) fn type_exists(name: &str) -> Result<(), Refusal> {
+/// Types are many and change: whatever is spelled like one is one, unless the options say which there are.
+pub(super) fn type_exists(cloud: &Cloud, name: &str) -> Result<(), Refusal> {
+    if cloud.options.instance_types.as_ref().is_some_and(|types| !types.contains(name)) {
+        return Err(Refusal::value(name, "InstanceType"));
+    }
     let parts = name.split_once('.');
     let spelled = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')

@@ -2,11 +2,14 @@
 
 use crate::simulator::answer::Answer;
 use crate::simulator::cloud::Cloud;
+use crate::simulator::filters::Filter;
 use crate::simulator::form::Form;
 use crate::simulator::instance::{ACCOUNT, Instance, ROOT_DEVICE};
 use crate::simulator::listing::{page, write};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::{Refusal, is_well_formed};
+
+use super::attributes::type_exists;
 
 /// DescribeInstances.
 pub(super) fn instances(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -51,6 +54,48 @@ pub(super) fn images(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
         xml.text("rootDeviceType", "ebs");
     });
     Ok(Answer { body, ids })
+}
+
+/// DescribeInstanceTypes: those that are named. A family such as `t4g` is of ARM processors.
+pub(super) fn instance_types(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let names: Vec<String> = form.list("InstanceType").into_iter().map(str::to_owned).collect();
+    let missing: Vec<&str> =
+        names.iter().filter(|name| type_exists(cloud, name).is_err()).map(String::as_str).collect();
+    if !missing.is_empty() {
+        let message = format!("The following supplied instance types do not exist: [{}]", missing.join(", "));
+        return Err(Refusal::new("InvalidInstanceType", message));
+    }
+    let mut body = Xml::default();
+    body.list("instanceTypeSet", &names, |xml, name| {
+        let family = name.split('.').next().unwrap_or_default();
+        let is_arm = family.trim_start_matches(|c: char| c.is_ascii_lowercase()).contains('g');
+        xml.text("instanceType", name);
+        xml.tag("processorInfo", |xml| {
+            let architecture = if is_arm { "arm64" } else { "x86_64" };
+            xml.list("supportedArchitectures", [architecture], |xml, name| xml.plain(name));
+        });
+    });
+    Ok(Answer { body, ids: names })
+}
+
+/// DescribeInstanceTypeOfferings of the types that a filter names: whatever exists is offered everywhere.
+pub(super) fn offerings(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let filters = Filter::of(form)?;
+    Filter::check(&filters, |name| ["location", "instance-type"].contains(&name))?;
+    let values = |name: &str| -> Vec<String> {
+        let of_name = filters.iter().filter(|filter| filter.name == name);
+        of_name.flat_map(|filter| filter.values.clone()).collect()
+    };
+    let mut types = values("instance-type");
+    types.retain(|name| type_exists(cloud, name).is_ok());
+    let (location, kind) = (values("location").pop(), form.text("LocationType"));
+    let mut body = Xml::default();
+    body.list("instanceTypeOfferingSet", &types, |xml, name| {
+        xml.text("instanceType", name);
+        xml.optional("location", location.as_ref());
+        xml.text("locationType", kind.as_deref().unwrap_or("region"));
+    });
+    Ok(Answer { body, ids: types })
 }
 
 /// AWS's refusal of an image that does not exist.

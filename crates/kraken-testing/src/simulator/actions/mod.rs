@@ -3,6 +3,7 @@
 mod attributes;
 mod describe;
 mod describe_tags;
+mod profiles;
 mod run;
 mod states;
 mod tags;
@@ -18,6 +19,12 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
         "RunInstances" => run::run,
         "DescribeInstances" => |cloud, form| describe::instances(cloud, form),
+        "DescribeInstanceTypes" => |cloud, form| describe::instance_types(cloud, form),
+        "DescribeInstanceTypeOfferings" => |cloud, form| describe::offerings(cloud, form),
+        "AssociateIamInstanceProfile" => profiles::associate,
+        "ReplaceIamInstanceProfileAssociation" => profiles::replace,
+        "DisassociateIamInstanceProfile" => profiles::disassociate,
+        "DescribeIamInstanceProfileAssociations" => |cloud, form| profiles::describe(cloud, form),
         "DescribeTags" => |cloud, form| describe_tags::describe(cloud, form),
         "DescribeImages" => |cloud, form| describe::images(cloud, form),
         "CreateTags" => tags::create,

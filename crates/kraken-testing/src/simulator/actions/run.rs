@@ -3,16 +3,17 @@
 use crate::simulator::answer::Answer;
 use crate::simulator::cloud::{Cloud, Used};
 use crate::simulator::form::Form;
-use crate::simulator::instance::{ACCOUNT, Instance, Metadata, Settings, State};
+use crate::simulator::instance::{Instance, Metadata, Settings, State};
+use crate::simulator::kept::Kept as _;
 use crate::simulator::kind::{Kind, id};
 use crate::simulator::life::{Life, timestamp};
 use crate::simulator::markup::Xml;
 use crate::simulator::network::{Root, Site, key_exists, place, site};
 use crate::simulator::refusal::Refusal;
 
-use super::attributes;
 use super::describe::{image_exists, write_reservation};
 use super::tags::specified;
+use super::{attributes, profiles};
 
 /// Carries out a launch, or answers with the one that its token was used for.
 pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -58,8 +59,19 @@ pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         };
         numbers.push(cloud.make_as(its_id, tags.clone(), instance));
     }
+    appear_one_by_one(cloud, &numbers);
     cloud.use_token(Kind::Instance, form, numbers.clone());
     Ok(answer(cloud, &numbers))
+}
+
+/// Whatever shows a launch in parts is shown in the least convenient order: the one that comes first in every list
+/// appears last.
+fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
+    let (lag, count) = (cloud.options.describe_lag, u32::try_from(numbers.len()).unwrap_or(u32::MAX));
+    for (turn, number) in (1..).zip(numbers.iter().rev()) {
+        let time = cloud.now + lag * turn / count;
+        cloud.registry.described_from(Instance::thing(*number), time);
+    }
 }
 
 /// Whether a token's second call gets the first one's answer. Of several instances AWS does not say when a token is spent;
@@ -92,7 +104,8 @@ fn count(cloud: &mut Cloud, form: &Form, site: &Site, instance_type: &str) -> Re
         );
         return Err(Refusal::new("InvalidParameterValue", message));
     }
-    let room = cloud.room().min(site.room).min(cloud.next_launch.take().unwrap_or(usize::MAX));
+    let limits = [cloud.next_launch.take(), cloud.options.per_launch].into_iter().flatten();
+    let room = limits.fold(cloud.room().min(site.room), usize::min);
     if room < min { Err(Refusal::no_capacity(instance_type)) } else { Ok(max.min(room)) }
 }
 
@@ -100,12 +113,10 @@ fn settings(cloud: &Cloud, form: &Form, site: &Site) -> Result<Settings, Refusal
     let image = form.required("ImageId")?.to_owned();
     image_exists(cloud, &image)?;
     let instance_type = form.text("InstanceType").unwrap_or_else(|| "m1.small".to_owned());
-    attributes::type_exists(&instance_type)?;
+    attributes::type_exists(cloud, &instance_type)?;
     form.get("KeyName").map_or(Ok(()), |name| key_exists(cloud, name))?;
     let user_data = form.text("UserData");
     attributes::is_user_data(user_data.as_deref().unwrap_or_default())?;
-    let named = form.get("IamInstanceProfile.Name");
-    let profile = named.map(|name| format!("arn:aws:iam::{ACCOUNT}:instance-profile/{name}"));
     Ok(Settings {
         image,
         instance_type,
@@ -113,7 +124,7 @@ fn settings(cloud: &Cloud, form: &Form, site: &Site) -> Result<Settings, Refusal
         groups: site.groups.clone(),
         key_name: form.text("KeyName"),
         user_data,
-        profile: form.text("IamInstanceProfile.Arn").or(profile),
+        profile: profiles::named(form),
         public: site.public,
         monitoring: form.flag("Monitoring.Enabled")?.unwrap_or(false),
         ebs_optimized: form.flag("EbsOptimized")?.unwrap_or(false),

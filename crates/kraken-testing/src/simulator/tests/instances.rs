@@ -114,6 +114,54 @@ async fn a_launch_gets_what_there_is_room_for() {
     cloud.0.limit_next_launch(2);
     assert_eq!(cloud.run("5", &[]).await.len(), 2);
     assert_eq!(cloud.run("5", &[]).await.len(), 5);
+    cloud.0.configure(|options| options.per_launch = Some(1));
+    assert_eq!((cloud.run("5", &[]).await.len(), cloud.run("5", &[]).await.len()), (1, 1));
+    let at_least_two = [&launch("5")[..2], &[("MinCount", "2"), ("MaxCount", "5")]].concat();
+    assert_eq!(cloud.no("RunInstances", &at_least_two).await.0, "InsufficientInstanceCapacity");
+}
+
+#[tokio::test]
+async fn a_profile_is_associated_replaced_and_disassociated() {
+    let cloud = Cloud::new(|_| {});
+    let id = cloud.one().await;
+    cloud.until(&id, "running").await;
+    let by = [("Filter.1.Name", "instance-id"), ("Filter.1.Value.1", id.as_str())];
+    const LIST: &str = "iamInstanceProfileAssociationSet";
+    let list = async || {
+        let found = cloud.ok("DescribeIamInstanceProfileAssociations", &by).await;
+        let arn = |item: &crate::xml::Element| item.text_at(&["iamInstanceProfile", "arn"]);
+        let all = found.items(LIST).map(|item| (item.text_at(&["associationId"]), arn(item)));
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(list().await, []);
+    let associate = [("InstanceId", id.as_str()), ("IamInstanceProfile.Name", "web")];
+    cloud.ok("AssociateIamInstanceProfile", &associate).await;
+    let (association, arn) = list().await.remove(0);
+    assert_eq!(arn, "arn:aws:iam::123456789012:instance-profile/web");
+    assert_eq!(cloud.no("AssociateIamInstanceProfile", &associate).await.0, "IncorrectState");
+    let named = ("AssociationId", association.as_str());
+    cloud.ok("ReplaceIamInstanceProfileAssociation", &[named, ("IamInstanceProfile.Name", "db")]).await;
+    assert!(list().await[0].1.ends_with("/db"));
+    cloud.ok("DisassociateIamInstanceProfile", &[named]).await;
+    assert_eq!(list().await, []);
+    assert_eq!(cloud.no("DisassociateIamInstanceProfile", &[named]).await.0, "InvalidAssociationID.NotFound");
+}
+
+#[tokio::test]
+async fn instance_types_are_those_that_exist() {
+    let cloud = Cloud::new(|options| {
+        options.instance_types = Some(["t3.micro", "t4g.micro"].map(str::to_owned).into());
+    });
+    let types = [("InstanceType.1", "t3.micro"), ("InstanceType.2", "t4g.micro")];
+    let found = cloud.ok("DescribeInstanceTypes", &types).await;
+    let architecture = |item: &crate::xml::Element| {
+        let processor = item.child("processorInfo").unwrap();
+        processor.items("supportedArchitectures").next().unwrap().text.clone()
+    };
+    let architectures: Vec<_> = found.items("instanceTypeSet").map(architecture).collect();
+    assert_eq!(architectures, ["x86_64", "arm64"]);
+    let (code, message) = cloud.no("DescribeInstanceTypes", &[("InstanceType.1", "t3.mirco")]).await;
+    assert!(code == "InvalidInstanceType" && message.contains("t3.mirco"), "{code} {message}");
 }
 
 #[tokio::test]

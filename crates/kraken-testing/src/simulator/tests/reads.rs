@@ -29,6 +29,34 @@ async fn reads_lag_behind_launches_and_tags() {
 }
 
 #[tokio::test]
+async fn instances_of_one_launch_appear_one_by_one() {
+    let cloud = Cloud::new(|options| options.describe_lag = 3 * moment());
+    let launched = cloud.run("3", &tag("a", "1")).await;
+    let by = [("Filter.1.Name", "tag:a"), ("Filter.1.Value.1", "1")];
+    let (started, mut seen) = (Instant::now(), vec![]);
+    while seen.last().is_none_or(|last: &Vec<String>| last.len() < 3) {
+        assert!(started.elapsed() < Duration::from_secs(10), "{seen:?}");
+        let now = cloud.described(&by).await;
+        if seen.last() != Some(&now) {
+            seen.push(now);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(seen, [&[][..], &launched[2..], &launched[1..], &launched[..]]);
+}
+
+#[tokio::test]
+async fn a_hidden_instance_is_described_again_after_a_while() {
+    let cloud = Cloud::new(|_| {});
+    let id = cloud.one().await;
+    cloud.0.hide(crate::simulator::Kind::Instance, &id, moment());
+    assert!(cloud.described(&[]).await.is_empty());
+    cloud.ok("CreateTags", &[("ResourceId.1", &id), ("Tag.1.Key", "a"), ("Tag.1.Value", "2")]).await;
+    tokio::time::sleep(moment()).await;
+    assert_eq!(cloud.described(&[]).await, [id]);
+}
+
+#[tokio::test]
 async fn filters_find_by_tag_state_and_pattern_and_have_a_limit() {
     let cloud = Cloud::new(|_| {});
     let web = cloud.run("1", &tag("role", "web-1")).await;

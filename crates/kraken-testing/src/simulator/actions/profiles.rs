@@ -1,0 +1,107 @@
+//! IAM instance profiles: an instance has one or none. Whatever name is given stands for a profile.
+
+use crate::simulator::answer::Answer;
+use crate::simulator::cloud::Cloud;
+use crate::simulator::filters::Filter;
+use crate::simulator::form::Form;
+use crate::simulator::instance::{ACCOUNT, Instance, State};
+use crate::simulator::kept::Kept as _;
+use crate::simulator::kind::id;
+use crate::simulator::listing::{next_token, page_size};
+use crate::simulator::markup::Xml;
+use crate::simulator::refusal::Refusal;
+use crate::simulator::registry::Sight;
+
+const PREFIX: &str = "iip-assoc-";
+
+/// The ARN of the profile that a call names, if it names one.
+pub(super) fn named(form: &Form) -> Option<String> {
+    let name = form.get("IamInstanceProfile.Name");
+    let arn = name.map(|name| format!("arn:aws:iam::{ACCOUNT}:instance-profile/{name}"));
+    form.text("IamInstanceProfile.Arn").or(arn)
+}
+
+/// AssociateIamInstanceProfile, with an instance that has none.
+pub(super) fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let profile = required(form)?;
+    let now = cloud.now;
+    let instance = cloud.one_mut::<Instance>(form.required("InstanceId")?)?;
+    if !matches!(instance.state(now), State::Running | State::Stopped) {
+        return Err(Refusal::state(&instance.id, "the 'running' or 'stopped' states"));
+    }
+    if instance.settings.profile.is_some() {
+        let message = format!("There is an existing association for instance {}", instance.id);
+        return Err(Refusal::new("IncorrectState", message));
+    }
+    instance.settings.profile = Some(profile);
+    Ok(answer(instance, "associating"))
+}
+
+/// ReplaceIamInstanceProfileAssociation.
+pub(super) fn replace(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let profile = required(form)?;
+    let instance = associated(cloud, form)?;
+    instance.settings.profile = Some(profile);
+    Ok(answer(instance, "associating"))
+}
+
+/// DisassociateIamInstanceProfile.
+pub(super) fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let instance = associated(cloud, form)?;
+    let answer = answer(instance, "disassociating");
+    instance.settings.profile = None;
+    Ok(answer)
+}
+
+/// DescribeIamInstanceProfileAssociations, all of them or those of some instances.
+pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let (filters, size) = (Filter::of(form)?, page_size(cloud, form, (5, 1000))?);
+    let first = next_token(form)?;
+    Filter::check(&filters, |name| ["instance-id", "state"].contains(&name))?;
+    let passes = |instance: &&Instance| {
+        instance.number >= first
+            && instance.settings.profile.is_some()
+            && cloud.registry.is_seen(Instance::thing(instance.number), Sight::Described, cloud.now)
+            && filters.iter().all(|filter| match filter.name.as_str() {
+                "instance-id" => filter.matches(&instance.id),
+                _ => filter.matches("associated"),
+            })
+    };
+    let found: Vec<&Instance> = cloud.living_instances().filter(passes).take(size).collect();
+    let mut body = Xml::default();
+    body.list("iamInstanceProfileAssociationSet", &found, |xml, instance| write(xml, instance, "associated"));
+    Ok(Answer { body, ids: found.into_iter().map(|instance| instance.id.clone()).collect() })
+}
+
+fn required(form: &Form) -> Result<String, Refusal> {
+    let missing =
+        || Refusal::new("MissingParameter", "The request must contain the parameter IamInstanceProfile");
+    named(form).ok_or_else(missing)
+}
+
+/// The instance whose association a call is about.
+fn associated<'a>(cloud: &'a mut Cloud, form: &Form) -> Result<&'a mut Instance, Refusal> {
+    let wanted = form.required("AssociationId")?.to_owned();
+    let mut instances = Instance::all_mut(cloud).values_mut();
+    let found = instances
+        .find(|instance| instance.settings.profile.is_some() && id(PREFIX, instance.number) == wanted);
+    found.ok_or_else(|| {
+        let message = format!("An invalid association-id of '{wanted}' was given");
+        Refusal::new("InvalidAssociationID.NotFound", message)
+    })
+}
+
+fn answer(instance: &Instance, state: &str) -> Answer {
+    let mut body = Xml::default();
+    body.tag("iamInstanceProfileAssociation", |xml| write(xml, instance, state));
+    Answer { body, ids: vec![instance.id.clone()] }
+}
+
+fn write(xml: &mut Xml, instance: &Instance, state: &str) {
+    xml.text("associationId", id(PREFIX, instance.number));
+    xml.text("instanceId", &instance.id);
+    xml.text("state", state);
+    if let Some(arn) = &instance.settings.profile {
+        xml.tag("iamInstanceProfile", |xml| xml.text("arn", arn));
+    }
+}
