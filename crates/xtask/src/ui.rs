@@ -1,9 +1,11 @@
 //! What a person sees: plain aligned lines, coloured only on a terminal.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
+use kraken_testing::moto;
 
 /// Colours of a line's important word.
 #[derive(Clone, Copy)]
@@ -62,4 +64,27 @@ where
     }
     // The cells are padded to the right; the last one's padding only makes lines look dirty when copied.
     table.to_string().lines().flat_map(|line| ["  ", line.trim_end(), "\n"]).collect()
+}
+
+/// What `kubectl` and `aws` need, to be pasted into a shell.
+pub(crate) fn exports(kubeconfig: &Path, aws_endpoint: &str) -> String {
+    let kubeconfig = ("KUBECONFIG".to_owned(), kubeconfig.display().to_string());
+    let all = std::iter::once(kubeconfig).chain(moto::cli_environment(aws_endpoint));
+    all.map(|(name, value)| format!("export {name}={value}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_aws_command_gets_an_endpoint_a_region_and_credentials() {
+        let text = exports(Path::new("kubeconfig"), "http://127.0.0.1:5000");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "export KUBECONFIG=kubeconfig");
+        assert!(lines.contains(&"export AWS_ENDPOINT_URL=http://127.0.0.1:5000"), "{text}");
+        for name in ["AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+            assert!(lines.iter().any(|line| line.starts_with(&format!("export {name}="))), "{name}: {text}");
+        }
+    }
 }

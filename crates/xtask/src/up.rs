@@ -168,8 +168,7 @@ fn show_log(folder: &Folder, seen: u64, print: bool) -> u64 {
 
 fn print_ready(ready: &Ready) {
     ui::headline("Kraken is up");
-    println!("export KUBECONFIG={}", ready.kubeconfig.display());
-    println!("export AWS_ENDPOINT_URL={}", ready.aws_endpoint);
+    println!("{}", ui::exports(&ready.kubeconfig, &ready.aws_endpoint));
     println!("# Kubernetes listens on {}; try: kubectl apply -f config/samples/quickstart", ready.server);
     for log in &ready.logs {
         println!("# log: {}", log.display());

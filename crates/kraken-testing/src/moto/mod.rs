@@ -117,6 +117,18 @@ pub fn environment(endpoint: &str) -> Vec<(String, String)> {
     .to_vec()
 }
 
+/// The environment that makes the `aws` command talk to `endpoint`: version 1 knows the region by another name than version 2.
+pub fn cli_environment(endpoint: &str) -> Vec<(String, String)> {
+    let mut variables = environment(endpoint);
+    for (name, _) in &mut variables {
+        if name == "KRAKEN_AWS_ENDPOINT" {
+            "AWS_ENDPOINT_URL".clone_into(name);
+        }
+    }
+    variables.push(("AWS_DEFAULT_REGION".to_owned(), REGION.to_owned()));
+    variables
+}
+
 async fn serve(program: &Path, folder: &Path) -> Result<(Process, String)> {
     for _ in 0..PORT_ATTEMPTS {
         let port = free_port()?;

@@ -9,7 +9,7 @@ use kraken_testing::Environment;
 use kraken_testing::moto::Instance;
 
 use crate::board::{Change, View};
-use crate::ui::{Colour, paint, table};
+use crate::ui::{self, Colour, paint, table};
 
 /// Prints a line whenever a resource's Ready condition or ids change: seconds, resource, condition, reason, message.
 pub(super) fn changes() -> impl Fn(Change<'_>) + Send + Sync + 'static {
@@ -114,13 +114,13 @@ fn your_turn(environment: &Environment, lines: &str) {
 {}
 Everything stays up until you press Ctrl-C, which deletes the samples and stops it all. In another terminal:
 
-  export KUBECONFIG={}
+{}
+
   {lines}
 
-AWS is {}, any credentials do; logs are in {} and {}",
+The `aws` command works in that terminal too: `aws ec2 describe-instances`. Logs are in {} and {}",
         paint(Colour::Bold, "== Your turn"),
-        environment.control_plane.admin_kubeconfig().display(),
-        environment.moto.endpoint(),
+        ui::exports(&environment.control_plane.admin_kubeconfig(), environment.moto.endpoint()),
         environment.control_plane.folder().display(),
         environment.suite.folder().display(),
     );
