@@ -49,6 +49,24 @@ impl External for Instances {
         observed.live_ids()
     }
 
+    fn shown(observed: &Observed) -> Vec<String> {
+        observed.instances.iter().map(|instance| instance.instance_id.clone()).collect()
+    }
+
+    fn select(observed: Observed, ids: &[String]) -> (Observed, Observed) {
+        let Observed { instances, user_data } = observed;
+        let (selected, others) =
+            instances.into_iter().partition(|instance| ids.contains(&instance.instance_id));
+        (
+            Observed { instances: selected, user_data: user_data.clone() },
+            Observed { instances: others, user_data },
+        )
+    }
+
+    fn max_objects(desired: &Desired) -> usize {
+        desired.count()
+    }
+
     fn is_gone(observed: &Observed) -> bool {
         observed.instances.iter().all(|instance| instance.state.is_terminated())
     }

@@ -20,7 +20,7 @@ pub use lifecycle::{
     Adopt, Approval, ById, ByTags, Deletion, DependsOn, Drift, HasLifecycle, Lifecycle, Replace, Share,
 };
 pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
-pub use status::{FieldDiff, Plan, PlanAction, ResourceStatus};
+pub use status::{FieldDiff, Location, Plan, PlanAction, ResourceStatus};
 
 /// The domain of every API group, label and annotation of Kraken.
 pub const DOMAIN: &str = "kraken-iac.eoinfennessy.com";

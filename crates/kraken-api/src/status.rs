@@ -21,9 +21,24 @@ pub struct ResourceStatus {
     #[serde(default, rename = "externalIDs", skip_serializing_if = "Vec::is_empty")]
     pub external_ids: Vec<String>,
 
+    /// The account and region that the remote objects are in, recorded with the first creation. A controller that works in
+    /// another one creates, changes and deletes nothing. Example: `{account: "123456789012", region: eu-west-1}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+
+    /// Those of `externalIDs` that existed before this resource and were adopted: by default they are left behind when
+    /// the resource is deleted. Example: `["i-0abc1234def567890"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopted: Vec<String>,
+
     /// The launch that these ids come from: a higher number than the last one means that a launch is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<i64>,
+
+    /// The launch from which on remote objects count: what earlier launches created is replaced by it and is deleted.
+    /// Absent if nothing was ever replaced. Example: `2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced_before: Option<i64>,
 
     /// The version of the referenced values that this status speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,6 +55,24 @@ pub struct ResourceStatus {
     /// What is to be done and waits for approval, or is being done after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+}
+
+/// Where remote objects are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Location {
+    /// The provider's account. Example: `123456789012`.
+    #[schemars(length(max = 256))]
+    pub account: String,
+    /// The provider's region. Example: `eu-west-1`.
+    #[schemars(length(max = 256))]
+    pub region: String,
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "account {}, region {}", self.account, self.region)
+    }
 }
 
 /// What would be done, for a person to approve.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
-use kraken_api::{Adopt, FieldDiff, HasLifecycle, ResourceStatus};
+use kraken_api::{Adopt, FieldDiff, HasLifecycle, Location, ResourceStatus};
 use kraken_options::Resolver;
 use kube::{
     CustomResourceExt, Resource,
@@ -183,8 +183,9 @@ pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
 /// One resource is never worked on twice at once.
 ///
 /// # What is asked of it
-/// `observe` changes nothing, follows pages, and one id that does not exist hides no other. Only things whose tags
-/// carry the look's identity are returned. No method waits for the cloud to finish: it is looked at again.
+/// `observe` changes nothing, follows pages, and one id that does not exist hides no other. Only objects whose tags
+/// carry the look's identity are returned, and those of the look's ids whose tags name no owner at all; the latter are
+/// listed by [`External::untagged`]. No method waits for the cloud to finish: it is looked at again.
 pub trait External: Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind;
@@ -222,6 +223,23 @@ pub trait External: Send + Sync + 'static {
     /// Pure. The ids of what exists and is not on its way out, the main one first.
     fn ids(observed: &Self::Observed) -> Vec<String>;
 
+    /// Pure. The ids of everything in the answer, deleted objects that are still shown included.
+    fn shown(observed: &Self::Observed) -> Vec<String>;
+
+    /// Pure. Those with one of these ids, and the others.
+    fn select(observed: Self::Observed, ids: &[String]) -> (Self::Observed, Self::Observed);
+
+    /// Pure. The ids of live objects that were found by id and whose tags name no owner: they are claimed again. An object
+    /// that is tagged as another resource's is never returned by [`External::observe`].
+    fn untagged(_: &Self::Observed) -> Vec<String> {
+        vec![]
+    }
+
+    /// Pure. How many live objects this spec explains at most. No launch is made that would exceed it.
+    fn max_objects(_: &Self::Desired) -> usize {
+        1
+    }
+
     /// Pure. Whether nothing is left that still has to be deleted or is still going away.
     fn is_gone(observed: &Self::Observed) -> bool;
 
@@ -237,6 +255,12 @@ pub trait External: Send + Sync + 'static {
     /// Pure. Whether a comparison needs what costs a call per thing to read ([`Look::deep`]).
     fn needs_deep_look(_: &Self::Desired) -> bool {
         false
+    }
+
+    /// The account and region that this controller works in; `None` if the kind has no such notion. Called before every
+    /// observation, so the answer is to be cached.
+    fn location(&self) -> impl Future<Output = Result<Option<Location>, Failure>> + Send {
+        std::future::ready(Ok(None))
     }
 
     /// Looks at the cloud for many resources at once; one answer per look, in order.

@@ -32,7 +32,7 @@ pub use external::{
 };
 pub use failure::{Failure, FailureClass};
 pub use kraken_api::{
-    self as api, Adopt, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, ResourceStatus,
+    self as api, Adopt, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, Location, ResourceStatus,
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Shell};

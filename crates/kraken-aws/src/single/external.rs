@@ -123,6 +123,14 @@ impl<S: Single> External for Managed<S> {
         living(observed).into_iter().map(|thing| thing.id().to_owned()).collect()
     }
 
+    fn shown(observed: &Self::Observed) -> Vec<String> {
+        observed.iter().map(|thing| thing.id().to_owned()).collect()
+    }
+
+    fn select(observed: Self::Observed, ids: &[String]) -> (Self::Observed, Self::Observed) {
+        observed.into_iter().partition(|thing| ids.iter().any(|id| id == thing.id()))
+    }
+
     fn is_gone(observed: &Self::Observed) -> bool {
         observed.iter().all(|thing| thing.phase() == Phase::Gone)
     }

@@ -42,6 +42,14 @@ impl External for Gadgets {
         observed.iter().filter(|thing| !thing.gone).map(|thing| thing.id.clone()).collect()
     }
 
+    fn shown(observed: &Vec<Thing>) -> Vec<String> {
+        observed.iter().map(|thing| thing.id.clone()).collect()
+    }
+
+    fn select(observed: Vec<Thing>, ids: &[String]) -> (Vec<Thing>, Vec<Thing>) {
+        observed.into_iter().partition(|thing| ids.contains(&thing.id))
+    }
+
     fn is_gone(observed: &Vec<Thing>) -> bool {
         observed.iter().all(|thing| thing.gone)
     }
