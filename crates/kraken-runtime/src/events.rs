@@ -1,40 +1,106 @@
-//! Events on the objects that users look at. They are a courtesy: one that cannot be written is logged and
-//! forgotten.
+//! Events on the objects that users look at: what was done, when, and what came of it.
+//!
+//! kube-runtime's recorder counts every event of the same reason onto the first one, whose note it keeps: an id that is
+//! long gone, or an old plan's hash. Here only an event with the same reason **and** the same note is counted onto an
+//! earlier one. An event that cannot be written is logged and forgotten.
 
-use std::fmt;
-
-use k8s_openapi::api::core::v1::ObjectReference;
-pub use kube::runtime::events::EventType;
-use kube::{
-    Client,
-    runtime::events::{Event, Recorder, Reporter},
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
 };
 
-use crate::errors::one_line;
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::{
+        core::v1::ObjectReference,
+        events::v1::{Event, EventSeries},
+    },
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+};
+pub use kube::runtime::events::EventType;
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::{
+    errors::one_line,
+    patch::{ApiError, within},
+};
 
 /// The API server refuses a longer note (in bytes).
 const NOTE_MAX: usize = 1024;
 /// What says that a note was cut.
 const CUT: &str = "...";
+/// How long an event is counted onto the same one before it; Kubernetes itself waits about as long before it begins a new
+/// series.
+const SERIES: Duration = Duration::from_mins(6);
+/// The longest name Kubernetes takes, less the suffix that makes an event's name unique.
+const NAME_MAX: usize = 253 - 17;
 
 /// Publishes events. Cloning it gives another handle of the same publisher.
 #[derive(Clone)]
 pub struct Events {
-    recorder: Recorder,
+    client: Client,
+    controller: Arc<str>,
+    instance: Arc<str>,
+    recent: Arc<Mutex<Recent>>,
+    /// Two events of one nanosecond must differ in their names.
+    last_name: Arc<AtomicI64>,
+}
+
+/// What makes two events the same one, counted twice.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct EventKey {
+    /// UID, kind, namespace and name of the object.
+    object: [String; 4],
+    type_: EventType,
+    reason: String,
+    action: String,
+    note: String,
+}
+
+/// An event that was written a moment ago.
+#[derive(Clone, Debug)]
+struct Written {
+    name: String,
+    count: i32,
+    last: Instant,
+}
+
+/// The events that the next one may be counted onto.
+#[derive(Debug, Default)]
+struct Recent {
+    written: HashMap<EventKey, Written>,
+    /// When the old ones were last dropped: looking through all of them for each event would cost too much.
+    swept: Option<Instant>,
 }
 
 impl Events {
     /// Events of the controller `name`, told apart from its other replicas' by `instance`.
     pub fn new(client: Client, name: &str, instance: &str) -> Self {
-        let reporter = Reporter { controller: name.to_owned(), instance: Some(instance.to_owned()) };
-        Self { recorder: Recorder::new(client, reporter) }
+        Self {
+            client,
+            controller: name.into(),
+            instance: instance.into(),
+            recent: Arc::default(),
+            last_name: Arc::default(),
+        }
     }
 
     /// Publishes one event about `object`. `reason` and `action` are CamelCase words of at most 128 bytes;
     /// `note` is for people and is cut at 1024 bytes.
     ///
-    /// An event that repeats type, reason and action on the same object within 6 minutes is counted onto the
-    /// first one, and keeps its note.
+    /// An event that repeats another one of the last 6 minutes in everything, its note included, is counted onto it. A
+    /// changed note is a new event.
     pub async fn publish(
         &self,
         object: &ObjectReference,
@@ -43,19 +109,113 @@ impl Events {
         action: &str,
         note: &str,
     ) {
-        let event = Event {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let key = EventKey {
+            object: [text(&object.uid), text(&object.kind), text(&object.namespace), text(&object.name)],
             type_,
             reason: reason.to_owned(),
             action: action.to_owned(),
-            note: Some(bounded(note)),
-            secondary: None,
+            note: bounded(note),
         };
-        if let Err(error) = self.recorder.publish(&event, object).await {
+        if let Err(error) = self.write(object, key).await {
             let name = object.name.as_deref().unwrap_or_default();
             let namespace = object.namespace.as_deref().unwrap_or_default();
             let kind = object.kind.as_deref().unwrap_or_default();
-            tracing::warn!(kind, namespace, name, reason, "failed to publish an event: {}", one_line(&error));
+            if error.is_namespace_terminating() {
+                // Kubernetes takes no event in it. What is said here is in the log alone.
+                tracing::info!(
+                    kind,
+                    namespace,
+                    name,
+                    reason,
+                    note,
+                    "an event in a namespace that is being deleted"
+                );
+            } else {
+                tracing::warn!(
+                    kind,
+                    namespace,
+                    name,
+                    reason,
+                    "failed to publish an event: {}",
+                    one_line(&error)
+                );
+            }
         }
+    }
+
+    async fn write(&self, object: &ObjectReference, key: EventKey) -> Result<(), ApiError> {
+        let namespace = object.namespace.as_deref().unwrap_or("default");
+        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let before = self.recent.lock().find(&key);
+        if let Some(before) = before {
+            let count = before.count.saturating_add(1);
+            match self.count(&api, &before.name, count).await {
+                Ok(()) => {
+                    self.recent.lock().note(key, Written { count, last: Instant::now(), ..before });
+                    return Ok(());
+                }
+                // It expired, or somebody deleted it: this one begins anew.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let event = self.event(object, &key);
+        let name = event.metadata.name.clone().unwrap_or_default();
+        within("publish an event", api.create(&PostParams::default(), &event)).await?;
+        self.recent.lock().note(key, Written { name, count: 1, last: Instant::now() });
+        Ok(())
+    }
+
+    async fn count(&self, api: &Api<Event>, name: &str, count: i32) -> Result<(), ApiError> {
+        let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
+        let patch = Patch::Merge(json!({"series": series}));
+        within("publish an event", api.patch(name, &PatchParams::default(), &patch)).await.map(drop)
+    }
+
+    fn event(&self, object: &ObjectReference, key: &EventKey) -> Event {
+        let now = Timestamp::now();
+        let nanos = i64::try_from(now.as_nanosecond()).unwrap_or_default();
+        let mut unique = nanos;
+        let _ = self.last_name.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+            unique = nanos.max(last.saturating_add(1));
+            Some(unique)
+        });
+        let about = object.name.as_deref().unwrap_or(&self.controller);
+        let about = about[..about.floor_char_boundary(NAME_MAX)].trim_end_matches(['-', '.']);
+        Event {
+            metadata: ObjectMeta {
+                namespace: object.namespace.clone(),
+                name: Some(format!("{about}.{unique:x}")),
+                ..ObjectMeta::default()
+            },
+            event_time: Some(MicroTime(now)),
+            regarding: Some(object.clone()),
+            type_: Some(match key.type_ {
+                EventType::Normal => "Normal".to_owned(),
+                EventType::Warning => "Warning".to_owned(),
+            }),
+            reason: Some(key.reason.clone()),
+            action: Some(key.action.clone()),
+            note: Some(key.note.clone()),
+            reporting_controller: Some(self.controller.to_string()),
+            reporting_instance: Some(self.instance.to_string()),
+            ..Event::default()
+        }
+    }
+}
+
+impl Recent {
+    fn find(&self, key: &EventKey) -> Option<Written> {
+        self.written.get(key).filter(|written| written.last.elapsed() < SERIES).cloned()
+    }
+
+    fn note(&mut self, key: EventKey, written: Written) {
+        if self.swept.is_none_or(|swept| swept.elapsed() >= SERIES) {
+            self.written.retain(|_, written| written.last.elapsed() < SERIES);
+            self.swept = Some(Instant::now());
+        }
+        self.written.insert(key, written);
     }
 }
 
@@ -76,11 +236,45 @@ fn bounded(note: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http::{Request, Response};
+    use http::{Method, Request, Response};
     use kube::client::Body;
+    use serde_json::Value;
     use tower::service_fn;
 
     use super::*;
+
+    /// An API server that keeps what it is sent, and answers with this code.
+    fn events(code: u16) -> (Events, Arc<Mutex<Vec<(Method, Value)>>>) {
+        let seen: Arc<Mutex<Vec<(Method, Value)>>> = Arc::default();
+        let log = seen.clone();
+        let server = service_fn(move |request: Request<Body>| {
+            let log = log.clone();
+            async move {
+                let method = request.method().clone();
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let sent: Value = serde_json::from_slice(&body).unwrap();
+                log.lock().push((method, sent.clone()));
+                let answer = if code == 200 {
+                    json!({"metadata": {"name": "e"}, "eventTime": null})
+                } else {
+                    json!({"kind": "Status", "status": "Failure", "code": code, "message": "no",
+                        "reason": "Forbidden", "details": {"causes": [{"reason": "NamespaceTerminating"}]}})
+                };
+                let answer =
+                    Response::builder().status(code).body(Body::from(answer.to_string().into_bytes()));
+                Ok::<_, std::io::Error>(answer.unwrap())
+            }
+        });
+        (Events::new(Client::new(server, "default"), "kraken-test", "pod-0"), seen)
+    }
+
+    fn object(name: &str) -> ObjectReference {
+        ObjectReference { name: Some(name.to_owned()), ..ObjectReference::default() }
+    }
+
+    async fn publish(events: &Events, note: &str) {
+        events.publish(&object("a"), EventType::Normal, "Created", "Create", note).await;
+    }
 
     #[test]
     fn a_long_note_is_cut_between_characters() {
@@ -89,13 +283,58 @@ mod tests {
         assert!(cut.len() <= NOTE_MAX && cut.ends_with("é..."), "{}", cut.len());
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_changed_note_is_a_new_event_and_the_same_one_is_counted() {
+        let (events, seen) = events(200);
+        publish(&events, "created i-1").await;
+        publish(&events, "created i-2").await;
+        publish(&events, "created i-1").await;
+        publish(&events, "created i-1").await;
+        let sent = seen.lock().clone();
+        let methods: Vec<_> = sent.iter().map(|(method, _)| method.clone()).collect();
+        assert_eq!(methods, [Method::POST, Method::POST, Method::PATCH, Method::PATCH]);
+        assert_eq!((&sent[0].1["note"], &sent[1].1["note"]), (&json!("created i-1"), &json!("created i-2")));
+        assert_ne!(sent[0].1["metadata"]["name"], sent[1].1["metadata"]["name"]);
+        assert_eq!((&sent[2].1["series"]["count"], &sent[3].1["series"]["count"]), (&json!(2), &json!(3)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_same_event_much_later_is_a_new_one_and_old_ones_are_forgotten() {
+        let (events, seen) = events(200);
+        publish(&events, "created i-1").await;
+        tokio::time::advance(SERIES).await;
+        publish(&events, "created i-1").await;
+        publish(&events, "created i-2").await;
+        assert!(seen.lock().iter().all(|(method, _)| *method == Method::POST));
+        tokio::time::advance(SERIES).await;
+        publish(&events, "created i-3").await;
+        assert_eq!(events.recent.lock().written.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_name_of_an_event_fits_whatever_the_name_of_its_object() {
+        let (events, seen) = events(200);
+        for _ in 0..2 {
+            events.publish(&object(&"a".repeat(253)), EventType::Warning, "R", "A", "n").await;
+        }
+        let name = seen.lock()[0].1["metadata"]["name"].as_str().unwrap().to_owned();
+        assert!(name.len() <= 253, "{}", name.len());
+        assert_eq!(seen.lock()[0].1["type"], "Warning");
+    }
+
+    #[tokio::test]
+    async fn an_event_in_a_namespace_that_is_being_deleted_is_no_failure() {
+        let (events, seen) = events(403);
+        publish(&events, "deleted i-1").await;
+        assert_eq!(seen.lock().len(), 1);
+    }
+
     #[tokio::test]
     async fn an_event_that_cannot_be_written_harms_nobody() {
         let server = service_fn(|_: Request<Body>| async {
             Err::<Response<Body>, _>(std::io::Error::other("connection refused"))
         });
         let events = Events::new(Client::new(server, "default"), "kraken-test", "pod-0");
-        let object = ObjectReference { name: Some("a".to_owned()), ..ObjectReference::default() };
-        events.publish(&object, EventType::Normal, "Created", "Create", "made it").await;
+        publish(&events, "made it").await;
     }
 }

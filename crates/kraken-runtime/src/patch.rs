@@ -14,9 +14,12 @@ use crate::errors::one_line;
 /// What a conditional patch is called in errors.
 const JSON_PATCH: &str = "patch";
 
+/// What the API server gives as a cause when it refuses to create anything in a namespace that is being deleted.
+const NAMESPACE_TERMINATING: &str = "NamespaceTerminating";
+
 /// A request to the API server that did not do what was asked.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to {verb}: {}", one_line(source.as_ref()))]
+#[error("failed to {verb}: {}", sentence(source.as_ref()))]
 pub struct ApiError {
     /// What was tried.
     pub verb: &'static str,
@@ -39,6 +42,11 @@ impl ApiError {
         self.status() == Some(409) || (self.verb == JSON_PATCH && self.status() == Some(422))
     }
 
+    /// The namespace is being deleted: Kubernetes creates nothing in it any more.
+    pub fn is_namespace_terminating(&self) -> bool {
+        is_namespace_terminating(&self.source)
+    }
+
     /// There is no such object (any more).
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
@@ -48,6 +56,20 @@ impl ApiError {
     pub fn is_invalid(&self) -> bool {
         matches!(self.status(), Some(400 | 413 | 422))
     }
+}
+
+fn is_namespace_terminating(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 403 && causes.into_iter().any(|cause| cause.reason == NAMESPACE_TERMINATING)
+}
+
+/// What went wrong, for people.
+fn sentence(error: &kube::Error) -> String {
+    if is_namespace_terminating(error) {
+        return "the namespace is being deleted, and Kubernetes creates nothing in it any more".to_owned();
+    }
+    one_line(error)
 }
 
 /// Says what a request was for, should it fail. Its deadline is the client's own.
@@ -102,4 +124,28 @@ where
         .map_err(|e| ApiError { verb: JSON_PATCH, source: Box::new(kube::Error::SerdeError(e)) })?;
     let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
     within(JSON_PATCH, api.patch(name, &params, &Patch::<()>::Json(operations))).await
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_in_a_namespace_that_is_being_deleted_is_a_sentence_for_people() {
+        let status: Status = serde_json::from_value(json!({
+            "status": "Failure", "code": 403, "reason": "Forbidden",
+            "message": "dependencyrequests \"a\" is forbidden: unable to create new content in namespace x because it is being terminated",
+            "details": {"causes": [{"reason": "NamespaceTerminating", "message": "namespace x is being terminated", "field": "metadata.namespace"}]},
+        }))
+        .unwrap();
+        let error = ApiError { verb: "apply", source: Box::new(kube::Error::Api(Box::new(status))) };
+        assert!(error.is_namespace_terminating());
+        assert_eq!(
+            error.to_string(),
+            "failed to apply: the namespace is being deleted, and Kubernetes creates nothing in it any more"
+        );
+    }
 }
