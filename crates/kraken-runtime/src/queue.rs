@@ -39,10 +39,13 @@ pub enum Requeue {
     Never,
     /// At the next tick of this length, shared with every other key of the same length.
     Tick(Duration),
-    /// After its own exponential backoff, because it failed.
+    /// After its own exponential backoff, because it failed. A resync that failed is tried again as a resync.
     Backoff,
-    /// At the next tick of this length, in the lane of edits: something was started and is looked at again.
+    /// At the next tick of this length, anywhere between now and then, in the lane of edits: something was started, and all
+    /// keys that wait for the same are observed by shared calls. Not for a delay that has to pass: that is `After`.
     Soon(Duration),
+    /// When this much time has passed, and not before; in the lane that the run was in.
+    After(Duration),
 }
 
 /// A queue of keys. Cloning it gives another handle of the same queue.
@@ -157,11 +160,13 @@ impl<K: Key> Queue<K> {
         let ran = state.running.remove(key);
         state.resyncing -= usize::from(ran.is_some_and(|(lane, _)| lane == Lane::Resync));
         let again = ran.and_then(|(_, again)| again);
+        // What failed must not overtake the edit that a person waits for by failing.
+        let lane = ran.map_or(Lane::Edit, |(lane, _)| lane);
         if requeue == Requeue::Backoff {
             let failures = state.failures.entry(key.clone()).or_default();
             *failures = failures.saturating_add(1);
             let delay = backoff(*failures);
-            state.set_timer(key.clone(), now + delay, Lane::Edit);
+            state.set_timer(key.clone(), now + delay, lane);
         } else {
             state.failures.remove(key);
         }
@@ -172,6 +177,7 @@ impl<K: Key> Queue<K> {
             Requeue::Soon(every) => {
                 state.set_timer(key.clone(), next_tick(self.inner.start, now, every), Lane::Edit);
             }
+            Requeue::After(delay) => state.set_timer(key.clone(), now + delay, lane),
             Requeue::Never | Requeue::Backoff => {}
         }
         if let Some(lane) = again {
@@ -343,6 +349,37 @@ mod tests {
             let waited = before.elapsed().as_millis();
             assert!((expected..=expected + 2).contains(&waited), "{waited} ms instead of {expected}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_passes_in_full_whatever_the_time_of_the_day() {
+        let queue = queue();
+        queue.add("a", Lane::Edit);
+        let key = queue.next().await.0;
+        // 8 s after the queue began, a tick of 9 s is only a second away.
+        tokio::time::sleep(Duration::from_secs(8)).await;
+        queue.done(&key, Requeue::After(Duration::from_secs(9)));
+        let before = Instant::now();
+        assert_eq!(queue.next().await.0, "a");
+        let waited = before.elapsed();
+        assert!(waited >= Duration::from_secs(9) && waited < Duration::from_millis(9010), "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_resync_that_fails_stays_a_resync_and_an_edit_an_edit() {
+        let queue = queue();
+        queue.add("resync", Lane::Resync);
+        queue.add("edit", Lane::Edit);
+        for _ in 0..2 {
+            queue.next().await;
+        }
+        queue.done(&"resync", Requeue::Backoff);
+        queue.done(&"edit", Requeue::Backoff);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(queue.next().await, ("edit", Lane::Edit));
+        assert_eq!(queue.next().await, ("resync", Lane::Resync));
+        queue.done(&"resync", Requeue::After(Duration::from_secs(1)));
+        assert_eq!(queue.next().await, ("resync", Lane::Resync));
     }
 
     #[tokio::test(start_paused = true)]

@@ -131,12 +131,12 @@ impl Outcome {
         let at_resync = resync.map_or(Requeue::Never, Requeue::Tick);
         match self {
             Self::InPlace | Self::Immutable(_) | Self::Drifted(_) | Self::AwaitingApproval(_) => at_resync,
-            Self::AdoptionRefused(_) => Requeue::Soon(ADOPTION),
+            Self::AdoptionRefused(_) => Requeue::After(ADOPTION),
             // The watch on what is missing, or on the spec, wakes it.
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected | Self::Removed => {
                 Requeue::Never
             }
-            Self::Asked => Requeue::Soon(HUB_GRACE),
+            Self::Asked => Requeue::After(HUB_GRACE),
             Self::InProgress(..) => Requeue::Soon(SOON),
             Self::Blocked(_) => Requeue::Soon(BLOCKED),
             Self::Changed(_) | Self::Approved(_) => Requeue::Soon(AT_ONCE),
@@ -148,7 +148,7 @@ impl Outcome {
                 }
                 FailureClass::NotYet | FailureClass::TokenUsed => Requeue::Soon(SOON),
                 FailureClass::TokenSpent => Requeue::Soon(AT_ONCE),
-                FailureClass::Credentials => Requeue::Soon(CREDENTIALS),
+                FailureClass::Credentials => Requeue::After(CREDENTIALS),
             },
             Self::Kubernetes(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
             Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_) => Requeue::Backoff,

@@ -97,7 +97,7 @@ pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
     if matches!(outcome, Outcome::Waiting(_))
         && let Some(left) = world.wake.motion.hold_export(export.meta(), jiff::Timestamp::now())
     {
-        return Requeue::Soon(left);
+        return Requeue::After(left);
     }
     metrics.reconciled(KIND, outcome.reason().as_str(), start.elapsed());
     debug!(kind = KIND, namespace = %key.namespace, name = %key.name, reason = outcome.reason().as_str(), "carried out");

@@ -80,7 +80,7 @@ impl Outcome {
     fn requeue(&self) -> Requeue {
         match self {
             Self::Gone | Self::Unchanged | Self::Written => Requeue::Never,
-            Self::Held(left) => Requeue::Soon(*left),
+            Self::Held(left) => Requeue::After(*left),
             Self::Unreadable | Self::Failed(_) => Requeue::Backoff,
         }
     }
