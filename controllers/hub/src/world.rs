@@ -20,6 +20,9 @@ use crate::{
 /// The kinds that are watched, as the watches are named.
 const WATCHED: [&str; 5] = ["ConfigMap", "Secret", "StateDeclaration", "DependencyRequest", "ConfigExport"];
 
+/// Helm keeps each release of each chart as a Secret. Nobody refers to those, and there may be more of them than of all others.
+const NO_RELEASES: &str = "type!=helm.sh/release.v1";
+
 /// The stores and what is noted beside them.
 #[derive(Debug)]
 pub struct World {
@@ -45,12 +48,14 @@ impl World {
         let wake = Arc::new(Wake::new(reader.owners.clone(), shell.args.concurrency));
         let watches = shell.watches();
         let config = watcher::Config::default();
+        let referable = watcher::Config::default().fields(NO_RELEASES);
         let [config_map, secret, state, request, export] = WATCHED;
         let [maps, secrets, states, requests, exports] = std::array::from_fn(|_| wake.clone());
         Self {
             config_maps: watches
                 .metadata(config_map, &config, move |change| maps.object(Class::ConfigMap, &change)),
-            secrets: watches.metadata(secret, &config, move |change| secrets.object(Class::Secret, &change)),
+            secrets: watches
+                .metadata(secret, &referable, move |change| secrets.object(Class::Secret, &change)),
             states: watches.metadata(state, &config, move |change| states.object(Class::State, &change)),
             requests: watches.objects(request, &config, move |change| requests.request(&change)),
             exports: watches.objects(export, &config, move |change| exports.export(&change)),

@@ -9,6 +9,9 @@
 //! - a watch loop that has ended, by a panic or a mistake;
 //! - a store that has not synced within [`SYNC_LIMIT`] of its registration;
 //! - a watch that has failed again and again for [`FAILURE_LIMIT`] with no event between.
+//!
+//! A watch that fails for longer than [`NOTICE`] is a reason not to be ready, named with its cause: a missing CRD or right is
+//! mended by people, who look there.
 
 use std::{
     sync::{
@@ -25,6 +28,8 @@ use tokio::{sync::Notify, time::Instant};
 pub const SYNC_LIMIT: Duration = Duration::from_mins(10);
 /// A watch that fails for this long without one event is stuck.
 pub const FAILURE_LIMIT: Duration = Duration::from_mins(10);
+/// A watch that fails for this long is named by `/readyz`.
+pub const NOTICE: Duration = Duration::from_mins(1);
 /// A failure this long ago was the last one: backoff between tries is at most 30 s, and a request at most 60
 /// s.
 const FAILURE_GAP: Duration = Duration::from_mins(2);
@@ -51,6 +56,8 @@ struct Watch {
     ended: bool,
     /// The first and the last of the failures since the last event.
     failing: Option<(Instant, Instant)>,
+    /// Why the last one failed.
+    cause: String,
 }
 
 impl Health {
@@ -63,6 +70,7 @@ impl Health {
             synced: false,
             ended: false,
             failing: None,
+            cause: String::new(),
         };
         let watch = Arc::new(Mutex::new(watch));
         self.state.lock().watches.push(watch.clone());
@@ -82,7 +90,18 @@ impl Health {
         let closed = state.gates.iter().filter(|(_, open)| !open.load(Ordering::Acquire));
         let closed = closed.map(|(name, _)| name.clone());
         let unsynced = state.watches.iter().map(|watch| watch.lock()).filter(|watch| !watch.synced);
-        closed.chain(unsynced.map(|watch| format!("{} has not synced", watch.name))).collect()
+        let unsynced = unsynced.map(|watch| match watch.failing {
+            Some(_) => format!("{} has not synced: {}", watch.name, watch.cause),
+            None => format!("{} has not synced", watch.name),
+        });
+        closed.chain(unsynced).collect()
+    }
+
+    /// Why the process is not ready, if it is not: what is missing, and what has synced and fails since.
+    pub fn not_ready(&self, now: Instant) -> Vec<String> {
+        let failing = |watch: &Arc<Mutex<Watch>>| watch.lock().failing_since(now);
+        let failing: Vec<String> = self.state.lock().watches.iter().filter_map(failing).collect();
+        self.missing().into_iter().chain(failing).collect()
     }
 
     /// Waits until nothing is missing: before that, a store does not show what exists.
@@ -119,6 +138,14 @@ impl Watch {
             .then(|| format!("the watch of {name} has failed for {} minutes", minutes(FAILURE_LIMIT)))
     }
 
+    /// What `/readyz` says of a watch that has synced once.
+    fn failing_since(&self, now: Instant) -> Option<String> {
+        let (first, last) = self.failing.filter(|_| self.synced)?;
+        let length = now.duration_since(first);
+        (length > NOTICE && now.duration_since(last) <= FAILURE_GAP)
+            .then(|| format!("the watch of {} fails since {} s: {}", self.name, length.as_secs(), self.cause))
+    }
+
     fn failed(&mut self, now: Instant) {
         self.failing = match self.failing {
             Some((first, last)) if now.duration_since(last) <= FAILURE_GAP => Some((first, now)),
@@ -151,8 +178,10 @@ impl WatchBeat {
     }
 
     /// The watch failed and will try again.
-    pub fn failed(&self) {
-        self.watch.lock().failed(Instant::now());
+    pub fn failed(&self, cause: &str) {
+        let mut watch = self.watch.lock();
+        watch.failed(Instant::now());
+        cause.clone_into(&mut watch.cause);
     }
 }
 
@@ -243,7 +272,7 @@ mod tests {
         watch.synced();
         let fail_for = async |minutes: u32| {
             for _ in 0..minutes {
-                watch.failed();
+                watch.failed("forbidden");
                 tokio::time::sleep(MINUTE).await;
             }
         };
@@ -252,8 +281,11 @@ mod tests {
         tokio::time::sleep(MINUTE * 30).await;
         assert!(health.faults(Instant::now()).is_empty(), "it recovered in silence");
         fail_for(12).await;
+        let named = ["the watch of Secret fails since 720 s: forbidden"];
+        assert_eq!(health.not_ready(Instant::now()), named);
         assert_eq!(health.faults(Instant::now()), ["the watch of Secret has failed for 10 minutes"]);
         watch.beat();
         assert!(health.faults(Instant::now()).is_empty(), "an event came");
+        assert!(health.not_ready(Instant::now()).is_empty(), "an event came");
     }
 }

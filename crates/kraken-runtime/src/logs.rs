@@ -21,6 +21,9 @@ const DEFAULT: &str = "info";
 /// decode, which may be a Secret. Whoever made the request logs what its failure means, without the body.
 const KUBE_CLIENT_OFF: &str = "kube_client::client=off";
 
+/// kube's watcher warns of each refused attempt. Our watches warn once per outage, with the kind.
+const KUBE_WATCHER_ERRORS: &str = "kube_runtime::watcher=error";
+
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
@@ -43,7 +46,13 @@ pub enum LogError {
 /// When it cannot be read.
 pub fn filter(text: &str) -> Result<EnvFilter, ParseError> {
     let text = if text.trim().is_empty() { DEFAULT } else { text };
-    Ok(EnvFilter::builder().parse(text)?.add_directive(KUBE_CLIENT_OFF.parse()?))
+    let filter = EnvFilter::builder().parse(text)?.add_directive(KUBE_CLIENT_OFF.parse()?);
+    // Who asks for its lines by name gets them.
+    if text.contains("kube_runtime") {
+        Ok(filter)
+    } else {
+        Ok(filter.add_directive(KUBE_WATCHER_ERRORS.parse()?))
+    }
 }
 
 /// Starts logging for the process, and logs panics as errors.
@@ -85,6 +94,12 @@ mod tests {
     #[test]
     fn an_empty_filter_is_the_default() {
         assert!(filter("").unwrap().to_string().contains("info"));
+    }
+
+    #[test]
+    fn a_watch_that_is_retried_does_not_fill_the_log_unless_asked_to() {
+        assert!(filter("").unwrap().to_string().contains("kube_runtime::watcher=error"));
+        assert!(!filter("info,kube_runtime=trace").unwrap().to_string().contains("watcher=error"));
     }
 
     #[test]

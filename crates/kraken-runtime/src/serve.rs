@@ -45,7 +45,7 @@ fn routes(health: Health, metrics: Metrics) -> Router {
     let ready = health.clone();
     Router::new()
         .route("/healthz", get(async move || verdict(&health.faults(Instant::now()))))
-        .route("/readyz", get(async move || verdict(&ready.missing())))
+        .route("/readyz", get(async move || verdict(&ready.not_ready(Instant::now()))))
         .route("/metrics", get(async move || ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics.encode())))
 }
 

@@ -4,24 +4,36 @@
 //! missing CRD slows nobody, and one object that does not decode is reported and passed over.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt::Debug,
     sync::Arc,
+    time::Duration,
 };
 
 use futures::StreamExt;
+use kraken_api::DOMAIN;
 use kube::{
     Api, Client, Resource,
     api::ObjectMeta,
     core::{DeserializeGuard, NamespaceResourceScope, PartialObjectMeta},
-    runtime::{WatchStreamExt, watcher},
+    runtime::watcher,
 };
 use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
-use crate::{metrics::Metrics, serve::Health};
+use crate::{errors::one_line, health::WatchBeat, metrics::Metrics, serve::Health};
+
+/// The first delay after a failure of a watch; each further one doubles it.
+const BACKOFF_BASE: Duration = Duration::from_millis(800);
+/// The longest delay between two tries of one watch.
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// The label that says which program an object comes from.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// A watch that says nothing for so long after its last failure works: nothing happens to what it watches.
+const QUIET: Duration = Duration::from_mins(2);
 
 /// The name of a namespaced object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,7 +109,7 @@ pub enum Change<K> {
     Applied(Arc<K>, Option<Arc<K>>),
     /// An object is gone.
     Deleted(Arc<K>),
-    /// An object does not decode as its kind: its metadata, and why.
+    /// An object does not decode as its kind: its metadata, and why. It is told again when such an object is gone.
     Invalid(Box<ObjectMeta>, String),
 }
 
@@ -158,7 +170,9 @@ impl Watches {
         })
     }
 
-    /// Watches only the metadata of one kind: what a body costs is paid by who reads it.
+    /// Watches only the metadata of one kind: what a body costs is paid by who reads it. Of the metadata only what tells
+    /// objects and versions apart is kept, with the owners and Kraken's own labels and annotations: the annotation of
+    /// `kubectl apply` holds the whole object, the values of a Secret included.
     pub fn metadata<K>(
         &self,
         kind: &'static str,
@@ -168,7 +182,10 @@ impl Watches {
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static,
     {
-        self.spawn::<PartialObjectMeta<K>, PartialObjectMeta<K>>(kind, config, seen, Ok)
+        self.spawn::<PartialObjectMeta<K>, PartialObjectMeta<K>>(kind, config, seen, |mut object| {
+            object.metadata = essential(object.metadata);
+            Ok(object)
+        })
     }
 
     fn spawn<W, K>(
@@ -198,15 +215,18 @@ impl Watches {
             let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
             let mut follower =
                 Follower { objects: store.objects.clone(), mine: HashSet::new(), listed: None };
-            let mut events = Box::pin(watcher(api, config.clone()).default_backoff());
+            let mut events = Box::pin(watcher(api, config.clone()));
             tokio::spawn(async move {
-                let mut failing = false;
+                let mut outage = Outage::default();
                 while let Some(Some(event)) = shutdown.run_until_cancelled(events.next()).await {
                     match event {
                         Ok(event) => {
-                            failing = false;
-                            beat.beat();
                             let done = matches!(event, watcher::Event::InitDone);
+                            // Each attempt of a list begins with an event of its own, which says nothing of its success.
+                            if done || matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_)) {
+                                outage.is_over(kind);
+                                beat.beat();
+                            }
                             follower.follow(event, open, &seen);
                             if done {
                                 beat.synced();
@@ -214,20 +234,91 @@ impl Watches {
                         }
                         Err(error) => {
                             metrics.watch_failed(kind);
-                            beat.failed();
-                            // Once per outage: a watch is retried for as long as it takes.
-                            if failing {
-                                debug!(kind, %error, "the watch still fails");
-                            } else {
-                                warn!(kind, %error, "the watch failed and is retried; is the CRD installed and the RBAC complete?");
+                            let delay = outage.goes_on(kind, &error, &beat);
+                            if shutdown.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
+                                break;
                             }
-                            failing = true;
                         }
                     }
                 }
             });
         }
         store
+    }
+}
+
+/// The failures of one watch since it last worked: a completed list or an event ends an outage, an attempt does not.
+#[derive(Debug, Default)]
+struct Outage {
+    failures: u32,
+    last: Option<Instant>,
+}
+
+impl Outage {
+    /// Notes one more failure and says when to try again. It is logged once per outage: a watch is retried for as long
+    /// as it takes, and `/readyz` and the metric say so meanwhile.
+    fn goes_on(&mut self, kind: &'static str, error: &watcher::Error, beat: &WatchBeat) -> Duration {
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now.duration_since(last) > QUIET) {
+            self.failures = 0;
+        }
+        self.last = Some(now);
+        let why = cause(error);
+        if self.failures == 0 {
+            warn!(
+                kind,
+                error = why,
+                "failed to watch; retrying with backoff: is the CRD installed and the RBAC complete?"
+            );
+        } else {
+            debug!(kind, error = why, failures = self.failures, "failed to watch again");
+        }
+        beat.failed(&why);
+        let delay = BACKOFF_BASE.saturating_mul(1 << self.failures.min(16)).min(BACKOFF_MAX);
+        self.failures = self.failures.saturating_add(1);
+        delay
+    }
+
+    fn is_over(&mut self, kind: &'static str) {
+        if std::mem::take(&mut self.failures) > 0 {
+            info!(kind, "the watch works again");
+        }
+        self.last = None;
+    }
+}
+
+/// Why a watch failed, in one line and without the body of an answer.
+fn cause(error: &watcher::Error) -> String {
+    let text = one_line(error);
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
+            format!("{text}: the API server does not know this kind; is its CRD installed?")
+        }
+        _ => text,
+    }
+}
+
+/// What is kept of an object's metadata.
+fn essential(meta: ObjectMeta) -> ObjectMeta {
+    let own = |words: Option<BTreeMap<String, String>>| {
+        let mut words = words?;
+        let is_own = |key: &str| key.split('/').next().is_some_and(|prefix| prefix.ends_with(DOMAIN));
+        words.retain(|key, _| is_own(key) || key == MANAGED_BY);
+        (!words.is_empty()).then_some(words)
+    };
+    ObjectMeta {
+        name: meta.name,
+        namespace: meta.namespace,
+        uid: meta.uid,
+        resource_version: meta.resource_version,
+        generation: meta.generation,
+        creation_timestamp: meta.creation_timestamp,
+        deletion_timestamp: meta.deletion_timestamp,
+        owner_references: meta.owner_references.filter(|owners| !owners.is_empty()),
+        labels: own(meta.labels),
+        annotations: own(meta.annotations),
+        finalizers: meta.finalizers,
+        ..ObjectMeta::default()
     }
 }
 
@@ -253,13 +344,15 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
                 Ok(object) => self.applied(object, seen),
                 Err((meta, error)) => self.invalid(meta, error, seen),
             },
-            watcher::Event::Delete(object) => {
-                let key = match open(object) {
-                    Ok(object) => ObjectKey::of(object.meta()),
-                    Err((meta, _)) => ObjectKey::of(&meta),
-                };
-                self.gone(&key, seen);
-            }
+            watcher::Event::Delete(object) => match open(object) {
+                Ok(object) => drop(self.gone(&ObjectKey::of(object.meta()), seen)),
+                Err((meta, error)) => {
+                    if !self.gone(&ObjectKey::of(&meta), seen) {
+                        // It never decoded, so there is no form of it to speak of.
+                        seen(Change::Invalid(meta, error));
+                    }
+                }
+            },
             watcher::Event::InitDone => {
                 if let Some(listed) = self.listed.take() {
                     let gone: Vec<_> = self.mine.difference(&listed).cloned().collect();
@@ -290,12 +383,15 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
         seen(Change::Invalid(meta, error));
     }
 
-    fn gone(&mut self, key: &ObjectKey, seen: &impl Fn(Change<K>)) {
+    /// Whether it was known.
+    fn gone(&mut self, key: &ObjectKey, seen: &impl Fn(Change<K>)) -> bool {
         self.mine.remove(key);
         let before = self.objects.write().remove(key);
+        let was_known = before.is_some();
         if let Some(object) = before {
             seen(Change::Deleted(object));
         }
+        was_known
     }
 
     fn note(&mut self, key: ObjectKey) {
@@ -347,6 +443,85 @@ mod tests {
             );
         }
         (log.into_inner(), store)
+    }
+
+    #[test]
+    fn what_kubectl_apply_keeps_in_an_annotation_is_not_kept_here() {
+        let words = |words: &[(&str, &str)]| {
+            Some(words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+        };
+        let meta = essential(ObjectMeta {
+            annotations: words(&[
+                ("kubectl.kubernetes.io/last-applied-configuration", "{\"data\": \"c2VjcmV0\"}"),
+                ("kraken-iac.eoinfennessy.com/content-hash", "h"),
+            ]),
+            labels: words(&[("app", "web"), ("core.kraken-iac.eoinfennessy.com/x", "y")]),
+            owner_references: Some(vec![]),
+            ..config_map("a", "1").metadata
+        });
+        assert!(!format!("{meta:?}").contains("c2VjcmV0"));
+        assert_eq!(meta.annotations.unwrap().into_values().collect::<Vec<_>>(), ["h"]);
+        assert_eq!(meta.labels.unwrap().into_values().collect::<Vec<_>>(), ["y"]);
+        assert_eq!((meta.name.as_deref(), meta.resource_version.as_deref()), (Some("a"), Some("1")));
+        assert_eq!(meta.owner_references, None);
+    }
+
+    /// The answers of an API server to the requests of one watch.
+    async fn watched(
+        answer: impl Fn(usize, &str) -> (u16, serde_json::Value) + Send + Sync + 'static,
+        time: Duration,
+    ) -> (usize, Health) {
+        let requests = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let (counted, answer) = (requests.clone(), Arc::new(answer));
+        let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let number = counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let (code, body) = answer(number, request.uri().query().unwrap_or_default());
+            let body = kube::client::Body::from(body.to_string().into_bytes());
+            std::future::ready(http::Response::builder().status(code).body(body))
+        });
+        let health = Health::default();
+        let watches = Watches {
+            client: KubeClient(Client::new(server, "default")),
+            namespaces: vec![],
+            shutdown: CancellationToken::new(),
+            health: health.clone(),
+            metrics: Metrics::new("test"),
+        };
+        let _store = watches.objects::<ConfigMap>("ConfigMap", &watcher::Config::default(), drop);
+        tokio::time::sleep(time).await;
+        watches.shutdown.cancel();
+        (requests.load(std::sync::atomic::Ordering::SeqCst), health)
+    }
+
+    fn refusal(code: u16) -> (u16, serde_json::Value) {
+        let status = serde_json::json!({"kind": "Status", "status": "Failure", "code": code, "message": "no such page",
+            "reason": "NotFound"});
+        (code, status)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_missing_crd_is_tried_ever_more_seldom_and_named_by_readiness() {
+        let (requests, health) = watched(|_, _| refusal(404), Duration::from_mins(10)).await;
+        // 0.8, 1.6, ... 25.6 s, then each 30 s.
+        assert!((20..=28).contains(&requests), "{requests}");
+        let missing = health.not_ready(Instant::now());
+        assert!(missing[0].starts_with("ConfigMap has not synced: "), "{missing:?}");
+        assert!(missing[0].contains("is its CRD installed?"), "{missing:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_forbidden_watch_behind_an_allowed_list_is_tried_ever_more_seldom_too() {
+        let answer = |_, query: &str| {
+            if query.contains("watch=true") {
+                return refusal(403);
+            }
+            (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": []}))
+        };
+        let (requests, health) = watched(answer, Duration::from_mins(10)).await;
+        assert!((20..=30).contains(&requests), "{requests}");
+        assert!(health.missing().is_empty(), "it has synced");
+        let complaints = health.not_ready(Instant::now());
+        assert!(complaints[0].starts_with("the watch of ConfigMap fails since "), "{complaints:?}");
     }
 
     #[test]
