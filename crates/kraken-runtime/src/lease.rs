@@ -4,6 +4,8 @@
 //! gives up after two thirds of the duration without a renewal, a third before anybody else may take over. A
 //! machine that was suspended can still believe for a moment that it leads; that is why every write of a
 //! controller has a precondition of its own.
+//!
+//! A process renews it on a thread of its own ([`LeaseThread`]): whatever computes on the workers' threads cannot delay it.
 
 mod record;
 
@@ -12,7 +14,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::{api::coordination::v1::Lease as Object, apimachinery::pkg::apis::meta::v1::MicroTime};
 use kube::{Api, Client, api::PostParams};
-use tokio::{task::JoinHandle, time::Instant};
+use tokio::{
+    runtime::{self, Handle},
+    task::JoinHandle,
+    time::Instant,
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::errors::one_line;
@@ -30,6 +36,55 @@ pub struct Lease {
     name: &'static str,
     identity: String,
     duration: Duration,
+    /// Where it is renewed; where it is acquired, if nothing is said.
+    thread: Option<Handle>,
+}
+
+/// A thread that does nothing but hold a lease. Dropping it ends whatever runs on it.
+#[derive(Debug)]
+pub struct LeaseThread {
+    runtime: Option<runtime::Runtime>,
+}
+
+impl LeaseThread {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start() -> std::io::Result<Self> {
+        let mut builder = runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).thread_name("lease").enable_all().build()?;
+        Ok(Self { runtime: Some(runtime) })
+    }
+
+    /// A candidate that is renewed on this thread, by a client that `connect` makes for it: a client's connections are
+    /// served by the thread that it is made on.
+    ///
+    /// # Errors
+    /// As `connect`.
+    pub fn candidate<E>(
+        &self,
+        connect: impl FnOnce() -> Result<Client, E>,
+        namespace: &str,
+        name: &'static str,
+        identity: String,
+        duration: Duration,
+    ) -> Result<Lease, E> {
+        let thread = self.runtime.as_ref().map(|runtime| runtime.handle().clone());
+        let entered = thread.as_ref().map(Handle::enter);
+        let lease = Lease::new(connect()?, namespace, name, identity, duration);
+        drop(entered);
+        Ok(Lease { thread, ..lease })
+    }
+}
+
+impl Drop for LeaseThread {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // It may be dropped among the tasks of another runtime, which must not be blocked.
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// What came of one try.
@@ -62,13 +117,21 @@ impl Lease {
         identity: String,
         duration: Duration,
     ) -> Self {
-        Self { api: Api::namespaced(client, namespace), name, identity, duration }
+        Self { api: Api::namespaced(client, namespace), name, identity, duration, thread: None }
     }
 
     /// Waits until the lease is held, for as long as it takes; `None` if `shutdown` came first.
     ///
     /// Let it end by itself after `shutdown`: a dropped future may leave a lease that is held by nobody.
     pub async fn acquire(self, shutdown: CancellationToken) -> Option<LeaseGuard> {
+        match self.thread.clone() {
+            // It ends with an error only if its thread is ended, with the process.
+            Some(thread) => thread.spawn(self.acquire_here(shutdown)).await.ok().flatten(),
+            None => self.acquire_here(shutdown).await,
+        }
+    }
+
+    async fn acquire_here(self, shutdown: CancellationToken) -> Option<LeaseGuard> {
         let mut observer = Observer::default();
         let mut waiting_for = String::new();
         let mut failing = false;
@@ -165,7 +228,8 @@ impl Lease {
         let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await??;
         let now = Instant::now();
         let since = observer.see(found.as_ref(), now);
-        match decide(found.as_ref(), &self.identity, self.duration, since, now) {
+        let unchanged = now.duration_since(since);
+        match decide(found.as_ref(), &self.identity, self.duration, unchanged, Timestamp::now()) {
             Decision::Wait { holder, left } => Ok(Attempt::Waiting { holder, left }),
             Decision::Create | Decision::Take | Decision::Renew => self.write(found).await,
         }

@@ -18,7 +18,7 @@ use crate::{
     cluster,
     events::Events,
     health::Health,
-    lease::Lease,
+    lease::LeaseThread,
     logs,
     metrics::Metrics,
     program::Program,
@@ -42,6 +42,8 @@ const SIGTERM: u8 = 15;
 enum ProcessError {
     #[error("failed to listen for signals: {0}")]
     Signals(io::Error),
+    #[error("failed to start the lease's thread: {0}")]
+    Thread(io::Error),
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error(transparent)]
@@ -125,12 +127,15 @@ async fn live<P: Program>(
     reached.open();
 
     let identity = shell::identity(P::NAME);
-    let lease = if args.leader_elect {
-        let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
-        let client = connect(LEASE_REQUESTS)?;
-        Some(Lease::new(client, &namespace, P::NAME, identity.clone(), args.lease_duration))
-    } else {
-        None
+    let lease_thread =
+        if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
+    let lease = match &lease_thread {
+        Some(thread) => {
+            let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
+            let client = || connect(LEASE_REQUESTS);
+            Some(thread.candidate(client, &namespace, P::NAME, identity.clone(), args.lease_duration)?)
+        }
+        None => None,
     };
     metrics.leading(lease.is_none());
     let (lead, leading) = watch::channel(lease.is_none());
@@ -146,7 +151,10 @@ async fn live<P: Program>(
         identity,
         leading,
     };
-    Ok(supervise(P::run(shell, own), lease, lead, metrics, shutdown).await?)
+    let ended = supervise(P::run(shell, own), lease, lead, metrics, shutdown).await;
+    // Only now: until here the lease was renewed and released on it.
+    drop(lease_thread);
+    Ok(ended?)
 }
 
 /// The signals that ask a process to stop.

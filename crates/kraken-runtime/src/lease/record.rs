@@ -1,11 +1,15 @@
 //! What a lease says and what to do about it. No client and no clock: times are passed in.
 //!
-//! `renewTime` is another machine's wall clock, so it is never compared with ours. A lease has expired when
-//! *we* have seen it unchanged for its whole duration on *our* monotonic clock, as Kubernetes' own components
-//! count.
+//! A lease has expired when *we* have seen it unchanged for its whole duration on *our* monotonic clock, as Kubernetes' own
+//! components count. `renewTime` is another machine's wall clock and proves nothing by itself. But a lease that by it
+//! expired a whole duration ago was most likely left behind by a holder that was killed: then it is enough to see it
+//! unchanged for longer than its holder, renewing each third of the duration, could leave it so. Two clocks would have to
+//! be a duration apart **and** the holder in trouble for two to hold it, and then the writes' own preconditions remain. What
+//! expired longer ago than any clock is wrong is taken at once.
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
@@ -14,6 +18,9 @@ use tokio::time::Instant;
 
 /// The duration of a released lease: whoever looks next need not wait.
 const RELEASED_SECONDS: i32 = 1;
+
+/// No clock of a working cluster is wrong by so much: certificates and tokens would be refused.
+const CLOCKS_APART: Duration = Duration::from_mins(10);
 
 /// What a candidate does about the lease it found.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,14 +40,14 @@ pub(super) enum Decision {
     },
 }
 
-/// Decides about a lease that has not changed before our eyes since `unchanged_since`. `usual` is the
-/// duration of a lease that does not say.
+/// Decides about a lease that has been seen unchanged for this long, by a candidate whose wall clock shows `clock`. `usual` is
+/// the duration of a lease that does not say.
 pub(super) fn decide(
     found: Option<&Lease>,
     me: &str,
     usual: Duration,
-    unchanged_since: Instant,
-    now: Instant,
+    unchanged: Duration,
+    clock: Timestamp,
 ) -> Decision {
     let Some(lease) = found else { return Decision::Create };
     let spec = lease.spec.as_ref();
@@ -53,7 +60,15 @@ pub(super) fn decide(
     }
     let seconds = spec.and_then(|spec| spec.lease_duration_seconds).and_then(|s| u64::try_from(s).ok());
     let duration = seconds.filter(|s| *s > 0).map_or(usual, Duration::from_secs);
-    let left = duration.saturating_sub(now.duration_since(unchanged_since));
+    let renewed = spec.and_then(|spec| spec.renew_time.as_ref()).map(|renewed| renewed.0);
+    let silent = renewed.and_then(|renewed| Duration::try_from(clock.duration_since(renewed)).ok());
+    let enough = match silent.unwrap_or_default() {
+        silent if silent > duration + CLOCKS_APART => Duration::ZERO,
+        // More than the third of the duration after which it is renewed, with a fifth of that for the request.
+        silent if silent > duration * 2 => duration * 2 / 5,
+        _ => duration,
+    };
+    let left = enough.saturating_sub(unchanged);
     if left.is_zero() { Decision::Take } else { Decision::Wait { holder: holder.to_owned(), left } }
 }
 
@@ -131,9 +146,14 @@ mod tests {
         claim(None, "kraken-test", holder, Duration::from_secs(30), second(0))
     }
 
+    /// By a candidate whose clock stands still with the holder's.
     fn decide_after(lease: &Lease, seconds: u64) -> Decision {
-        let start = Instant::now();
-        decide(Some(lease), "me", USUAL, start, start + Duration::from_secs(seconds))
+        decide_at(lease, seconds, 0)
+    }
+
+    /// By a candidate whose wall clock shows so many seconds.
+    fn decide_at(lease: &Lease, seconds: u64, clock: u64) -> Decision {
+        decide(Some(lease), "me", USUAL, Duration::from_secs(seconds), second(clock).0)
     }
 
     fn version(text: &str) -> Lease {
@@ -143,8 +163,7 @@ mod tests {
 
     #[test]
     fn a_missing_lease_is_created() {
-        let now = Instant::now();
-        assert_eq!(decide(None, "me", USUAL, now, now), Decision::Create);
+        assert_eq!(decide(None, "me", USUAL, Duration::ZERO, Timestamp::UNIX_EPOCH), Decision::Create);
     }
 
     #[test]
@@ -152,6 +171,32 @@ mod tests {
         let left = Duration::from_secs(10);
         assert_eq!(decide_after(&held_by("you"), 20), Decision::Wait { holder: "you".to_owned(), left });
         assert_eq!(decide_after(&held_by("you"), 30), Decision::Take);
+    }
+
+    #[test]
+    fn a_lease_that_expired_long_ago_is_not_waited_for_in_full() {
+        // Held for 30 s and renewed at second 0.
+        let lease = held_by("you");
+        let waits = |left| Decision::Wait { holder: "you".to_owned(), left: Duration::from_secs(left) };
+        assert_eq!(decide_at(&lease, 0, 29), waits(30));
+        assert_eq!(decide_at(&lease, 0, 60), waits(30), "a duration is allowed for clocks that differ");
+        assert_eq!(
+            decide_at(&lease, 0, 61),
+            waits(12),
+            "longer than a holder that lives leaves it unchanged"
+        );
+        assert_eq!(decide_at(&lease, 11, 72), waits(1));
+        assert_eq!(decide_at(&lease, 12, 73), Decision::Take);
+        assert_eq!(decide_at(&lease, 0, 3600), Decision::Take);
+    }
+
+    #[test]
+    fn a_holder_whose_clock_is_ahead_or_who_tells_no_time_is_waited_for() {
+        let mut lease = held_by("you");
+        lease.spec.as_mut().unwrap().renew_time = Some(second(7200));
+        assert!(matches!(decide_at(&lease, 29, 3600), Decision::Wait { .. }));
+        lease.spec.as_mut().unwrap().renew_time = None;
+        assert!(matches!(decide_at(&lease, 29, 3600), Decision::Wait { .. }));
     }
 
     #[test]

@@ -193,3 +193,39 @@ async fn of_many_candidates_one_leads() {
     tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(candidates.iter().filter(|candidate| candidate.is_finished()).count(), 1);
 }
+
+/// Every thread of the process's workers computes for two seconds, again and again: what tenants may ask for, and worse.
+#[test]
+fn workers_that_compute_do_not_delay_a_renewal() {
+    const SHORT: Duration = Duration::from_secs(1);
+    let server = Server::default();
+    let workers = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let thread = LeaseThread::start().unwrap();
+    let lease = thread
+        .candidate(
+            || Ok::<_, std::io::Error>(server.client(&Link::default())),
+            "kraken-system",
+            "kraken-test",
+            "a".to_owned(),
+            SHORT,
+        )
+        .unwrap();
+    let guard = workers.block_on(async { lease.acquire(CancellationToken::new()).await.unwrap() });
+    let busy = |length: Duration| {
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < length {
+            std::hint::black_box(begin.elapsed());
+        }
+    };
+    let computing: Vec<_> = (0..2).map(|_| workers.spawn(async move { busy(SHORT * 2) })).collect();
+    busy(SHORT * 2);
+    assert!(!guard.lost().is_cancelled(), "the lease was lost");
+    workers.block_on(async move {
+        for work in computing {
+            work.await.unwrap();
+        }
+        assert!(!guard.lost().is_cancelled());
+        guard.release().await;
+    });
+    assert_eq!(server.holder(), "");
+}
