@@ -15,6 +15,10 @@ use crate::{
     queue::{Key, Lane, Queue, Requeue},
 };
 
+/// How many computations may run at once beside the workers: each takes a thread while it lasts.
+const COMPUTATIONS: usize = 2;
+static COMPUTING: Semaphore = Semaphore::const_new(COMPUTATIONS);
+
 /// The longest a single reconcile may take. Every request inside has its own, shorter deadline; this one is for what
 /// nobody thought of, so that a key can never be stuck.
 const RECONCILE_DEADLINE: Duration = Duration::from_mins(2);
@@ -45,6 +49,28 @@ impl Slot {
         let answer = answer.await;
         self.held = self.slots.clone().acquire_owned().await.ok();
         answer
+    }
+}
+
+/// Runs what may compute for long, such as a tenant's JSONPath over a large object, on a thread where it holds up nobody: the
+/// workers' threads go on with everybody's requests, probes and watches. A few run at once; the others wait for their turn.
+///
+/// What it computes must be bounded by itself: nothing can end it from outside, not even the end of the reconcile.
+pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    // Never closed, so this always holds a permit.
+    let permit = COMPUTING.acquire().await;
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(computed) => computed,
+        // A panic of the computation is one of the reconcile that asked for it.
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only the end of the process cancels it: nobody waits for the answer any more.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 
@@ -118,5 +144,38 @@ async fn isolated<K: Debug>(
             });
             Requeue::Backoff
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_long_computation_holds_up_no_other_task() {
+        let busy = |length: Duration| {
+            let begin = Instant::now();
+            while begin.elapsed() < length {
+                std::hint::black_box(begin.elapsed());
+            }
+        };
+        let computing = tokio::spawn(compute(move || busy(Duration::from_millis(500))));
+        let mut longest = Duration::ZERO;
+        while !computing.is_finished() {
+            let before = Instant::now();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            longest = longest.max(before.elapsed());
+        }
+        assert!(longest < Duration::from_millis(300), "{longest:?}");
+        computing.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_a_computation_is_one_of_who_asked_for_it() {
+        let asked = tokio::spawn(compute(|| panic!("oh")));
+        assert!(asked.await.unwrap_err().is_panic());
+        assert_eq!(compute(|| 7).await, 7);
     }
 }
