@@ -36,6 +36,14 @@ async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()>
         ("imageID", "{valueFrom: {configMap: {name: a, key: b}, secret: {name: a, key: b}}}"),
         ("imageID", "{valueFrom: {configMap: {name: '', key: b}}}"),
         ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: ''}}}"),
+        ("imageID", "{valueFrom: {krakenResource: {kind: v_pc, name: a}}}"),
+        ("imageID", "{valueFrom: {ref: vpc}}"),
+        ("imageID", "{valueFrom: {ref: vpc/Main}}"),
+        ("imageID", "{valueFrom: {ref: vpc/main/}}"),
+        ("imageID", "{valueFrom: {ref: vpc/main, configMap: {name: a, key: b}}}"),
+        // Public by definition: no Secret, neither directly nor through a template.
+        ("maxCount", "{valueFrom: {secret: {name: a, key: b}}}"),
+        ("maxCount", "{valueFrom: {templateString: '{{ .Secret.a.b }}'}}"),
         ("imageID", "{value: null}"),
         ("imageID", "{value: 7}"),
         ("maxCount", "{value: many}"),
@@ -99,6 +107,7 @@ async fn what_only_the_controller_can_see_becomes_a_condition_that_names_the_fie
         ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: 'a..b'}}}", "InvalidSpec"),
         ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: '$.a['}}}", "InvalidSpec"),
         ("imageID", "{valueFrom: {templateString: '{{ .ConfigMap.a }}'}}", "InvalidSpec"),
+        ("imageID", "{valueFrom: {ref: vpc/a/a..b}}", "InvalidSpec"),
         (
             "imageID",
             "{valueFrom: {krakenResource: {kind: nosuchkind, name: a, path: b}}}",

@@ -31,7 +31,7 @@ async fn a_second_instance_takes_its_type_from_the_first_and_its_count_from_a_co
     world.patch("ConfigMap", "settings", json!({"data": {"count": "2"}})).await?;
     world
         .until("EC2Instance", "second", |o| {
-            o["status"]["externalIDs"].as_array().is_some_and(|i| i.len() == 2)
+            o["status"]["externalIds"].as_array().is_some_and(|i| i.len() == 2)
         })
         .await?;
     world.ready("EC2Instance", "second").await?;
@@ -49,7 +49,7 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
             userData: {valueFrom: {templateString: "peer={{ .EC2Instance.first }}"}},
             securityGroupIDs: {value: [
                 {valueFrom: {krakenResource: {kind: ec2instance, name: first, path: instances.0.SecurityGroups.0.GroupId}}},
-                {valueFrom: {krakenResource: {kind: static, name: group}}}]}}}"#,
+                {valueFrom: {ref: static/group}}]}}}"#,
         )
         .await?;
     let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
@@ -61,7 +61,7 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
     let first = world.ready("EC2Instance", "first").await?;
     let state = world.get("StateDeclaration", "ec2instance-first").await?;
     let id = &state["spec"]["id"];
-    assert!(id.is_string() && *id == first["status"]["externalIDs"][0], "{id}");
+    assert!(id.is_string() && *id == first["status"]["externalIds"][0], "{id}");
     let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
     assert!(message.contains("StateDeclaration static-group does not exist"), "{message}");
     // A list that resolves to the same group twice is told; another group of this cloud is not known here.

@@ -166,7 +166,9 @@ fn not_an_object(fact: &Fact, class: &str, name: &str, missing: Reason) -> Cause
 
 fn lookup_reason(error: &LookupError) -> Reason {
     match error.reason {
-        LookupReason::TooLarge | LookupReason::TooDeep => Reason::ValueTooLarge,
+        LookupReason::TooLarge | LookupReason::TooLargeTogether | LookupReason::TooDeep => {
+            Reason::ValueTooLarge
+        }
         LookupReason::TooManyMatches | LookupReason::TooManySteps => Reason::InvalidPath,
         _ => Reason::PathNotFound,
     }

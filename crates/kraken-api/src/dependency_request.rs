@@ -23,16 +23,19 @@ use serde_json::Value;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct DependencyRequestSpec {
-    /// Keys of ConfigMaps.
+    /// Keys of ConfigMaps, at most 1,024.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024))]
     pub config_map_dependencies: Vec<KeyDependency>,
 
-    /// Keys of Secrets. The hub answers with the Secret's identity, never with a value.
+    /// Keys of Secrets, at most 1,024. The hub answers with the Secret's identity, never with a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024))]
     pub secret_dependencies: Vec<KeyDependency>,
 
-    /// Values in the state of other resources.
+    /// Values in the state of other resources, at most 1,024.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1024))]
     pub kraken_resource_dependencies: Vec<ResourceDependency>,
 }
 
@@ -48,7 +51,8 @@ pub struct KeyDependency {
 /// A value in the state of another resource of the same namespace, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceDependency {
-    /// Its kind, in lower case without hyphens. Example: `ec2instance`.
+    /// Its kind, in lower case without hyphens, with its group behind a dot if the reference names one. Example:
+    /// `ec2instance` or `vpc.aws`.
     pub kind: String,
     /// Its name. Example: `a`.
     pub name: String,

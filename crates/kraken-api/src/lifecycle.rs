@@ -155,8 +155,9 @@ pub enum Approval {
 /// A resource that comes first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependsOn {
-    /// Its kind, without regard to case and hyphens. Example: `InternetGateway`.
-    #[schemars(length(min = 1, max = 63))]
+    /// Its kind, without regard to case and hyphens, with its API group if several providers have it. Example:
+    /// `InternetGateway` or `InternetGateway.aws`.
+    #[schemars(length(min = 1, max = 317))]
     pub kind: String,
     /// Its name. Example: `main`.
     #[schemars(length(min = 1, max = 253))]

@@ -1,7 +1,7 @@
 //! Option types: what a field of a spec may be, and how it becomes a value.
 //!
 //! A field is an [`Opt`]: a literal, or a reference to a ConfigMap, a Secret, another Kraken resource or a
-//! template over those; a [`ListOpt`] has such a choice for each of its elements too. A kind turns its options into values with a [`Resolver`], which learns what the options
+//! template over those; a [`ListOpt`] and a [`MapOpt`] have such a choice for each of their elements. A kind turns its options into values with a [`Resolver`], which learns what the options
 //! depend on and reports every problem at once, each with its field path.
 //!
 //! This crate has no Kubernetes client, no clock and no environment: everything here is a function of its arguments, and
@@ -22,16 +22,19 @@
 #![warn(missing_docs)]
 
 mod bounds;
+mod budget;
 mod dependency;
 mod encodings;
 mod jsonpath;
 mod list;
 mod list_schema;
 mod lookup;
+mod map;
 mod names;
 mod option;
 mod path;
 mod problem;
+mod public;
 mod read;
 mod resolved;
 mod resolver;
@@ -42,13 +45,16 @@ mod template;
 mod types;
 mod values;
 
+pub use budget::Budget;
 pub use dependency::{Dependencies, Dependency};
 pub use list::{Element, Elements, ListOpt};
 pub use lookup::{LookupError, LookupReason};
-pub use names::kind_key;
-pub use option::{KeyRef, Opt, ResourceRef, ValueFrom};
+pub use map::{MapOpt, PublicMap};
+pub use names::{KindRef, kind_key};
+pub use option::{KeyRef, Opt, ResourceRef, ShortRef, ValueFrom};
 pub use path::{Path, PathError};
 pub use problem::{Problem, ProblemKind, summary};
+pub use public::Public;
 pub use resolved::{Resolved, Sensitive};
 pub use resolver::{Resolution, Resolver};
 pub use schema::{any_json, any_object};

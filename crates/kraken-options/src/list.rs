@@ -58,16 +58,22 @@ impl<'de, T: OptionType> Deserialize<'de> for Elements<T> {
         if wrong.is_empty() {
             return Ok(Self(elements));
         }
-        let more = wrong.len().saturating_sub(NAMED);
-        wrong.truncate(NAMED);
-        if more > 0 {
-            wrong.push(format!("and {more} more"));
-        }
-        Err(D::Error::custom(wrong.join("; ")))
+        Err(D::Error::custom(told(wrong)))
     }
 }
 
-fn element<T: OptionType>(written: Value) -> Result<Element<T>, String> {
+/// What is wrong with elements, in one line.
+pub(crate) fn told(mut wrong: Vec<String>) -> String {
+    let more = wrong.len().saturating_sub(NAMED);
+    wrong.truncate(NAMED);
+    if more > 0 {
+        wrong.push(format!("and {more} more"));
+    }
+    wrong.join("; ")
+}
+
+/// Reads an element as it is written; the error says what it should have been.
+pub(crate) fn element<T: OptionType>(written: Value) -> Result<Element<T>, String> {
     match written {
         Value::Object(mut members) if members.contains_key("valueFrom") => {
             let source = members.remove("valueFrom").unwrap_or_default();
@@ -255,7 +261,7 @@ mod tests {
         );
         rejects::<String>(
             &json!([{"valueFrom": {}}]),
-            "value[0]: valueFrom: exactly one of configMap, secret, krakenResource, templateString is needed, found none",
+            "value[0]: valueFrom: exactly one of configMap, secret, krakenResource, ref, templateString is needed, found none",
         );
         assert!(read::<String>(&json!({"value": "sg-1"})).unwrap_err().contains("expected a sequence"));
         assert!(read::<String>(&json!(["sg-1"])).unwrap_err().contains("exactly one of value, valueFrom"));

@@ -1,4 +1,4 @@
-//! The schema of a list whose elements are literals or references.
+//! The schema of a list or a map whose elements are literals or references.
 //!
 //! Kubernetes' structural schemas have no "a string or an object": `type` must not stand inside `anyOf`. So an element has no
 //! type and keeps everything, and what is neither the literal nor a reference is refused by bounds that nothing satisfies;
@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use crate::list::{Element, Elements};
+use crate::map::MapOpt;
 use crate::option::ValueFrom;
 
 impl<T: JsonSchema> JsonSchema for Elements<T> {
@@ -28,6 +29,22 @@ impl<T: JsonSchema> JsonSchema for Elements<T> {
             "description": "The list itself: each element is a literal or an object with `valueFrom`. Example: \
                 `[a, {valueFrom: {configMap: {name: sizes, key: small}}}]`",
         })
+    }
+}
+
+// No description of its own: it would hide that of the field.
+impl<T: JsonSchema> JsonSchema for MapOpt<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Map_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let element = generator.subschema_for::<Element<T>>();
+        json_schema!({"type": "object", "additionalProperties": element})
     }
 }
 
@@ -147,7 +164,7 @@ mod tests {
             assert_eq!(element["x-kubernetes-preserve-unknown-fields"], true);
             assert!(element.get("type").is_none());
             let sources = &element["properties"]["valueFrom"]["oneOf"];
-            assert_eq!(sources.as_array().map(Vec::len), Some(4));
+            assert_eq!(sources.as_array().map(Vec::len), Some(5));
             assert_eq!(element["anyOf"][0]["required"], json!(["valueFrom"]));
             // What a structural schema must not have inside `anyOf`.
             for name in ["type", "properties", "description", "default"] {

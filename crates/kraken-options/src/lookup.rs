@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::bounds::{Exceeded, measure, quote, shorten};
+use crate::budget::Budget;
 use crate::jsonpath::{Exhausted, Query};
 use crate::path::Step;
 
@@ -86,8 +87,10 @@ pub enum LookupReason {
     /// More than 1,000 values match.
     #[error("matches more than {MAX_MATCHES} values")]
     TooManyMatches,
-    /// The query visits too much of the data.
-    #[error("takes too many steps; name more of the way, or filter less")]
+    /// The query visits too much of the data, together with the other paths of the resource.
+    #[error(
+        "takes too many steps, together with the other paths of the resource; name more of the way, or filter less"
+    )]
     TooManySteps,
     /// The value is nested deeper than 128 levels.
     #[error("leads to a value that is nested too deeply")]
@@ -95,6 +98,9 @@ pub enum LookupReason {
     /// The value is larger than 1 MiB.
     #[error("leads to more than 1 MiB")]
     TooLarge,
+    /// The values of all paths of the resource are together larger than 4 MiB.
+    #[error("leads to more than 4 MiB, together with the other paths of the resource")]
+    TooLargeTogether,
 }
 
 impl From<Exceeded> for LookupReason {
@@ -113,7 +119,8 @@ impl From<Exhausted> for LookupReason {
 }
 
 /// The value that `steps` lead to.
-pub(crate) fn one(steps: &[Step], data: &Value) -> Result<Value, LookupReason> {
+pub(crate) fn one(steps: &[Step], data: &Value, budget: &mut Budget) -> Result<Value, LookupReason> {
+    budget.take_steps(steps.len())?;
     let mut node = data;
     for (index, step) in steps.iter().enumerate() {
         let place = || place(steps.get(..index).unwrap_or_default());
@@ -122,13 +129,15 @@ pub(crate) fn one(steps: &[Step], data: &Value) -> Result<Value, LookupReason> {
     if node.is_null() {
         return Err(LookupReason::Null { at: place(steps) });
     }
-    measure(node, &mut 0)?;
+    let mut bytes = 0;
+    measure(node, &mut bytes)?;
+    budget.take_bytes(bytes)?;
     Ok(node.clone())
 }
 
 /// The list of all values that `query` matches.
-pub(crate) fn many(query: &Query, data: &Value) -> Result<Value, LookupReason> {
-    let nodes = query.evaluate(data)?;
+pub(crate) fn many(query: &Query, data: &Value, budget: &mut Budget) -> Result<Value, LookupReason> {
+    let nodes = query.evaluate(data, &mut budget.steps)?;
     if nodes.len() > MAX_MATCHES {
         return Err(LookupReason::TooManyMatches);
     }
@@ -136,6 +145,7 @@ pub(crate) fn many(query: &Query, data: &Value) -> Result<Value, LookupReason> {
     for node in &nodes {
         measure(node, &mut bytes)?;
     }
+    budget.take_bytes(bytes)?;
     Ok(nodes.into_iter().cloned().collect())
 }
 

@@ -3,10 +3,51 @@
 //! Checked here and not only by the schema: a name becomes a part of a URL path, and one such as `../../secrets/x` must
 //! never get that far.
 
-/// The form in which kinds are compared: lower case, without hyphens, so that
-/// `EC2Instance`, `ec2instance` and `ec2-instance` are one kind.
+use std::fmt;
+
+/// A kind as a reference names it: `VPC`, or with the provider's API group as kubectl's `kind.group`, `VPC.aws`.
+///
+/// It is a name taken apart and not yet a resource: which kinds of the cluster it [matches](Self::matches) is up to who
+/// knows them. Printed, it is the form in which kinds are compared, `vpc.aws`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindRef {
+    /// The kind in lower case, without hyphens.
+    pub key: String,
+    /// The API group in lower case, by its first label or whole. Without one the kind must be unambiguous.
+    pub group: Option<String>,
+}
+
+impl KindRef {
+    /// Takes a kind apart at its first dot. Every text is accepted: names are checked when they are resolved.
+    pub fn of(text: &str) -> Self {
+        let (kind, group) = match text.split_once('.') {
+            Some((kind, group)) => (kind, Some(group.to_lowercase())),
+            None => (text, None),
+        };
+        Self { key: kind.chars().filter(|c| *c != '-').flat_map(char::to_lowercase).collect(), group }
+    }
+
+    /// Whether it names the kind `kind` of the API group `group`. A group is given by its first label or whole.
+    pub fn matches(&self, kind: &str, group: &str) -> bool {
+        let first_label = group.split('.').next().unwrap_or_default();
+        let is_group = |wanted: &str| wanted == group || wanted == first_label;
+        self.key == Self::of(kind).key && self.group.as_deref().is_none_or(is_group)
+    }
+}
+
+impl fmt::Display for KindRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.group {
+            Some(group) => write!(f, "{}.{group}", self.key),
+            None => f.write_str(&self.key),
+        }
+    }
+}
+
+/// The form in which kinds are compared: lower case, the kind without hyphens, and the group behind a dot if there is one.
+/// `EC2Instance`, `ec2instance` and `ec2-instance` are one kind; so are `VPC.aws` and `vpc.AWS`.
 pub fn kind_key(kind: &str) -> String {
-    kind.chars().filter(|c| *c != '-').flat_map(char::to_lowercase).collect()
+    KindRef::of(kind).to_string()
 }
 
 /// Longest name of an object, and longest key of a ConfigMap or Secret.
@@ -36,12 +77,19 @@ pub(crate) fn key_fault(key: &str) -> Option<String> {
     })
 }
 
-/// What is wrong with the name of a kind.
-pub(crate) fn kind_fault(kind: &str) -> Option<String> {
+/// What is wrong with the name of a kind, which may have a group behind a dot.
+pub(crate) fn kind_fault(text: &str) -> Option<String> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'-';
-    length_fault(kind, MAX_KIND).or_else(|| {
+    let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
+    let of_kind = length_fault(kind, MAX_KIND).or_else(|| {
         let valid = kind.bytes().all(allowed) && kind.starts_with(|c: char| c.is_ascii_alphabetic());
         (!valid).then(|| said_of(kind, "is not a kind (letters, digits and \"-\", a letter first)"))
+    });
+    let fault = "is not an API group: write the kind as KIND or KIND.GROUP, for example VPC.aws";
+    of_kind.or_else(|| {
+        group
+            .filter(|group| name_fault(&group.to_ascii_lowercase()).is_some())
+            .map(|group| said_of(group, fault))
     })
 }
 
@@ -71,6 +119,20 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_may_name_its_group_by_the_first_label_or_whole() {
+        let (kind, group) = ("VPC", "aws.kraken-iac.eoinfennessy.com");
+        for text in ["VPC", "vpc.aws", "V-PC.AWS", "VPC.aws.kraken-iac.eoinfennessy.com"] {
+            assert!(KindRef::of(text).matches(kind, group), "{text}");
+        }
+        for text in ["VPC.gcp", "VPC.kraken-iac", "VPC.aws.example.com", "VPC.", "Subnet.aws", "VPC.aw"] {
+            assert!(!KindRef::of(text).matches(kind, group), "{text}");
+        }
+        // Hyphens count in a group: a-ws is another one.
+        assert_eq!(kind_key("EC2-Instance.A-ws"), "ec2instance.a-ws");
+        assert_eq!(KindRef::of("vpc.aws").to_string(), "vpc.aws");
+    }
+
+    #[test]
     fn names_that_kubernetes_accepts_are_accepted() {
         for name in ["a", "db", "my.app-1", "0", &"a".repeat(253)] {
             assert_eq!(name_fault(name), None, "{name}");
@@ -78,7 +140,9 @@ mod tests {
         for key in ["a", "A_b.C-d", ".hidden", "tls.crt", &"k".repeat(253)] {
             assert_eq!(key_fault(key), None, "{key}");
         }
-        for kind in ["EC2Instance", "ec2-instance", "static", &"k".repeat(63)] {
+        for kind in
+            ["EC2Instance", "ec2-instance", "static", &"k".repeat(63), "VPC.aws", "vpc.AWS.example-x.com"]
+        {
             assert_eq!(kind_fault(kind), None, "{kind}");
         }
     }
@@ -93,7 +157,20 @@ mod tests {
         for key in ["", ".", "..", "..a", "a/b", "a b", "ä", &"k".repeat(254)] {
             assert!(key_fault(key).is_some(), "{key}");
         }
-        for kind in ["", "-", "1a", "a.b", "a/b", "É", &"k".repeat(64)] {
+        for kind in [
+            "",
+            "-",
+            "1a",
+            "a.",
+            ".a",
+            "a..b",
+            "a.b/c",
+            "a.-b",
+            "a/b",
+            "É",
+            &"k".repeat(64),
+            &format!("a.{}", "b".repeat(254)),
+        ] {
             assert!(kind_fault(kind).is_some(), "{kind}");
         }
     }

@@ -21,7 +21,7 @@ pub enum Opt<T> {
     ValueFrom(ValueFrom),
 }
 
-/// A place that holds a value. In YAML it is an object with exactly one of the four sources.
+/// A place that holds a value. In YAML it is an object with exactly one of the five sources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ValueFrom {
@@ -31,6 +31,8 @@ pub enum ValueFrom {
     Secret(KeyRef),
     /// A field of the published state of another Kraken resource, with its JSON type, or its main id.
     KrakenResource(ResourceRef),
+    /// The same as `krakenResource`, in one line.
+    Ref(ShortRef),
     /// Text around references; see [`Template`](crate::Template).
     TemplateString(String),
 }
@@ -49,8 +51,9 @@ pub struct KeyRef {
 /// A field of the published state of another Kraken resource in the namespace of the resource that names it, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRef {
-    /// Kind of the resource, matched without case and hyphens. Example: `EC2Instance`
-    #[schemars(length(min = 1, max = 63))]
+    /// Kind of the resource, matched without case and hyphens; where several providers have the kind, with the API group
+    /// behind a dot, by its first label or whole. Example: `VPC` or `VPC.aws`
+    #[schemars(length(min = 1, max = 317))]
     pub kind: String,
     /// Name of the resource, in the namespace of this resource. Example: `web`
     #[schemars(length(min = 1, max = 253))]
@@ -68,6 +71,25 @@ impl ResourceRef {
     /// True if the main id of the resource is meant, and not a field of its state.
     pub fn is_id(&self) -> bool {
         self.path.is_empty()
+    }
+}
+
+/// A [`ResourceRef`] in one line: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a field of the state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ShortRef(pub String);
+
+impl ShortRef {
+    /// The reference that it stands for; its names are checked when it is resolved. `None` if it has no such parts.
+    pub fn resource(&self) -> Option<ResourceRef> {
+        let (kind, rest) = self.0.split_once('/')?;
+        // A path may hold slashes, a name may not.
+        let (name, path) = match rest.split_once('/') {
+            Some((_, "")) => return None,
+            Some((name, path)) => (name, path),
+            None => (rest, ""),
+        };
+        Some(ResourceRef { kind: kind.to_owned(), name: name.to_owned(), path: path.to_owned() })
     }
 }
 
@@ -111,16 +133,17 @@ impl<'de> Visitor<'de> for ValueFromVisitor {
     type Value = ValueFrom;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with exactly one of configMap, secret, krakenResource, templateString")
+        f.write_str("an object with exactly one of configMap, secret, krakenResource, ref, templateString")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ValueFrom, A::Error> {
-        let mut one = ExactlyOne::of("configMap, secret, krakenResource, templateString");
+        let mut one = ExactlyOne::of("configMap, secret, krakenResource, ref, templateString");
         while let Some(field) = map.next_key::<String>()? {
             match field.as_str() {
                 "configMap" => one.read(&mut map, ValueFrom::ConfigMap)?,
                 "secret" => one.read(&mut map, ValueFrom::Secret)?,
                 "krakenResource" => one.read(&mut map, ValueFrom::KrakenResource)?,
+                "ref" => one.read(&mut map, ValueFrom::Ref)?,
                 "templateString" => one.read(&mut map, ValueFrom::TemplateString)?,
                 _ => one.skip(&mut map, field)?,
             }
@@ -211,6 +234,7 @@ mod tests {
                 ValueFrom::KrakenResource(resource),
                 json!({"krakenResource": {"kind": "EC2Instance", "name": "a", "path": "b"}}),
             ),
+            (ValueFrom::Ref(ShortRef("VPC/main".into())), json!({"ref": "VPC/main"})),
             (ValueFrom::TemplateString("x".into()), json!({"templateString": "x"})),
         ] {
             let written = json!({"valueFrom": written});
@@ -227,6 +251,19 @@ mod tests {
         assert_eq!(read(written.clone()), Ok(Opt::ValueFrom(ValueFrom::KrakenResource(main.clone()))));
         let option = Opt::<i64>::ValueFrom(ValueFrom::KrakenResource(main));
         assert_eq!(serde_json::to_value(option).unwrap(), written);
+    }
+
+    #[test]
+    fn a_short_reference_is_a_kind_a_name_and_perhaps_a_path() {
+        let resource = |kind: &str, name: &str, path: &str| {
+            Some(ResourceRef { kind: kind.into(), name: name.into(), path: path.into() })
+        };
+        let short = |text: &str| ShortRef(text.to_owned()).resource();
+        assert_eq!(short("VPC/main"), resource("VPC", "main", ""));
+        assert_eq!(short("VPC.aws/main/vpc.CidrBlock"), resource("VPC.aws", "main", "vpc.CidrBlock"));
+        assert_eq!(short("VPC/main/tags[\"a/b\"]"), resource("VPC", "main", "tags[\"a/b\"]"));
+        assert_eq!(short("VPC"), None);
+        assert_eq!(short("VPC/main/"), None);
     }
 
     #[test]
@@ -251,7 +288,7 @@ mod tests {
     #[test]
     fn two_sources_and_no_source_are_refused() {
         let key = json!({"name": "sizes", "key": "small"});
-        let names = "exactly one of configMap, secret, krakenResource, templateString";
+        let names = "exactly one of configMap, secret, krakenResource, ref, templateString";
         rejects(&json!({"valueFrom": {"configMap": key, "secret": key}}), names);
         rejects(&json!({"valueFrom": {}}), names);
         rejects(&json!({"valueFrom": {"configmap": key}}), "found only \"configmap\"");

@@ -7,6 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::bounds::shorten;
+use crate::budget::Budget;
 use crate::jsonpath::Query;
 use crate::lookup::{self, LookupError};
 use crate::scan::{Scanner, Unexpected};
@@ -116,17 +117,26 @@ impl Path {
         matches!(self.form, Form::One(_))
     }
 
-    /// The value at this path.
+    /// The value at this path, with a budget of its own: for a path that stands alone.
     ///
-    /// Evaluation is bounded whatever the path and the data: by 1,000 matches, 1,000,000 steps, 128 levels and 1 MiB of result.
+    /// # Errors
+    /// As [`find_within`](Self::find_within).
+    pub fn find(&self, data: &Value) -> Result<Value, LookupError> {
+        self.find_within(data, &mut Budget::default())
+    }
+
+    /// The value at this path, within a budget that all paths of one reconcile share.
+    ///
+    /// Evaluation is bounded whatever the path and the data: by 1,000 matches, 128 levels and 1 MiB of result for each path,
+    /// by 1,000,000 steps and 4 MiB for all that share a budget.
     ///
     /// # Errors
     /// If there is no value (a JSON `null` is none), or a bound is exceeded. The error says how far the path went, and never a
     /// value.
-    pub fn find(&self, data: &Value) -> Result<Value, LookupError> {
+    pub fn find_within(&self, data: &Value, budget: &mut Budget) -> Result<Value, LookupError> {
         let found = match &self.form {
-            Form::One(steps) => lookup::one(steps, data),
-            Form::Many(query) => lookup::many(query, data),
+            Form::One(steps) => lookup::one(steps, data, budget),
+            Form::Many(query) => lookup::many(query, data, budget),
         };
         found.map_err(|reason| LookupError { path: self.text.clone(), reason })
     }

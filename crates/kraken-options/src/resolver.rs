@@ -18,6 +18,12 @@ use crate::template::{Piece, Template};
 use crate::types::{JsonType, OptionType};
 use crate::values::{Found, Values};
 
+/// What is said of a short reference that has not the parts of one.
+const NOT_A_REF: &str = "is not KIND/NAME or KIND/NAME/PATH, for example VPC/main or VPC/main/vpc.CidrBlock";
+
+/// What is said of a Secret where the value is public.
+const NO_SECRET: &str = "a Secret cannot be the source of this field, because its value is public";
+
 /// Takes the values of options, one after the other.
 ///
 /// A kind takes all its options before it looks at any, so that everything is learnt at once:
@@ -42,6 +48,9 @@ pub struct Resolver<'a> {
     /// Which problems a kind worded itself: they are scrubbed at the end. Those worded here hold no secret.
     own: Vec<usize>,
     secrets: Vec<SecretString>,
+    secret_fields: BTreeSet<String>,
+    /// Whether what is taken now is public by definition: a Secret is refused.
+    public: bool,
 }
 
 /// What a resolver learnt.
@@ -53,13 +62,15 @@ pub struct Resolution {
     pub problems: Vec<Problem>,
     /// Every secret text that went into a value, for a [`Scrubber`].
     pub secrets: Vec<SecretString>,
+    /// The path of every field that refers to a Secret, whether that has a value or not: `userData`, `rules[1].cidr`.
+    pub secret_fields: BTreeSet<String>,
 }
 
 impl<'a> Resolver<'a> {
     /// A resolver over the values that are known.
     pub fn new(values: &'a Values) -> Self {
-        let (dependencies, problems, own, secrets) = Default::default();
-        Self { values, dependencies, problems, own, secrets }
+        let (dependencies, problems, own, secrets, secret_fields) = Default::default();
+        Self { values, dependencies, problems, own, secrets, secret_fields, public: false }
     }
 
     /// The value of an option, or `None` after recording why there is none. `field` is its path in the spec.
@@ -91,13 +102,30 @@ impl<'a> Resolver<'a> {
             ValueFrom::KrakenResource(reference) => {
                 (Dependency::Resource(reference.clone()), "krakenResource")
             }
+            ValueFrom::Ref(short) => match short.resource() {
+                Some(reference) => (Dependency::Resource(reference), "ref"),
+                None => {
+                    let message = format!("{} {NOT_A_REF}", quote(&short.0));
+                    self.found(format!("{field}.valueFrom.ref"), ProblemKind::Invalid, message);
+                    return None;
+                }
+            },
             ValueFrom::TemplateString(text) => return self.take_template(field, text),
         };
         let dependency = dependency.normalised();
+        if self.public && matches!(dependency, Dependency::Secret(_)) {
+            self.found(format!("{field}.valueFrom.{part}"), ProblemKind::Invalid, NO_SECRET.to_owned());
+            return None;
+        }
         let faults = faults(&dependency);
         if !faults.is_empty() {
             for (name, kind, message) in faults {
-                self.found(format!("{field}.valueFrom.{part}.{name}"), kind, message);
+                match part {
+                    "ref" => {
+                        self.found(format!("{field}.valueFrom.ref"), kind, format!("its {name}: {message}"))
+                    }
+                    part => self.found(format!("{field}.valueFrom.{part}.{name}"), kind, message),
+                }
             }
             return None;
         }
@@ -118,6 +146,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// Takes values that are public by definition: Secrets are refused.
+    pub(crate) fn in_public<R>(&mut self, take: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.public, true);
+        let taken = take(self);
+        self.public = before;
+        taken
+    }
+
     /// Records that a rule of the kind is broken. What a Secret holds is removed from the message.
     pub fn problem(&mut self, field: &str, message: impl Into<String>) {
         self.own.push(self.problems.len());
@@ -126,7 +162,7 @@ impl<'a> Resolver<'a> {
 
     /// What was learnt.
     pub fn finish(self) -> Resolution {
-        let Self { dependencies, mut problems, own, secrets, .. } = self;
+        let Self { dependencies, mut problems, own, secrets, secret_fields, .. } = self;
         if !own.is_empty() {
             let scrubber = Scrubber::new(&secrets);
             for index in own {
@@ -135,7 +171,7 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        Resolution { dependencies, problems, secrets }
+        Resolution { dependencies, problems, secrets, secret_fields }
     }
 
     fn take_template<T: OptionType>(&mut self, field: &str, text: &str) -> Option<Resolved<T>> {
@@ -147,6 +183,10 @@ impl<'a> Resolver<'a> {
                 return None;
             }
         };
+        if self.public && template.has_secret() {
+            self.found(place, ProblemKind::Invalid, NO_SECRET.to_owned());
+            return None;
+        }
         let references: BTreeSet<_> = template.references().cloned().map(Dependency::normalised).collect();
         let mut found = BTreeMap::new();
         for dependency in &references {
@@ -193,6 +233,9 @@ impl<'a> Resolver<'a> {
     /// Records a dependency, and finds its value or records that it is missing.
     fn want(&mut self, field: &str, dependency: &Dependency, wanted: JsonType) -> Option<Found<'a>> {
         self.dependencies.add(dependency.clone(), wanted);
+        if matches!(dependency, Dependency::Secret(_)) {
+            self.secret_fields.insert(field.to_owned());
+        }
         let found = self.values.find(dependency);
         match found {
             None => self.found(field.to_owned(), ProblemKind::Missing, self.values.why_missing(dependency)),

@@ -10,6 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
 use crate::types::{JsonType, Text};
 
+/// What a kind looks like, with its group behind a dot or without.
+pub(crate) const KIND: &str = r"[A-Za-z][-A-Za-z0-9]{0,62}(\.[A-Za-z0-9][-A-Za-z0-9]*)*";
+/// What the name of an object looks like.
+const NAME: &str = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?";
+
 /// The schema of any JSON, for `#[schemars(schema_with = "kraken_options::any_json")]`.
 ///
 /// The API server refuses a field without a type and prunes what it does not know; this schema says neither.
@@ -78,18 +83,31 @@ impl JsonSchema for ValueFrom {
             "A field of the state of another Kraken resource in the namespace of this resource, or without `path` its main \
              id. It must have the JSON type of the field. Example: `{kind: subnet, name: a}`",
         );
+        if let Some(kind) = resource.pointer_mut("/properties/kind").and_then(Value::as_object_mut) {
+            kind.insert("pattern".to_owned(), format!("^{KIND}$").into());
+        }
         json_schema!({
             "type": "object",
             "properties": {
                 "configMap": config_map,
                 "secret": secret,
                 "krakenResource": resource,
+                "ref": {
+                    "type": "string",
+                    "minLength": 3,
+                    "maxLength": 1_596,
+                    "pattern": format!("^{KIND}/{NAME}(/.+)?$"),
+                    "description": "The short form of `krakenResource`: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a \
+                        field of the state; `KIND.GROUP` where several providers have the kind. Example: \
+                        `VPC/main/vpc.CidrBlock`",
+                },
                 "templateString": {
                     "type": "string",
                     "minLength": 1,
                     "maxLength": 65_536,
                     "description": "Text around references: `{{ .Kind.name.path }}`, `{{ .Kind.name }}` for the main \
-                        id, `{{ .ConfigMap.name.key }}`, `{{ .Secret.name.key }}`; names with dots in brackets. Example: \
+                        id, `{{ .ConfigMap.name.key }}`, `{{ .Secret.name.key }}`; names with dots in brackets, a kind with \
+                        its group too (`{{ .[\"VPC.aws\"].main }}`). Example: \
                         `http://{{ .LoadBalancer.web.dnsName }}:{{ .ConfigMap[\"my.app\"].port }}/`",
                 },
             },
@@ -97,6 +115,7 @@ impl JsonSchema for ValueFrom {
                 {"required": ["configMap"]},
                 {"required": ["secret"]},
                 {"required": ["krakenResource"]},
+                {"required": ["ref"]},
                 {"required": ["templateString"]},
             ],
         })
@@ -257,7 +276,7 @@ mod tests {
     #[test]
     fn exactly_one_source_is_required() {
         let schema = schema_of::<ValueFrom>();
-        let sources = ["configMap", "secret", "krakenResource", "templateString"];
+        let sources = ["configMap", "secret", "krakenResource", "ref", "templateString"];
         assert_eq!(schema["oneOf"], json!(sources.map(|source| json!({"required": [source]}))));
         let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
         assert_eq!(names.len(), sources.len());
@@ -271,7 +290,7 @@ mod tests {
             ("/configMap/properties/key", 253),
             ("/secret/properties/name", 253),
             ("/secret/properties/key", 253),
-            ("/krakenResource/properties/kind", 63),
+            ("/krakenResource/properties/kind", 317),
             ("/krakenResource/properties/name", 253),
             ("/krakenResource/properties/path", 1024),
             ("/templateString", 65_536),

@@ -19,7 +19,8 @@ const MAX_TEMPLATE: usize = 65_536;
 /// A parsed template.
 ///
 /// `{{ .ConfigMap.app.port }}`, `{{ .Secret.db.password }}` and `{{ .LoadBalancer.web.dnsName }}` (kind, name, dotted path) stand for
-/// values, `{{ .VPC.main }}` for the main id of a resource; names with dots go in brackets: `{{ .ConfigMap["my.app"]["key.x"] }}`. Everything around is kept as it is, `}}` and single
+/// values, `{{ .VPC.main }}` for the main id of a resource; names with dots go in brackets: `{{ .ConfigMap["my.app"]["key.x"] }}`,
+/// and so does a kind with its group: `{{ .["VPC.aws"].main }}`. Everything around is kept as it is, `}}` and single
 /// braces too; `{{ "{{" }}` stands for two braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -180,10 +181,13 @@ fn action(scanner: &mut Scanner<'_>) -> Result<Part, Unexpected> {
 }
 
 fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
-    if !scanner.eat(".") {
-        return scanner.fail("a reference such as .ConfigMap.name.key");
-    }
-    let kind = kind_key(scanner.name("a kind such as ConfigMap")?);
+    // A kind with its group has dots, and goes in brackets like every such name.
+    let kind = match (scanner.eat("."), scanner.eat("[")) {
+        (_, true) => scanner.bracketed()?,
+        (true, false) => scanner.name("a kind such as ConfigMap")?.to_owned(),
+        (false, false) => return scanner.fail("a reference such as .ConfigMap.name.key"),
+    };
+    let kind = kind_key(&kind);
     let name = segment(scanner, "\".\" and the name of the object")?;
     match kind.as_str() {
         "configmap" => Ok(Dependency::ConfigMap(KeyRef { name, key: key(scanner)? })),
@@ -286,6 +290,14 @@ mod tests {
             references(r#"{{ .EC2-Instance["a.b"].instances.0["x.io/y"].z }}"#),
             [resource("ec2instance", "a.b", r#"instances.0["x.io/y"].z"#)]
         );
+    }
+
+    #[test]
+    fn a_kind_with_its_group_goes_in_brackets() {
+        for text in [r#"{{ .["VPC.AWS"].main }}"#, r#"{{ ["vpc.aws"].main }}"#, "{{ .['V-PC.aws'].main }}"] {
+            assert_eq!(references(text), [resource("vpc.aws", "main", "")], "{text}");
+        }
+        assert_eq!(references(r#"{{ .["VPC.aws"].main.cidr }}"#), [resource("vpc.aws", "main", "cidr")]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kraken_options::{
     Element, Elements, KeyRef, ListOpt, LookupReason, Opt, OptionType, Path, Resolved, Resolver, ResourceRef,
-    Scrubber, SecretData, SecretString, Template, Text, ValueFrom, Values, summary,
+    Scrubber, SecretData, SecretString, ShortRef, Template, Text, ValueFrom, Values, summary,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -80,6 +80,9 @@ fn source() -> impl Strategy<Value = ValueFrom> {
         key().prop_map(ValueFrom::ConfigMap),
         key().prop_map(ValueFrom::Secret),
         resource.prop_map(ValueFrom::KrakenResource),
+        (name(), name(), path_text())
+            .prop_map(|(kind, name, path)| ValueFrom::Ref(ShortRef(format!("{kind}/{name}/{path}")))),
+        ".{0,20}".prop_map(|text| ValueFrom::Ref(ShortRef(text))),
         template_text().prop_map(ValueFrom::TemplateString),
     ]
 }
@@ -281,6 +284,32 @@ proptest! {
         let _ = resolver.take_from::<Value>(field, &source);
         let _ = resolver.take_from::<Text>(field, &source);
         prop_assert!(summary(&resolver.finish().problems).chars().count() < 1100);
+    }
+
+    #[test]
+    fn a_short_reference_equals_the_long_form(
+        kind in "[A-Za-z][A-Za-z0-9-]{0,8}([.][a-z][a-z0-9-]{0,5}){0,2}",
+        name in "[a-z0-9]{1,9}",
+        path in prop_oneof![Just(String::new()), path_text()],
+    ) {
+        let slash = if path.is_empty() { "" } else { "/" };
+        let short = ShortRef(format!("{kind}/{name}{slash}{path}"));
+        let long = ResourceRef { kind, name, path };
+        prop_assert_eq!(short.resource(), Some(long.clone()));
+        let values = Values::default();
+        let learnt = |source: ValueFrom| {
+            let mut resolver = Resolver::new(&values);
+            let taken = resolver.take_from::<String>("field", &source);
+            let resolution = resolver.finish();
+            (taken, resolution.dependencies, resolution.problems.iter().map(|p| p.kind).collect::<Vec<_>>())
+        };
+        prop_assert_eq!(learnt(ValueFrom::Ref(short)), learnt(ValueFrom::KrakenResource(long)));
+    }
+
+    #[test]
+    fn a_kind_is_the_same_however_often_it_is_normalised(kind in nearly(&["a", "B", "-", ".", "1", "aws"])) {
+        let key = kraken_options::kind_key(&kind);
+        prop_assert_eq!(kraken_options::kind_key(&key), key);
     }
 
     #[test]

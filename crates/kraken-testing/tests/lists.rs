@@ -1,9 +1,10 @@
-//! A real kube-apiserver takes the schema of lists whose elements are literals or references, and holds users to it.
+//! A real kube-apiserver takes the schemas of lists and maps whose elements are literals or references, and of options that
+//! take no Secrets, and holds users to them.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use kraken_spoke::options::{ListOpt, ValueFrom};
+use kraken_spoke::options::{ListOpt, Public, PublicMap, ValueFrom};
 use kraken_spoke::{Opt, option_object};
 use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace};
 use kube::api::{Patch, PatchParams};
@@ -33,6 +34,10 @@ struct ListsSpec {
     rules: Option<ListOpt<Rule>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     anything: Option<ListOpt<Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tags: Option<PublicMap<String>>,
+    #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
+    key_name: Option<Public<Opt<String>>>,
 }
 
 /// A rule of a firewall.
@@ -62,15 +67,21 @@ async fn test_namespace() -> Result<TestNamespace> {
 
 /// What the API server stores of a list with these elements, or its refusal.
 async fn applied(ns: &TestNamespace, list: &str, elements: &Value) -> Result<Result<Value, String>> {
+    let stored = stored(ns, list, &json!({"value": elements})).await?;
+    Ok(stored.map(|mut stored| stored["value"].take()))
+}
+
+/// What the API server stores of a field, or its refusal.
+async fn stored(ns: &TestNamespace, field: &str, written: &Value) -> Result<Result<Value, String>> {
     let object = json!({
         "apiVersion": "testing.kraken-iac.eoinfennessy.com/v1alpha1",
         "kind": "Lists",
         "metadata": {"name": "x"},
-        "spec": {list: {"value": elements}},
+        "spec": {field: written},
     });
     let api = ns.api::<Lists>();
     match api.patch("x", &PatchParams::apply("test").force(), &Patch::Apply(&object)).await {
-        Ok(stored) => Ok(Ok(serde_json::to_value(stored.spec)?[list]["value"].clone())),
+        Ok(stored) => Ok(Ok(serde_json::to_value(stored.spec)?[field].take())),
         Err(kube::Error::Api(refusal)) => Ok(Err(refusal.message)),
         Err(other) => Err(other.into()),
     }
@@ -132,6 +143,60 @@ async fn the_default_of_a_field_is_not_put_beside_a_reference() -> Result<()> {
     let stored = applied(&ns, "rules", &json!([{"port": 80}, reference()])).await?;
     // Read back: the literal has its default, the reference stands alone.
     assert_eq!(stored, Ok(json!([{"port": 80, "protocol": "tcp"}, reference()])));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_map_keeps_texts_and_references_and_refuses_everything_else_with_its_key() -> Result<()> {
+    let ns = test_namespace().await?;
+    let tags = json!({
+        "Name": "web", "Empty": "", "a.b/c": reference(), "Short": {"valueFrom": {"ref": "VPC.aws/main/vpc.CidrBlock"}},
+    });
+    assert_eq!(stored(&ns, "tags", &tags).await?, Ok(tags));
+    // A literal becomes a reference in place: the API server merges a text with an object.
+    let tags = json!({"Name": reference(), "a.b/c": "web"});
+    assert_eq!(stored(&ns, "tags", &tags).await?, Ok(tags));
+    for wrong in [
+        json!(3),
+        json!(true),
+        json!(["a"]),
+        json!({}),
+        json!({"value": "a"}),
+        json!({"valueFrom": {}}),
+        json!({"valueFrom": {"ref": "VPC"}}),
+        json!({"valueFrom": {"ref": "VPC/Main"}}),
+        json!({"valueFrom": {"ref": "VPC/main/"}}),
+        json!({"valueFrom": {"krakenResource": {"kind": "V_PC", "name": "main"}}}),
+    ] {
+        let refusal = stored(&ns, "tags", &json!({"Name": wrong})).await?;
+        assert!(refusal.as_ref().is_err_and(|why| why.contains("spec.tags.Name")), "{wrong}: {refusal:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_secret_for_a_public_field_is_refused_at_admission() -> Result<()> {
+    let ns = test_namespace().await?;
+    let secret = json!({"valueFrom": {"secret": {"name": "db", "key": "password"}}});
+    let template = |text: &str| json!({"valueFrom": {"templateString": text}});
+    for wrong in [
+        secret.clone(),
+        template("web-{{ .Secret.db.password }}"),
+        template("{{.se-cret[\"d.b\"].password}}"),
+        template("{{ [\"Secret\"].db.password }}"),
+    ] {
+        for (field, written) in [("keyName", wrong.clone()), ("tags", json!({"Name": wrong}))] {
+            let refusal = stored(&ns, field, &written).await?;
+            assert!(refusal.is_err(), "{field}: {written}: {refusal:?}");
+        }
+    }
+    for right in
+        [template("{{ .Secrets.db.password }} Secret.x {{ .ConfigMap.secret.x }}"), json!({"value": "ops"})]
+    {
+        assert_eq!(stored(&ns, "keyName", &right).await?, Ok(right));
+    }
+    // Where the value is not public, a Secret is a source like any other.
+    assert_eq!(stored(&ns, "texts", &secret).await?, Ok(secret));
     Ok(())
 }
 

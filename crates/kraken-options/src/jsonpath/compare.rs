@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Number, Value};
 
-use super::eval::{Budget, Exhausted};
+use super::eval::{Exhausted, Steps};
 
 /// How much memory a compiled regular expression may take. Matching is linear in it.
 const MAX_REGEX_BYTES: usize = 256 * 1024;
@@ -14,7 +14,7 @@ const MAX_REGEX_BYTES: usize = 256 * 1024;
 pub(super) fn equal(
     left: Option<&Value>,
     right: Option<&Value>,
-    budget: &mut Budget,
+    budget: &mut Steps,
 ) -> Result<bool, Exhausted> {
     let (Some(left), Some(right)) = (left, right) else { return Ok(left.is_none() && right.is_none()) };
     let mut pairs = vec![(left, right)];
@@ -57,7 +57,7 @@ pub(super) fn equal(
 pub(super) fn less(
     left: Option<&Value>,
     right: Option<&Value>,
-    budget: &mut Budget,
+    budget: &mut Steps,
 ) -> Result<bool, Exhausted> {
     budget.spend(1)?;
     Ok(match (left, right) {

@@ -13,21 +13,28 @@ use super::compare::{equal, less};
 use super::functions::literal;
 use crate::lookup::from_end;
 
-/// How many steps a query may take: about one per value visited or compared, and per 16 bytes of text compared.
-const MAX_STEPS: usize = 1_000_000;
-
 /// The query takes more steps than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted;
 
-/// What is left of a query's steps.
-#[derive(Debug)]
-pub(super) struct Budget(usize);
+/// How many steps are left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps(usize);
 
-impl Budget {
-    pub(super) fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
-        self.0 = self.0.checked_sub(steps).ok_or(Exhausted)?;
-        Ok(())
+impl Steps {
+    pub(crate) fn of(steps: usize) -> Self {
+        Self(steps)
+    }
+
+    pub(crate) fn left(self) -> usize {
+        self.0
+    }
+
+    /// Counts steps. Once there are too few, none are left.
+    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
+        let left = self.0.checked_sub(steps);
+        self.0 = left.unwrap_or(0);
+        left.map(drop).ok_or(Exhausted)
     }
 }
 
@@ -40,14 +47,14 @@ type Nodes<'v> = Result<Vec<&'v Value>, Exhausted>;
 /// One evaluation of one query on one document.
 pub(super) struct Evaluator<'v> {
     root: &'v Value,
-    pub(super) budget: Budget,
+    pub(super) budget: Steps,
     /// Compiled once per evaluation; `None` for one that is malformed or too large.
     pub(super) regexes: HashMap<(String, bool), Option<Regex>>,
 }
 
 impl<'v> Evaluator<'v> {
-    pub(super) fn new(root: &'v Value) -> Self {
-        Self { root, budget: Budget(MAX_STEPS), regexes: HashMap::new() }
+    pub(super) fn new(root: &'v Value, budget: Steps) -> Self {
+        Self { root, budget, regexes: HashMap::new() }
     }
 
     /// All values that `segments` match, starting at `start`.
@@ -250,7 +257,8 @@ mod tests {
     use serde_json::json;
 
     fn yields(query: &str, data: &Value, expected: &Value) {
-        let found = Query::parse(query).expect(query).evaluate(data).expect(query);
+        let found = Query::parse(query).expect(query);
+        let found = found.evaluate(data, &mut Steps::of(1_000_000)).expect(query);
         assert_eq!(json!(found), *expected, "{query}");
     }
 

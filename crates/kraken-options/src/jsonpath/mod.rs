@@ -7,7 +7,7 @@ mod compare;
 mod eval;
 mod functions;
 
-pub(crate) use eval::Exhausted;
+pub(crate) use eval::{Exhausted, Steps};
 
 use jsonpath_rust::parser::model::{
     Comparable, Filter, FilterAtom, FnArg, JpQuery, Literal, Segment, Selector, Test, TestFunction,
@@ -46,9 +46,16 @@ impl Query {
         self.0.segments.iter().map(step).collect()
     }
 
-    /// All values that the query matches, in the order of the RFC.
-    pub(crate) fn evaluate<'v>(&self, data: &'v Value) -> Result<Vec<&'v Value>, Exhausted> {
-        eval::Evaluator::new(data).nodes(&self.0.segments, data)
+    /// All values that the query matches, in the order of the RFC, within the steps that are left.
+    pub(crate) fn evaluate<'v>(
+        &self,
+        data: &'v Value,
+        steps: &mut Steps,
+    ) -> Result<Vec<&'v Value>, Exhausted> {
+        let mut evaluator = eval::Evaluator::new(data, *steps);
+        let found = evaluator.nodes(&self.0.segments, data);
+        *steps = evaluator.budget;
+        found
     }
 }
 

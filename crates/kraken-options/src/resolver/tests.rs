@@ -101,6 +101,47 @@ fn a_resource_resolves_however_its_kind_is_spelled() {
     }
 }
 
+fn short<T>(text: &str) -> Opt<T> {
+    Opt::ValueFrom(ValueFrom::Ref(crate::ShortRef(text.into())))
+}
+
+#[test]
+fn a_short_reference_resolves_as_the_long_one_does() {
+    resolves(&short("LoadBalancer/web"), "lb-1".to_owned());
+    resolves(&short("load-balancer/web/dns"), "web.example".to_owned());
+    fails::<i64>(
+        &short("LoadBalancer/web"),
+        ProblemKind::Type,
+        "spec.field: the id of loadbalancer web: expected integer, found string",
+    );
+    fails::<String>(
+        &short("VPC.aws/main"),
+        ProblemKind::Missing,
+        "spec.field: waiting for the id of vpc.aws main",
+    );
+}
+
+#[test]
+fn a_malformed_short_reference_says_which_part_is_wrong() {
+    fails::<String>(
+        &short("main"),
+        ProblemKind::Invalid,
+        "spec.field.valueFrom.ref: \"main\" is not KIND/NAME or KIND/NAME/PATH, for example VPC/main or \
+         VPC/main/vpc.CidrBlock",
+    );
+    let name = "\"Main\" is not a name of an object (lower case letters, digits, \"-\" and \".\")";
+    fails::<String>(
+        &short("VPC/Main"),
+        ProblemKind::Invalid,
+        &format!("spec.field.valueFrom.ref: its name: {name}"),
+    );
+    fails::<String>(
+        &short("VPC/main/a..b"),
+        ProblemKind::Path,
+        "spec.field.valueFrom.ref: its path: expected a name at byte 2",
+    );
+}
+
 #[test]
 fn a_resource_without_a_path_resolves_to_its_main_id() {
     resolves(&resource("LoadBalancer", "web", ""), "lb-1".to_owned());

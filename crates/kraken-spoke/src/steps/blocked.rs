@@ -9,7 +9,7 @@ use std::{
 };
 
 use kraken_api::DependencyRequest;
-use kraken_options::kind_key;
+use kraken_options::{KindRef, kind_key};
 use kraken_runtime::patch::{ApiError, within};
 use kube::{
     Api, Client, ResourceExt,
@@ -75,8 +75,9 @@ fn graph_of(requests: &[DependencyRequest]) -> Graph {
     for request in requests {
         let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
         let Some(owner) = owner else { continue };
-        let to =
-            request.spec.kraken_resource_dependencies.iter().map(|d| (kind_key(&d.kind), d.name.clone()));
+        // Without the group: a deletion rather waits for a namesake of another provider than goes first.
+        let node = |kind: &str, name: &str| (KindRef::of(kind).key, name.to_owned());
+        let to = request.spec.kraken_resource_dependencies.iter().map(|d| node(&d.kind, &d.name));
         graph.entry((kind_key(&owner.kind), owner.name.clone())).or_default().extend(to);
     }
     graph

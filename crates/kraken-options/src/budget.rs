@@ -1,0 +1,108 @@
+//! What the paths of one resource may cost together: a query comes from whoever may write a spec, and is evaluated on the
+//! threads of a controller that serves everybody.
+
+use crate::jsonpath::{Exhausted, Steps};
+use crate::lookup::LookupReason;
+
+/// How many steps all paths of one reconcile may take: about one per value visited or compared, and per 16 bytes of text
+/// compared. Some 50 ms of one core.
+const MAX_STEPS: usize = 1_000_000;
+/// How many bytes all values that they lead to may have: more than any Kubernetes object holds.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// What is left for the paths of one reconcile. Make one per reconcile and pass it to every
+/// [`Path::find_within`](crate::Path::find_within): the sum is bounded then, however many paths there are.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    pub(crate) steps: Steps,
+    bytes: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { steps: Steps::of(MAX_STEPS), bytes: MAX_BYTES }
+    }
+}
+
+impl Budget {
+    /// How many steps were taken so far.
+    pub fn steps_taken(&self) -> usize {
+        MAX_STEPS - self.steps.left()
+    }
+
+    /// Counts the bytes of a value that was found.
+    pub(crate) fn take_bytes(&mut self, bytes: usize) -> Result<(), LookupReason> {
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(LookupReason::TooLargeTogether)?;
+        Ok(())
+    }
+
+    /// Counts the steps of a path of names and indexes, which takes one each.
+    pub(crate) fn take_steps(&mut self, steps: usize) -> Result<(), Exhausted> {
+        self.steps.spend(steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::Path;
+    use serde_json::{Value, json};
+
+    /// A state as large as a StateDeclaration gets, of many small values.
+    fn large() -> Value {
+        (0..20_000).map(|n| json!({"a": {"b": n, "c": format!("text {n}")}})).collect()
+    }
+
+    fn find(path: &str, data: &Value, budget: &mut Budget) -> Result<Value, LookupReason> {
+        Path::parse(path).expect(path).find_within(data, budget).map_err(|error| error.reason)
+    }
+
+    #[test]
+    fn all_paths_of_a_reconcile_share_one_budget() {
+        let (data, mut budget) = (large(), Budget::default());
+        let mut found = 0;
+        while find("$[?@.a.b == 3].a.b", &data, &mut budget).is_ok() {
+            found += 1;
+            assert!(found < 1000, "no budget was spent");
+        }
+        assert!(found > 1, "one modest query is within the budget");
+        assert_eq!(find("$[*].a.b", &data, &mut budget), Err(LookupReason::TooManySteps));
+        // Another resource has its own.
+        assert!(find("$[?@.a.b == 3].a.b", &data, &mut Budget::default()).is_ok());
+    }
+
+    #[test]
+    fn the_bytes_of_all_values_are_bounded_together() {
+        let (data, mut budget) = (json!({"a": "x".repeat(1_000_000)}), Budget::default());
+        for _ in 0..4 {
+            assert!(find("a", &data, &mut budget).is_ok());
+        }
+        assert_eq!(find("a", &data, &mut budget), Err(LookupReason::TooLargeTogether));
+    }
+
+    #[test]
+    fn the_worst_queries_take_no_more_than_the_budget() {
+        let data = large();
+        let slow = "x".repeat(2_000);
+        let texts: Value = (0..400).map(|n| json!({"t": format!("{slow}{n}")})).collect();
+        let queries = [
+            ("$..[?@..b]", &data),
+            ("$[?count($..b) > 1]", &data),
+            ("$..*..*..*", &data),
+            ("$[?@.a == $[0].a || @ == $[19999]]", &data),
+            ("$[?search(@.t, '(x+x+)+y')]", &texts),
+            ("$[?match(@.t, $[0].t)]", &texts),
+            ("$[?$[?@.t == $[399].t]]", &texts),
+        ];
+        let (mut budget, started) = (Budget::default(), Instant::now());
+        // As many as a request may hold.
+        for (query, data) in queries.into_iter().cycle().take(256) {
+            let _ = find(query, data, &mut budget);
+        }
+        assert!(budget.steps_taken() <= MAX_STEPS);
+        // Without optimisation a step takes tens of times as long; the bound is generous for a busy machine.
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+}

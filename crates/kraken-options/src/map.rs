@@ -1,0 +1,220 @@
+//! Options that are maps with keys of the user's own, such as tags: each value is a literal or a reference.
+
+use std::collections::BTreeMap;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::list::{Element, element, told};
+use crate::option::Opt;
+use crate::public::Public;
+use crate::resolved::Resolved;
+use crate::resolver::Resolver;
+use crate::types::OptionType;
+
+/// A map whose values are each a literal as it is or an object with `valueFrom`: `{Name: web, Vpc: {valueFrom: SOURCE}}`.
+///
+/// The map itself is always written out: its keys are the user's own and belong to no source. Its values are taken with
+/// [`Resolver::take_map`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct MapOpt<T>(pub BTreeMap<String, Element<T>>);
+
+/// A [`MapOpt`] whose values are shown in public places, as tags are.
+pub type PublicMap<T> = Public<MapOpt<T>>;
+
+impl<T> Default for MapOpt<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T> MapOpt<T> {
+    /// Whether it has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T> From<BTreeMap<String, T>> for MapOpt<T> {
+    fn from(literals: BTreeMap<String, T>) -> Self {
+        Self(literals.into_iter().map(|(key, literal)| (key, Element::Literal(literal))).collect())
+    }
+}
+
+impl<'de, T: OptionType> Deserialize<'de> for MapOpt<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (mut values, mut wrong) = (BTreeMap::new(), Vec::new());
+        for (key, written) in BTreeMap::<String, Value>::deserialize(deserializer)? {
+            match element(written) {
+                Ok(value) => {
+                    values.insert(key, value);
+                }
+                Err(why) => wrong.push(format!("[{}]: {why}", crate::bounds::quote(&key))),
+            }
+        }
+        if wrong.is_empty() { Ok(Self(values)) } else { Err(D::Error::custom(told(wrong))) }
+    }
+}
+
+impl Resolver<'_> {
+    /// The values of a map, or `None` after recording why one is missing, for each by itself: its place is told as
+    /// `tags["Name"]`. A value from a Secret is secret, and leaves the others public.
+    pub fn take_map<T: OptionType>(
+        &mut self,
+        field: &str,
+        map: &MapOpt<T>,
+    ) -> Option<BTreeMap<String, Resolved<T>>> {
+        let mut taken = Some(BTreeMap::new());
+        for (key, element) in &map.0 {
+            let value = match element {
+                Element::Literal(literal) => Some(Resolved::Public(literal.clone())),
+                Element::ValueFrom(source) => {
+                    self.take_from(&format!("{field}[{}]", crate::bounds::quote(key)), source)
+                }
+            };
+            // Each is looked at, whatever the others are.
+            taken = taken.zip(value).map(|(mut taken, value)| {
+                taken.insert(key.clone(), value);
+                taken
+            });
+        }
+        taken
+    }
+
+    /// The same of a map whose values are public: plain values, because none of them can have come from a Secret.
+    pub fn take_public_map<T: OptionType>(
+        &mut self,
+        field: &str,
+        map: &PublicMap<T>,
+    ) -> Option<BTreeMap<String, T>> {
+        let taken = self.in_public(|resolver| resolver.take_map(field, map))?;
+        Some(taken.into_iter().filter_map(|(key, value)| Some((key, value.public()?.clone()))).collect())
+    }
+
+    /// The value of an option that is shown in public places: never a secret one.
+    pub fn take_public<T: OptionType>(
+        &mut self,
+        field: &str,
+        option: &Public<Opt<T>>,
+    ) -> Option<Resolved<T>> {
+        self.in_public(|resolver| resolver.take(field, option))
+    }
+
+    /// As [`take_public`](Self::take_public), of an option that may be absent: `Some(None)` if it is.
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    pub fn take_public_if<T: OptionType>(
+        &mut self,
+        field: &str,
+        option: Option<&Public<Opt<T>>>,
+    ) -> Option<Option<Resolved<T>>> {
+        match option {
+            Some(option) => self.take_public(field, option).map(Some),
+            None => Some(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ProblemKind, Resolution, SecretData, Values};
+    use serde_json::json;
+
+    fn map(written: &Value) -> PublicMap<String> {
+        serde_json::from_value(written.clone()).unwrap()
+    }
+
+    fn values() -> Values {
+        let sizes = [("team".to_owned(), "shop".to_owned())].into();
+        let db = SecretData { version: "u/7".into(), keys: [("k".to_owned(), "hunter22".into())].into() };
+        let ids = [(String::new(), json!("vpc-1")), ("list".to_owned(), json!(["a"]))].into();
+        Values {
+            config_maps: [("sizes".to_owned(), sizes)].into(),
+            secrets: [("db".to_owned(), db)].into(),
+            resources: [("vpc".to_owned(), [("main".to_owned(), ids)].into())].into(),
+            causes: BTreeMap::new(),
+        }
+    }
+
+    fn take(written: &Value) -> (Option<BTreeMap<String, String>>, Vec<(ProblemKind, String)>) {
+        let values = values();
+        let mut resolver = Resolver::new(&values);
+        let taken = resolver.take_public_map("tags", &map(written));
+        let Resolution { problems, .. } = resolver.finish();
+        (taken, problems.iter().map(|problem| (problem.kind, problem.to_string())).collect())
+    }
+
+    #[test]
+    fn literals_and_references_stand_side_by_side() {
+        let written = json!({
+            "Name": "web",
+            "Team": {"valueFrom": {"configMap": {"name": "sizes", "key": "team"}}},
+            "Vpc": {"valueFrom": {"ref": "VPC/main"}},
+            "Url": {"valueFrom": {"templateString": "{{ .VPC.main }}/x"}},
+        });
+        let expected = [("Name", "web"), ("Team", "shop"), ("Url", "vpc-1/x"), ("Vpc", "vpc-1")];
+        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        assert_eq!(take(&written), (Some(expected), vec![]));
+        assert_eq!(serde_json::to_value(map(&written)).unwrap(), written);
+    }
+
+    #[test]
+    fn every_problem_names_its_key() {
+        let (taken, problems) = take(&json!({
+            "a b": {"valueFrom": {"ref": "VPC/gone"}},
+            "c": {"valueFrom": {"ref": "VPC/main/list"}},
+            "d": "fine",
+        }));
+        assert_eq!(taken, None);
+        let problems: Vec<_> = problems.into_iter().map(|(_, told)| told).collect();
+        assert_eq!(
+            problems,
+            [
+                "spec.tags[\"a b\"]: waiting for the id of vpc gone",
+                "spec.tags[\"c\"]: vpc main path list: expected string, found array",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_public_map_refuses_secrets_and_asks_for_none() {
+        let secret = json!({"valueFrom": {"secret": {"name": "db", "key": "k"}}});
+        let template = json!({"valueFrom": {"templateString": "x{{ .Secret.db.k }}"}});
+        let (taken, problems) = take(&json!({"A": secret, "B": template, "C": "c"}));
+        assert_eq!(taken, None);
+        assert_eq!(
+            problems,
+            [
+                (ProblemKind::Invalid, "spec.tags[\"A\"].valueFrom.secret: a Secret cannot be the source of this field, because its value is public".to_owned()),
+                (ProblemKind::Invalid, "spec.tags[\"B\"].valueFrom.templateString: a Secret cannot be the source of this field, because its value is public".to_owned()),
+            ]
+        );
+        let nothing = Values::default();
+        let mut resolver = Resolver::new(&nothing);
+        let _ = resolver.take_public_map("tags", &map(&json!({"A": secret, "B": template})));
+        assert!(resolver.finish().dependencies.is_empty());
+    }
+
+    #[test]
+    fn a_secret_value_leaves_the_others_public() {
+        let written = json!({"A": "a", "B": {"valueFrom": {"secret": {"name": "db", "key": "k"}}}});
+        let map: MapOpt<String> = serde_json::from_value(written).unwrap();
+        let values = values();
+        let mut resolver = Resolver::new(&values);
+        let taken = resolver.take_map("env", &map).unwrap();
+        assert!(taken["B"].is_secret() && !taken["A"].is_secret());
+        assert_eq!(resolver.finish().secret_fields, ["env[\"B\"]".to_owned()].into());
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_its_key() {
+        let error = serde_json::from_value::<MapOpt<String>>(json!({"a": 3, "b": null, "c": {"value": "x"}}));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "[\"a\"]: expected string or an object with valueFrom, found integer; [\"b\"]: expected string or an object \
+             with valueFrom, found null; [\"c\"]: expected string or an object with valueFrom, found object"
+        );
+    }
+}
