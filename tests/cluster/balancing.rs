@@ -104,7 +104,7 @@ fn listener(port: i64) -> Value {
 }
 
 fn id(object: &Value) -> Result<&str> {
-    object["status"]["externalIDs"][0].as_str().context("no external id")
+    object["status"]["externalIds"][0].as_str().context("no external id")
 }
 
 /// Asks for a look now, as a user would.

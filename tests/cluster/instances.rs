@@ -21,7 +21,7 @@ async fn an_instance_runs_with_its_identity_as_tags_and_goes_with_its_resource()
     let object = world.ready("EC2Instance", "a").await?;
     let alive = world.alive("a").await?;
     assert_eq!(alive.len(), 1);
-    assert_eq!(object["status"]["externalIDs"], json!([alive[0].id]));
+    assert_eq!(object["status"]["externalIds"], json!([alive[0].id]));
     assert_eq!(alive[0].tags["Team"], "web");
     assert_eq!(alive[0].tags["kraken-iac.eoinfennessy.com/uid"], object["metadata"]["uid"]);
     let state = world.get("StateDeclaration", "ec2instance-a").await?;
@@ -122,7 +122,7 @@ async fn an_instance_that_exists_is_adopted_and_never_one_that_is_somebody_elses
     let adopting = |adopt: &str| format!(", tags: {{Team: {team}}}, lifecycle: {{adopt: {adopt}}}");
     world.apply(&instance("b", 1, &adopting(&format!("{{tags: {{Team: {team}}}}}")))).await?;
     let adopted = world.ready("EC2Instance", "b").await?;
-    assert_eq!(adopted["status"]["externalIDs"], json!([id]));
+    assert_eq!(adopted["status"]["externalIds"], json!([id]));
     assert_eq!(world.alive("b").await?.len(), 1);
 
     let by_id = |id: &str| adopting(&format!("{{id: {id}}}"));

@@ -76,7 +76,7 @@ async fn network(world: &World) -> Result<()> {
 
 pub(crate) async fn id(world: &World, kind: &str, name: &str) -> Result<String> {
     let object = world.ready(kind, name).await?;
-    Ok(object["status"]["externalIDs"][0].as_str().unwrap_or_default().to_owned())
+    Ok(object["status"]["externalIds"][0].as_str().unwrap_or_default().to_owned())
 }
 
 pub(crate) fn has(list: &Value, wanted: impl Fn(&Value) -> bool) -> bool {

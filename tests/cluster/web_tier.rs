@@ -51,7 +51,7 @@ impl Tier {
 
     async fn id(&self, kind: &str, name: &str) -> Result<String> {
         let object = self.world.get(kind, name).await?;
-        let id = object["status"]["externalIDs"][0].as_str();
+        let id = object["status"]["externalIds"][0].as_str();
         Ok(id.with_context(|| format!("{kind} {name} has no id"))?.to_owned())
     }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object, options::ListOpt};
+use kraken_spoke::{
+    HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object,
+    options::{ListOpt, Public},
+};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,12 +35,12 @@ pub(crate) struct EC2InstanceSpec {
     /// How many instances a launch must reach to count as one, 1 to 1000, at most `maxCount`: AWS launches none if it
     /// has capacity for fewer. Example: `{value: 1}`
     #[serde(rename = "minCount")]
-    pub(crate) min_count: Opt<i32>,
+    pub(crate) min_count: Public<Opt<i32>>,
 
     /// How many instances there shall be, 1 to 1000. A change scales up or down; the youngest go first. Example:
     /// `{value: 2}`
     #[serde(rename = "maxCount")]
-    pub(crate) max_count: Opt<i32>,
+    pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. It cannot be changed later. Default: one of the default VPC. Example:
     /// `{valueFrom: {krakenResource: {kind: subnet, name: a}}}`
@@ -53,7 +56,7 @@ pub(crate) struct EC2InstanceSpec {
     /// The name of the key pair for SSH, 1 to 255 characters. It cannot be changed later. Default: none. Example:
     /// `{value: ops}`
     #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
-    pub(crate) key_name: Option<Opt<String>>,
+    pub(crate) key_name: Option<Public<Opt<String>>>,
 
     /// The user data, as plain text of at most 16 KiB; Kraken encodes it. It can be changed while the instance is
     /// stopped, and is not run again by itself. It is never shown, but whoever may call the instance's metadata
@@ -234,7 +237,7 @@ option_object!(RootVolume, MetadataOptions);
 mod tests {
     use super::*;
     use crate::Ec2;
-    use kraken_aws::testing::{assert_round_trips, descriptions};
+    use kraken_aws::testing::{assert_round_trips, descriptions, unlisted_secrets};
     use kraken_spoke::api::crd::spoke_kind;
     use serde_json::json;
 
@@ -243,6 +246,11 @@ mod tests {
         let crd = serde_json::to_value(spoke_kind::<EC2Instance>()).unwrap();
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         assert_eq!(spec["required"], json!(["imageID", "instanceType", "maxCount", "minCount"]));
+    }
+
+    #[test]
+    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+        assert_eq!(unlisted_secrets::<Ec2>(), [] as [&str; 0]);
     }
 
     #[test]

@@ -35,12 +35,12 @@ impl Desired {
         let mut take = Take::new(values);
         let image_id = take.one("imageID", &spec.image_id, rules::image_id);
         let instance_type = take.one("instanceType", &spec.instance_type, rules::instance_type);
-        let min_count = take.one("minCount", &spec.min_count, |count: &i32| rules::count(*count));
-        let max_count = take.one("maxCount", &spec.max_count, |count: &i32| rules::count(*count));
+        let min_count = take.public("minCount", &spec.min_count, |count: &i32| rules::count(*count));
+        let max_count = take.public("maxCount", &spec.max_count, |count: &i32| rules::count(*count));
         let subnet_id = take.optional("subnetID", spec.subnet_id.as_ref(), rules::subnet_id);
         let security_group_ids =
             take.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
-        let key_name = take.optional("keyName", spec.key_name.as_ref(), rules::key_name);
+        let key_name = take.public_if("keyName", spec.key_name.as_ref(), rules::key_name);
         let user_data = take.optional("userData", spec.user_data.as_ref(), rules::user_data);
         let iam_instance_profile = take.optional(
             "iamInstanceProfile",

@@ -36,6 +36,40 @@ impl External for Instances {
     type Observed = Observed;
     type Change = Change;
     const DRIFT_PATHS: &[&str] = &["state"];
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        (
+            "imageID",
+            &[
+                "instances.ImageId",
+                "instances.Architecture",
+                "instances.RootDeviceName",
+                "instances.RootDeviceType",
+            ],
+        ),
+        ("instanceType", &["instances.InstanceType"]),
+        (
+            "subnetID",
+            &["instances.SubnetId", "instances.VpcId", "instances.NetworkInterfaces", "instances.Placement"],
+        ),
+        ("securityGroupIDs", &["instances.SecurityGroups"]),
+        ("userData", &[]),
+        ("iamInstanceProfile", &["instances.IamInstanceProfile"]),
+        (
+            "privateIPAddress",
+            &["instances.PrivateIpAddress", "instances.PrivateDnsName", "instances.NetworkInterfaces"],
+        ),
+        ("associatePublicIPAddress", &[]),
+        ("rootVolume", &[]),
+        ("metadataOptions", &[]),
+        ("monitoring", &["instances.Monitoring"]),
+        ("ebsOptimized", &["instances.EbsOptimized"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[
+        ("Type", "instances.0.InstanceType"),
+        ("Private IP", "instances.0.PrivateIpAddress"),
+        ("Public IP", "instances.0.PublicIpAddress"),
+        ("State", "instances.0.State.Name"),
+    ];
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         Desired::from_spec(spec, values)

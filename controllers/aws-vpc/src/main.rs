@@ -49,7 +49,12 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use kraken_aws::testing::descriptions;
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+        assert_eq!(unlisted_secrets::<super::Network>(), [] as [&str; 0]);
+    }
 
     #[test]
     fn every_field_of_every_kind_says_what_it_is_with_an_example() {

@@ -15,6 +15,7 @@ use serde_json::Value;
     kind = "ConfigExport",
     namespaced,
     status = "ConfigExportStatus",
+    shortname = "cfgexp",
     category = "kraken",
     doc = "Writes values of resources, ConfigMaps and Secrets to one ConfigMap or Secret, and keeps it up to date."
 )]

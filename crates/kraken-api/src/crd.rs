@@ -34,24 +34,36 @@ pub fn conditions_schema(_: &mut SchemaGenerator) -> Schema {
 
 /// The CRD of a spoke's kind: with columns for Ready, its reason, the main external id and the age.
 pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
-    with_columns(K::crd(), Some(&column("External ID", ".status.externalIDs[0]", 0)))
+    summarised_kind::<K>(&[])
+}
+
+/// The same with columns of the kind's own, each with a value of `status.summary`: see [`summary_key`].
+pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
+    let id = column("External ID", ".status.externalIds[0]", 0);
+    let own = columns.iter().map(|name| column(name, &format!(".status.summary.{}", summary_key(name)), 0));
+    with_columns(K::crd(), std::iter::once(id).chain(own).collect())
+}
+
+/// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicip`.
+pub fn summary_key(column: &str) -> String {
+    column.to_lowercase().replace(' ', "")
 }
 
 /// The CRD of a kind of the hub that has a Ready condition.
 pub fn hub_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
-    with_columns(K::crd(), None)
+    with_columns(K::crd(), vec![])
 }
 
 fn with_columns(
     mut crd: CustomResourceDefinition,
-    id: Option<&CustomResourceColumnDefinition>,
+    own: Vec<CustomResourceColumnDefinition>,
 ) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
         let mut columns = vec![
             column("Ready", r#".status.conditions[?(@.type=="Ready")].status"#, 0),
             column("Reason", r#".status.conditions[?(@.type=="Ready")].reason"#, 0),
         ];
-        columns.extend(id.cloned());
+        columns.extend(own.iter().cloned());
         columns.push(CustomResourceColumnDefinition {
             type_: "date".to_owned(),
             ..column("Age", ".metadata.creationTimestamp", 0)
@@ -86,5 +98,36 @@ fn column(name: &str, json_path: &str, priority: i32) -> CustomResourceColumnDef
         type_: "string".to_owned(),
         priority: (priority != 0).then_some(priority),
         ..CustomResourceColumnDefinition::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ConfigExport, DependencyRequest, StateDeclaration};
+
+    fn columns(crd: &CustomResourceDefinition) -> Vec<(String, String)> {
+        let columns = crd.spec.versions[0].additional_printer_columns.iter().flatten();
+        columns.map(|column| (column.name.clone(), column.json_path.clone())).collect()
+    }
+
+    #[test]
+    fn the_columns_of_a_kind_stand_between_its_id_and_its_age() {
+        let crd = summarised_kind::<ConfigExport>(&["CIDR", "Public IP"]);
+        let names: Vec<_> = columns(&crd).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["Ready", "Reason", "External ID", "CIDR", "Public IP", "Age", "Message"]);
+        assert_eq!(columns(&crd)[4].1, ".status.summary.publicip");
+    }
+
+    #[test]
+    fn internal_kinds_are_not_among_those_of_users() {
+        // `kubectl wait --for=condition=Ready kraken --all` would wait for ever for a kind without conditions.
+        for (crd, category) in [
+            (StateDeclaration::crd(), "kraken-internal"),
+            (DependencyRequest::crd(), "kraken-internal"),
+            (ConfigExport::crd(), "kraken"),
+        ] {
+            assert_eq!(crd.spec.names.categories, Some(vec![category.to_owned()]));
+        }
     }
 }

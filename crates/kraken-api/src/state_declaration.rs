@@ -1,5 +1,6 @@
 //! StateDeclaration: the public state of a resource, from which others take values.
 
+use kraken_options::Path;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ pub const STATIC_KIND: &str = "static";
     kind = "StateDeclaration",
     namespaced,
     shortname = "state",
-    category = "kraken",
+    category = "kraken-internal",
     printcolumn(name = "ID", type_ = "string", json_path = ".spec.id"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     doc = "The public state of one resource, from which other resources take values by reference."
@@ -35,4 +36,66 @@ pub struct StateDeclarationSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub id: Option<String>,
+
+    /// What is not published because it comes from a Secret, so that whoever refers to it is told. Default: none. Example:
+    /// `[{path: instances.ImageId, field: imageID}]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256))]
+    pub withheld: Vec<Withheld>,
+}
+
+/// A part of a state that is not published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Withheld {
+    /// Its path, dotted, through the elements of lists; `*` for all of the data, empty for the main id. Example:
+    /// `instances.ImageId`.
+    #[schemars(length(max = 1024))]
+    pub path: String,
+    /// The field of the spec that comes from a Secret. Example: `imageID`.
+    #[schemars(length(min = 1, max = 1024))]
+    pub field: String,
+}
+
+impl Withheld {
+    /// Whether it is the reason why a reference finds nothing: `path` is that of the reference, empty for the main id.
+    pub fn explains(&self, path: &str) -> bool {
+        if self.path.is_empty() || path.is_empty() {
+            return self.path == path;
+        }
+        let Ok(path) = path.parse::<Path>() else { return false };
+        let Some(names) = path.segments() else { return self.path == "*" };
+        // Positions in lists are passed through, as in `path`.
+        let is_index = |name: &&str| name.bytes().all(|byte| byte.is_ascii_digit());
+        let names: Vec<&str> = names.into_iter().filter(|name| !is_index(name)).collect();
+        let own: Vec<&str> = self.path.split('.').collect();
+        self.path == "*" || own.len() <= names.len() && names.iter().zip(&own).all(|(a, b)| a == b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_below_or_at_a_withheld_path_is_explained() {
+        let of = |path: &str| Withheld { path: path.into(), field: "imageID".into() };
+        let image = of("instances.ImageId");
+        for path in
+            ["instances.0.ImageId", "instances.ImageId", "instances[1].ImageId.x", "instances[\"0\"].ImageId"]
+        {
+            assert!(image.explains(path), "{path}");
+        }
+        for path in [
+            "",
+            "instances",
+            "instances.0.ImageIds",
+            "instances.0.SubnetId",
+            "a..b",
+            "$.instances[0].ImageId",
+        ] {
+            assert!(!image.explains(path), "{path}");
+        }
+        assert!(of("").explains("") && !of("").explains("a"));
+        assert!(of("*").explains("a.b") && of("*").explains("$.a[*]") && !of("*").explains(""));
+    }
 }

@@ -1,5 +1,7 @@
 //! The status that every spoke kind shares.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +20,8 @@ pub struct ResourceStatus {
     pub observed_generation: Option<i64>,
 
     /// The cloud's own ids of what this resource manages, the main one first. Example: `["i-0abc1234def567890"]`.
-    #[serde(default, rename = "externalIDs", skip_serializing_if = "Vec::is_empty")]
+    // Not "externalIDs": kubectl describe takes that apart as "External I Ds".
+    #[serde(default, rename = "externalIds", skip_serializing_if = "Vec::is_empty")]
     pub external_ids: Vec<String>,
 
     /// The account and region that the remote objects are in, recorded with the first creation. A controller that works in
@@ -26,10 +29,14 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
 
-    /// Those of `externalIDs` that existed before this resource and were adopted: by default they are left behind when
+    /// Those of `externalIds` that existed before this resource and were adopted: by default they are left behind when
     /// the resource is deleted. Example: `["i-0abc1234def567890"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<String>,
+
+    /// A few public values of what there is, for the columns of `kubectl get`. Example: `{cidr: 10.0.0.0/16}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub summary: BTreeMap<String, String>,
 
     /// The launch that these ids come from: a higher number than the last one means that a launch is under way.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -114,6 +114,10 @@ pub trait Single: Send + Sync + 'static {
     const IS_IDEMPOTENT: bool = false;
     /// As [`kraken_spoke::External::DRIFT_PATHS`].
     const DRIFT_PATHS: &[&str] = &[];
+    /// As [`kraken_spoke::External::SECRET_ECHOES`].
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[];
+    /// As [`kraken_spoke::External::SUMMARY`].
+    const SUMMARY: &[(&str, &str)] = &[];
 
     /// Pure. As [`kraken_spoke::External::desired`].
     fn desired(spec: &SpecOf<Managed<Self>>, values: &mut Resolver<'_>) -> Option<Self::Desired>

@@ -2,7 +2,10 @@
 
 use std::borrow::Borrow;
 
-use kraken_spoke::{Opt, OptionType, Resolved, Resolver, options::ListOpt};
+use kraken_spoke::{
+    Opt, OptionType, Resolved, Resolver,
+    options::{ListOpt, Public},
+};
 
 use crate::{
     fields::tag_path,
@@ -86,6 +89,31 @@ impl<'a, 'v> Take<'a, 'v> {
     ) -> Optional<T> {
         match option {
             Some(option) => self.one(field, option, rule).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// A value that must fit the rule and is shown in public places: it takes no Secret.
+    pub fn public<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+        &mut self,
+        field: &str,
+        option: &Public<Opt<T>>,
+        rule: impl FnOnce(&B) -> Verdict<W>,
+    ) -> Option<Resolved<T>> {
+        let value = self.values.take_public(field, option)?;
+        self.check(field, rule(value.expose().borrow()), false);
+        Some(value)
+    }
+
+    /// As [`Take::public`], of an option that may be absent: `Some(None)` if it is.
+    pub fn public_if<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+        &mut self,
+        field: &str,
+        option: Option<&Public<Opt<T>>>,
+        rule: impl FnOnce(&B) -> Verdict<W>,
+    ) -> Optional<T> {
+        match option {
+            Some(option) => self.public(field, option, rule).map(Some),
             None => Some(None),
         }
     }

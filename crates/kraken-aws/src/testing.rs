@@ -105,6 +105,37 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
+/// The fields of every kind that may come from a Secret and of which [`External::SECRET_ECHOES`] does not say where the state
+/// shows them: their Secrets would withhold the whole state. And the entries that are about no such field.
+pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
+    let mut found = Unlisted(vec![]);
+    P::kinds(&mut found);
+    found.0
+}
+
+/// Collects the fields that may come from a Secret and are not listed.
+struct Unlisted(Vec<String>);
+
+impl<C> Registry<C> for Unlisted {
+    fn kind<E: FromContext<C>>(&mut self) {
+        let crd = serde_json::to_value(spoke_kind::<E::Kind>()).unwrap();
+        let kind = crd["spec"]["names"]["kind"].as_str().unwrap();
+        let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let of_secrets: Vec<&String> = spec["properties"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(_, schema)| schema.to_string().contains(r#""required":["secret"]"#))
+            .map(|(name, _)| name)
+            .collect();
+        let listed: Vec<&str> = E::SECRET_ECHOES.iter().map(|(field, _)| *field).collect();
+        let unlisted = of_secrets.iter().filter(|field| !listed.contains(&field.as_str()));
+        self.0.extend(unlisted.map(|field| format!("{kind}.{field} is not listed")));
+        let stray = listed.iter().filter(|field| !of_secrets.iter().any(|of| of == *field));
+        self.0.extend(stray.map(|field| format!("{kind}.{field} takes no Secret")));
+    }
+}
+
 /// Collects the schema of the spec of every kind.
 struct Schemas(Vec<(String, Value)>);
 

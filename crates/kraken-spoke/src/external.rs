@@ -203,6 +203,16 @@ pub trait External: Send + Sync + 'static {
     /// `lifecycle.ignoreChanges`.
     const DRIFT_PATHS: &[&str] = &[];
 
+    /// For each field of the spec that may come from a Secret: the paths of the state that show its value, or what the
+    /// provider makes of it. They are not published then, whatever their value is. Dotted, through the elements of lists.
+    ///
+    /// A field that is shown nowhere is listed with no path. One that is not listed at all withholds the whole state.
+    /// What becomes an id, a name or a tag is [`kraken_options::Public`] instead and takes no Secret.
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[];
+
+    /// Columns of `kubectl get` beside those of every kind, each with the path of its value in the published state.
+    const SUMMARY: &[(&str, &str)] = &[];
+
     /// Whether [`External::own_secret`] ever names one: the spoke is then allowed to create Secrets.
     const MAKES_SECRETS: bool = false;
 

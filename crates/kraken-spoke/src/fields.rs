@@ -54,6 +54,10 @@ fn exists(schema: &JSONSchemaProps, names: &[&str]) -> bool {
             return exists(value, names);
         }
     }
+    if schema.properties.as_ref().is_some_and(|properties| properties.contains_key("valueFrom")) {
+        // A literal beside references: nothing is inside a text.
+        return false;
+    }
     match (&schema.additional_properties, &schema.items) {
         (Some(JSONSchemaPropsOrBool::Schema(each)), _) => exists(each, rest),
         (Some(JSONSchemaPropsOrBool::Bool(any)), _) => *any,
@@ -81,6 +85,9 @@ mod tests {
                 "valueFrom": {"type": "object"},
             }},
             "tags": {"type": "object", "additionalProperties": text},
+            "labels": {"type": "object", "additionalProperties": {
+                "x-kubernetes-preserve-unknown-fields": true, "properties": {"valueFrom": {"type": "object"}},
+            }},
             "rules": {"type": "array", "items": {"type": "object", "properties": {"port": text}}},
             "lifecycle": {"type": "object"},
         }});
@@ -95,6 +102,7 @@ mod tests {
             "metadata.httpTokens",
             "tags",
             "tags.Team",
+            "labels.Team",
             "tags[\"a.b\"]",
             "rules.port",
             "rules.0.port",
@@ -113,11 +121,12 @@ mod tests {
             "metadata.httpToken",
             "rules.ports",
             "tags.a.b",
+            "labels.a.b",
             "a..b",
             "$.tags",
         ] {
             assert!(!fields().has(path), "{path}");
         }
-        assert_eq!(fields().names(), "imageID, metadata, rules, tags, state");
+        assert_eq!(fields().names(), "imageID, labels, metadata, rules, tags, state");
     }
 }

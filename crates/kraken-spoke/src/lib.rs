@@ -22,9 +22,11 @@ mod outcome;
 mod plan;
 pub mod program;
 mod reconcile;
+mod secrecy;
 mod share;
 mod status;
 mod steps;
+mod summary;
 
 pub use args::LoopArgs;
 pub use external::{

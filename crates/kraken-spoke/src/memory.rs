@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use kraken_runtime::watch::ObjectKey;
 use kube::Resource;
 use parking_lot::Mutex;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::{FailureClass, intent::Clock, outcome::Outcome};
@@ -32,6 +33,8 @@ pub(crate) struct Memory<K> {
     pub changed: Option<(String, u32)>,
     /// Since when the resource has been in progress without a report.
     pub in_progress: Option<Progress>,
+    /// Every secret text that the resource was resolved with, the newest last: the cloud may still quote an old one.
+    pub secrets: Vec<SecretString>,
 }
 
 /// Progress that nobody was told of yet. To wait for the hub is one thing, to be at work another: who waited long may still
@@ -65,6 +68,7 @@ impl<K> Default for Memory<K> {
             deleted: None,
             changed: None,
             in_progress: None,
+            secrets: vec![],
         }
     }
 }
@@ -85,6 +89,17 @@ impl<K> Memory<K> {
                 self.refused = None;
             }
         }
+    }
+
+    /// Adds the secrets that were resolved now to those that are known, without repetitions.
+    pub(crate) fn learn_secrets(&mut self, secrets: Vec<SecretString>) {
+        const KEPT: usize = 256;
+        for secret in secrets {
+            self.secrets.retain(|known| known.expose_secret() != secret.expose_secret());
+            self.secrets.push(secret);
+        }
+        let surplus = self.secrets.len().saturating_sub(KEPT);
+        self.secrets.drain(..surplus);
     }
 
     /// What the age of a launch is measured by.

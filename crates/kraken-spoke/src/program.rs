@@ -121,7 +121,8 @@ struct Kinds {
 
 impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
-        self.crds.push(kraken_api::crd::spoke_kind::<E::Kind>());
+        let columns: Vec<&str> = E::SUMMARY.iter().map(|(column, _)| *column).collect();
+        self.crds.push(kraken_api::crd::summarised_kind::<E::Kind>(&columns));
         self.make_secrets |= E::MAKES_SECRETS;
     }
 }

@@ -4,7 +4,6 @@
 //! its largest step needs, which it is not at.
 
 use kraken_api::{Approval, HasLifecycle};
-use kraken_options::Scrubber;
 use kraken_runtime::work::Slot;
 use kube::{
     Resource, ResourceExt,
@@ -12,13 +11,14 @@ use kube::{
 };
 
 use crate::{
-    External, Failure,
+    External,
     context::{Context, Sight, identity_of},
     decide::{Decision, decide},
     intent::{Intent, parameters_hash},
     memory::Memory,
     outcome::Outcome,
     plan::Proposal,
+    secrecy::{Secrecy, scrubbed},
     status::{Learned, was_in_place},
     steps::{
         act, adopt, declare,
@@ -28,6 +28,7 @@ use crate::{
         replace::{self, Parts},
         resolve,
     },
+    summary::summary,
 };
 
 /// One reconcile: the steps of this folder in their order.
@@ -41,7 +42,7 @@ pub(crate) async fn reconcile<E: External>(
     let outcome = match steps(context, object, memory, slot, &mut learned).await {
         Ok(outcome) | Err(outcome) => outcome,
     };
-    (outcome, learned)
+    (scrubbed(outcome, &memory.secrets), learned)
 }
 
 async fn steps<E: External>(
@@ -61,7 +62,9 @@ async fn steps<E: External>(
     let dependencies = resolve::dependencies::<E>(object.spec());
     let Gathered { values, version } = Box::pin(gather(context, object, &dependencies)).await?;
     learned.inputs = version;
-    let (desired, scrubber) = resolve::desired::<E>(object.spec(), &values, &context.fields)?;
+    let (desired, resolution) = resolve::desired::<E>(object.spec(), &values, &context.fields)?;
+    memory.learn_secrets(resolution.secrets);
+    let secrecy = Secrecy::of::<E>(&resolution.secret_fields, memory.secrets.clone());
 
     let identity = identity_of(context, object);
     let intent = Intent::of(object);
@@ -73,20 +76,20 @@ async fn steps<E: External>(
     let observed = slot
         .lend(observe(context, lane, &identity, &known, has_finalizer, false, deep))
         .await
-        .map_err(|failure| scrubbed(Outcome::Failed(failure), &scrubber))?;
+        .map_err(Outcome::Failed)?;
     learned.ids = Some(E::ids(&observed));
     let epoch = E::epoch(&observed).max(known.epoch);
     learned.epoch = (epoch > 0).then_some(epoch);
 
     let Parts { outgoing, current } = replace::parts::<E>(object, observed);
-    let decision = decide(E::compare(&desired, &current), lifecycle, !drifted);
+    let decision = decide(secrecy.mask(E::compare(&desired, &current)), lifecycle, !drifted);
     let sight =
         Sight { identity, known, desired: &desired, observed: current, replacing: outgoing.is_some() };
     if let Some(wanted) = &lifecycle.adopt
         && adopt::is_due(intent.as_ref(), &sight)
     {
-        let adopted = Box::pin(adopt::adopt(context, object, memory, &sight, (lifecycle, wanted))).await;
-        return Ok(scrubbed(adopted, &scrubber));
+        let wanted = (lifecycle, wanted, &secrecy);
+        return Ok(Box::pin(adopt::adopt(context, object, memory, &sight, wanted)).await);
     }
     let is_to_declare = match &decision {
         Decision::Settle(_) | Decision::Create(_) => false,
@@ -96,7 +99,9 @@ async fn steps<E: External>(
         _ => true,
     };
     if is_to_declare {
-        let declared = declare::declare(context, object, &sight, &scrubber);
+        let state = secrecy.published(E::state(&desired, &sight.observed));
+        learned.summary = Some(summary::<E>(&state));
+        let declared = declare::declare(context, object, &sight, state, &secrecy);
         Box::pin(declared).await.map_err(Outcome::Kubernetes)?;
     }
     if lifecycle.approval == Approval::Manual
@@ -115,16 +120,5 @@ async fn steps<E: External>(
     if !matches!(decision, Decision::Change(..)) {
         memory.changed = None;
     }
-    let acted = Box::pin(act::act(context, object, memory, &sight, decision, drifted)).await;
-    Ok(scrubbed(acted, &scrubber))
-}
-
-/// A cloud may quote what it was sent.
-fn scrubbed(outcome: Outcome, scrubber: &Scrubber) -> Outcome {
-    match outcome {
-        Outcome::Failed(failure) => {
-            Outcome::Failed(Failure { message: scrubber.scrub(&failure.message), ..failure })
-        }
-        outcome => outcome,
-    }
+    Ok(Box::pin(act::act(context, object, memory, &sight, decision, drifted)).await)
 }

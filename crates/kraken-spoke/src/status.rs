@@ -1,5 +1,7 @@
 //! The status that an outcome leads to, from the one before. Pure.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
@@ -19,6 +21,8 @@ pub(crate) struct Learned {
     pub epoch: Option<i64>,
     /// The version of the referenced values used.
     pub inputs: Option<String>,
+    /// A few public values of what is there, if it is published.
+    pub summary: Option<BTreeMap<String, String>>,
 }
 
 /// The status that an outcome leads to, from the one before.
@@ -33,6 +37,9 @@ pub(crate) fn status_of(
     status.observed_generation = generation;
     if let Some(ids) = &learned.ids {
         status.external_ids.clone_from(ids);
+    }
+    if let Some(summary) = &learned.summary {
+        status.summary.clone_from(summary);
     }
     if learned.epoch.is_some() {
         status.epoch = learned.epoch;
@@ -112,7 +119,12 @@ mod tests {
     }
 
     fn ready_status() -> ResourceStatus {
-        let learned = Learned { ids: Some(vec!["i-1".into()]), epoch: Some(1), inputs: Some("7".into()) };
+        let learned = Learned {
+            ids: Some(vec!["i-1".into()]),
+            epoch: Some(1),
+            inputs: Some("7".into()),
+            ..Learned::default()
+        };
         status_of(&Outcome::InPlace, &learned, None, Some(3), at(10))
     }
 
@@ -133,7 +145,12 @@ mod tests {
     #[test]
     fn the_same_outcome_again_changes_nothing_so_that_nothing_is_written_at_rest() {
         let before = ready_status();
-        let learned = Learned { ids: Some(vec!["i-1".into()]), epoch: Some(1), inputs: Some("7".into()) };
+        let learned = Learned {
+            ids: Some(vec!["i-1".into()]),
+            epoch: Some(1),
+            inputs: Some("7".into()),
+            ..Learned::default()
+        };
         assert_eq!(status_of(&Outcome::InPlace, &learned, Some(&before), Some(3), at(99)), before);
     }
 

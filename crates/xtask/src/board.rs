@@ -57,7 +57,7 @@ impl View {
             ready: field("status"),
             reason: field("reason"),
             message: field("message"),
-            external_ids: list("/status/externalIDs").iter().map(|id| text(Some(id))).collect(),
+            external_ids: list("/status/externalIds").iter().map(|id| text(Some(id))).collect(),
             current: observed.is_none_or(|observed| Some(observed) >= object.metadata.generation),
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     fn object(ready: &str, generation: i64, observed: i64) -> serde_json::Value {
         json!({
             "apiVersion": "x/v1", "kind": "EC2Instance", "metadata": {"name": "a", "generation": generation},
-            "status": {"externalIDs": ["i-1"], "conditions": [
+            "status": {"externalIds": ["i-1"], "conditions": [
                 {"type": "Synced", "status": "True"},
                 {"type": "Ready", "status": ready, "reason": "R", "message": "m", "observedGeneration": observed},
             ]},

@@ -2,6 +2,7 @@
 //! people can read, apply and diff them.
 
 mod deploy;
+mod users;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -94,6 +95,10 @@ fn generate() -> Result<Files> {
         let path = Path::new(DEPLOY).join(format!("{controller}.yaml"));
         files.insert(path, deploy::deployment(&controller));
     }
+    let crds: Vec<&str> =
+        files.iter().filter(|(path, _)| path.starts_with(CRDS)).map(|(_, text)| text.as_str()).collect();
+    let users = users::roles(&crds.join("---\n"))?;
+    files.insert(Path::new(RBAC).join("users.yaml"), users);
     // First by name, so that `kubectl apply -f config/rbac` makes it before what goes into it.
     files.insert(Path::new(RBAC).join("00-namespace.yaml"), format!("{MARK}\n{NAMESPACE}"));
     for folder in FOLDERS {

@@ -39,7 +39,22 @@ async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
         assert!(!s.world.all(kind).await?.contains(secret), "{kind}");
     }
     let state = s.world.get("StateDeclaration", "gadget-a").await?;
-    assert_eq!(state["spec"]["data"]["gadget"]["Note"], "***");
+    assert!(state["spec"]["data"]["gadget"].get("Note").is_none(), "{state}");
+    assert_eq!(state["spec"]["withheld"], json!([{"path": "gadget.Note", "field": "password"}]));
+
+    // Rotated: the cloud still says the old words, which no Secret holds any more.
+    let rotated = json!({"stringData": {"first": "battery-staple-horse"}});
+    s.world.patch("Secret", "words", rotated).await?;
+    s.world.patch("Gadget", "a", json!({"spec": {"size": {"value": 4}}})).await?;
+    s.world
+        .until("StateDeclaration", "gadget-a", |state| state["spec"]["data"]["gadget"]["Size"] == 4)
+        .await?;
+    s.world.ready("Gadget", "a").await?;
+    assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud has what it was given");
+    for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
+        let all = s.world.all(kind).await?;
+        assert!(!all.contains(secret) && !all.contains("battery-staple"), "{kind}");
+    }
     Ok(())
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::Text};
+use kraken_spoke::{
+    HasLifecycle, Lifecycle, Opt, ResourceStatus,
+    options::{Public, Text},
+};
 use kube::CustomResource;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,7 @@ use crate::words::{ContentType, Protocol, RedirectStatus};
     version = "v1alpha1",
     kind = "Listener",
     plural = "listeners",
+    shortname = "lsn",
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
@@ -26,7 +30,7 @@ pub(crate) struct ListenerSpec {
     /// The load balancer. It cannot be changed later. Example:
     /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`
     #[serde(rename = "loadBalancerARN")]
-    pub(crate) load_balancer_arn: Opt<String>,
+    pub(crate) load_balancer_arn: Public<Opt<String>>,
 
     /// The port that it listens at, 1 to 65535; changed in place. A load balancer has one listener at a port. Example:
     /// `{value: 443}`

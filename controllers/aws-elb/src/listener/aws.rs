@@ -114,6 +114,14 @@ impl Single for Listeners {
     type Change = Change;
     const NOUN: &'static str = "listener";
     const STATE_KEY: &'static str = "listener";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("port", &["listener.Port"]),
+        ("protocol", &["listener.Protocol"]),
+        ("defaultAction", &["listener.DefaultActions"]),
+        ("certificateARN", &["listener.Certificates"]),
+        ("sslPolicy", &["listener.SslPolicy"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[("Protocol", "listener.Protocol"), ("Port", "listener.Port")];
     // By its port, which a load balancer gives out once.
     const IS_IDEMPOTENT: bool = true;
 

@@ -39,7 +39,7 @@ pub(crate) enum Change {
 
 pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
-    let load_balancer_arn = take.one("loadBalancerARN", &spec.load_balancer_arn, rules::load_balancer_arn);
+    let load_balancer_arn = take.public("loadBalancerARN", &spec.load_balancer_arn, rules::load_balancer_arn);
     let port = take.one("port", &spec.port, rules::port);
     let protocol = take.any("protocol", &spec.protocol);
     let action = action::wanted(&spec.default_action, &mut take);

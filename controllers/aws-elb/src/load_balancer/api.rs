@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::ListOpt};
+use kraken_spoke::{
+    HasLifecycle, Lifecycle, Opt, ResourceStatus,
+    options::{ListOpt, Public},
+};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +29,7 @@ pub(crate) struct LoadBalancerSpec {
     /// The name, unique in the account and region: 1 to 32 letters, digits and hyphens, not beginning with `internal-`.
     /// It is part of the DNS name and cannot be changed later. Default: one that Kraken makes. Example: `{value: web}`
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<Opt<String>>,
+    pub(crate) name: Option<Public<Opt<String>>>,
 
     /// The type: `application` (HTTP) or `network` (TCP, UDP, TLS). It cannot be changed later. Default: AWS's
     /// (`application`). Example: `{value: network}`

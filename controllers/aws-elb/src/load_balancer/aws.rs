@@ -165,6 +165,20 @@ impl Single for Balancers {
     type Change = Change;
     const NOUN: &'static str = "load balancer";
     const STATE_KEY: &'static str = "loadBalancer";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("type", &["loadBalancer.Type"]),
+        ("scheme", &["loadBalancer.Scheme"]),
+        ("subnetIDs", &["loadBalancer.AvailabilityZones"]),
+        ("securityGroupIDs", &["loadBalancer.SecurityGroups"]),
+        ("ipAddressType", &["loadBalancer.IpAddressType"]),
+        ("deletionProtection", &[]),
+        ("idleTimeoutSeconds", &[]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[
+        ("Type", "loadBalancer.Type"),
+        ("DNS Name", "loadBalancer.DNSName"),
+        ("State", "loadBalancer.State.Code"),
+    ];
     // By its name, which AWS gives out once.
     const IS_IDEMPOTENT: bool = true;
     const DRIFT_PATHS: &[&str] = &["state"];

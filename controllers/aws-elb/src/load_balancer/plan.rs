@@ -43,7 +43,7 @@ pub(crate) enum Change {
 
 pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
-    let name = take.optional("name", spec.name.as_ref(), rules::balancer_name);
+    let name = take.public_if("name", spec.name.as_ref(), rules::balancer_name);
     let balancer_type = take.any_if("type", spec.balancer_type.as_ref());
     let scheme = take.any_if("scheme", spec.scheme.as_ref());
     let subnet_ids = take.list("subnetIDs", Some(&spec.subnet_ids), rules::subnet_ids);

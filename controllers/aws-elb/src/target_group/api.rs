@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus,
-    options::{ListOpt, Text},
+    options::{ListOpt, Public, Text},
 };
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ pub(crate) struct TargetGroupSpec {
     /// The name, unique in the account and region: 1 to 32 letters, digits and hyphens. It cannot be changed later.
     /// Default: one that Kraken makes. Example: `{value: web}`
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<Opt<String>>,
+    pub(crate) name: Option<Public<Opt<String>>>,
 
     /// How the targets are spoken to: `HTTP` or `HTTPS` behind an application load balancer, `TCP`, `TLS`, `UDP` or
     /// `TCP_UDP` behind a network load balancer. It cannot be changed later. Needed unless `targetType` is `lambda`.

@@ -82,6 +82,31 @@ impl Single for Groups {
     type Change = Change;
     const NOUN: &'static str = "target group";
     const STATE_KEY: &'static str = "targetGroup";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("protocol", &["targetGroup.Protocol"]),
+        ("port", &["targetGroup.Port", "targetGroup.TargetHealthDescriptions.Target.Port"]),
+        ("vpcID", &["targetGroup.VpcId"]),
+        ("targetType", &["targetGroup.TargetType"]),
+        ("targets", &["targetGroup.TargetHealthDescriptions"]),
+        (
+            "healthCheck",
+            &[
+                "targetGroup.HealthCheckProtocol",
+                "targetGroup.HealthCheckPort",
+                "targetGroup.HealthCheckPath",
+                "targetGroup.HealthCheckIntervalSeconds",
+                "targetGroup.HealthCheckTimeoutSeconds",
+                "targetGroup.HealthyThresholdCount",
+                "targetGroup.UnhealthyThresholdCount",
+                "targetGroup.Matcher",
+            ],
+        ),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[
+        ("Protocol", "targetGroup.Protocol"),
+        ("Port", "targetGroup.Port"),
+        ("Type", "targetGroup.TargetType"),
+    ];
     // By its name, which AWS gives out once.
     const IS_IDEMPOTENT: bool = true;
 

@@ -40,7 +40,7 @@ pub(crate) enum Change {
 
 pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
-    let name = take.optional("name", spec.name.as_ref(), rules::name);
+    let name = take.public_if("name", spec.name.as_ref(), rules::name);
     let protocol = take.any_if("protocol", spec.protocol.as_ref());
     let port = take.optional("port", spec.port.as_ref(), rules::port);
     let vpc_id = take.optional("vpcID", spec.vpc_id.as_ref(), rules::vpc_id);

@@ -70,6 +70,12 @@ impl Single for ElasticIps {
     type Change = Change;
     const NOUN: &'static str = "address";
     const STATE_KEY: &'static str = "elasticIP";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("instanceID", &["elasticIP.InstanceId"]),
+        ("networkInterfaceID", &["elasticIP.NetworkInterfaceId"]),
+    ];
+    const SUMMARY: &[(&str, &str)] =
+        &[("Public IP", "elasticIP.PublicIp"), ("Instance", "elasticIP.InstanceId")];
 
     fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)

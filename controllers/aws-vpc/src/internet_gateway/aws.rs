@@ -83,6 +83,9 @@ impl Single for InternetGateways {
     type Change = Change;
     const NOUN: &'static str = "internet gateway";
     const STATE_KEY: &'static str = "internetGateway";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[("vpcID", &["internetGateway.Attachments.VpcId"])];
+    const SUMMARY: &[(&str, &str)] =
+        &[("VPC", "internetGateway.Attachments.0.VpcId"), ("State", "internetGateway.Attachments.0.State")];
 
     fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)

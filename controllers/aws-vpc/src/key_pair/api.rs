@@ -1,7 +1,7 @@
 //! KeyPair as users write it.
 
 use kraken_aws::Tags;
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
+use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::Public};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
     version = "v1alpha1",
     kind = "KeyPair",
     plural = "keypairs",
+    shortname = "kp",
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
@@ -32,7 +33,7 @@ pub(crate) struct KeyPairSpec {
     /// The name, of up to 255 characters and once in a region. It cannot be changed later. Default: one that Kraken makes,
     /// so that a key is never imported twice. Example: `{value: ops}`
     #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
-    pub(crate) key_name: Option<Opt<String>>,
+    pub(crate) key_name: Option<Public<Opt<String>>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Tags that others set are left alone.
     /// Default: none. Example: `{Name: ops, Team: shop}`

@@ -70,6 +70,10 @@ impl Single for KeyPairs {
     type Change = Change;
     const NOUN: &'static str = "key pair";
     const STATE_KEY: &'static str = "keyPair";
+    const SECRET_ECHOES: &[(&str, &[&str])] =
+        &[("publicKey", &["keyPair.PublicKey", "keyPair.KeyFingerprint"])];
+    const SUMMARY: &[(&str, &str)] =
+        &[("Type", "keyPair.KeyType"), ("Fingerprint", "keyPair.KeyFingerprint")];
     /// AWS takes a name once in a region.
     const IS_IDEMPOTENT: bool = true;
     const MAKES_SECRETS: bool = true;

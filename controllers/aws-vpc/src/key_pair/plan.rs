@@ -39,7 +39,7 @@ pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<D
             None
         }
     };
-    let key_name = take.optional("keyName", spec.key_name.as_ref(), |name: &str| {
+    let key_name = take.public_if("keyName", spec.key_name.as_ref(), |name: &str| {
         a_text(name, 255)?;
         let fits = name.is_ascii() && name.trim() == name;
         ensure(fits, || "may have ASCII characters only, and no space at its ends".to_owned())

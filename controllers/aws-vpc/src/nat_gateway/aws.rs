@@ -120,6 +120,19 @@ impl Single for NatGateways {
     type Change = Change;
     const NOUN: &'static str = "NAT gateway";
     const STATE_KEY: &'static str = "natGateway";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("subnetID", &["natGateway.SubnetId"]),
+        (
+            "allocationID",
+            &["natGateway.NatGatewayAddresses.AllocationId", "natGateway.NatGatewayAddresses.PublicIp"],
+        ),
+        ("connectivityType", &["natGateway.ConnectivityType"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[
+        ("Public IP", "natGateway.NatGatewayAddresses.0.PublicIp"),
+        ("Subnet", "natGateway.SubnetId"),
+        ("State", "natGateway.State"),
+    ];
     const IS_IDEMPOTENT: bool = true;
     const DRIFT_PATHS: &[&str] = &["state"];
 

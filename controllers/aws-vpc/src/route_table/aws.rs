@@ -54,6 +54,12 @@ impl Single for RouteTables {
     type Change = Change;
     const NOUN: &'static str = "route table";
     const STATE_KEY: &'static str = "routeTable";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("vpcID", &["routeTable.VpcId"]),
+        ("routes", &["routeTable.Routes"]),
+        ("subnetIDs", &["routeTable.Associations"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[("VPC", "routeTable.VpcId")];
     const IS_IDEMPOTENT: bool = true;
 
     fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Option<Desired> {

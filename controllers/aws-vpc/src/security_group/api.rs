@@ -3,7 +3,7 @@
 use kraken_aws::Tags;
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus,
-    options::{ListOpt, Text},
+    options::{ListOpt, Public, Text},
 };
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub(crate) struct SecurityGroupSpec {
     /// The name, of up to 255 characters and once in a VPC. It cannot be changed later. Default: one that Kraken makes,
     /// so that a group is never created twice. Example: `{value: web}`
     #[serde(rename = "groupName", skip_serializing_if = "Option::is_none")]
-    pub(crate) group_name: Option<Opt<String>>,
+    pub(crate) group_name: Option<Public<Opt<String>>>,
 
     /// What it is for, up to 255 characters. It cannot be changed later. Default: `Managed by Kraken`. Example:
     /// `{value: the web servers}`

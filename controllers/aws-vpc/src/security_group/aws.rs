@@ -93,6 +93,14 @@ impl Single for SecurityGroups {
     type Change = Change;
     const NOUN: &'static str = "security group";
     const STATE_KEY: &'static str = "securityGroup";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("vpcID", &["securityGroup.VpcId"]),
+        ("description", &["securityGroup.Description"]),
+        ("ingress", &["securityGroup.IpPermissions"]),
+        ("egress", &["securityGroup.IpPermissionsEgress"]),
+    ];
+    const SUMMARY: &[(&str, &str)] =
+        &[("Group Name", "securityGroup.GroupName"), ("VPC", "securityGroup.VpcId")];
     /// AWS takes a name once in a VPC.
     const IS_IDEMPOTENT: bool = true;
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];

@@ -28,7 +28,7 @@ pub(crate) struct Desired {
 pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
     let vpc_id = take.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
-    let group_name = take.optional("groupName", spec.group_name.as_ref(), |name: &str| {
+    let group_name = take.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
         rule::is_description(name)?;
         let fits = !name.starts_with("sg-") && name.trim() == name;
         Ok::<_, Fault>(ensure(fits, || "must not begin with sg-, nor begin or end with a space".to_owned())?)

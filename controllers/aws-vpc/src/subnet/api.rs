@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
     version = "v1alpha1",
     kind = "Subnet",
     plural = "subnets",
+    shortname = "sn",
     category = "kraken",
     namespaced,
     status = "ResourceStatus",

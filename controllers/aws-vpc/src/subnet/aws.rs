@@ -78,6 +78,14 @@ impl Single for Subnets {
     type Change = Change;
     const NOUN: &'static str = "subnet";
     const STATE_KEY: &'static str = "subnet";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("vpcID", &["subnet.VpcId"]),
+        ("cidrBlock", &["subnet.CidrBlock"]),
+        ("availabilityZone", &["subnet.AvailabilityZone", "subnet.AvailabilityZoneId"]),
+        ("mapPublicIPOnLaunch", &["subnet.MapPublicIpOnLaunch"]),
+    ];
+    const SUMMARY: &[(&str, &str)] =
+        &[("CIDR", "subnet.CidrBlock"), ("Zone", "subnet.AvailabilityZone"), ("State", "subnet.State")];
 
     fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
     version = "v1alpha1",
     kind = "Volume",
     plural = "volumes",
+    shortname = "vol",
     category = "kraken",
     namespaced,
     status = "ResourceStatus",

@@ -119,6 +119,24 @@ impl Single for Volumes {
     type Change = Change;
     const NOUN: &'static str = "volume";
     const STATE_KEY: &'static str = "volume";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("availabilityZone", &["volume.AvailabilityZone"]),
+        ("sizeGiB", &["volume.Size"]),
+        ("type", &["volume.VolumeType"]),
+        ("iops", &["volume.Iops"]),
+        ("throughput", &["volume.Throughput"]),
+        ("encrypted", &["volume.Encrypted"]),
+        ("kmsKeyID", &["volume.KmsKeyId"]),
+        ("snapshotID", &["volume.SnapshotId"]),
+        ("instanceID", &["volume.Attachments.InstanceId"]),
+        ("device", &["volume.Attachments.Device"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[
+        ("Size", "volume.Size"),
+        ("Type", "volume.VolumeType"),
+        ("Instance", "volume.Attachments.0.InstanceId"),
+        ("State", "volume.State"),
+    ];
     const IS_IDEMPOTENT: bool = true;
     const DRIFT_PATHS: &[&str] = &["state"];
 

@@ -126,6 +126,14 @@ impl Single for Vpcs {
     type Change = Change;
     const NOUN: &'static str = "VPC";
     const STATE_KEY: &'static str = "vpc";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("cidrBlock", &["vpc.CidrBlock", "vpc.CidrBlockAssociationSet"]),
+        ("secondaryCIDRBlocks", &["vpc.CidrBlockAssociationSet"]),
+        ("enableDNSSupport", &[]),
+        ("enableDNSHostnames", &[]),
+        ("instanceTenancy", &["vpc.InstanceTenancy"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[("CIDR", "vpc.CidrBlock"), ("State", "vpc.State")];
 
     fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)

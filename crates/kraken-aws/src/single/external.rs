@@ -73,6 +73,8 @@ impl<S: Single> External for Managed<S> {
     type Change = Change<S::Change>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
     const DRIFT_PATHS: &[&str] = S::DRIFT_PATHS;
+    const SECRET_ECHOES: &[(&str, &[&str])] = S::SECRET_ECHOES;
+    const SUMMARY: &[(&str, &str)] = S::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {

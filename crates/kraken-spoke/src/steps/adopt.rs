@@ -17,6 +17,7 @@ use crate::{
     memory::Memory,
     outcome::{Outcome, listed},
     plan::Proposal,
+    secrecy::Secrecy,
     steps::persist::persist,
 };
 
@@ -33,7 +34,7 @@ pub(crate) async fn adopt<E: External>(
     object: &E::Kind,
     memory: &mut Memory<E::Kind>,
     sight: &Sight<'_, E>,
-    (lifecycle, wanted): (&Lifecycle, &Adopt),
+    (lifecycle, wanted, secrecy): (&Lifecycle, &Adopt, &Secrecy),
 ) -> Outcome {
     // One at a time: of two resources that want the same thing, the second must see whose it has become.
     let _turn = context.adopting.lock().await;
@@ -46,7 +47,7 @@ pub(crate) async fn adopt<E: External>(
         Err(why) => return Outcome::AdoptionRefused(why),
     };
     let id = candidate.id.clone();
-    let comparison = heed(E::compare(sight.desired, &candidate.observed), lifecycle);
+    let comparison = secrecy.mask(heed(E::compare(sight.desired, &candidate.observed), lifecycle));
     let proposal = proposal::<E>(&id, &comparison, lifecycle, sight.desired);
     if (lifecycle.approval == Approval::Manual || !proposal.changes.is_empty())
         && let Err(outcome) = proposal.approved(object)

@@ -3,18 +3,18 @@
 use kraken_api::{
     CONTENT_HASH_ANNOTATION, HasLifecycle, OWNER_KIND_LABEL, StateDeclaration, StateDeclarationSpec,
 };
-use kraken_options::Scrubber;
 use kraken_runtime::{
     patch::{ApiError, apply},
     watch::ObjectKey,
 };
 use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
     External,
     context::{Context, Sight, owner_reference, place},
+    secrecy::Secrecy,
     share::shared,
 };
 
@@ -32,18 +32,20 @@ fn declared_hash<E: External>(context: &Context<E>, object: &E::Kind) -> Option<
     is_own.then(|| state.annotations().get(CONTENT_HASH_ANNOTATION).cloned().unwrap_or_default())
 }
 
-/// Applies the StateDeclaration. The annotation with its digest tells, without its body, that no write is due.
+/// Applies the StateDeclaration with a state that holds no secret. The annotation with its digest tells, without its body, that no write is due.
 pub(crate) async fn declare<E: External>(
     context: &Context<E>,
     object: &E::Kind,
     sight: &Sight<'_, E>,
-    scrubber: &Scrubber,
+    state: Value,
+    secrecy: &Secrecy,
 ) -> Result<(), ApiError> {
-    let state = shared(E::state(sight.desired, &sight.observed), object.spec().lifecycle().share.as_ref());
-    let data = scrubber.scrub_json(state);
-    // An id that holds a secret is of no use with stars in it: there is none then.
-    let id = E::ids(&sight.observed).into_iter().next().filter(|id| scrubber.scrub(id) == *id);
-    let spec = json!(StateDeclarationSpec { data, id });
+    let data = shared(state, object.spec().lifecycle().share.as_ref());
+    let main = E::ids(&sight.observed).into_iter().next();
+    let has_main = main.is_some();
+    let id = secrecy.published_id(main);
+    let withheld = secrecy.withheld(has_main && id.is_none());
+    let spec = json!(StateDeclarationSpec { data, id, withheld });
     let hash = hex::encode(&Sha256::digest(spec.to_string())[..16]);
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));

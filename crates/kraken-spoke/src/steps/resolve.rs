@@ -2,7 +2,7 @@
 
 use kraken_api::{HasLifecycle, Lifecycle};
 use kraken_options::{
-    Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, Scrubber, ValueFrom, Values,
+    Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values,
 };
 
 use crate::{External, external::SpecOf, fields::Fields, outcome::Outcome};
@@ -17,12 +17,12 @@ pub(crate) fn dependencies<E: External>(spec: &SpecOf<E>) -> Dependencies {
     resolver.finish().dependencies
 }
 
-/// What is desired, with a scrubber of every Secret that is in it.
+/// What is desired, with what was learned of the Secrets that are in it.
 pub(crate) fn desired<E: External>(
     spec: &SpecOf<E>,
     values: &Values,
     fields: &Fields,
-) -> Result<(E::Desired, Scrubber), Outcome> {
+) -> Result<(E::Desired, Resolution), Outcome> {
     let mut resolver = Resolver::new(values);
     if let Some(Err(message)) = spec.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration)
     {
@@ -41,9 +41,10 @@ pub(crate) fn desired<E: External>(
     }
     depends_on(spec.lifecycle(), &mut resolver);
     let desired = E::desired(spec, &mut resolver);
-    let Resolution { problems, secrets, .. } = resolver.finish();
+    let mut resolution = resolver.finish();
+    let problems = std::mem::take(&mut resolution.problems);
     match desired {
-        Some(desired) if problems.is_empty() => Ok((desired, Scrubber::new(&secrets))),
+        Some(desired) if problems.is_empty() => Ok((desired, resolution)),
         _ if problems.is_empty() => {
             Err(Outcome::Internal("the spec was refused without a reason: please report this".to_owned()))
         }

@@ -49,7 +49,7 @@ impl Lane {
         expected.sort_unstable();
         let declared = state["spec"]["data"]["instances"].as_array().cloned().unwrap_or_default();
         let declared = sorted(declared.iter().map(|instance| instance["InstanceId"].clone()));
-        let listed = object["status"]["externalIDs"].as_array().cloned().unwrap_or_default();
+        let listed = object["status"]["externalIds"].as_array().cloned().unwrap_or_default();
         let listed = sorted(listed.into_iter());
         if declared != expected || listed != expected {
             return Ok(Some(format!(

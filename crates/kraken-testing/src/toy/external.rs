@@ -29,6 +29,8 @@ impl External for Gadgets {
     type Desired = Desired;
     type Observed = Vec<Thing>;
     type Change = Change;
+    const SECRET_ECHOES: &[(&str, &[&str])] =
+        &[("size", &["gadget.Size"]), ("colour", &["gadget.Colour"]), ("password", &["gadget.Note"])];
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)

@@ -213,7 +213,7 @@ impl Setting {
                     "CidrBlockAssociationSet": [{"AssociationId": "vpc-cidr-assoc-1", "CidrBlock": "10.0.0.0/16"}],
                     "Tags": {"Name": "web", "kraken-iac.eoinfennessy.com/owner": format!("VPC/default/{name}")},
                 });
-                let spec = StateDeclarationSpec { data: json!({"vpc": vpc}), id: None };
+                let spec = StateDeclarationSpec { data: json!({"vpc": vpc}), id: None, withheld: vec![] };
                 let state = StateDeclaration::new(&name, spec);
                 let params = PatchParams::apply("bench").force();
                 api.patch(&name, &params, &Patch::Apply(&state)).await.map(drop)

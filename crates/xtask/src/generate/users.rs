@@ -1,0 +1,107 @@
+//! The rights of people: two ClusterRoles that Kubernetes adds to its own `view`, `edit` and `admin`, so that whoever may edit a
+//! namespace may edit what Kraken has in it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::manifests;
+
+use super::MARK;
+
+/// The category of kinds that people write.
+const OF_USERS: &str = "kraken";
+/// The category of kinds that controllers write: people only read them.
+const INTERNAL: &str = "kraken-internal";
+
+const READ: [&str; 3] = ["get", "list", "watch"];
+const WRITE: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+
+/// Plural names by API group.
+type Kinds = BTreeMap<String, Vec<String>>;
+
+/// The roles for the kinds of these CRDs.
+///
+/// # Errors
+/// When a CRD is in neither category: nobody could read its objects.
+pub(super) fn roles(crds: &str) -> Result<String> {
+    let (mut of_users, mut all) = (Kinds::new(), Kinds::new());
+    for crd in manifests::parse("the CRDs", crds)? {
+        let spec = &crd.value["spec"];
+        let text = |pointer: &str| {
+            spec.pointer(pointer)
+                .and_then(|value| value.as_str())
+                .map(str::to_owned)
+                .context("a CRD without names")
+        };
+        let (group, plural) = (text("/group")?, text("/names/plural")?);
+        let categories = spec["names"]["categories"].as_array().cloned().unwrap_or_default();
+        let is_in = |category: &str| categories.iter().any(|of| of == category);
+        if is_in(OF_USERS) {
+            of_users.entry(group.clone()).or_default().push(plural.clone());
+        } else if !is_in(INTERNAL) {
+            bail!("{} is in neither of the categories {OF_USERS} and {INTERNAL}", crd.name);
+        }
+        all.entry(group).or_default().push(plural);
+    }
+    let view = role("kraken-view", &["admin", "edit", "view"], &all, &READ);
+    let edit = role("kraken-edit", &["admin", "edit"], &of_users, &WRITE);
+    Ok(format!("{MARK}\n{view}---\n{edit}"))
+}
+
+/// A ClusterRole that Kubernetes adds to its own of these names.
+fn role(name: &str, to: &[&str], kinds: &Kinds, verbs: &[&str]) -> String {
+    let mut text = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  labels:\n    \
+                    app.kubernetes.io/part-of: kraken\n"
+        .to_owned();
+    // Writing to a String cannot fail.
+    for to in to {
+        let _ = writeln!(text, "    rbac.authorization.k8s.io/aggregate-to-{to}: \"true\"");
+    }
+    let _ = writeln!(text, "  name: {name}\nrules:");
+    for (group, plurals) in kinds {
+        let _ = writeln!(text, "- apiGroups:\n  - {group}\n  resources:");
+        let mut plurals = plurals.clone();
+        plurals.sort();
+        for plural in plurals {
+            let _ = writeln!(text, "  - {plural}");
+        }
+        let _ = writeln!(text, "  verbs:");
+        for verb in verbs {
+            let _ = writeln!(text, "  - {verb}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crd(plural: &str, category: &str) -> String {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {plural}.a.b}}\n\
+             spec: {{group: a.b, names: {{plural: {plural}, categories: [{category}]}}}}\n"
+        )
+    }
+
+    #[test]
+    fn people_edit_their_own_kinds_and_read_all() {
+        let crds = [crd("vpcs", "kraken"), crd("statedeclarations", "kraken-internal")].join("---\n");
+        let text = roles(&crds).unwrap();
+        let documents = manifests::parse("the roles", &text).unwrap();
+        let [view, edit] = documents.as_slice() else { panic!("{text}") };
+        assert_eq!(view.value["rules"][0]["resources"], serde_json::json!(["statedeclarations", "vpcs"]));
+        assert_eq!(view.value["rules"][0]["verbs"], serde_json::json!(READ));
+        assert_eq!(edit.value["rules"][0]["resources"], serde_json::json!(["vpcs"]));
+        let label = |to: &str| {
+            edit.value["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{to}")] == "true"
+        };
+        assert!(label("edit") && label("admin") && !label("view"));
+    }
+
+    #[test]
+    fn a_kind_that_nobody_could_read_is_told() {
+        assert!(roles(&crd("things", "other")).unwrap_err().to_string().contains("things.a.b"));
+    }
+}
