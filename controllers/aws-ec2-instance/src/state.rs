@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn the_spec_is_published_without_secrets_and_user_data() {
         let desired = desired(json!({
-            "keyName": {"valueFrom": {"secret": {"name": "s", "key": "k"}}},
+            "iamInstanceProfile": {"valueFrom": {"secret": {"name": "s", "key": "k"}}},
             "userData": {"value": "password=hunter3"},
             "monitoring": {"value": true},
             "rootVolume": {"value": {"sizeGiB": 20, "type": "gp3"}},

@@ -25,6 +25,7 @@ mod bounds;
 mod budget;
 mod dependency;
 mod encodings;
+mod faults;
 mod jsonpath;
 mod list;
 mod list_schema;

@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use crate::bounds::quote;
 use crate::dependency::{Dependencies, Dependency};
-use crate::names::{key_fault, kind_fault, name_fault};
-use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
-use crate::path::Path;
+use crate::faults::{faults, strings_in};
+use crate::option::{Opt, ValueFrom};
 use crate::problem::{Problem, ProblemKind};
 use crate::read;
 use crate::resolved::{Resolved, Sensitive};
@@ -285,40 +284,6 @@ impl<'a> Resolver<'a> {
 
     fn found(&mut self, field: String, kind: ProblemKind, message: String) {
         self.problems.push(Problem { field, kind, message });
-    }
-}
-
-/// What is wrong with the names of a reference: which one, of which kind the problem is, and the message.
-fn faults(dependency: &Dependency) -> Vec<(&'static str, ProblemKind, String)> {
-    let invalid = |name, fault: Option<String>| fault.map(|message| (name, ProblemKind::Invalid, message));
-    match dependency {
-        Dependency::ConfigMap(KeyRef { name, key }) | Dependency::Secret(KeyRef { name, key }) => {
-            [invalid("name", name_fault(name)), invalid("key", key_fault(key))]
-                .into_iter()
-                .flatten()
-                .collect()
-        }
-        Dependency::Resource(reference @ ResourceRef { kind, name, path }) => {
-            let path = if reference.is_id() { None } else { Path::parse(path).err() };
-            let path = path.map(|error| ("path", ProblemKind::Path, error.to_string()));
-            [invalid("kind", kind_fault(kind)), invalid("name", name_fault(name)), path]
-                .into_iter()
-                .flatten()
-                .collect()
-        }
-    }
-}
-
-fn strings_in(value: &Value, secrets: &mut Vec<SecretString>) {
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
-        match value {
-            Value::String(text) => secrets.push(text.as_str().into()),
-            Value::Array(items) => left.extend(items),
-            Value::Object(members) => left.extend(members.values()),
-            Value::Number(number) => secrets.push(number.to_string().into()),
-            Value::Null | Value::Bool(_) => {}
-        }
     }
 }
 

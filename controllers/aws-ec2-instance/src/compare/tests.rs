@@ -228,8 +228,9 @@ fn a_profile_is_known_by_its_name_or_its_arn() {
 #[test]
 fn neither_a_secret_nor_its_former_value_is_shown() {
     let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
-    let there = Instance { key_name: Some("hunter1".into()), ..instance("i-1") };
-    let (_, want, have, _) = difference(json!({"keyName": secret}), vec![there]);
+    let arn = Some("arn:aws:iam::123456789012:instance-profile/hunter1".into());
+    let there = Instance { iam_instance_profile: Some(IamInstanceProfile { arn }), ..instance("i-1") };
+    let (_, want, have, _) = difference(json!({"iamInstanceProfile": secret}), vec![there]);
     assert_eq!((want.as_str(), have.as_str()), ("***", "(not shown)"));
 }
 

@@ -1,6 +1,7 @@
 //! The resolver, option by option.
 
 use super::*;
+use crate::option::{KeyRef, ResourceRef};
 use crate::types::Text;
 use crate::values::SecretData;
 use serde_json::json;
