@@ -6,7 +6,9 @@ use kraken_spoke::FailureClass;
 ///
 /// What is not known is [`FailureClass::Terminal`] if AWS calls it the request's fault (4xx), because an edit mends
 /// most of those and a resync tries the rest again; else [`FailureClass::Transient`].
-pub fn class_of(code: &str, status: u16) -> FailureClass {
+///
+/// The message decides where AWS has one code for several things.
+pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
     // Older answers prefix some codes with the side at fault.
     let code = code.strip_prefix("Server.").or_else(|| code.strip_prefix("Client.")).unwrap_or(code);
     match code {
@@ -31,6 +33,9 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
         | "BandwidthLimitExceeded"
         | "PriorRequestNotComplete" => FailureClass::Throttled,
 
+        // Credentials that are fine may not use what belongs to another account, or to another service of AWS: an image, the
+        // address of a NAT gateway.
+        "AuthFailure" if !is_about_credentials(message) => FailureClass::Terminal,
         "AuthFailure"
         | "ExpiredToken"
         | "ExpiredTokenException"
@@ -50,12 +55,16 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
         | "IncorrectSpotRequestState"
         | "DependencyViolation"
         | "ResourceInUse"
-        // Elastic Load Balancing's word for a VPC whose internet gateway is not attached yet.
-        | "InvalidSubnet"
+        // An instance that is pending: its id is fine.
+        | "InvalidInstanceID"
         | "VolumeInUse"
         | "InvalidIPAddress.InUse"
         | "InvalidInstanceID.NotFound"
         | "InvalidInstanceID.NotLinkable" => FailureClass::NotYet,
+
+        // Elastic Load Balancing's word for a VPC whose internet gateway is not attached yet; and for a subnet without free
+        // addresses, which an edit mends, or somebody who frees some.
+        "InvalidSubnet" if message.to_lowercase().contains("internet gateway") => FailureClass::NotYet,
 
         "InternalError"
         | "InternalFailure"
@@ -66,9 +75,14 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
         | "HealthUnavailable"
         | "Unavailable"
         | "PendingVerification"
-        // A look that lags: the rule is there already, or gone already.
+        // A read that lags: it is there already, or gone already.
         | "InvalidPermission.Duplicate"
         | "InvalidPermission.NotFound"
+        | "RouteAlreadyExists"
+        | "InvalidRoute.NotFound"
+        | "Gateway.NotAttached"
+        | "InvalidAssociationID.NotFound"
+        | "InvalidAttachment.NotFound"
         | "InvalidNextToken"
         | "InvalidPaginationToken" => FailureClass::Transient,
 
@@ -79,6 +93,10 @@ pub fn class_of(code: &str, status: u16) -> FailureClass {
         // A missing permission too: it is granted outside, and its message names it.
         _ => FailureClass::Terminal,
     }
+}
+
+fn is_about_credentials(message: &str) -> bool {
+    message.trim().is_empty() || message.to_lowercase().contains("credential")
 }
 
 #[cfg(test)]
@@ -126,6 +144,8 @@ mod tests {
             ("InvalidInstanceID.NotFound", 400, NotYet),
             ("VolumeInUse", 400, NotYet),
             ("InvalidPermission.Duplicate", 400, Transient),
+            ("RouteAlreadyExists", 400, Transient),
+            ("InvalidInstanceID", 400, NotYet),
             ("InvalidAMIID.NotFound", 400, Terminal),
             ("InvalidSubnetID.NotFound", 400, Terminal),
             ("InvalidKeyPair.NotFound", 400, Terminal),
@@ -135,7 +155,20 @@ mod tests {
             ("OperationNotPermitted", 400, Terminal),
             ("SomethingNew", 400, Terminal),
         ] {
-            assert_eq!(class_of(code, status), class, "{code} {status}");
+            assert_eq!(class_of(code, status, ""), class, "{code} {status}");
+        }
+    }
+
+    #[test]
+    fn one_code_for_several_things_is_told_apart_by_its_message() {
+        for (code, message, class) in [
+            ("InvalidSubnet", "VPC vpc-1 has no internet gateway", NotYet),
+            ("InvalidSubnet", "Not enough IP space available in subnet-1. ELB requires at least 8", Terminal),
+            ("AuthFailure", "AWS was not able to validate the provided access credentials", Credentials),
+            ("AuthFailure", "You do not have permission to access the specified resource.", Terminal),
+            ("AuthFailure", "Not authorized for images: [ami-1]", Terminal),
+        ] {
+            assert_eq!(class_of(code, 400, message), class, "{code}: {message}");
         }
     }
 }

@@ -56,7 +56,7 @@ pub fn unless_done<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<(), 
 /// What is left to ask for after such a refusal: all ids but those that the message names. If it names none of them, the
 /// ids are halved until the one at fault stands alone. Every answer is smaller than the question, so this ends.
 fn without_missing(ids: Vec<String>, message: &str) -> Vec<Vec<String>> {
-    let named: HashSet<&str> = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).collect();
+    let named = named(message);
     let (missing, mut rest): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| named.contains(id.as_str()));
     if !missing.is_empty() {
         return if rest.is_empty() { vec![] } else { vec![rest] };
@@ -66,6 +66,28 @@ fn without_missing(ids: Vec<String>, message: &str) -> Vec<Vec<String>> {
     }
     let half = rest.split_off(rest.len() / 2);
     vec![rest, half]
+}
+
+/// What a message names: every quoted text, whole and as a list, and every word that can only be an id. A word that is merely
+/// there names nothing: a live key pair may be called `key`, and every refusal of a key pair has that word.
+fn named(message: &str) -> HashSet<&str> {
+    let quoted = message.split(['\'', '"']).skip(1).step_by(2);
+    let listed = |text| -> Vec<&str> {
+        let bare = str::trim_matches(text, ['[', ']']);
+        [text, bare].into_iter().chain(bare.split(',').map(str::trim)).collect()
+    };
+    let words = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    quoted.flat_map(listed).chain(words.filter(|word| is_an_id(word))).collect()
+}
+
+/// Whether it is a prefix, a dash and the digits that AWS gives to ids: `nat-0abc1234def567890`.
+fn is_an_id(word: &str) -> bool {
+    let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    word.rsplit_once('-').is_some_and(|(prefix, digits)| {
+        prefix.starts_with(|c: char| c.is_ascii_lowercase())
+            && matches!(digits.len(), 8 | 17)
+            && digits.chars().all(hexadecimal)
+    })
 }
 
 #[cfg(test)]
@@ -132,6 +154,31 @@ mod tests {
         let (found, calls) = ask(&all, &exists, none_at_all).await;
         assert_eq!(found.len(), 63);
         assert!(calls <= 14, "{calls} calls");
+    }
+
+    #[tokio::test]
+    async fn a_live_key_pair_called_key_is_found_beside_a_missing_one() {
+        let says = |missing: &[String]| {
+            format!("The key pair '{}' does not exist", missing.first().map_or("", String::as_str))
+        };
+        let (found, _) = ask(&ids(&["key", "pair", "ops"]), &["key", "pair"], says).await;
+        assert_eq!(found, ids(&["key", "pair"]));
+    }
+
+    #[test]
+    fn a_message_names_quoted_texts_lists_and_bare_ids() {
+        for (message, names) in [
+            ("The key pair 'a b' does not exist", vec!["a b"]),
+            ("The instance IDs 'i-1, i-2' do not exist", vec!["i-1", "i-2"]),
+            ("The image id '[ami-1]' does not exist", vec!["ami-1"]),
+            ("Load balancers '[arn:x/y, arn:z]' not found", vec!["arn:x/y", "arn:z"]),
+            ("NatGateway nat-0abc1234def567890 was not found", vec!["nat-0abc1234def567890"]),
+        ] {
+            assert!(names.iter().all(|name| named(message).contains(name)), "{message}");
+        }
+        for word in ["NatGateway", "was", "not-found", "ec2-deadbee"] {
+            assert!(!named("NatGateway ec2-deadbee was not-found").contains(word), "{word}");
+        }
     }
 
     #[tokio::test]
