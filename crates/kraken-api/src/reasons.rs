@@ -58,6 +58,8 @@ reasons! {
         DeletionProtected,
         /// The controller has no credentials for the cloud, or the cloud refused them.
         CredentialsMissing,
+        /// The controller lacks a setting such as the region; the message names the flag and the variable.
+        ControllerNotConfigured,
         /// The cloud refused the request; an edit is needed.
         CloudRefused,
         /// The cloud asks for fewer calls; the controller slows down by itself.

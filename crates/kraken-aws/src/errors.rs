@@ -13,8 +13,7 @@ pub(crate) const CREDENTIALS_HINT: &str = "no usable AWS credentials: set AWS_AC
      (a Secret by envFrom), or give the pod a role (IRSA, EKS Pod Identity or an instance profile)";
 
 /// What to do when there is no region.
-pub(crate) const REGION_HINT: &str =
-    "no AWS region: set AWS_REGION or --aws-region, or region in the AWS profile";
+pub(crate) const REGION_HINT: &str = "no AWS region: start the controller with AWS_REGION or --aws-region, or with a region in its AWS profile";
 
 /// The longest message kept, in characters. AWS's own are short, but for the one that names a thousand ids that do not
 /// exist, which has to be read to its end.
@@ -28,11 +27,12 @@ where
     match error {
         SdkError::ServiceError(answer) => {
             let (code, status) = (answer.err().code().unwrap_or_default(), answer.raw().status().as_u16());
-            let message = match answer.err().message() {
-                Some(message) if !message.trim().is_empty() => tidy(message),
-                _ => format!("AWS answered with HTTP status {status} and no message"),
+            let said = answer.err().message().unwrap_or_default();
+            let message = match tidy(said) {
+                text if text.is_empty() => format!("AWS answered with HTTP status {status} and no message"),
+                text => text,
             };
-            failure(class_of(code, status), action, code, message)
+            failure(class_of(code, status, said), action, code, message)
         }
         _ => unanswered(action, &causes(error), matches!(error, SdkError::ConstructionFailure(_))),
     }
@@ -40,7 +40,7 @@ where
 
 /// A failure before any call: the region is not known.
 pub(crate) fn no_region(action: &str) -> Failure {
-    failure(FailureClass::Credentials, action, "", REGION_HINT.to_owned())
+    failure(FailureClass::NotConfigured, action, "", REGION_HINT.to_owned())
 }
 
 /// The failure of a call that AWS did not answer, or not in a form that can be read.
@@ -191,7 +191,7 @@ mod tests {
     fn a_missing_region_says_what_to_set() {
         let error = SdkError::construction_failure("Invalid Configuration: Missing Region");
         let failure = classify::<RunInstancesError>("a", &error);
-        assert_eq!((failure.class, failure.message.as_str()), (FailureClass::Credentials, REGION_HINT));
+        assert_eq!((failure.class, failure.message.as_str()), (FailureClass::NotConfigured, REGION_HINT));
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum FailureClass {
     NotYet,
     /// No credentials, or refused ones.
     Credentials,
+    /// The controller lacks a setting that only whoever runs it can give, such as the region.
+    NotConfigured,
     /// The launch's token was used with other parameters: the launch took place, its result is not visible yet.
     TokenUsed,
     /// What the launch's token created is gone again: only a new token creates anew.
@@ -29,6 +31,7 @@ impl FailureClass {
             Self::Transient => "transient",
             Self::NotYet => "not_yet",
             Self::Credentials => "credentials",
+            Self::NotConfigured => "not_configured",
             Self::TokenUsed => "token_used",
             Self::TokenSpent => "token_spent",
         }

@@ -84,7 +84,12 @@ impl<K> Memory<K> {
             }
             Err(FailureClass::TokenSpent) => self.spent = Some(epoch),
             // The cloud's word that this call created nothing.
-            Err(FailureClass::Terminal | FailureClass::Throttled | FailureClass::Credentials) => {}
+            Err(
+                FailureClass::Terminal
+                | FailureClass::Throttled
+                | FailureClass::Credentials
+                | FailureClass::NotConfigured,
+            ) => {}
             Err(FailureClass::Transient | FailureClass::NotYet | FailureClass::TokenUsed) => {
                 self.refused = None;
             }

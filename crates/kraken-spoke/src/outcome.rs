@@ -148,7 +148,7 @@ impl Outcome {
                 }
                 FailureClass::NotYet | FailureClass::TokenUsed => Requeue::Soon(SOON),
                 FailureClass::TokenSpent => Requeue::Soon(AT_ONCE),
-                FailureClass::Credentials => Requeue::After(CREDENTIALS),
+                FailureClass::Credentials | FailureClass::NotConfigured => Requeue::After(CREDENTIALS),
             },
             Self::Kubernetes(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
             Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_) => Requeue::Backoff,
@@ -165,7 +165,7 @@ impl Outcome {
                 | FailureClass::TokenSpent
                 | FailureClass::Throttled
                 | FailureClass::Transient => true,
-                FailureClass::Terminal | FailureClass::Credentials => false,
+                FailureClass::Terminal | FailureClass::Credentials | FailureClass::NotConfigured => false,
             },
             Self::Kubernetes(error) => error.is_conflict(),
             _ => false,
@@ -239,6 +239,7 @@ fn failure_reason(class: FailureClass) -> Reason {
         FailureClass::Throttled => Reason::Throttled,
         FailureClass::Transient => Reason::CloudUnavailable,
         FailureClass::Credentials => Reason::CredentialsMissing,
+        FailureClass::NotConfigured => Reason::ControllerNotConfigured,
         FailureClass::NotYet | FailureClass::TokenUsed | FailureClass::TokenSpent => Reason::Creating,
     }
 }
