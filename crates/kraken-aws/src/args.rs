@@ -3,7 +3,7 @@
 /// Where AWS is. Both are optional and neither is ever a field of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct AwsArgs {
-    /// The URL of an AWS-compatible endpoint for EC2, for tests and private clouds; AWS itself unless set
+    /// The URL of an AWS-compatible endpoint (EC2, load balancing, STS), for tests and private clouds; AWS itself unless set
     #[arg(long, env = "KRAKEN_AWS_ENDPOINT", value_name = "URL", value_parser = endpoint)]
     pub aws_endpoint: Option<String>,
 

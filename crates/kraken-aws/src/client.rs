@@ -15,6 +15,7 @@ use kraken_spoke::{Failure, runtime::metrics::Metrics};
 use crate::{
     AwsArgs,
     errors::{CREDENTIALS_HINT, REGION_HINT, classify, no_region},
+    location::Whereabouts,
 };
 
 /// How long a connection may take.
@@ -42,7 +43,7 @@ pub struct Aws {
     ec2_once: Client,
     elb: aws_sdk_elasticloadbalancingv2::Client,
     elb_once: aws_sdk_elasticloadbalancingv2::Client,
-    has_region: bool,
+    whereabouts: Whereabouts,
     metrics: Metrics,
 }
 
@@ -62,13 +63,16 @@ impl Aws {
             loader = loader.region(Region::new(region.to_owned()));
         }
         let shared = loader.load().await;
-        // Here and not on the loader: STS, which may issue the credentials, stays where it is.
+        // Here and not on the loader: the STS that may issue the credentials stays where it is.
         let endpoint = args.endpoint().map(str::to_owned);
         let ec2 = aws_sdk_ec2::config::Builder::from(&shared);
         let elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
-        let (ec2, elb) = match endpoint {
-            Some(endpoint) => (ec2.endpoint_url(&endpoint), elb.endpoint_url(&endpoint)),
-            None => (ec2, elb),
+        let sts = aws_sdk_sts::config::Builder::from(&shared);
+        let (ec2, elb, sts) = match &endpoint {
+            Some(endpoint) => {
+                (ec2.endpoint_url(endpoint), elb.endpoint_url(endpoint), sts.endpoint_url(endpoint))
+            }
+            None => (ec2, elb, sts),
         };
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
@@ -87,7 +91,11 @@ impl Aws {
             ec2: Client::from_conf(ec2.build()),
             elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb_once.build()),
             elb: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build()),
-            has_region: region.is_some(),
+            whereabouts: Whereabouts::new(
+                aws_sdk_sts::Client::from_conf(sts.build()),
+                region,
+                endpoint.is_some(),
+            ),
             metrics,
         }
     }
@@ -112,6 +120,10 @@ impl Aws {
         &self.elb_once
     }
 
+    pub(crate) fn whereabouts(&self) -> &Whereabouts {
+        &self.whereabouts
+    }
+
     /// Carries out one call, counts it and classifies its error. `action` says what is attempted: "failed to launch
     /// instances".
     ///
@@ -126,7 +138,7 @@ impl Aws {
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
     {
-        if !self.has_region {
+        if !self.whereabouts.has_region() {
             return Err(no_region(action));
         }
         let start = Instant::now();

@@ -11,6 +11,7 @@ pub mod codes;
 pub mod differ;
 pub mod errors;
 pub mod fields;
+mod location;
 pub mod lookup;
 pub mod missing;
 pub mod release;

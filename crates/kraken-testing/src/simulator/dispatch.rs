@@ -5,13 +5,14 @@ use super::cloud::Cloud;
 use super::form::Form;
 use super::refusal::Refusal;
 use super::service::Service;
-use super::{actions, elb, network};
+use super::{actions, elb, network, sts};
 
 /// Carries out one call.
 pub(super) fn carry_out(cloud: &mut Cloud, action: &str, form: &Form) -> Result<Answer, Refusal> {
     let handler: Option<Handler> = match Service::of(form) {
         Service::Ec2 => actions::handler(action).or_else(|| network::handler(action)),
         Service::Elb => elb::handler(action),
+        Service::Sts => sts::handler(action),
     };
     let unknown = || {
         let message = format!("The action {action} is not valid for this web service.");

@@ -89,7 +89,7 @@ impl Xml {
         let (namespace, body) = (service.namespace(), self.0);
         let inner = match service {
             Service::Ec2 => format!("<requestId>{request_id}</requestId>{body}"),
-            Service::Elb => format!(
+            Service::Elb | Service::Sts => format!(
                 "<{action}Result>{body}</{action}Result>\
                  <ResponseMetadata><RequestId>{request_id}</RequestId></ResponseMetadata>"
             ),

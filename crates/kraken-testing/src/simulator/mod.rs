@@ -33,6 +33,7 @@ mod script;
 mod server;
 mod service;
 mod shared;
+mod sts;
 mod tags;
 mod throttle;
 

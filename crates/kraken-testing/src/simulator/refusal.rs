@@ -26,7 +26,7 @@ impl Refusal {
     pub(super) fn throttled(service: Service) -> Self {
         match service {
             Service::Ec2 => Self::with_status(503, "RequestLimitExceeded", "Request limit exceeded."),
-            Service::Elb => Self::new("Throttling", "Rate exceeded"),
+            Service::Elb | Service::Sts => Self::new("Throttling", "Rate exceeded"),
         }
     }
 
@@ -63,7 +63,7 @@ impl Refusal {
                 xml.tag("Errors", |xml| xml.tag("Error", |xml| self.write(xml)));
                 xml.text("RequestID", request_id);
             }),
-            Service::Elb => xml.within("ErrorResponse", service.namespace(), |xml| {
+            Service::Elb | Service::Sts => xml.within("ErrorResponse", service.namespace(), |xml| {
                 xml.tag("Error", |xml| {
                     xml.text("Type", if self.status < 500 { "Sender" } else { "Receiver" });
                     self.write(xml);

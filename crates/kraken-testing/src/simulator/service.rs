@@ -9,12 +9,16 @@ pub enum Service {
     Ec2,
     /// Elastic Load Balancing, version 2.
     Elb,
+    /// STS: whose credentials they are.
+    Sts,
 }
 
 impl Service {
     /// Which one a call is for.
     pub(super) fn of(form: &Form) -> Self {
-        if form.get("Version") == Some(Self::Elb.version()) { Self::Elb } else { Self::Ec2 }
+        let version = form.get("Version");
+        let others = [Self::Elb, Self::Sts];
+        others.into_iter().find(|service| version == Some(service.version())).unwrap_or(Self::Ec2)
     }
 
     /// The version of the protocol that a call names.
@@ -22,6 +26,7 @@ impl Service {
         match self {
             Self::Ec2 => "2016-11-15",
             Self::Elb => "2015-12-01",
+            Self::Sts => "2011-06-15",
         }
     }
 
@@ -30,6 +35,7 @@ impl Service {
         match self {
             Self::Ec2 => "http://ec2.amazonaws.com/doc/2016-11-15",
             Self::Elb => "http://elasticloadbalancing.amazonaws.com/doc/2015-12-01/",
+            Self::Sts => "https://sts.amazonaws.com/doc/2011-06-15/",
         }
     }
 }

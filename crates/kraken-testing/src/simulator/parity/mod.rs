@@ -32,7 +32,11 @@ impl Side {
 
     /// moto takes the service from it and checks no signature.
     fn authorization(&self) -> String {
-        let service = if self.service == Service::Ec2 { "ec2" } else { "elasticloadbalancing" };
+        let service = match self.service {
+            Service::Ec2 => "ec2",
+            Service::Elb => "elasticloadbalancing",
+            Service::Sts => "sts",
+        };
         format!(
             "AWS4-HMAC-SHA256 Credential=testing/20200101/us-east-1/{service}/aws4_request, SignedHeaders=host, \
              Signature=0"
@@ -170,4 +174,8 @@ async fn networks_and_load_balancers_are_as_motos_but_for_what_is_listed() {
     (theirs.service, ours.service) = (Service::Elb, Service::Elb);
     let (only_moto, only_ours) = (balancing::ONLY_MOTO, balancing::ONLY_SIMULATOR);
     compare(&mut theirs, &mut ours, balancing::CALLS, only_moto, only_ours).await;
+    (theirs.service, ours.service) = (Service::Sts, Service::Sts);
+    // The same account, whoever the user is.
+    let user: Listed = &[(&["Arn=", "UserId="], "another user")];
+    compare(&mut theirs, &mut ours, &[("GetCallerIdentity", "")], user, user).await;
 }
