@@ -6,7 +6,7 @@ mod update;
 
 use kraken_aws::{Aws, claim, lookup, missing::for_existing, release, tags};
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver,
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Location, Look, Resolver,
 };
 use serde_json::Value;
 
@@ -105,6 +105,12 @@ impl External for Instances {
         observed.instances.iter().all(|instance| instance.state.is_terminated())
     }
 
+    fn untagged(observed: &Observed) -> Vec<String> {
+        let live = observed.live();
+        let untagged = live.into_iter().filter(|instance| tags::is_untagged(&instance.tags));
+        untagged.map(|instance| instance.instance_id.clone()).collect()
+    }
+
     fn epoch(observed: &Observed) -> i64 {
         observed.instances.iter().map(|instance| tags::epoch(&instance.tags)).max().unwrap_or(0)
     }
@@ -123,6 +129,10 @@ impl External for Instances {
 
     fn state(desired: &Desired, observed: &Observed) -> Value {
         state::state(desired, observed)
+    }
+
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        self.aws.location().await.map(Some)
     }
 
     async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure> {

@@ -21,6 +21,11 @@ pub trait Tagged: Clone + Send {
     fn id(&self) -> &str;
     /// All its tags.
     fn tags(&self) -> &Tags;
+    /// Whether its id is never given to another object. One whose id is a name that people choose may be somebody else's
+    /// when it has no owner's tags.
+    fn has_own_id(&self) -> bool {
+        true
+    }
 }
 
 /// How one type of thing is read. Both methods follow every page.
@@ -88,7 +93,8 @@ fn literal(value: &str) -> String {
 }
 
 /// Answers every look, in order, with the things whose tags carry its identity, each once and sorted by id: those it
-/// names and, if it searches, all others.
+/// names and, if it searches, all others. What it names and whose tags name no owner is in the answer too: somebody
+/// removed the tags, and a second one must not be created for that.
 ///
 /// # Errors
 /// The first failure of a call; an id that does not exist is none.
@@ -124,8 +130,17 @@ fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
     let named: Vec<BTreeSet<&str>> =
         looks.iter().map(|look| look.ids.iter().map(String::as_str).collect()).collect();
     let by_id: BTreeMap<String, T> = found.into_iter().map(|thing| (thing.id().to_owned(), thing)).collect();
+    let mut namers = HashMap::<&str, Vec<usize>>::new();
+    for (index, ids) in named.iter().enumerate() {
+        ids.iter().for_each(|id| namers.entry(id).or_default().push(index));
+    }
     let mut answers = vec![vec![]; looks.len()];
     for (id, thing) in &by_id {
+        if tags::is_untagged(thing.tags()) && thing.has_own_id() {
+            for &index in namers.get(id.as_str()).into_iter().flatten() {
+                answers[index].push(thing.clone());
+            }
+        }
         let tag = |key| thing.tags().get(key).map_or("", String::as_str);
         for &index in askers.get(&(tag(CLUSTER), tag(UID))).into_iter().flatten() {
             if looks[index].search || named[index].contains(id.as_str()) {
@@ -156,6 +171,9 @@ mod tests {
         }
         fn tags(&self) -> &Tags {
             &self.1
+        }
+        fn has_own_id(&self) -> bool {
+            self.0 != "by-name"
         }
     }
 
@@ -253,8 +271,22 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_tagged_for_somebody_else_is_not_returned() {
-        let cloud = Cloud::of(vec![thing("i-1", "b"), Thing("i-2".into(), Tags::new())]);
-        assert_eq!(cloud.seen(&[look_of("a", &["i-1", "i-2"], true)]).await, [Vec::<String>::new()]);
+        let cloud = Cloud::of(vec![thing("i-1", "b")]);
+        assert_eq!(cloud.seen(&[look_of("a", &["i-1"], true)]).await, [Vec::<String>::new()]);
+    }
+
+    #[tokio::test]
+    async fn a_recorded_object_without_owner_tags_is_returned_to_who_recorded_it() {
+        let half = Tags::from([(UID.to_owned(), "a".to_owned())]);
+        let cloud = Cloud::of(vec![Thing("i-1".into(), Tags::new()), Thing("i-2".into(), half)]);
+        let looks = [look_of("a", &["i-1", "i-2"], false), look_of("b", &["i-3"], true)];
+        assert_eq!(cloud.seen(&looks).await, [vec!["i-1", "i-2"], vec![]]);
+    }
+
+    #[tokio::test]
+    async fn a_name_without_owner_tags_may_be_anybodys() {
+        let cloud = Cloud::of(vec![Thing("by-name".into(), Tags::new())]);
+        assert_eq!(cloud.seen(&[look_of("a", &["by-name"], true)]).await, [Vec::<String>::new()]);
     }
 
     #[tokio::test]

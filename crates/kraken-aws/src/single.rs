@@ -19,7 +19,7 @@ pub use tag_changes::TagChange;
 use crate::{
     Aws,
     lookup::Tagged,
-    tags::{self, CLUSTER, Tags, UID},
+    tags::{self, CLUSTER, EPOCH, Tags, UID},
 };
 
 /// Where in its life a thing is.
@@ -50,6 +50,16 @@ pub trait Thing: Tagged + Serialize + Debug + Sync + 'static {
     }
 }
 
+/// What names begin with that Kraken makes, and how many digits of the launch's token follow.
+const MADE_NAME: &str = "kraken-";
+const MADE_DIGITS: usize = 20;
+
+/// Whether a name looks like one of [`Creation::name`].
+pub fn is_made_name(name: &str) -> bool {
+    name.strip_prefix(MADE_NAME)
+        .is_some_and(|digits| digits.len() == MADE_DIGITS && digits.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
 /// What a create call has to carry.
 #[derive(Clone, Debug)]
 pub struct Creation<'a> {
@@ -70,19 +80,40 @@ impl Creation<'_> {
         [CLUSTER, UID].iter().all(|key| self.tags.get(*key).is_some_and(|own| tags.get(*key) == Some(own)))
     }
 
-    /// What it means that AWS refuses a name because it is taken, by `others` as far as they are visible: of a name that
-    /// only this launch can have given, that the launch took place.
-    pub fn name_is_taken<T: Tagged>(&self, refusal: Failure, others: &[T]) -> Failure {
-        if others.iter().any(|other| !self.is_own(other.tags())) {
-            return refusal;
-        }
-        Failure { class: FailureClass::TokenUsed, ..refusal }
+    /// What it means that AWS refuses `what`, such as "the name web", because it is taken: by `others`, as far as they are
+    /// visible. If no other can have taken it, the launch took place.
+    pub fn is_taken<T: Tagged>(&self, refusal: Failure, what: &str, others: &[T]) -> Failure {
+        let Some(other) = others.iter().find(|other| !self.made(other.tags())) else {
+            return Failure { class: FailureClass::TokenUsed, ..refusal };
+        };
+        Failure { class: FailureClass::Terminal, message: self.taken(what, other), ..refusal }
+    }
+
+    /// Whether a resource with these tags was created by this very launch.
+    pub fn made(&self, tags: &Tags) -> bool {
+        self.is_own(tags) && tags.get(EPOCH) == self.tags.get(EPOCH)
+    }
+
+    /// Who has what this launch wants to have, and what to do about it.
+    fn taken<T: Tagged>(&self, what: &str, other: &T) -> String {
+        let holder = match tags::owner(other.tags()) {
+            Some(_) if self.is_own(other.tags()) => {
+                "which this resource replaces: set lifecycle.replace to DeleteFirst, or change what they have in common"
+                    .to_owned()
+            }
+            Some(owner) if other.tags().get(CLUSTER) == self.tags.get(CLUSTER) => {
+                format!("which belongs to {}", owner.owner)
+            }
+            Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
+            None => "which is not managed by Kraken: choose another one, or adopt it with lifecycle.adopt".to_owned(),
+        };
+        format!("{what} is taken by {}, {holder}", other.id())
     }
 
     /// A name for a thing that has to have one: the same for the same launch and no other, so that a second thing of this
     /// name is refused. 27 characters.
     pub fn name(&self) -> String {
-        format!("kraken-{}", self.launch.token.chars().take(20).collect::<String>())
+        format!("{MADE_NAME}{}", self.launch.token.chars().take(MADE_DIGITS).collect::<String>())
     }
 }
 
@@ -186,5 +217,72 @@ pub trait Single: Send + Sync + 'static {
     /// Takes tags off a thing.
     fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> impl Future<Output = Result<(), Failure>> + Send {
         tag_changes::remove(aws, id, keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone)]
+    struct Named(Tags);
+
+    impl Tagged for Named {
+        fn id(&self) -> &str {
+            "sg-1"
+        }
+        fn tags(&self) -> &Tags {
+            &self.0
+        }
+    }
+
+    fn tags(cluster: &str, uid: &str, epoch: &str) -> Tags {
+        let owner = (tags::OWNER.to_owned(), format!("SecurityGroup/ns/{uid}"));
+        let rest = [(CLUSTER, cluster), (UID, uid), (EPOCH, epoch)];
+        rest.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).chain([owner]).collect()
+    }
+
+    fn refused(holder: Option<Tags>) -> (FailureClass, String) {
+        let launch = Launch { epoch: 2, token: "t".into() };
+        let tags = tags("c", "u", "2");
+        let creation = Creation { tags: &tags, launch: &launch };
+        let refusal = Failure {
+            class: FailureClass::Terminal,
+            action: "a".into(),
+            code: "InvalidGroup.Duplicate".into(),
+            message: "AWS's".into(),
+        };
+        let others: Vec<Named> = holder.into_iter().map(Named).collect();
+        let failure = creation.is_taken(refusal, "the name web", &others);
+        (failure.class, failure.message)
+    }
+
+    #[test]
+    fn what_only_this_launch_can_have_taken_says_that_it_took_place() {
+        assert_eq!(refused(None).0, FailureClass::TokenUsed);
+        assert_eq!(refused(Some(tags("c", "u", "2"))).0, FailureClass::TokenUsed);
+    }
+
+    #[test]
+    fn a_name_of_what_is_replaced_is_refused_for_good_with_what_to_do() {
+        let (class, message) = refused(Some(tags("c", "u", "1")));
+        assert_eq!(class, FailureClass::Terminal);
+        assert!(
+            message.starts_with("the name web is taken by sg-1, which this resource replaces"),
+            "{message}"
+        );
+        assert!(message.contains("DeleteFirst"), "{message}");
+    }
+
+    #[test]
+    fn a_name_of_somebody_else_is_refused_with_whose_it_is() {
+        for (holder, words) in [
+            (tags("c", "v", "2"), "belongs to SecurityGroup/ns/v"),
+            (tags("d", "u", "2"), "of another cluster"),
+            (Tags::new(), "not managed by Kraken"),
+        ] {
+            let (class, message) = refused(Some(holder));
+            assert!(class == FailureClass::Terminal && message.contains(words), "{message}");
+        }
     }
 }

@@ -44,8 +44,13 @@ pub fn identity_tags(identity: &Identity, epoch: i64) -> Tags {
 
 /// Whose a thing is by its tags, if it is any resource's of any cluster.
 pub fn owner(tags: &Tags) -> Option<Identity> {
-    let tag = |key| tags.get(key).cloned();
+    let tag = |key| tags.get(key).filter(|value| !value.is_empty()).cloned();
     Some(Identity { cluster: tag(CLUSTER)?, uid: tag(UID)?, owner: tag(OWNER).unwrap_or_default() })
+}
+
+/// Whether the tags name no owner: they were removed, or one of them was, or emptied. What names another owner belongs to it.
+pub fn is_untagged(tags: &Tags) -> bool {
+    owner(tags).is_none()
 }
 
 /// The tags of a create call, for each type of thing that it makes.
@@ -178,6 +183,14 @@ mod tests {
         let nobody = Identity { cluster: String::new(), uid: String::new(), owner: String::new() };
         assert!(!owned_by(&nobody, &tags(&[(UID, ""), (CLUSTER, "")])));
         assert!(!owned_by(&nobody, &Tags::new()));
+    }
+
+    #[test]
+    fn tags_that_lack_the_cluster_or_the_uid_name_no_owner() {
+        for stripped in [vec![], vec![(UID, "u")], vec![(CLUSTER, "c")], vec![(CLUSTER, "c"), (UID, "")]] {
+            assert!(is_untagged(&tags(&stripped)), "{stripped:?}");
+        }
+        assert!(!is_untagged(&tags(&[(CLUSTER, "c"), (UID, "u")])));
     }
 
     #[test]

@@ -6,8 +6,10 @@ use kraken_aws::{
         primitives::Blob,
         types::{KeyPairInfo, ResourceType},
     },
+    fields::shown,
     lookup::Tagged,
-    single::{Creation, Question, Thing},
+    release::filter,
+    single::{Creation, Question, Thing, is_made_name},
     tags,
     taken::exposed,
 };
@@ -43,6 +45,11 @@ impl Tagged for KeyPair {
 
     fn tags(&self) -> &Tags {
         &self.tags
+    }
+
+    /// A name that Kraken made is made of the launch; any other may be given again to somebody else's key.
+    fn has_own_id(&self) -> bool {
+        is_made_name(&self.key_name)
     }
 }
 
@@ -117,8 +124,12 @@ impl Single for KeyPairs {
         match aws.call("ImportKeyPair", "failed to import the key", call.send()).await {
             Ok(made) => Ok(KeyPair { key_name: made.key_name.unwrap_or(name), ..KeyPair::default() }),
             Err(failure) if failure.code == "InvalidKeyPair.Duplicate" => {
-                let others = Self::read(aws, Question { ids: Some(vec![name]), filters: None }).await?;
-                Err(creation.name_is_taken(failure, &others))
+                let shown = desired.key_name.as_ref().map_or_else(|| name.clone(), shown);
+                // By a filter: one that is not visible yet is no error.
+                let filters = Some(vec![filter("key-name", vec![name.clone()])]);
+                let mut others = Self::read(aws, Question { ids: None, filters }).await?;
+                others.retain(|other| other.key_name == name);
+                Err(creation.is_taken(failure, &format!("keyName {shown}"), &others))
             }
             Err(failure) => Err(failure),
         }

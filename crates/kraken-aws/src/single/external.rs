@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData};
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Launch,
-    Look, OwnSecret, Remedy, Resolver, SpokeKind, external::SpecOf,
+    Location, Look, OwnSecret, Remedy, Resolver, SpokeKind, external::SpecOf,
 };
 use serde_json::{Value, json};
 
@@ -137,6 +137,11 @@ impl<S: Single> External for Managed<S> {
         observed.iter().all(|thing| thing.phase() == Phase::Gone)
     }
 
+    fn untagged(observed: &Self::Observed) -> Vec<String> {
+        let untagged = living(observed).into_iter().filter(|thing| tags::is_untagged(thing.tags()));
+        untagged.map(|thing| thing.id().to_owned()).collect()
+    }
+
     fn epoch(observed: &Self::Observed) -> i64 {
         observed.iter().map(|thing| tags::epoch(thing.tags())).max().unwrap_or(0)
     }
@@ -154,17 +159,14 @@ impl<S: Single> External for Managed<S> {
         S::needs_deep_look(&desired.own)
     }
 
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        self.aws.location().await.map(Some)
+    }
+
     async fn observe(&self, looks: &[Look]) -> Result<Vec<Self::Observed>, Failure> {
         let found = lookup::look(&Reader::<S>::new(&self.aws), looks).await?;
         let deep: Vec<bool> = looks.iter().map(|look| look.deep).collect();
-        let completed = found.into_iter().zip(deep).map(|(mut things, deep)| async move {
-            for thing in &mut things {
-                if !matches!(thing.phase(), Phase::Leaving | Phase::Gone) {
-                    S::complete(&self.aws, thing, deep).await?;
-                }
-            }
-            Ok(things)
-        });
+        let completed = found.into_iter().zip(deep).map(|(things, deep)| self.completed(things, deep));
         stream::iter(completed).buffered(AT_ONCE).try_collect().await
     }
 
@@ -248,6 +250,22 @@ impl<S: Single> External for Managed<S> {
 }
 
 impl<S: Single> Managed<S> {
+    /// With what costs a call per thing. One that was deleted since it was described is left out: it must not fail the whole
+    /// batch.
+    async fn completed(&self, things: Vec<S::Thing>, deep: bool) -> Result<Vec<S::Thing>, Failure> {
+        let mut completed = vec![];
+        for mut thing in things {
+            if !matches!(thing.phase(), Phase::Leaving | Phase::Gone) {
+                match S::complete(&self.aws, &mut thing, deep).await {
+                    Err(failure) if is_about_an_id(&failure) => continue,
+                    result => result?,
+                }
+            }
+            completed.push(thing);
+        }
+        Ok(completed)
+    }
+
     /// Looks once more whose it is, because what follows cannot be undone.
     async fn delete_one(&self, identity: &Identity, thing: &S::Thing) -> Result<(), Failure> {
         if !tags::owned_by(identity, thing.tags()) {
