@@ -3,6 +3,7 @@
 #![allow(clippy::struct_field_names)] // AWS's names
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
 
+mod dependents;
 mod elastic_ip;
 mod internet_gateway;
 mod key_pair;

@@ -46,6 +46,12 @@ pub fn canonical(text: &str) -> String {
     text.parse::<IpNet>().map_or_else(|_| text.to_owned(), |block| block.trunc().to_string())
 }
 
+/// Whether two IPv4 blocks have an address in common; what is no block has none.
+pub fn overlap(one: &str, other: &str) -> bool {
+    let (one, other) = (one.parse::<Ipv4Net>().ok(), other.parse::<Ipv4Net>().ok());
+    one.zip(other).is_some_and(|(one, other)| one.contains(&other) || other.contains(&one))
+}
+
 fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<Fault> {
     if holds {
         return Ok(());
@@ -86,6 +92,12 @@ mod tests {
         for wrong in ["10.0.0.0/8", "10.0.0.0/29"] {
             assert!(why(v4_of(wrong, 16, 28)).starts_with("must be a block of /16 to /28, not /"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn blocks_overlap_if_one_is_inside_of_the_other() {
+        assert!(overlap("10.0.0.0/16", "10.0.1.0/24") && overlap("10.0.1.0/24", "10.0.0.0/16"));
+        assert!(!overlap("10.0.0.0/24", "10.0.1.0/24") && !overlap("x", "10.0.0.0/8"));
     }
 
     #[test]

@@ -5,11 +5,14 @@ use kraken_aws::{
     ec2::types::{self, ResourceType},
     lookup::Tagged,
     missing::unless_done,
+    release::filter,
     single::{Creation, Question, Thing},
     tags,
 };
-use kraken_spoke::{Difference, Failure, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
 use serde::Serialize;
+
+use crate::dependents::{self, Of};
 
 use super::{
     api::{InternetGateway as Resource, InternetGatewaySpec},
@@ -128,12 +131,7 @@ impl Single for InternetGateways {
         let Change::Attach = change;
         let Some(vpc_id) = &desired.vpc_id else { return Ok(()) };
         detach(aws, gateway).await?;
-        let call = aws
-            .ec2()
-            .attach_internet_gateway()
-            .internet_gateway_id(&gateway.internet_gateway_id)
-            .vpc_id(vpc_id.expose());
-        aws.call("AttachInternetGateway", "failed to attach the gateway", call.send()).await.map(drop)
+        attach(aws, &gateway.internet_gateway_id, vpc_id.expose()).await
     }
 
     async fn delete(aws: &Aws, gateway: &InternetGateway) -> Result<(), Failure> {
@@ -143,10 +141,37 @@ impl Single for InternetGateways {
     }
 }
 
+/// A VPC has one gateway: whether it is this one decides what a refusal means.
+async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
+    let call = aws.ec2().attach_internet_gateway().internet_gateway_id(id).vpc_id(vpc_id);
+    let result = aws.call("AttachInternetGateway", "failed to attach the gateway", call.send()).await;
+    let failure = match result {
+        Ok(_) => return Ok(()),
+        Err(failure) if matches!(&*failure.code, "Resource.AlreadyAssociated" | "InvalidParameterValue") => {
+            failure
+        }
+        Err(failure) => return Err(failure),
+    };
+    let filters = Some(vec![filter("attachment.vpc-id", vec![vpc_id.to_owned()])]);
+    let attached = InternetGateways::read(aws, Question { ids: None, filters }).await?;
+    match attached.first() {
+        Some(gateway) if gateway.internet_gateway_id == id => Ok(()),
+        Some(other) => {
+            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let other = &other.internet_gateway_id;
+            let message =
+                format!("{vpc_id} has the internet gateway {other}{of} already, and can have only one");
+            Err(Failure { class: FailureClass::Terminal, message, ..failure })
+        }
+        None => Err(failure),
+    }
+}
+
 async fn detach(aws: &Aws, gateway: &InternetGateway) -> Result<(), Failure> {
     let Some(vpc_id) = gateway.attached_to() else { return Ok(()) };
     let call =
-        aws.ec2().detach_internet_gateway().internet_gateway_id(&gateway.internet_gateway_id).vpc_id(vpc_id);
+        aws.ec2().detach_internet_gateway().internet_gateway_id(&gateway.internet_gateway_id).vpc_id(&vpc_id);
     let result = aws.call("DetachInternetGateway", "failed to detach the gateway", call.send()).await;
-    unless_done(result, &["Gateway.NotAttached"])
+    let result = unless_done(result, &["Gateway.NotAttached"]);
+    dependents::named(aws, result, Of::Attachment(&vpc_id)).await
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::{
     api::{NATGateway, NATGatewaySpec},
     plan::{self, Change, Desired},
+    readiness,
 };
 
 /// Every NAT gateway.
@@ -33,6 +34,9 @@ pub(crate) struct NatGateway {
     pub(super) tags: Tags,
     #[serde(skip)]
     pub(super) failure: Option<String>,
+    /// In seconds since 1970.
+    #[serde(skip)]
+    pub(super) created: Option<i64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -110,6 +114,7 @@ fn gateway(gateway: types::NatGateway) -> NatGateway {
         state: gateway.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
         tags: tags::from_sdk(&gateway.tags.unwrap_or_default()),
         failure,
+        created: gateway.create_time.map(|time| time.secs()),
     }
 }
 
@@ -157,6 +162,7 @@ impl Single for NatGateways {
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<NatGateway, Failure> {
+        readiness::check(aws, desired, creation).await?;
         let kind = desired.connectivity_type.as_ref();
         let call = aws
             .ec2_once()

@@ -3,5 +3,6 @@
 mod api;
 mod aws;
 mod plan;
+mod readiness;
 
 pub(crate) use aws::NatGateways;

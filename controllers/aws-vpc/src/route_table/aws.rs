@@ -4,9 +4,11 @@ use kraken_aws::{
     Aws, Single, Tags,
     ec2::types::ResourceType,
     missing::unless_done,
+    release::filter,
     single::{Creation, Question},
+    tags,
 };
-use kraken_spoke::{Difference, Failure, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
 
 use super::{
     api::{RouteTable as Resource, RouteTableSpec},
@@ -102,11 +104,15 @@ impl Single for RouteTables {
         match change {
             Change::CreateRoute(route) => {
                 let call = with_route!(aws.ec2().create_route().route_table_id(id), route.expose());
-                aws.call("CreateRoute", "failed to add a route", call.send()).await.map(drop)
+                // One with another target is seen by the next look, and replaced.
+                let result = aws.call("CreateRoute", "failed to add a route", call.send()).await;
+                unless_done(result, &["RouteAlreadyExists"])
             }
             Change::ReplaceRoute(route) => {
                 let call = with_route!(aws.ec2().replace_route().route_table_id(id), route.expose());
-                aws.call("ReplaceRoute", "failed to change a route", call.send()).await.map(drop)
+                // One that is gone is seen by the next look, and created.
+                let result = aws.call("ReplaceRoute", "failed to change a route", call.send()).await;
+                unless_done(result, &["InvalidRoute.NotFound"])
             }
             Change::DeleteRoute(destination) => {
                 let call = with_destination!(aws.ec2().delete_route().route_table_id(id), destination);
@@ -116,7 +122,12 @@ impl Single for RouteTables {
             Change::Associate(subnet_id) => {
                 let call = aws.ec2().associate_route_table().route_table_id(id).subnet_id(subnet_id);
                 let action = "failed to associate a subnet";
-                aws.call("AssociateRouteTable", action, call.send()).await.map(drop)
+                match aws.call("AssociateRouteTable", action, call.send()).await {
+                    Err(failure) if failure.code == "Resource.AlreadyAssociated" => {
+                        unless_associated(aws, failure, id, subnet_id).await
+                    }
+                    result => result.map(drop),
+                }
             }
             Change::Disassociate(subnet_id) => {
                 let all = table.of_subnets().filter(|a| a.subnet_id.as_ref() == Some(subnet_id));
@@ -129,6 +140,28 @@ impl Single for RouteTables {
         disassociate(aws, table.of_subnets()).await?;
         let call = aws.ec2().delete_route_table().route_table_id(&table.route_table_id);
         aws.call("DeleteRouteTable", "failed to delete the route table", call.send()).await.map(drop)
+    }
+}
+
+/// A subnet has one table: whether it is this one decides what the refusal means.
+async fn unless_associated(
+    aws: &Aws,
+    failure: Failure,
+    table_id: &str,
+    subnet_id: &String,
+) -> Result<(), Failure> {
+    let filters = Some(vec![filter("association.subnet-id", vec![subnet_id.clone()])]);
+    let found = RouteTables::read(aws, Question { ids: None, filters }).await?;
+    match found.iter().find(|table| table.subnet_ids().contains(subnet_id)) {
+        Some(table) if table.route_table_id == table_id => Ok(()),
+        Some(other) => {
+            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let other = &other.route_table_id;
+            let message =
+                format!("{subnet_id} has the route table {other}{of} already: disassociate it there first");
+            Err(Failure { class: FailureClass::Terminal, message, ..failure })
+        }
+        None => Err(failure),
     }
 }
 

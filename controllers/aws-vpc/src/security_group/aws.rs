@@ -3,6 +3,7 @@
 use kraken_aws::{
     Aws, Single, Tags,
     ec2::types::{self, ResourceType},
+    fields::shown,
     lookup::Tagged,
     release::filter,
     single::{Creation, Question, Thing},
@@ -12,9 +13,12 @@ use kraken_aws::{
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
 
+use crate::dependents::{self, Of};
+
 use super::{
     api::{SecurityGroup as Resource, SecurityGroupSpec},
-    permission::{IpPermission, permissions, to_sdk},
+    calls,
+    permission::{IpPermission, permissions},
     plan::{self, Desired},
     rule::Entry,
     rule_changes::{Change, Direction},
@@ -54,7 +58,7 @@ impl SecurityGroup {
         Self {
             group_id: id.to_owned(),
             vpc_id: Some(vpc_id.to_owned()),
-            ip_permissions: permissions(ingress.map(|entry| to_sdk(&entry)).collect()),
+            ip_permissions: permissions(ingress.map(|entry| super::permission::to_sdk(&entry)).collect()),
             ..Self::default()
         }
     }
@@ -143,60 +147,26 @@ impl Single for SecurityGroups {
                 let filters = [("vpc-id", desired.vpc_id.expose()), ("group-name", &name)];
                 let filters = filters.map(|(key, value)| filter(key, vec![value.clone()])).into();
                 let others = Self::read(aws, Question { ids: None, filters: Some(filters) }).await?;
-                Err(creation.name_is_taken(failure, &others))
+                let shown = desired.group_name.as_ref().map_or(name, shown);
+                Err(creation.is_taken(failure, &format!("groupName {shown}"), &others))
             }
             Err(failure) => Err(failure),
         }
     }
 
-    async fn update(aws: &Aws, change: &Change, _: &Desired, group: &SecurityGroup) -> Result<(), Failure> {
-        let (Change::Authorize(direction, entries)
-        | Change::Describe(direction, entries)
-        | Change::Revoke(direction, entries)) = change;
-        let permissions = Some(entries.iter().map(|entry| to_sdk(entry.expose())).collect());
-        // The builders of the six calls have these setters in common.
-        macro_rules! send {
-            ($call:ident, $operation:literal, $action:literal) => {{
-                let call = aws.ec2().$call().group_id(&group.group_id).set_ip_permissions(permissions);
-                aws.call($operation, $action, call.send()).await.map(drop)
-            }};
-        }
-        match (change, direction) {
-            (Change::Authorize(..), Direction::Ingress) => {
-                send!(
-                    authorize_security_group_ingress,
-                    "AuthorizeSecurityGroupIngress",
-                    "failed to add rules"
-                )
-            }
-            (Change::Authorize(..), Direction::Egress) => {
-                send!(authorize_security_group_egress, "AuthorizeSecurityGroupEgress", "failed to add rules")
-            }
-            (Change::Revoke(..), Direction::Ingress) => {
-                send!(
-                    revoke_security_group_ingress,
-                    "RevokeSecurityGroupIngress",
-                    "failed to take rules away"
-                )
-            }
-            (Change::Revoke(..), Direction::Egress) => {
-                send!(revoke_security_group_egress, "RevokeSecurityGroupEgress", "failed to take rules away")
-            }
-            (Change::Describe(..), Direction::Ingress) => send!(
-                update_security_group_rule_descriptions_ingress,
-                "UpdateSecurityGroupRuleDescriptionsIngress",
-                "failed to describe rules"
-            ),
-            (Change::Describe(..), Direction::Egress) => send!(
-                update_security_group_rule_descriptions_egress,
-                "UpdateSecurityGroupRuleDescriptionsEgress",
-                "failed to describe rules"
-            ),
-        }
+    async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        group: &SecurityGroup,
+    ) -> Result<(), Failure> {
+        calls::change(aws, change, desired, group).await
     }
 
     async fn delete(aws: &Aws, group: &SecurityGroup) -> Result<(), Failure> {
         let call = aws.ec2().delete_security_group().group_id(&group.group_id);
-        aws.call("DeleteSecurityGroup", "failed to delete the security group", call.send()).await.map(drop)
+        let result =
+            aws.call("DeleteSecurityGroup", "failed to delete the security group", call.send()).await;
+        dependents::named(aws, result, Of::SecurityGroup(&group.group_id)).await
     }
 }

@@ -2,6 +2,7 @@
 
 mod api;
 mod aws;
+mod calls;
 mod permission;
 mod plan;
 mod rule;

@@ -25,6 +25,17 @@ pub(crate) struct Desired {
     pub(super) egress: Option<Vec<Joined<Entry>>>,
 }
 
+impl Desired {
+    /// The rules of a direction; none if the spec leaves them alone.
+    pub(super) fn rules(&self, direction: Direction) -> &[Joined<Entry>] {
+        let rules = match direction {
+            Direction::Ingress => &self.ingress,
+            Direction::Egress => &self.egress,
+        };
+        rules.as_deref().unwrap_or_default()
+    }
+}
+
 pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
     let vpc_id = take.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));

@@ -1,6 +1,6 @@
 //! How the rules of a direction differ from those that are wanted. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_aws::{
     differ::difference,
@@ -69,20 +69,29 @@ pub(super) fn differences(
         found.push(difference(&path, want, have, Change::Describe(direction, undescribed)));
     }
 
-    let any_secret = wanted.iter().any(Joined::is_secret);
-    let is_wanted =
-        |permission: &Permission| wanted.iter().any(|entry| entry.expose().permission == *permission);
-    let extra: Vec<_> = have
-        .into_iter()
-        .filter(|(permission, _)| !is_wanted(permission))
-        // The former value of a secret, perhaps.
-        .map(|(permission, _)| Joined::new(Entry { permission, description: None }, any_secret))
-        .collect();
+    let extra = extra(direction, &wanted, group);
     if !extra.is_empty() {
         let shown = listed(&extra.iter().map(Joined::shown).collect::<Vec<_>>());
         found.push(difference(path, ABSENT, shown, Change::Revoke(direction, extra)));
     }
     found
+}
+
+/// The rules that nobody wants.
+pub(super) fn extra(
+    direction: Direction,
+    wanted: &[Joined<Entry>],
+    group: &SecurityGroup,
+) -> Vec<Joined<Entry>> {
+    let wanted: Vec<Joined<Entry>> = wanted.iter().map(|entry| with_id(entry, &group.group_id)).collect();
+    // The former value of a secret, perhaps.
+    let any_secret = wanted.iter().any(Joined::is_secret);
+    let is_wanted =
+        |permission: &Permission| wanted.iter().any(|entry| entry.expose().permission == *permission);
+    let have: BTreeSet<Permission> =
+        group.entries(direction).into_iter().map(|entry| entry.permission).collect();
+    let extra = have.into_iter().filter(|permission| !is_wanted(permission));
+    extra.map(|permission| Joined::new(Entry { permission, description: None }, any_secret)).collect()
 }
 
 /// The group itself by its id, as AWS has it.

@@ -1,15 +1,19 @@
 //! Subnets in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, Tags, cidr,
     ec2::types::{self, AttributeBooleanValue, ResourceType},
+    fields::shown,
     lookup::Tagged,
+    release::filter,
     single::{Creation, Phase, Question, Thing},
     tags,
     taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
+
+use crate::dependents::{self, Of};
 
 use super::{
     api::{Subnet as Resource, SubnetSpec},
@@ -114,8 +118,19 @@ impl Single for Subnets {
             .cidr_block(desired.cidr_block.expose())
             .set_availability_zone(exposed(desired.availability_zone.as_ref()))
             .set_tag_specifications(Some(creation.specifications(ResourceType::Subnet)));
-        let made = aws.call("CreateSubnet", "failed to create the subnet", call.send()).await?;
-        Ok(made.subnet.map(subnet).unwrap_or_default())
+        match aws.call("CreateSubnet", "failed to create the subnet", call.send()).await {
+            Ok(made) => Ok(made.subnet.map(subnet).unwrap_or_default()),
+            Err(failure) if failure.code == "InvalidSubnet.Conflict" => {
+                let filters = Some(vec![filter("vpc-id", vec![desired.vpc_id.expose().clone()])]);
+                let mut others = Self::read(aws, Question { ids: None, filters }).await?;
+                others.retain(|other| {
+                    let block = other.cidr_block.as_deref().unwrap_or_default();
+                    cidr::overlap(block, desired.cidr_block.expose())
+                });
+                Err(creation.is_taken(failure, &format!("cidrBlock {}", shown(&desired.cidr_block)), &others))
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     async fn update(aws: &Aws, change: &Change, _: &Desired, subnet: &Subnet) -> Result<(), Failure> {
@@ -129,6 +144,7 @@ impl Single for Subnets {
 
     async fn delete(aws: &Aws, subnet: &Subnet) -> Result<(), Failure> {
         let call = aws.ec2().delete_subnet().subnet_id(&subnet.subnet_id);
-        aws.call("DeleteSubnet", "failed to delete the subnet", call.send()).await.map(drop)
+        let result = aws.call("DeleteSubnet", "failed to delete the subnet", call.send()).await;
+        dependents::named(aws, result, Of::Subnet(&subnet.subnet_id)).await
     }
 }

@@ -49,8 +49,8 @@ pub(crate) struct VolumeSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) encrypted: Option<Opt<bool>>,
 
-    /// The KMS key to encrypt with, by id, alias or ARN; needs `encrypted: {value: true}`. A later change has no effect.
-    /// Default: the account's key for EBS. Example: `{value: alias/disks}`
+    /// The KMS key to encrypt with, by id, alias or ARN; needs `encrypted: {value: true}`. It cannot be changed
+    /// later. Default: the account's key for EBS. Example: `{value: alias/disks}`
     #[serde(rename = "kmsKeyID", skip_serializing_if = "Option::is_none")]
     pub(crate) kms_key_id: Option<Opt<String>>,
 

@@ -48,11 +48,12 @@ pub(crate) struct Attachment {
 }
 
 impl Volume {
-    /// What it is attached to, or about to be.
-    pub(super) fn attachment(&self) -> Option<&Attachment> {
-        self.attachments
-            .iter()
-            .find(|attachment| matches!(&*attachment.state, "attaching" | "attached" | "busy"))
+    /// What it is attached to, or about to be: this instance if it is among them, as a volume may have several.
+    pub(super) fn attachment(&self, instance_id: Option<&String>) -> Option<&Attachment> {
+        let is_there = |a: &&Attachment| matches!(&*a.state, "attaching" | "attached" | "busy");
+        let mut all = self.attachments.iter().filter(is_there);
+        let first = all.clone().next();
+        all.find(|attachment| Some(&attachment.instance_id) == instance_id).or(first)
     }
 
     #[cfg(test)]
@@ -195,27 +196,50 @@ impl Single for Volumes {
                     return Ok(());
                 };
                 // What is still being detached is refused, and tried again soon.
-                detach(aws, volume).await?;
+                detach(aws, volume, Some(instance_id.expose())).await?;
                 let call = aws
                     .ec2()
                     .attach_volume()
                     .volume_id(&volume.volume_id)
                     .instance_id(instance_id.expose())
                     .device(device.expose());
-                aws.call("AttachVolume", "failed to attach the volume", call.send()).await.map(drop)
+                let result = aws.call("AttachVolume", "failed to attach the volume", call.send()).await;
+                unless_attached(aws, result.map(drop), &volume.volume_id, instance_id.expose()).await
             }
         }
     }
 
     async fn delete(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
-        detach(aws, volume).await?;
+        detach(aws, volume, None).await?;
         let call = aws.ec2().delete_volume().volume_id(&volume.volume_id);
         aws.call("DeleteVolume", "failed to delete the volume", call.send()).await.map(drop)
     }
 }
 
-async fn detach(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
-    let Some(attachment) = volume.attachment() else { return Ok(()) };
+/// A volume that is attached already is refused like one that another instance has.
+async fn unless_attached(
+    aws: &Aws,
+    result: Result<(), Failure>,
+    id: &str,
+    instance_id: &String,
+) -> Result<(), Failure> {
+    match result {
+        Err(failure) if failure.code == "VolumeInUse" => {
+            let ids = Some(vec![id.to_owned()]);
+            let found = Volumes::read(aws, Question { ids, filters: None }).await?;
+            let attached = found.iter().find_map(|volume| volume.attachment(Some(instance_id)));
+            if attached.is_some_and(|attached| attached.instance_id == *instance_id) {
+                Ok(())
+            } else {
+                Err(failure)
+            }
+        }
+        result => result,
+    }
+}
+
+async fn detach(aws: &Aws, volume: &Volume, instance_id: Option<&String>) -> Result<(), Failure> {
+    let Some(attachment) = volume.attachment(instance_id) else { return Ok(()) };
     let call = aws.ec2().detach_volume().volume_id(&volume.volume_id).instance_id(&attachment.instance_id);
     let result = aws.call("DetachVolume", "failed to detach the volume", call.send()).await;
     unless_done(result, &["IncorrectState", "InvalidAttachment.NotFound"])

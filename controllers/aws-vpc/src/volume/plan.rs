@@ -95,13 +95,14 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
 
 pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {
     let zone = Some(&desired.availability_zone);
-    let attachment = volume.attachment();
+    let attachment = volume.attachment(desired.instance_id.as_ref().map(Resolved::expose));
     let instance = attachment.map(|attachment| &attachment.instance_id);
     let device = attachment.map(|attachment| &attachment.device);
     let all = [
         fixed("availabilityZone", zone, volume.availability_zone.as_ref()),
         fixed("encrypted", desired.encrypted.as_ref(), volume.encrypted.as_ref()),
         fixed("snapshotID", desired.snapshot_id.as_ref(), volume.snapshot_id.as_ref()),
+        key(desired.kms_key_id.as_ref(), volume.kms_key_id.as_ref()),
         size(desired.size_gib.as_ref(), volume.size.as_ref()),
         changed("type", desired.volume_type.as_ref(), volume.volume_type.as_ref(), Change::Modify),
         changed("iops", desired.iops.as_ref(), volume.iops.as_ref(), Change::Modify),
@@ -110,6 +111,19 @@ pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<
         changed("device", desired.device.as_ref(), device, Change::Attach),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// AWS has the ARN of the key. An id is the end of it; which key an alias stands for, only KMS knows.
+fn key(wanted: Option<&Resolved<String>>, have: Option<&String>) -> Option<Difference<Change>> {
+    let text = wanted?.expose();
+    let is_same =
+        have.is_some_and(|have| have == text || have.rsplit_once('/').is_some_and(|(_, id)| id == text));
+    if is_same || is_alias(text) { None } else { fixed("kmsKeyID", wanted, have) }
+}
+
+/// Whether it names a key by an alias, which may stand for another one tomorrow.
+fn is_alias(key: &str) -> bool {
+    key.starts_with("alias/") || key.contains(":alias/")
 }
 
 fn size(wanted: Option<&Resolved<i32>>, have: Option<&i32>) -> Option<Difference<Change>> {
@@ -174,6 +188,28 @@ mod tests {
                 "iops: 3000 becomes 4000: Modify",
             ]
         );
+    }
+
+    #[test]
+    fn a_key_is_compared_by_its_id_or_arn_and_an_alias_is_not() {
+        let arn = "arn:aws:kms:eu-west-1:1:key/0123-ab";
+        let volume = Volume { kms_key_id: Some(arn.into()), encrypted: Some(true), ..volume() };
+        let of =
+            |key: &str| compared(json!({"encrypted": {"value": true}, "kmsKeyID": {"value": key}}), &volume);
+        for same in [arn, "0123-ab", "alias/disks", "arn:aws:kms:eu-west-1:1:alias/disks"] {
+            assert!(of(same).is_empty(), "{same}");
+        }
+        assert_eq!(of("4567-cd"), [format!("kmsKeyID: {arn} becomes 4567-cd: fixed")]);
+    }
+
+    #[test]
+    fn of_several_attachments_the_desired_one_counts() {
+        let wanted = json!({"instanceID": {"value": "i-2"}, "device": {"value": "/dev/sdf"}});
+        let mut shared = volume().attached_to("i-2", "/dev/sdf", "attached");
+        shared
+            .attachments
+            .insert(0, volume().attached_to("i-1", "/dev/sdf", "attached").attachments.remove(0));
+        assert!(compared(wanted, &shared).is_empty());
     }
 
     #[test]

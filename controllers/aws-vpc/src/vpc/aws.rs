@@ -4,11 +4,14 @@ use kraken_aws::{
     Aws, Single, Tags,
     ec2::types::{self, AttributeBooleanValue, ResourceType, Tenancy, VpcAttributeName},
     lookup::Tagged,
+    missing::unless_done,
     single::{Creation, Phase, Question, Thing},
     tags,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
+
+use crate::dependents::{self, Of};
 
 use super::{
     api::{VPC, VPCSpec},
@@ -192,14 +195,17 @@ impl Single for Vpcs {
             }
             Change::Associate(block) => {
                 let call = aws.ec2().associate_vpc_cidr_block().vpc_id(&vpc.vpc_id).cidr_block(block);
-                aws.call("AssociateVpcCidrBlock", "failed to add a block", call.send()).await.map(drop)
+                let result = aws.call("AssociateVpcCidrBlock", "failed to add a block", call.send()).await;
+                unless_there(aws, result.map(drop), &vpc.vpc_id, block).await
             }
             Change::Disassociate(block) => {
                 let all = vpc.cidr_block_association_set.iter().filter(|a| a.cidr_block == *block);
                 for association in all {
                     let call =
                         aws.ec2().disassociate_vpc_cidr_block().association_id(&association.association_id);
-                    aws.call("DisassociateVpcCidrBlock", "failed to remove a block", call.send()).await?;
+                    let action = "failed to remove a block";
+                    let result = aws.call("DisassociateVpcCidrBlock", action, call.send()).await;
+                    unless_done(result, &["InvalidVpcCidrBlockAssociationID.NotFound"])?;
                 }
                 Ok(())
             }
@@ -208,7 +214,26 @@ impl Single for Vpcs {
 
     async fn delete(aws: &Aws, vpc: &Vpc) -> Result<(), Failure> {
         let call = aws.ec2().delete_vpc().vpc_id(&vpc.vpc_id);
-        aws.call("DeleteVpc", "failed to delete the VPC", call.send()).await.map(drop)
+        let result = aws.call("DeleteVpc", "failed to delete the VPC", call.send()).await;
+        dependents::named(aws, result, Of::Vpc(&vpc.vpc_id)).await
+    }
+}
+
+/// A block that is there already is refused like one that overlaps another.
+async fn unless_there(
+    aws: &Aws,
+    result: Result<(), Failure>,
+    id: &str,
+    block: &String,
+) -> Result<(), Failure> {
+    match result {
+        Err(failure) if failure.code == "CidrConflict" => {
+            let ids = Some(vec![id.to_owned()]);
+            let found = Vpcs::read(aws, Question { ids, filters: None }).await?;
+            let is_there = found.iter().any(|vpc| vpc.secondary_cidr_blocks().contains(block));
+            if is_there { Ok(()) } else { Err(failure) }
+        }
+        result => result,
     }
 }
 

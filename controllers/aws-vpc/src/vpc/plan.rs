@@ -7,7 +7,7 @@ use kraken_aws::{
     take::Take,
     taken::given,
 };
-use kraken_spoke::{Difference, Resolved, Resolver};
+use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
 
 use super::{api::VPCSpec, aws::Vpc};
 
@@ -50,8 +50,8 @@ pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desir
         if let Err(why) = unique(blocks) {
             take.problem("secondaryCIDRBlocks", why);
         }
-        if cidr_block.as_ref().is_some_and(|main| blocks.contains(main.expose())) {
-            take.problem("secondaryCIDRBlocks", "has the same block as cidrBlock");
+        if let Some(why) = overlapping(cidr_block.as_ref().map(Resolved::expose), blocks) {
+            take.problem("secondaryCIDRBlocks", why);
         }
     }
     if given(&dns_hostnames) == Some(&true) && given(&dns_support) == Some(&false) {
@@ -72,13 +72,16 @@ pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change
     let mut found = vec![];
     found.extend(fixed("cidrBlock", Some(&desired.cidr_block), vpc.cidr_block.as_ref()));
     found.extend(fixed("instanceTenancy", desired.instance_tenancy.as_ref(), vpc.instance_tenancy.as_ref()));
-    found.extend(of_lists(
+    let mut blocks = of_lists(
         "secondaryCIDRBlocks",
         desired.secondary_cidr_blocks.as_ref(),
         &vpc.secondary_cidr_blocks(),
         Change::Associate,
         Change::Disassociate,
-    ));
+    );
+    // AWS refuses a block that overlaps one that is to go: that one goes first.
+    blocks.sort_by_key(|difference| !is_in_the_way(difference, desired));
+    found.extend(blocks);
     // In this order hostnames never lack the support that they need.
     let support =
         attribute("enableDNSSupport", desired.dns_support.as_ref(), vpc.dns_support, Change::DnsSupport);
@@ -91,6 +94,29 @@ pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change
     let is_off = desired.dns_hostnames.as_ref().is_some_and(|wanted| !wanted.expose());
     found.extend(if is_off { [hostnames, support] } else { [support, hostnames] }.into_iter().flatten());
     found
+}
+
+/// Whether it removes a block that overlaps a desired one.
+fn is_in_the_way(difference: &Difference<Change>, desired: &Desired) -> bool {
+    let Remedy::Change(Change::Disassociate(block)) = &difference.remedy else { return false };
+    let wanted = desired.secondary_cidr_blocks.as_ref().map(Resolved::expose);
+    wanted.into_iter().flatten().any(|wanted| cidr::overlap(wanted, block))
+}
+
+/// The first blocks that have addresses in common, by their places. What is no block is a problem of its own.
+fn overlapping(main: Option<&String>, blocks: &[String]) -> Option<String> {
+    let is_block = |block: &String| cidr::v4_of(block, LARGEST, SMALLEST).is_ok();
+    for (index, block) in blocks.iter().enumerate().filter(|(_, block)| is_block(block)) {
+        if main.is_some_and(|main| cidr::overlap(main, block)) {
+            return Some(format!("item {index} overlaps cidrBlock"));
+        }
+        let other =
+            |(_, other): &(usize, &String)| is_block(other) && cidr::overlap(other, block) && *other != block;
+        if let Some((first, _)) = blocks[..index].iter().enumerate().find(other) {
+            return Some(format!("item {index} overlaps item {first}"));
+        }
+    }
+    None
 }
 
 /// Not compared when it was not read.
@@ -147,6 +173,14 @@ mod tests {
                 "secondaryCIDRBlocks[\"10.1.0.0/16\"]: 10.1.0.0/16 becomes (absent): Disassociate(\"10.1.0.0/16\")",
             ]
         );
+    }
+
+    #[test]
+    fn a_block_that_overlaps_a_new_one_is_removed_before_the_new_one_is_added() {
+        let wanted = desired(json!({"secondaryCIDRBlocks": {"value": ["10.1.0.0/17"]}}));
+        let found = told(differences(&wanted, &vpc()));
+        assert!(found[0].ends_with("Disassociate(\"10.1.0.0/16\")"), "{found:?}");
+        assert!(found[1].ends_with("Associate(\"10.1.0.0/17\")"), "{found:?}");
     }
 
     #[test]
@@ -209,7 +243,11 @@ mod tests {
         );
         assert_eq!(
             problems(json!({"secondaryCIDRBlocks": {"value": ["10.0.0.0/16"]}})),
-            ["spec.secondaryCIDRBlocks: has the same block as cidrBlock"]
+            ["spec.secondaryCIDRBlocks: item 0 overlaps cidrBlock"]
+        );
+        assert_eq!(
+            problems(json!({"secondaryCIDRBlocks": {"value": ["10.1.0.0/16", "10.1.128.0/20"]}})),
+            ["spec.secondaryCIDRBlocks: item 1 overlaps item 0"]
         );
     }
 

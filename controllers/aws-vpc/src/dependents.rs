@@ -1,0 +1,181 @@
+//! Who keeps AWS from deleting something. AWS says only that there is somebody: `DependencyViolation` names nothing.
+
+use kraken_aws::{
+    Aws, Tags,
+    ec2::types::{Filter, NetworkInterface},
+    fields::listed,
+    release::filter,
+    tags,
+};
+use kraken_spoke::Failure;
+
+/// What cannot be deleted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of<'a> {
+    Vpc(&'a str),
+    Subnet(&'a str),
+    SecurityGroup(&'a str),
+    /// The internet gateway of this VPC, which cannot be detached.
+    Attachment(&'a str),
+}
+
+/// The refusal of a deletion, with the ids of what uses it as far as the credentials may see them.
+pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of<'_>) -> Result<(), Failure> {
+    let failure = match result {
+        Ok(_) => return Ok(()),
+        Err(failure) if failure.code == "DependencyViolation" => failure,
+        Err(failure) => return Err(failure),
+    };
+    let mut users = users(aws, of).await;
+    // The same words at each attempt: AWS's order is another every time.
+    users.sort();
+    if users.is_empty() {
+        return Err(failure);
+    }
+    let said = failure.message.trim_end_matches('.');
+    Err(Failure { message: format!("{said}; it is used by {}", listed(&users)), ..failure })
+}
+
+/// What each call finds; one that is not permitted finds nothing.
+macro_rules! found {
+    ($aws:ident, $call:ident.$set:ident($filters:expr), $operation:literal, $list:ident) => {{
+        let call = $aws.ec2().$call().$set(Some($filters));
+        let answer = $aws.call($operation, "failed to describe dependents", call.send()).await;
+        answer.ok().and_then(|answer| answer.$list).unwrap_or_default()
+    }};
+}
+
+async fn users(aws: &Aws, of: Of<'_>) -> Vec<String> {
+    match of {
+        Of::Vpc(id) => of_vpc(aws, id).await,
+        Of::Subnet(id) => {
+            let filters = one("subnet-id", id);
+            let gateways =
+                found!(aws, describe_nat_gateways.set_filter(filters), "DescribeNatGateways", nat_gateways);
+            let is_there = |state: Option<&str>| !matches!(state, Some("deleted" | "failed"));
+            let mut users: Vec<String> = gateways
+                .into_iter()
+                .filter(|gateway| is_there(gateway.state.as_ref().map(|state| state.as_str())))
+                .map(|gateway| label(gateway.nat_gateway_id, gateway.tags))
+                .collect();
+            users.extend(interfaces(aws, one("subnet-id", id)).await);
+            users
+        }
+        Of::SecurityGroup(id) => {
+            let mut users = interfaces(aws, one("group-id", id)).await;
+            for name in ["ip-permission.group-id", "egress.ip-permission.group-id"] {
+                let filters = one(name, id);
+                let groups = found!(
+                    aws,
+                    describe_security_groups.set_filters(filters),
+                    "DescribeSecurityGroups",
+                    security_groups
+                );
+                let others = groups.into_iter().filter(|group| group.group_id.as_deref() != Some(id));
+                users.extend(others.map(|group| format!("a rule of {}", label(group.group_id, group.tags))));
+            }
+            users
+        }
+        Of::Attachment(vpc) => {
+            let mut filters = one("vpc-id", vpc);
+            filters.push(filter("association.public-ip", vec!["*".to_owned()]));
+            interfaces(aws, filters).await
+        }
+    }
+}
+
+async fn of_vpc(aws: &Aws, id: &str) -> Vec<String> {
+    let of_vpc = || one("vpc-id", id);
+    let subnets = found!(aws, describe_subnets.set_filters(of_vpc()), "DescribeSubnets", subnets);
+    let gateways = found!(
+        aws,
+        describe_internet_gateways.set_filters(one("attachment.vpc-id", id)),
+        "DescribeInternetGateways",
+        internet_gateways
+    );
+    let tables =
+        found!(aws, describe_route_tables.set_filters(of_vpc()), "DescribeRouteTables", route_tables);
+    let groups = found!(
+        aws,
+        describe_security_groups.set_filters(of_vpc()),
+        "DescribeSecurityGroups",
+        security_groups
+    );
+    let endpoints =
+        found!(aws, describe_vpc_endpoints.set_filters(of_vpc()), "DescribeVpcEndpoints", vpc_endpoints);
+    let private = found!(
+        aws,
+        describe_vpn_gateways.set_filters(one("attachment.vpc-id", id)),
+        "DescribeVpnGateways",
+        vpn_gateways
+    );
+    // The main table and the default group go with the VPC.
+    let is_main = |table: &kraken_aws::ec2::types::RouteTable| {
+        table.associations().iter().any(|association| association.main == Some(true))
+    };
+    let mut users: Vec<String> = vec![];
+    users.extend(subnets.into_iter().map(|subnet| label(subnet.subnet_id, subnet.tags)));
+    users.extend(gateways.into_iter().map(|gateway| label(gateway.internet_gateway_id, gateway.tags)));
+    users.extend(tables.into_iter().filter(|table| !is_main(table)).map(|t| label(t.route_table_id, t.tags)));
+    let others = groups.into_iter().filter(|group| group.group_name.as_deref() != Some("default"));
+    users.extend(others.map(|group| label(group.group_id, group.tags)));
+    users.extend(endpoints.into_iter().map(|endpoint| label(endpoint.vpc_endpoint_id, endpoint.tags)));
+    users.extend(private.into_iter().map(|gateway| label(gateway.vpn_gateway_id, gateway.tags)));
+    users
+}
+
+async fn interfaces(aws: &Aws, filters: Vec<Filter>) -> Vec<String> {
+    let found = found!(
+        aws,
+        describe_network_interfaces.set_filters(filters),
+        "DescribeNetworkInterfaces",
+        network_interfaces
+    );
+    found.into_iter().map(interface).collect()
+}
+
+/// With what it is part of: an interface by itself says nothing to anybody.
+fn interface(interface: NetworkInterface) -> String {
+    let id = interface.network_interface_id.unwrap_or_default();
+    let instance = interface.attachment.and_then(|attachment| attachment.instance_id);
+    let part = instance.or(interface.description).filter(|part| !part.is_empty());
+    part.map_or_else(|| id.clone(), |part| format!("{id} ({part})"))
+}
+
+/// An id with the resource that it belongs to, or the name that somebody gave it.
+fn label(id: Option<String>, tags: Option<Vec<kraken_aws::ec2::types::Tag>>) -> String {
+    let (id, tags): (_, Tags) = (id.unwrap_or_default(), tags::from_sdk(&tags.unwrap_or_default()));
+    let owner = tags::owner(&tags).map(|owner| owner.owner);
+    let name = owner.or_else(|| tags.get("Name").cloned()).filter(|name| !name.is_empty());
+    name.map_or_else(|| id.clone(), |name| format!("{id} ({name})"))
+}
+
+fn one(name: &str, value: &str) -> Vec<Filter> {
+    vec![filter(name, vec![value.to_owned()])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kraken_aws::ec2::types::{NetworkInterfaceAttachment, Tag};
+
+    #[test]
+    fn a_dependent_is_named_with_whose_it_is() {
+        let tag = |key: &str, value: &str| Tag::builder().key(key).value(value).build();
+        let id = || Some("subnet-1".to_owned());
+        let owned = [(tags::CLUSTER, "c"), (tags::UID, "u"), (tags::OWNER, "Subnet/ns/a")];
+        let owned = owned.map(|(key, value)| tag(key, value)).into();
+        assert_eq!(label(id(), Some(owned)), "subnet-1 (Subnet/ns/a)");
+        assert_eq!(label(id(), Some(vec![tag("Name", "by hand")])), "subnet-1 (by hand)");
+        assert_eq!(label(id(), None), "subnet-1");
+    }
+
+    #[test]
+    fn an_interface_is_named_with_what_it_is_part_of() {
+        let eni = NetworkInterface::builder().network_interface_id("eni-1");
+        let of_instance = NetworkInterfaceAttachment::builder().instance_id("i-1").build();
+        assert_eq!(interface(eni.clone().attachment(of_instance).build()), "eni-1 (i-1)");
+        assert_eq!(interface(eni.clone().description("ELB app/web/1").build()), "eni-1 (ELB app/web/1)");
+        assert_eq!(interface(eni.build()), "eni-1");
+    }
+}

@@ -1,0 +1,149 @@
+//! What makes a NAT gateway fail a minute after AWS took the call, said before the call: a gateway that failed is there for an
+//! hour, and with `lifecycle.replace` one failure would follow another.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use kraken_aws::{
+    Aws, Single as _,
+    ec2::types::Address,
+    lookup::Tagged as _,
+    release::filter,
+    single::{Creation, Phase, Question, Thing as _},
+    tags::{CLUSTER, UID},
+};
+use kraken_spoke::{Failure, FailureClass};
+
+use super::{
+    aws::{NatGateway, NatGateways},
+    plan::Desired,
+};
+
+const ACTION: &str = "failed to create the NAT gateway";
+
+/// How long after one that failed the next is made.
+const PAUSE: Duration = Duration::from_mins(1);
+
+/// Fails if a gateway could not come up now.
+pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<(), Failure> {
+    let address = match &desired.allocation_id {
+        Some(id) => used(aws, id.expose()).await?,
+        None => None,
+    };
+    if address.is_none() && creation.launch.epoch == 1 {
+        return Ok(());
+    }
+    let before = own(aws, creation).await?;
+    // A call without an answer is made again: it returns what it made.
+    if before.iter().any(|gateway| creation.made(gateway.tags())) {
+        return Ok(());
+    }
+    if let Some(why) = failed_lately(&before, now()) {
+        return Err(refusal(FailureClass::NotYet, why));
+    }
+    match address {
+        Some(address) => Err(refusal(FailureClass::Terminal, user(&address, &before))),
+        None => Ok(()),
+    }
+}
+
+/// The address, if it is associated with something.
+async fn used(aws: &Aws, id: &str) -> Result<Option<Address>, Failure> {
+    let call = aws.ec2().describe_addresses().allocation_ids(id);
+    let found = aws.call("DescribeAddresses", "failed to describe the address", call.send()).await?;
+    Ok(found.addresses.unwrap_or_default().into_iter().find(|address| address.association_id().is_some()))
+}
+
+/// Every gateway that the resource has or had, as far as it is still described.
+async fn own(aws: &Aws, creation: &Creation<'_>) -> Result<Vec<NatGateway>, Failure> {
+    let value = |key: &str| creation.tags.get(key).cloned().into_iter().collect();
+    let filters = [CLUSTER, UID].map(|key| filter(&format!("tag:{key}"), value(key)));
+    NatGateways::read(aws, Question { ids: None, filters: Some(filters.into()) }).await
+}
+
+fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {
+    let pause = i64::try_from(PAUSE.as_secs()).unwrap_or(i64::MAX);
+    before.iter().find_map(|gateway| match gateway.phase() {
+        Phase::Failed(why) if gateway.created.is_some_and(|at| now.saturating_sub(at) < pause) => {
+            Some(format!("{} failed: {why}; the next is created a minute later", gateway.id()))
+        }
+        _ => None,
+    })
+}
+
+/// What has the address, and what to do about it.
+fn user(address: &Address, before: &[NatGateway]) -> String {
+    let id = address.allocation_id().unwrap_or_default();
+    let has = |gateway: &&NatGateway| {
+        matches!(gateway.phase(), Phase::Up | Phase::Settling(_) | Phase::Leaving)
+            && gateway.nat_gateway_addresses.iter().any(|one| one.allocation_id.as_deref() == Some(id))
+    };
+    if let Some(own) = before.iter().find(has) {
+        return format!(
+            "allocationID {id} is used by {}, which this resource replaces: set lifecycle.replace to DeleteFirst, or give \
+             another address",
+            own.id()
+        );
+    }
+    let instance = address.instance_id().filter(|id| !id.is_empty());
+    let user = instance.or(address.network_interface_id()).unwrap_or("something else");
+    format!("allocationID {id} is associated with {user} already")
+}
+
+fn refusal(class: FailureClass, message: String) -> Failure {
+    Failure { class, action: ACTION.to_owned(), code: String::new(), message }
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kraken_aws::tags::EPOCH;
+
+    fn gateway(epoch: &str, state: &str, created: i64) -> NatGateway {
+        let tags = [(CLUSTER, "c"), (UID, "u"), (EPOCH, epoch)];
+        let tags = tags.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let made = NatGateway {
+            nat_gateway_id: "nat-1".into(),
+            state: state.into(),
+            failure: (state == "failed").then(|| "no way".to_owned()),
+            created: Some(created),
+            tags,
+            ..NatGateway::default()
+        };
+        made.with_address("eipalloc-1")
+    }
+
+    fn address(instance: Option<&str>) -> Address {
+        let address = Address::builder().allocation_id("eipalloc-1").association_id("eipassoc-1");
+        address.network_interface_id("eni-1").set_instance_id(instance.map(str::to_owned)).build()
+    }
+
+    #[test]
+    fn the_address_of_what_is_replaced_needs_another_order() {
+        let found = user(&address(None), &[gateway("1", "available", 0)]);
+        assert!(
+            found.contains("nat-1, which this resource replaces") && found.contains("DeleteFirst"),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn an_address_that_something_else_has_is_refused_with_what_has_it() {
+        assert_eq!(
+            user(&address(Some("i-1")), &[]),
+            "allocationID eipalloc-1 is associated with i-1 already"
+        );
+        assert!(user(&address(None), &[gateway("1", "deleted", 0)]).contains("eni-1"));
+    }
+
+    #[test]
+    fn the_next_attempt_after_a_failure_waits_a_minute() {
+        assert!(failed_lately(&[gateway("1", "failed", 100)], 130).unwrap().contains("no way"));
+        assert_eq!(failed_lately(&[gateway("1", "failed", 100)], 161), None);
+        assert_eq!(failed_lately(&[gateway("1", "available", 100)], 130), None);
+    }
+}
