@@ -113,6 +113,31 @@ impl World {
         Ok(())
     }
 
+    /// Changes some fields of an object's status, as whoever has the right to may.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn patch_status(&self, kind: &str, name: &str, status: Value) -> Result<()> {
+        let params = PatchParams { field_manager: Some("kubectl-edit".to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(json!({"status": status}));
+        self.api(kind).patch_status(name, &params, &patch).await?;
+        Ok(())
+    }
+
+    /// The events about an object, as reason and note.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn events_of(&self, name: &str) -> Result<Vec<(String, String)>> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let list = self.api("Event").list(&ListParams::default()).await?;
+        let events = list.items.into_iter().map(|event| json!(event));
+        Ok(events
+            .filter(|event| event["regarding"]["name"] == name)
+            .map(|event| (text(&event["reason"]), text(&event["note"])))
+            .collect())
+    }
+
     /// Asks for the deletion of an object.
     ///
     /// # Errors

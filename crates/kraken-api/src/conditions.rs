@@ -10,6 +10,13 @@ pub const SYNCED: &str = "Synced";
 /// True if every reference of the spec has a value.
 pub const DEPENDENCIES_RESOLVED: &str = "DependenciesResolved";
 
+/// True while the controller is at work on this resource; absent otherwise.
+pub const RECONCILING: &str = "Reconciling";
+/// True if only an edit helps: kstatus, Flux and Argo CD report a failure at once. Absent otherwise.
+pub const STALLED: &str = "Stalled";
+/// True if the remote object differs and `lifecycle.drift` is `Report`; absent otherwise. Ready is left alone.
+pub const DRIFTED: &str = "Drifted";
+
 /// The longest message written, in bytes: the API's own bound is 32,768, a person's is lower.
 const MAX_MESSAGE: usize = 2048;
 
@@ -64,6 +71,20 @@ pub fn set(
     }
 }
 
+/// Sets a condition that is true while it holds and absent otherwise: `held` is its reason and message.
+pub fn set_while(
+    conditions: &mut Vec<Condition>,
+    kind: &str,
+    held: Option<(&str, &str)>,
+    generation: Option<i64>,
+    now: Timestamp,
+) {
+    match held {
+        Some((reason, message)) => set(conditions, kind, State::True, reason, message, generation, now),
+        None => conditions.retain(|condition| condition.type_ != kind),
+    }
+}
+
 /// The condition of this type, if there is one.
 pub fn get<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|c| c.type_ == kind)
@@ -98,6 +119,15 @@ mod tests {
         set(&mut list, READY, State::True, "Available", "c", Some(2), at(3));
         assert_eq!(get(&list, READY).unwrap().last_transition_time, Time(at(3)));
         assert_eq!(list.len(), 1);
+    }
+
+    #[test]
+    fn a_condition_that_holds_no_more_is_absent() {
+        let mut list = vec![];
+        set_while(&mut list, STALLED, Some(("InvalidSpec", "a")), Some(1), at(1));
+        assert_eq!(get(&list, STALLED).unwrap().status, "True");
+        set_while(&mut list, STALLED, None, Some(1), at(2));
+        assert!(list.is_empty());
     }
 
     #[test]

@@ -17,10 +17,11 @@ pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, Conf
 pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
 pub use interval::Interval;
 pub use lifecycle::{
-    Adopt, Approval, ById, ByTags, Deletion, DependsOn, Drift, HasLifecycle, Lifecycle, Replace, Share,
+    Adopt, Approval, ById, ByTags, Deletion, DependsOn, Disruption, Drift, HasLifecycle, Lifecycle, Replace,
+    Share,
 };
 pub use state_declaration::{StateDeclaration, StateDeclarationSpec};
-pub use status::{FieldDiff, Location, Plan, PlanAction, ResourceStatus};
+pub use status::{AtCreation, FieldDiff, InPlace, Location, Plan, PlanAction, ResourceStatus};
 
 /// The domain of every API group, label and annotation of Kraken.
 pub const DOMAIN: &str = "kraken-iac.eoinfennessy.com";

@@ -49,6 +49,12 @@ pub struct Lifecycle {
     #[serde(default)]
     pub replace: Replace,
 
+    /// What to do about a field that the provider changes only while the remote object is stopped, such as an instance's
+    /// type: `Forbid` (default) says in the Ready condition what it takes, and touches nothing; `Allow` stops the object,
+    /// changes the field and starts it again. Example: `Allow`.
+    #[serde(default)]
+    pub disruption: Disruption,
+
     /// Who decides that something is done: `Automatic` (default) acts at once; `Manual` shows in `status.plan` what would be
     /// created, changed, replaced or deleted, and acts only when the annotation
     /// `kraken-iac.eoinfennessy.com/approved-plan` carries the plan's hash and nothing has changed since.
@@ -194,6 +200,16 @@ pub enum Replace {
     DeleteFirst,
     /// Create the new, then delete the old: both exist for a while.
     CreateFirst,
+}
+
+/// What to do about a field that can be changed only while the remote object is stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Disruption {
+    /// Say what it takes, and touch nothing.
+    #[default]
+    Forbid,
+    /// Stop the object, change the field, start the object again.
+    Allow,
 }
 
 /// What happens to the infrastructure when its resource is deleted.

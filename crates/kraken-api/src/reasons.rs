@@ -46,6 +46,18 @@ reasons! {
         Drifted,
         /// Something that was deleted or changed outside was put back (event only).
         DriftReverted,
+        /// A remote object was created (event only).
+        Created,
+        /// The number of remote objects was changed (event only).
+        Scaled,
+        /// A field was changed in place (event only).
+        Updated,
+        /// What was replaced was deleted, or released (event only).
+        Replaced,
+        /// The remote objects were deleted, or are gone (event only).
+        Deleted,
+        /// The remote objects were left as they are, without Kraken's tags (event only).
+        Released,
         /// What is to be done waits for approval; the message has the plan and its hash, `status.plan` all of it.
         AwaitingApproval,
         /// What `lifecycle.adopt` names cannot be adopted; the message says why.

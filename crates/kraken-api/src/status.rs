@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceStatus {
-    /// `Ready`, `Synced` and `DependenciesResolved`.
+    /// `Ready`, `Synced` and `DependenciesResolved`; and, only while they are true, `Reconciling`, `Stalled` and `Drifted`.
     #[serde(default)]
     #[schemars(schema_with = "crate::crd::conditions_schema")]
     pub conditions: Vec<Condition>,
@@ -47,9 +47,13 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_before: Option<i64>,
 
-    /// The version of the referenced values that this status speaks of.
+    /// What was last in place. An outage does not change it: a difference from it is drift, anything else an edit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub observed_inputs: Option<String>,
+    pub in_place: Option<InPlace>,
+
+    /// The values that were applied when the remote object was created and that the provider does not show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_creation: Option<AtCreation>,
 
     /// How the infrastructure differs from the spec, if it does and is left alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,6 +84,31 @@ impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "account {}, region {}", self.account, self.region)
     }
+}
+
+/// The spec and the inputs that were last in place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InPlace {
+    /// The generation of the resource that was in place. Example: `3`.
+    pub generation: i64,
+    /// A digest of the spec without the part of `lifecycle` that orders no change, 32 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub spec: String,
+    /// A digest of the values of all references, 32 hexadecimal digits: of a Secret it covers the version only. Empty if
+    /// there are no references.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
+}
+
+/// The values of fields that are applied at creation only, as digests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AtCreation {
+    /// The external id of the remote object that was created with them. Example: `i-0abc1234def567890`.
+    pub id: String,
+    /// A digest of each field's value, by the field's path, 16 hexadecimal digits.
+    #[serde(default)]
+    pub fields: BTreeMap<String, String>,
 }
 
 /// What would be done, for a person to approve.

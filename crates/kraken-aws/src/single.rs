@@ -9,7 +9,7 @@ use std::{fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
 use kraken_spoke::{
-    Difference, Failure, FailureClass, Launch, OwnSecret, Resolver, SpokeKind, external::SpecOf,
+    Difference, Failure, FailureClass, Ignored, Launch, OwnSecret, Resolver, SpokeKind, external::SpecOf,
 };
 use serde::Serialize;
 
@@ -173,6 +173,19 @@ pub trait Single: Send + Sync + 'static {
 
     /// Pure. How the two differ, tags apart.
     fn differences(desired: &Self::Desired, thing: &Self::Thing) -> Vec<Difference<Self::Change>>;
+
+    /// As [`kraken_spoke::External::WHOLE_PATHS`].
+    const WHOLE_PATHS: &[&str] = &[];
+
+    /// Pure. As [`kraken_spoke::External::without_ignored`].
+    fn without_ignored(_: &Self::Desired, _: &Self::Thing, _: &Ignored) -> Option<Self::Desired> {
+        None
+    }
+
+    /// Pure. As [`kraken_spoke::External::at_creation`].
+    fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
 
     /// Pure. As [`kraken_spoke::External::needs_deep_look`].
     fn needs_deep_look(_: &Self::Desired) -> bool {

@@ -77,6 +77,7 @@ pub fn told<C: Debug>(differences: Vec<Difference<C>>) -> Vec<String> {
     let one = |Difference { field, remedy }: Difference<C>| {
         let remedy = match remedy {
             Remedy::Change(change) => format!("{change:?}"),
+            Remedy::Disruptive(change, _) => format!("disruptive {change:?}"),
             Remedy::Immutable(_) => "fixed".to_owned(),
         };
         format!("{}: {} becomes {}: {remedy}", field.path, field.have, field.want)

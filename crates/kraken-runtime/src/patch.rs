@@ -3,16 +3,18 @@
 use std::fmt::Debug;
 
 use kube::{
-    Api,
+    Api, Resource,
     api::{Patch, PatchParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::errors::one_line;
 
 /// What a conditional patch is called in errors.
 const JSON_PATCH: &str = "patch";
+/// What a write of a status is called in errors.
+const WRITE_STATUS: &str = "write the status";
 
 /// What the API server gives as a cause when it refuses to create anything in a namespace that is being deleted.
 const NAMESPACE_TERMINATING: &str = "NamespaceTerminating";
@@ -38,8 +40,17 @@ impl ApiError {
 
     /// Somebody else wrote first, or a `test` of a JSON patch did not hold.
     pub fn is_conflict(&self) -> bool {
-        // The API server answers a failed `test` operation with 422, which elsewhere means a broken schema.
-        self.status() == Some(409) || (self.verb == JSON_PATCH && self.status() == Some(422))
+        // The API server answers a failed `test` operation with 422, as it does what breaks a schema; only then it names
+        // the fields.
+        let is_failed_test = || match self.source.as_ref() {
+            kube::Error::Api(status)
+                if status.code == 422 && [JSON_PATCH, WRITE_STATUS].contains(&self.verb) =>
+            {
+                status.details.as_ref().is_none_or(|details| details.causes.is_empty())
+            }
+            _ => false,
+        };
+        self.status() == Some(409) || is_failed_test()
     }
 
     /// The namespace is being deleted: Kubernetes creates nothing in it any more.
@@ -109,7 +120,48 @@ where
     K: Clone + DeserializeOwned + Debug,
 {
     let params = PatchParams::apply(manager).force();
-    within("write the status", api.patch_status(name, &params, &Patch::Apply(object))).await
+    within(WRITE_STATUS, api.patch_status(name, &params, &Patch::Apply(object))).await
+}
+
+/// Which object, and in which version, a write is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+impl Version {
+    /// That of an object as it was read.
+    pub fn of(object: &impl Resource) -> Self {
+        let meta = object.meta();
+        Self { uid: meta.uid.clone(), resource_version: meta.resource_version.clone() }
+    }
+}
+
+/// Replaces the status, whole and by one write, if the object is still the one of this version. Fields that others own in
+/// the status go too: by server-side apply, what somebody else owns of a list's item would stay behind without the item's
+/// required fields, and every later write would be refused.
+///
+/// # Errors
+/// As [`within`]; [`ApiError::is_conflict`] when the object was written meanwhile.
+pub async fn replace_status<K>(
+    api: &Api<K>,
+    manager: &str,
+    name: &str,
+    version: &Version,
+    status: Value,
+) -> Result<K, ApiError>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let operations = json!([
+        {"op": "test", "path": "/metadata/uid", "value": version.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": version.resource_version},
+        {"op": "add", "path": "/status", "value": status},
+    ]);
+    let operations = operations_of(operations)?;
+    let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+    within(WRITE_STATUS, api.patch_status(name, &params, &Patch::<()>::Json(operations))).await
 }
 
 /// A JSON patch: all operations or none. Begin it with `test` operations to make it conditional.
@@ -120,10 +172,14 @@ pub async fn json_patch<K>(api: &Api<K>, manager: &str, name: &str, operations: 
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    let operations: json_patch::Patch = serde_json::from_value(operations)
-        .map_err(|e| ApiError { verb: JSON_PATCH, source: Box::new(kube::Error::SerdeError(e)) })?;
+    let operations = operations_of(operations)?;
     let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
     within(JSON_PATCH, api.patch(name, &params, &Patch::<()>::Json(operations))).await
+}
+
+fn operations_of(operations: Value) -> Result<json_patch::Patch, ApiError> {
+    serde_json::from_value(operations)
+        .map_err(|e| ApiError { verb: JSON_PATCH, source: Box::new(kube::Error::SerdeError(e)) })
 }
 
 #[cfg(test)]

@@ -14,6 +14,11 @@ pub struct LoopArgs {
     #[arg(long, env = "KRAKEN_VISIBILITY_WINDOW", value_name = "DURATION", default_value = "90s", value_parser = duration)]
     pub visibility_window: Duration,
 
+    /// How often drift is looked for in fields that cost a call per resource to read, such as user data or attributes of a
+    /// VPC; each resource has its own turn, so that the calls are spread evenly. 0 turns it off
+    #[arg(long, env = "KRAKEN_DEEP_RESYNC_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
+    pub deep_resync_interval: Duration,
+
     /// The sweep for things that no resource owns.
     #[command(flatten)]
     pub orphans: OrphanArgs,

@@ -10,6 +10,7 @@ use kube::{Resource, ResourceExt, core::PartialObjectMeta};
 use crate::{
     External, Identity, SpokeKind,
     batch::Batchers,
+    claims::Claims,
     fields::Fields,
     memory::Memories,
     steps::{blocked::References, observe::Known},
@@ -28,11 +29,13 @@ pub(crate) struct Context<E: External> {
     /// Who refers to whom, where something is being deleted.
     pub(crate) references: References,
     pub(crate) memories: Memories<E::Kind>,
-    /// Held by the one run that adopts.
-    pub(crate) adopting: tokio::sync::Mutex<()>,
+    /// Which resource adopts what at the moment.
+    pub(crate) claims: Claims,
     pub(crate) fields: Fields,
     /// How long the cloud may take to show what it has just created.
     pub(crate) visibility_window: Duration,
+    /// How often what costs a call per object is read although nothing was edited; zero: never.
+    pub(crate) deep_interval: Duration,
 }
 
 impl<E: External> std::fmt::Debug for Context<E> {
@@ -80,6 +83,8 @@ pub(crate) struct Sight<'a, E: External> {
     pub identity: Identity,
     pub known: Known,
     pub desired: &'a E::Desired,
+    /// The same with what is ignored as it is observed: for comparisons and changes, not for creation.
+    pub effective: &'a E::Desired,
     /// What counts: all there is, or only what is new while it replaces the old.
     pub observed: E::Observed,
     pub replacing: bool,

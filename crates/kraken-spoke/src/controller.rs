@@ -18,6 +18,7 @@ use crate::{
     External,
     args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
+    claims::Claims,
     context::Context,
     fields::Fields,
     memory::{Memories, Memory},
@@ -76,9 +77,10 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
         states,
         references: References::default(),
         memories: Memories::default(),
-        adopting: tokio::sync::Mutex::default(),
+        claims: Claims::default(),
         fields: Fields::of::<E>(),
         visibility_window: args.visibility_window,
+        deep_interval: args.deep_resync_interval,
         shell: shell.clone(),
     });
     // A decision on a store that is still filling would take what is not listed yet for missing.
@@ -175,9 +177,10 @@ async fn guarded<E: External>(
 
     // The newest form may be the answer to the intent's patch.
     let object = memory.newest(object);
+    let refusals = memory.count_refusals(&outcome);
     let reported = Box::pin(report::report(&context, &object, &mut memory, &outcome, &learned)).await;
     let requeue = match reported {
-        Ok(()) => outcome.requeue(resync_of(&context, &object)),
+        Ok(()) => outcome.requeue(resync_of(&context, &object), refusals),
         // Somebody wrote meanwhile, or the object is another one by now: the next run sees it.
         Err(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
         Err(error) => {

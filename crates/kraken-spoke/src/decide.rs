@@ -1,8 +1,8 @@
 //! Decide, then do: what one comparison leads to, as an enum whose variants are the words of logs, events and tests.
 
-use kraken_api::{Drift, FieldDiff, Lifecycle, Replace};
+use kraken_api::{Disruption, Drift, FieldDiff, Lifecycle, Replace};
 
-use crate::{Comparison, Difference, Remedy};
+use crate::{Comparison, Difference, Ignored, Remedy};
 
 /// What the loop does next.
 #[derive(Debug, PartialEq)]
@@ -23,18 +23,24 @@ pub(crate) enum Decision<C> {
     Report(Vec<FieldDiff>),
 }
 
-/// Takes out what the resource says to ignore.
-pub(crate) fn heed<C>(mut comparison: Comparison<C>, lifecycle: &Lifecycle) -> Comparison<C> {
-    comparison
-        .differences
-        .retain(|difference| !is_ignored(&difference.field.path, &lifecycle.ignore_changes));
+/// Removes what the resource ignores. `missing_path` is what [`Comparison::missing`] speaks of if something exists already:
+/// what does not exist at all is created whatever is ignored.
+pub(crate) fn heed<C>(
+    mut comparison: Comparison<C>,
+    ignored: &Ignored,
+    missing_path: Option<&str>,
+) -> Comparison<C> {
+    comparison.differences.retain(|difference| !ignored.covers(&difference.field.path));
+    if missing_path.is_some_and(|path| ignored.covers(path)) {
+        comparison.missing = None;
+    }
     comparison
 }
 
-/// Decides. `edited` says that the spec or a referenced value is newer than what was last in place: then a difference
-/// is an order to carry out, and not drift.
+/// Decides on a comparison that was [heeded](heed). `edited` says that the spec or a referenced value is not what was last
+/// in place: then a difference is an order to carry out, and not drift.
 pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
-    let Comparison { missing, settling, differences } = heed(comparison, lifecycle);
+    let Comparison { missing, settling, differences } = comparison;
 
     if !edited && lifecycle.drift == Drift::Report && (missing.is_some() || !differences.is_empty()) {
         let gone = missing.map(|what| FieldDiff::new("", what, "missing"));
@@ -46,29 +52,56 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
     if let Some(what) = settling {
         return Decision::Settle(what);
     }
+    let Remedies { changes, first, immutable } = remedies(differences, lifecycle);
+    match (first, immutable.is_empty(), may_replace(lifecycle, edited)) {
+        (Some(change), ..) => Decision::Change(changes, change),
+        (None, true, _) => Decision::InPlace,
+        (None, false, Ok(())) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
+        (None, false, Err(why)) => {
+            Decision::Immutable(immutable.into_iter().map(|(f, text)| (f, format!("{text}{why}"))).collect())
+        }
+    }
+}
+
+/// Differences by what can be done about them.
+pub(crate) struct Remedies<C> {
+    /// What is changed in place.
+    pub changes: Vec<FieldDiff>,
+    /// The change to make first.
+    pub first: Option<C>,
+    /// What cannot be changed in place, each with the reason.
+    pub immutable: Vec<(FieldDiff, String)>,
+}
+
+/// What can be done about these differences under this lifecycle, short of replacing.
+pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle) -> Remedies<C> {
     let (mut changes, mut first, mut immutable) = (vec![], None, vec![]);
     for Difference { field, remedy } in differences {
         match remedy {
-            Remedy::Change(change) => {
+            Remedy::Disruptive(_, takes) if lifecycle.disruption == Disruption::Forbid => {
+                immutable.push((field, format!("{takes}, or set spec.lifecycle.disruption to Allow")));
+            }
+            Remedy::Change(change) | Remedy::Disruptive(change, _) => {
                 changes.push(field);
                 first.get_or_insert(change);
             }
             Remedy::Immutable(why) => immutable.push((field, why)),
         }
     }
-    match (first, immutable.is_empty(), lifecycle.replace) {
-        (Some(change), ..) => Decision::Change(changes, change),
-        (None, true, _) => Decision::InPlace,
-        (None, false, Replace::Never) => Decision::Immutable(immutable),
-        (None, false, _) => Decision::Replace(immutable.into_iter().map(|(field, _)| field).collect()),
-    }
+    Remedies { changes, first, immutable }
 }
 
-/// A path is ignored if it, or what it is part of, is listed: `tags` covers `tags.Team`.
-fn is_ignored(path: &str, ignored: &[String]) -> bool {
-    ignored.iter().any(|prefix| {
-        path.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-    })
+/// Whether what cannot be changed in place may be replaced; if not, what is added to the reason.
+pub(crate) fn may_replace(lifecycle: &Lifecycle, edited: bool) -> Result<(), &'static str> {
+    if lifecycle.replace == Replace::Never {
+        Err("")
+    } else if !edited {
+        Err("; it was changed outside, and drift alone replaces nothing: edit the spec to have it replaced")
+    } else if lifecycle.protect {
+        Err("; it is not replaced while spec.lifecycle.protect is true")
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -79,27 +112,52 @@ mod tests {
         Difference { field: FieldDiff::new(path, "a", "b"), remedy }
     }
 
+    fn image() -> Comparison<&'static str> {
+        let differences = vec![difference("imageID", Remedy::Immutable("never".into()))];
+        Comparison { differences, ..Comparison::default() }
+    }
+
     fn tags_and_image() -> Comparison<&'static str> {
-        Comparison {
-            differences: vec![
-                difference("imageID", Remedy::Immutable("never".into())),
-                difference("tags.Team", Remedy::Change("tag")),
-            ],
-            ..Comparison::default()
-        }
+        let mut comparison = image();
+        comparison.differences.push(difference("tags.Team", Remedy::Change("tag")));
+        comparison
+    }
+
+    fn size() -> Comparison<&'static str> {
+        let remedy = Remedy::Disruptive("stop", "it takes a stop: stop it".into());
+        Comparison { differences: vec![difference("size", remedy)], ..Comparison::default() }
+    }
+
+    fn replacing(replace: Replace) -> Lifecycle {
+        Lifecycle { replace, ..Lifecycle::default() }
+    }
+
+    /// The reasons of a decision that says that a field cannot be changed.
+    fn reasons(decision: Decision<&'static str>) -> String {
+        let Decision::Immutable(fields) = decision else { panic!("{decision:?}") };
+        fields.into_iter().map(|(_, why)| why).collect::<Vec<_>>().join("; ")
     }
 
     #[test]
-    fn what_can_be_changed_is_changed_before_what_cannot_is_told() {
+    fn what_can_be_changed_is_changed_before_what_cannot_is_reported() {
         let decision = decide(tags_and_image(), &Lifecycle::default(), true);
         assert!(matches!(decision, Decision::Change(_, "tag")));
     }
 
     #[test]
-    fn an_ignored_path_covers_what_is_below_it_and_nothing_beside_it() {
-        let lifecycle = Lifecycle { ignore_changes: vec!["tags".into()], ..Lifecycle::default() };
-        assert!(matches!(decide(tags_and_image(), &lifecycle, true), Decision::Immutable(_)));
-        assert!(!is_ignored("tagsets", &lifecycle.ignore_changes));
+    fn an_ignored_difference_is_none() {
+        let ignored = Ignored::new(&["tags".to_owned()]);
+        let heeded = heed(tags_and_image(), &ignored, None);
+        assert!(matches!(decide(heeded, &Lifecycle::default(), true), Decision::Immutable(_)));
+    }
+
+    #[test]
+    fn a_number_that_is_ignored_creates_the_first_and_no_more() {
+        let ignored = Ignored::new(&["maxCount".to_owned()]);
+        let comparison = || Comparison::<()> { missing: Some("1 instance".into()), ..Comparison::default() };
+        assert!(heed(comparison(), &ignored, None).missing.is_some());
+        assert!(heed(comparison(), &ignored, Some("maxCount")).missing.is_none());
+        assert!(heed(comparison(), &ignored, Some("")).missing.is_some());
     }
 
     #[test]
@@ -113,13 +171,31 @@ mod tests {
 
     #[test]
     fn nothing_is_replaced_unless_the_resource_allows_it() {
-        let ignoring =
-            |replace| Lifecycle { ignore_changes: vec!["tags".into()], replace, ..Lifecycle::default() };
-        assert!(matches!(decide(tags_and_image(), &ignoring(Replace::Never), true), Decision::Immutable(_)));
-        assert!(matches!(
-            decide(tags_and_image(), &ignoring(Replace::DeleteFirst), true),
-            Decision::Replace(_)
-        ));
+        assert_eq!(reasons(decide(image(), &replacing(Replace::Never), true)), "never");
+        for replace in [Replace::DeleteFirst, Replace::CreateFirst] {
+            assert!(matches!(decide(image(), &replacing(replace), true), Decision::Replace(_)));
+        }
+    }
+
+    #[test]
+    fn drift_alone_replaces_nothing() {
+        let why = reasons(decide(image(), &replacing(Replace::CreateFirst), false));
+        assert!(why.contains("drift alone replaces nothing"), "{why}");
+    }
+
+    #[test]
+    fn what_is_protected_is_not_replaced() {
+        let lifecycle = Lifecycle { protect: true, ..replacing(Replace::CreateFirst) };
+        let why = reasons(decide(image(), &lifecycle, true));
+        assert!(why.contains("spec.lifecycle.protect"), "{why}");
+    }
+
+    #[test]
+    fn a_change_that_interrupts_waits_until_it_is_allowed() {
+        let why = reasons(decide(size(), &Lifecycle::default(), true));
+        assert_eq!(why, "it takes a stop: stop it, or set spec.lifecycle.disruption to Allow");
+        let lifecycle = Lifecycle { disruption: Disruption::Allow, ..Lifecycle::default() };
+        assert!(matches!(decide(size(), &lifecycle, true), Decision::Change(_, "stop")));
     }
 
     #[test]

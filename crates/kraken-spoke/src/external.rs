@@ -16,7 +16,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::Failure;
+use crate::{Failure, Ignored};
 
 /// A custom resource that a spoke manages. Every type with these parts is one; nothing is to be implemented.
 pub trait SpokeKind:
@@ -155,6 +155,7 @@ impl<C> Difference<C> {
     pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Difference<D> {
         let remedy = match self.remedy {
             Remedy::Change(change) => Remedy::Change(form(change)),
+            Remedy::Disruptive(change, takes) => Remedy::Disruptive(form(change), takes),
             Remedy::Immutable(why) => Remedy::Immutable(why),
         };
         Difference { field: self.field, remedy }
@@ -166,6 +167,9 @@ impl<C> Difference<C> {
 pub enum Remedy<C> {
     /// A change in place by one call.
     Change(C),
+    /// A change in place that interrupts the service, such as a stop, by one call; carried out only if
+    /// `lifecycle.disruption` allows it. The text says what it takes: "AWS changes it only while the instance is stopped".
+    Disruptive(C, String),
     /// The cloud cannot change it, or not now; the text says what would make it possible.
     Immutable(String),
 }
@@ -213,6 +217,14 @@ pub trait External: Send + Sync + 'static {
     /// Columns of `kubectl get` beside those of every kind, each with the path of its value in the published state.
     const SUMMARY: &[(&str, &str)] = &[];
 
+    /// The path that [`Comparison::missing`] speaks of where something exists already, such as `maxCount`: a user who names
+    /// it in `lifecycle.ignoreChanges` leaves the number to somebody else. Empty: what is missing is always created.
+    const MISSING_PATH: &str = "";
+
+    /// Paths that are compared as a whole, such as `defaultAction`: a path in `lifecycle.ignoreChanges` that leads into one
+    /// is refused, because it would never match.
+    const WHOLE_PATHS: &[&str] = &[];
+
     /// Whether [`External::own_secret`] ever names one: the spoke is then allowed to create Secrets.
     const MAKES_SECRETS: bool = false;
 
@@ -229,6 +241,20 @@ pub trait External: Send + Sync + 'static {
 
     /// Pure. How the two differ.
     fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change>;
+
+    /// Pure. The desired state with every ignored field as it is observed, if that differs: what [`External::compare`] and
+    /// [`External::update`] get, so that a call which sets several fields does not change an ignored one. Needed only by
+    /// kinds that have such calls. Not used for creation.
+    fn without_ignored(_: &Self::Desired, _: &Self::Observed, _: &Ignored) -> Option<Self::Desired> {
+        None
+    }
+
+    /// Pure. Every field that is applied at creation only and cannot be observed, with its value as text: empty if it is not
+    /// set, `***` if it comes from a Secret. The loop records a digest of each, and reports an edit as one that cannot be
+    /// carried out.
+    fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
 
     /// Pure. The ids of what exists and is not on its way out, the main one first.
     fn ids(observed: &Self::Observed) -> Vec<String>;

@@ -6,13 +6,14 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kraken_options::Path;
 use kube::CustomResourceExt;
 
-use crate::External;
+use crate::{External, Ignored};
 
 /// The fields of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     spec: JSONSchemaProps,
     beside: &'static [&'static str],
+    whole: &'static [&'static str],
 }
 
 impl Fields {
@@ -20,11 +21,24 @@ impl Fields {
         let versions = E::Kind::crd().spec.versions;
         let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
         let spec = schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default();
-        Self { spec, beside: E::DRIFT_PATHS }
+        Self { spec, beside: E::DRIFT_PATHS, whole: E::WHOLE_PATHS }
+    }
+
+    /// Why no difference is ever found at this path, if that is so.
+    pub(crate) fn fault(&self, path: &str) -> Option<String> {
+        if !self.has(path) {
+            return Some(format!("{path} is no field of the spec, which has {}", self.names()));
+        }
+        let covered = Ignored::new(&[path.to_owned()]);
+        let is_into =
+            |whole: &&str| Ignored::new(&[(*whole).to_owned()]).covers(path) && !covered.covers(whole);
+        let is_beside = self.beside.iter().any(|beside| covered.covers(beside));
+        let whole = self.whole.iter().find(|whole| is_into(whole) && !is_beside)?;
+        Some(format!("{path} leads into {whole}, which is compared as a whole: name {whole} instead"))
     }
 
     /// Whether drift can be found at this path, as far as the schema tells.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    fn has(&self, path: &str) -> bool {
         let Ok(path) = path.parse::<Path>() else { return false };
         let names = path.segments().unwrap_or_default();
         let is_beside = names.first().is_some_and(|first| self.beside.contains(first));
@@ -32,7 +46,7 @@ impl Fields {
     }
 
     /// The names of the top level, for a person who mistyped one.
-    pub(crate) fn names(&self) -> String {
+    fn names(&self) -> String {
         let own = self.spec.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
         own.filter(|name| *name != "lifecycle")
             .chain(self.beside.iter().copied())
@@ -64,7 +78,9 @@ fn exists(schema: &JSONSchemaProps, names: &[&str]) -> bool {
         // An element may be named by its index or by nothing at all.
         (None, Some(JSONSchemaPropsOrArray::Schema(each))) => {
             let is_index = first.bytes().all(|byte| byte.is_ascii_digit());
-            exists(each, if is_index { rest } else { names })
+            // Items that are no objects are named by what they are: `subnetIDs["subnet-1"]`.
+            let is_item = rest.is_empty() && each.properties.is_none();
+            is_item || exists(each, if is_index { rest } else { names })
         }
         _ => schema.x_kubernetes_preserve_unknown_fields == Some(true),
     }
@@ -88,10 +104,17 @@ mod tests {
             "labels": {"type": "object", "additionalProperties": {
                 "x-kubernetes-preserve-unknown-fields": true, "properties": {"valueFrom": {"type": "object"}},
             }},
+            "subnetIDs": {"type": "object", "properties": {
+                "value": {"type": "array", "items": text}, "valueFrom": {"type": "object"},
+            }},
             "rules": {"type": "array", "items": {"type": "object", "properties": {"port": text}}},
             "lifecycle": {"type": "object"},
         }});
-        Fields { spec: serde_json::from_value(spec).unwrap(), beside: &["state"] }
+        Fields {
+            spec: serde_json::from_value(spec).unwrap(),
+            beside: &["state", "action.order"],
+            whole: &["metadata", "action"],
+        }
     }
 
     #[test]
@@ -106,6 +129,8 @@ mod tests {
             "tags[\"a.b\"]",
             "rules.port",
             "rules.0.port",
+            "subnetIDs",
+            "subnetIDs[\"subnet-1\"]",
             "state",
         ] {
             assert!(fields().has(path), "{path}");
@@ -120,6 +145,7 @@ mod tests {
             "imageID.deeper",
             "metadata.httpToken",
             "rules.ports",
+            "subnetIDs.a.b",
             "tags.a.b",
             "labels.a.b",
             "a..b",
@@ -127,6 +153,18 @@ mod tests {
         ] {
             assert!(!fields().has(path), "{path}");
         }
-        assert_eq!(fields().names(), "imageID, labels, metadata, rules, tags, state");
+        assert_eq!(
+            fields().names(),
+            "imageID, labels, metadata, rules, subnetIDs, tags, state, action.order"
+        );
+    }
+
+    #[test]
+    fn a_path_into_what_is_compared_as_a_whole_is_refused_with_what_to_name() {
+        assert!(fields().fault("metadata").is_none());
+        assert!(fields().fault("tags[\"Team\"]").is_none());
+        let fault = fields().fault("metadata.httpTokens").unwrap();
+        assert!(fault.ends_with("name metadata instead"), "{fault}");
+        assert!(fields().fault("imageId").unwrap().contains("is no field"));
     }
 }

@@ -9,12 +9,15 @@
 
 pub mod args;
 mod batch;
+mod claims;
 mod context;
 pub mod controller;
 mod decide;
 pub mod external;
 pub mod failure;
 mod fields;
+mod ignored;
+mod in_place;
 mod intent;
 mod memory;
 pub mod orphans;
@@ -33,8 +36,10 @@ pub use external::{
     Candidate, Comparison, Difference, External, Identity, Launch, Look, OwnSecret, Remedy, SpokeKind,
 };
 pub use failure::{Failure, FailureClass};
+pub use ignored::Ignored;
 pub use kraken_api::{
-    self as api, Adopt, Deletion, Drift, FieldDiff, HasLifecycle, Lifecycle, Location, ResourceStatus,
+    self as api, Adopt, Deletion, Disruption, Drift, FieldDiff, HasLifecycle, Lifecycle, Location,
+    ResourceStatus,
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Shell};

@@ -1,7 +1,11 @@
 //! What the controller remembers of a resource between two runs. All of it can be lost at any moment: it saves calls
 //! and writes, and bridges what caches and the cloud's reads lag behind, but nothing correct depends on it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use kraken_runtime::watch::ObjectKey;
@@ -29,12 +33,38 @@ pub(crate) struct Memory<K> {
     /// The highest epoch of what was seen and asked to be deleted. From then on who refers to it comes too late, and an
     /// empty answer says that it is gone.
     pub deleted: Option<i64>,
-    /// The field that was changed last, and how many times in a row without effect.
-    pub changed: Option<(String, u32)>,
+    /// The change that was made last, and how many times in a row without effect.
+    pub changed: Option<Changed>,
+    /// Whether something was changed because of an edit that is not in place yet: to take it back is an edit too.
+    pub edit_under_way: bool,
+    /// The values of fields that are applied at creation only, as digests, of what was created last.
+    pub at_creation: Option<BTreeMap<String, String>>,
+    /// How many times in a row the cloud refused for now.
+    pub refusals: u32,
+    /// When it is this resource's turn to have everything read, also what costs a call of its own.
+    pub deep_due: Option<Instant>,
     /// Since when the resource has been in progress without a report.
     pub in_progress: Option<Progress>,
     /// Every secret text that the resource was resolved with, the newest last: the cloud may still quote an old one.
     pub secrets: Vec<SecretString>,
+}
+
+/// A change in place that the cloud accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    /// The field with its old and its new value.
+    pub what: String,
+    /// How many times in a row it was made.
+    pub times: u32,
+    /// When it was made last.
+    pub at: Instant,
+}
+
+impl Changed {
+    /// How long after it was made the cloud may show the old value before it is made again.
+    pub(crate) fn delay(&self) -> Duration {
+        Duration::from_secs(1 << self.times.saturating_sub(1).min(6))
+    }
 }
 
 /// Progress that nobody was told of yet. To wait for the hub is one thing, to be at work another: who waited long may still
@@ -47,8 +77,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn begin(outcome: &Outcome) -> Self {
-        Self { since: Instant::now(), grace: outcome.grace() }
+    pub(crate) fn begin(grace: Duration) -> Self {
+        Self { since: Instant::now(), grace }
     }
 
     /// Whether it may be over before anybody needs to be told.
@@ -67,6 +97,10 @@ impl<K> Default for Memory<K> {
             spent: None,
             deleted: None,
             changed: None,
+            edit_under_way: false,
+            at_creation: None,
+            refusals: 0,
+            deep_due: None,
             in_progress: None,
             secrets: vec![],
         }
@@ -112,10 +146,33 @@ impl<K> Memory<K> {
         Clock { now: Timestamp::now(), asked: self.asked, window }
     }
 
-    /// The progress that this outcome goes on with, or begins.
-    pub(crate) fn progress(&mut self, outcome: &Outcome) -> Progress {
-        let going_on = self.in_progress.filter(|progress| progress.grace == outcome.grace());
-        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(outcome)))
+    /// The progress of this grace that goes on, or begins.
+    pub(crate) fn progress(&mut self, grace: Duration) -> Progress {
+        let going_on = self.in_progress.filter(|progress| progress.grace == grace);
+        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace)))
+    }
+
+    /// Whether it is this resource's turn to have everything read. The first turn after a restart depends on the UID, so that
+    /// the turns of many resources are spread over the interval.
+    pub(crate) fn is_deep_due(&mut self, interval: Duration, uid: &str) -> bool {
+        if interval.is_zero() {
+            return false;
+        }
+        let share =
+            uid.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 1000;
+        let first = || Instant::now() + interval.saturating_mul(share) / 1000;
+        *self.deep_due.get_or_insert_with(first) <= Instant::now()
+    }
+
+    /// Notes that everything was read.
+    pub(crate) fn looked_deep(&mut self, interval: Duration) {
+        self.deep_due = Some(Instant::now() + interval);
+    }
+
+    /// How many times in a row the cloud refused for now, this outcome included.
+    pub(crate) fn count_refusals(&mut self, outcome: &Outcome) -> u32 {
+        self.refusals = if outcome.is_not_yet() { self.refusals.saturating_add(1) } else { 0 };
+        self.refusals
     }
 }
 
@@ -179,7 +236,6 @@ impl<K> Memories<K> {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
-    use kraken_api::reasons::Reason;
     use kube::api::ObjectMeta;
 
     use super::*;
@@ -215,14 +271,33 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waited_for_the_hub_has_all_the_time_of_the_work_that_follows() {
-        let working = Outcome::InProgress(Reason::Creating, "created i-1".into());
         let mut memory = Memory::<ConfigMap>::default();
-        assert!(memory.progress(&Outcome::Asked).is_fresh());
+        assert!(memory.progress(HUB_GRACE).is_fresh());
         tokio::time::advance(HUB_GRACE / 2).await;
-        assert!(memory.progress(&Outcome::Asked).is_fresh());
-        assert!(memory.progress(&working).is_fresh());
+        assert!(memory.progress(HUB_GRACE).is_fresh());
+        assert!(memory.progress(GRACE).is_fresh());
         tokio::time::advance(GRACE).await;
-        assert!(!memory.progress(&working).is_fresh());
+        assert!(!memory.progress(GRACE).is_fresh());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn everything_is_read_once_per_interval_at_another_time_for_each_resource() {
+        const HOUR: Duration = Duration::from_hours(1);
+        let mut turns = std::collections::BTreeSet::new();
+        let mut memories: Vec<Memory<ConfigMap>> = (0..100).map(|_| Memory::default()).collect();
+        for minute in 0..60 {
+            for (number, memory) in memories.iter_mut().enumerate() {
+                if memory.is_deep_due(HOUR, &format!("uid-{number}")) {
+                    assert!(turns.insert((number, minute)), "{number}");
+                    memory.looked_deep(HOUR);
+                }
+            }
+            tokio::time::advance(Duration::from_mins(1)).await;
+        }
+        assert_eq!(turns.len(), 100, "each once");
+        let at_most = (0..60).map(|minute| turns.iter().filter(|turn| turn.1 == minute).count()).max();
+        assert!(at_most.is_some_and(|most| most < 30), "{at_most:?}");
+        assert!(!Memory::<ConfigMap>::default().is_deep_due(Duration::ZERO, "u"));
     }
 
     #[test]

@@ -19,6 +19,8 @@ const BLOCKED: Duration = Duration::from_secs(2);
 const CREDENTIALS: Duration = Duration::from_secs(30);
 /// How often what cannot be adopted is looked for again: it may have been made a moment ago, or be let go by its owner.
 const ADOPTION: Duration = Duration::from_secs(10);
+/// The longest delay between two tries of what the cloud refuses for now.
+const NOT_YET_MAX: Duration = Duration::from_mins(1);
 /// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
 /// The same for the hub's answer, which it holds back for up to 30 s while other resources are on their way.
@@ -49,8 +51,12 @@ pub(crate) enum Outcome {
     Asked,
     /// Under way; look again.
     InProgress(Reason, String),
+    /// The cloud refuses it for now, because something else must happen there first; look again ever later.
+    NotYet(Reason, String),
     /// A change in place was just made; look again at once.
     Changed(String),
+    /// A change in place was made a moment ago, and reads lag behind it; look again when so much time has passed.
+    Unseen(String, Duration),
     /// A change in place was made again and again and has no effect; slow down.
     Unheeded(String),
     /// A changed field cannot be changed in place.
@@ -67,8 +73,8 @@ pub(crate) enum Outcome {
     Failed(Failure),
     /// `lifecycle.paused`.
     Paused,
-    /// Being deleted, and `lifecycle.protect`.
-    Protected,
+    /// Something is to be deleted, and `lifecycle.protect`: what, and what it takes.
+    Protected(String),
     /// Being deleted, and still referred to by these.
     Blocked(Vec<String>),
     /// The Kubernetes API did not do what was asked.
@@ -99,10 +105,15 @@ impl Outcome {
                 Reason::WaitingForHub,
                 "the hub has not answered the DependencyRequest yet; if this stays, check that kraken-hub is running".to_owned(),
             ),
-            Self::InProgress(reason, message) => no(*reason, message.clone()),
-            Self::Changed(message) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
+            Self::InProgress(reason, message) | Self::NotYet(reason, message) => no(*reason, message.clone()),
+            Self::Changed(message) | Self::Unseen(message, _) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
             Self::Immutable(fields) => no(Reason::ImmutableField, immutable_message(fields)),
-            Self::Drifted(fields) => no(Reason::Drifted, drift_message(fields)),
+            // A policy that was chosen is no fault: the Drifted condition and `status.drift` say what differs.
+            Self::Drifted(_) => (
+                State::True,
+                Reason::Available,
+                "in place, except for drift that is reported only: see status.drift".to_owned(),
+            ),
             Self::AwaitingApproval(plan) => no(Reason::AwaitingApproval, plan::awaited(plan)),
             Self::Approved(plan) => no(Reason::Updating, format!("plan {} is approved", plan.hash)),
             Self::AdoptionRefused(why) => no(Reason::AdoptionRefused, why.clone()),
@@ -113,10 +124,7 @@ impl Outcome {
             ),
             Self::Failed(failure) => no(failure_reason(failure.class), failure.to_string()),
             Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: nothing is touched".to_owned()),
-            Self::Protected => no(
-                Reason::DeletionProtected,
-                "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
-            ),
+            Self::Protected(message) => no(Reason::DeletionProtected, message.clone()),
             Self::Blocked(by) => no(
                 Reason::DeletionBlocked,
                 format!("waits until these are deleted or refer to something else: {}", listed(by)),
@@ -126,18 +134,21 @@ impl Outcome {
         }
     }
 
-    /// When the resource is looked at again, `resync` being its resync interval if it has one.
-    pub(crate) fn requeue(&self, resync: Option<Duration>) -> Requeue {
+    /// When the resource is looked at again, `resync` being its resync interval if it has one, and `refusals` how many times in
+    /// a row the cloud refused for now, this time included.
+    pub(crate) fn requeue(&self, resync: Option<Duration>, refusals: u32) -> Requeue {
         let at_resync = resync.map_or(Requeue::Never, Requeue::Tick);
         match self {
             Self::InPlace | Self::Immutable(_) | Self::Drifted(_) | Self::AwaitingApproval(_) => at_resync,
             Self::AdoptionRefused(_) => Requeue::After(ADOPTION),
             // The watch on what is missing, or on the spec, wakes it.
-            Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected | Self::Removed => {
+            Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected(_) | Self::Removed => {
                 Requeue::Never
             }
             Self::Asked => Requeue::After(HUB_GRACE),
             Self::InProgress(..) => Requeue::Soon(SOON),
+            Self::NotYet(..) => Requeue::After(growing(refusals)),
+            Self::Unseen(_, left) => Requeue::After(*left),
             Self::Blocked(_) => Requeue::Soon(BLOCKED),
             Self::Changed(_) | Self::Approved(_) => Requeue::Soon(AT_ONCE),
             Self::Failed(failure) => match failure.class {
@@ -146,7 +157,7 @@ impl Outcome {
                 FailureClass::Terminal | FailureClass::Throttled | FailureClass::Transient => {
                     Requeue::Backoff
                 }
-                FailureClass::NotYet | FailureClass::TokenUsed => Requeue::Soon(SOON),
+                FailureClass::NotYet | FailureClass::TokenUsed => Requeue::After(growing(refusals)),
                 FailureClass::TokenSpent => Requeue::Soon(AT_ONCE),
                 FailureClass::Credentials | FailureClass::NotConfigured => Requeue::After(CREDENTIALS),
             },
@@ -158,7 +169,12 @@ impl Outcome {
     /// Whether it may be over before anybody needs to read of it.
     pub(crate) fn is_in_progress(&self) -> bool {
         match self {
-            Self::Asked | Self::InProgress(..) | Self::Changed(_) | Self::Blocked(_) => true,
+            Self::Asked
+            | Self::InProgress(..)
+            | Self::NotYet(..)
+            | Self::Changed(_)
+            | Self::Unseen(..)
+            | Self::Blocked(_) => true,
             Self::Failed(failure) => match failure.class {
                 FailureClass::NotYet
                 | FailureClass::TokenUsed
@@ -169,6 +185,66 @@ impl Outcome {
             },
             Self::Kubernetes(error) => error.is_conflict(),
             _ => false,
+        }
+    }
+
+    /// Whether the cloud refuses it for now.
+    pub(crate) fn is_not_yet(&self) -> bool {
+        let waits = |class| matches!(class, FailureClass::NotYet | FailureClass::TokenUsed);
+        match self {
+            Self::NotYet(..) => true,
+            Self::Failed(failure) => waits(failure.class),
+            _ => false,
+        }
+    }
+
+    /// Whether only an edit helps: kstatus, Flux and Argo CD then report a failure at once.
+    pub(crate) fn is_stalled(&self) -> bool {
+        match self {
+            Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
+            Self::Failed(failure) => failure.class == FailureClass::Terminal,
+            _ => false,
+        }
+    }
+
+    /// Whether the controller is at work on it, or tries again by itself.
+    pub(crate) fn is_reconciling(&self) -> bool {
+        self.is_in_progress()
+            || matches!(self, Self::Approved(_) | Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_))
+    }
+
+    /// Whether it comes from a comparison with what the cloud has; everything else says nothing of drift.
+    pub(crate) fn has_compared(&self) -> bool {
+        match self {
+            Self::InPlace
+            | Self::InProgress(..)
+            | Self::Changed(_)
+            | Self::Unseen(..)
+            | Self::Unheeded(_)
+            | Self::Immutable(_)
+            | Self::Drifted(_)
+            | Self::AwaitingApproval(_)
+            | Self::Approved(_) => true,
+            Self::Waiting(_)
+            | Self::Invalid(_)
+            | Self::Asked
+            | Self::NotYet(..)
+            | Self::AdoptionRefused(_)
+            | Self::Failed(_)
+            | Self::Paused
+            | Self::Protected(_)
+            | Self::Blocked(_)
+            | Self::Kubernetes(_)
+            | Self::Internal(_)
+            | Self::Removed => false,
+        }
+    }
+
+    /// What differs and is left alone.
+    pub(crate) fn drift(&self) -> Option<String> {
+        match self {
+            Self::Drifted(fields) => Some(drift_message(fields)),
+            _ => None,
         }
     }
 
@@ -188,7 +264,7 @@ impl Outcome {
             self,
             Self::InPlace | Self::Removed | Self::Paused | Self::AwaitingApproval(_) | Self::Approved(_)
         );
-        !is_fine && !self.is_in_progress()
+        !is_fine && (!self.is_in_progress() || self.is_not_yet())
     }
 
     pub(crate) fn dependencies(&self) -> Option<(State, String)> {
@@ -199,7 +275,7 @@ impl Outcome {
             Self::Waiting(problems) | Self::Invalid(problems) => Some((State::False, summary(problems))),
             Self::Asked => Some((State::Unknown, "the hub has not answered yet".to_owned())),
             Self::Paused
-            | Self::Protected
+            | Self::Protected(_)
             | Self::Blocked(_)
             | Self::Kubernetes(_)
             | Self::Internal(_)
@@ -211,18 +287,33 @@ impl Outcome {
     pub(crate) fn synced(&self) -> Option<(State, String)> {
         match self {
             Self::InPlace => Some((State::True, "the cloud matches this resource".to_owned())),
+            Self::Drifted(fields) => Some((State::False, drift_message(fields))),
             Self::Immutable(_)
-            | Self::Drifted(_)
             | Self::AwaitingApproval(_)
             | Self::Approved(_)
             | Self::AdoptionRefused(_)
             | Self::Failed(_)
             | Self::Changed(_)
+            | Self::Unseen(..)
             | Self::Unheeded(_)
+            | Self::NotYet(..)
             | Self::InProgress(..) => Some((State::False, self.ready().2)),
             _ => None,
         }
     }
+}
+
+/// What a call came to that the cloud refused: for now, which says what it was for, or else a failure.
+pub(crate) fn refused(failure: Failure, reason: Reason) -> Outcome {
+    match failure.class {
+        FailureClass::NotYet | FailureClass::TokenUsed => Outcome::NotYet(reason, failure.to_string()),
+        _ => Outcome::Failed(failure),
+    }
+}
+
+/// The delay after this many tries in a row: 1, 2, 4 s and so on, at most [`NOT_YET_MAX`].
+fn growing(tries: u32) -> Duration {
+    SOON.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(NOT_YET_MAX)
 }
 
 /// A few ids in full, and how many more.
@@ -271,9 +362,73 @@ mod tests {
     #[test]
     fn a_refusal_is_tried_again_ever_more_seldom_and_a_missing_value_only_when_it_appears() {
         let resync = Some(Duration::from_mins(5));
-        assert_eq!(failure(FailureClass::Terminal).requeue(None), Requeue::Backoff);
-        assert_eq!(failure(FailureClass::Throttled).requeue(resync), Requeue::Backoff);
-        assert_eq!(Outcome::Waiting(vec![]).requeue(resync), Requeue::Never);
-        assert_eq!(Outcome::InPlace.requeue(resync), Requeue::Tick(Duration::from_mins(5)));
+        assert_eq!(failure(FailureClass::Terminal).requeue(None, 0), Requeue::Backoff);
+        assert_eq!(failure(FailureClass::Throttled).requeue(resync, 0), Requeue::Backoff);
+        assert_eq!(Outcome::Waiting(vec![]).requeue(resync, 0), Requeue::Never);
+        assert_eq!(Outcome::InPlace.requeue(resync, 0), Requeue::Tick(Duration::from_mins(5)));
+    }
+
+    #[test]
+    fn what_the_cloud_refuses_for_now_is_tried_again_ever_later_up_to_a_minute() {
+        let not_yet = refused(
+            Failure {
+                class: FailureClass::NotYet,
+                action: "a".into(),
+                code: "c".into(),
+                message: "m".into(),
+            },
+            Reason::Deleting,
+        );
+        let delays: Vec<Requeue> = (1..=8).map(|tries| not_yet.requeue(None, tries)).collect();
+        let seconds = [1, 2, 4, 8, 16, 32, 60, 60];
+        assert_eq!(delays, seconds.map(|seconds| Requeue::After(Duration::from_secs(seconds))));
+        assert_eq!(not_yet.ready().1, Reason::Deleting);
+        assert!(not_yet.is_not_yet() && not_yet.is_in_progress() && not_yet.is_warning());
+        assert_eq!(failure(FailureClass::TokenUsed).requeue(None, 3), not_yet.requeue(None, 3));
+    }
+
+    #[test]
+    fn only_what_an_edit_alone_helps_is_stalled_and_nothing_is_stalled_and_reconciling() {
+        let stalled = [
+            Outcome::Invalid(vec![]),
+            Outcome::Immutable(vec![]),
+            Outcome::AdoptionRefused(String::new()),
+            failure(FailureClass::Terminal),
+        ];
+        let reconciling = [
+            Outcome::Asked,
+            Outcome::InProgress(Reason::Creating, String::new()),
+            Outcome::Changed(String::new()),
+            Outcome::Blocked(vec![]),
+            Outcome::Internal(String::new()),
+            failure(FailureClass::NotYet),
+            failure(FailureClass::Throttled),
+            failure(FailureClass::Transient),
+        ];
+        let neither = [
+            Outcome::InPlace,
+            Outcome::Waiting(vec![]),
+            Outcome::Drifted(vec![]),
+            Outcome::Paused,
+            Outcome::Protected(String::new()),
+            failure(FailureClass::Credentials),
+        ];
+        for outcome in &stalled {
+            assert!(outcome.is_stalled() && !outcome.is_reconciling(), "{outcome:?}");
+        }
+        for outcome in &reconciling {
+            assert!(!outcome.is_stalled() && outcome.is_reconciling(), "{outcome:?}");
+        }
+        for outcome in &neither {
+            assert!(!outcome.is_stalled() && !outcome.is_reconciling(), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn drift_that_is_only_reported_leaves_ready_alone() {
+        let drifted = Outcome::Drifted(vec![FieldDiff::new("size", "3", "9")]);
+        assert_eq!((drifted.ready().0, drifted.ready().1), (State::True, Reason::Available));
+        assert_eq!(drifted.synced().unwrap().0, State::False);
+        assert!(drifted.drift().unwrap().contains("spec.size is 9 in the cloud and 3 here"));
     }
 }

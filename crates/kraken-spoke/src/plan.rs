@@ -60,8 +60,12 @@ impl Proposal {
     }
 
     fn judged(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
-        let stored = status.and_then(|status| status.plan.as_ref());
         let completed = status.and_then(|status| status.completed_plan.as_deref());
+        // Who may write a status must not thereby approve: a plan counts only if its hash is that of its content.
+        let is_genuine = |plan: &&Plan| {
+            plan.hash == hash_of(plan.action, &plan.what, &plan.changes, &plan.target, completed)
+        };
+        let stored = status.and_then(|status| status.plan.as_ref()).filter(is_genuine);
         let mut plan = self.into_plan(completed);
         match (stored, approved) {
             (Some(stored), Some(hash)) if stored.hash == hash && goes_on(&plan, stored) => Verdict::Granted,
@@ -76,11 +80,22 @@ impl Proposal {
 
     fn into_plan(self, completed: Option<&str>) -> Plan {
         let Self { action, what, changes, target } = self;
-        let fields: Vec<_> = changes.iter().map(|c| (&c.path, &c.want, &c.have)).collect();
-        let text = format!("{action:?}/{what}/{fields:?}/{target}/{}", completed.unwrap_or_default());
-        let hash = hex::encode(&Sha256::digest(text)[..8]);
+        let hash = hash_of(action, &what, &changes, &target, completed);
         Plan { hash, action, what, changes, target, stale: None }
     }
+}
+
+/// The hash of a plan: of its content, and of the plan that was carried out before it.
+fn hash_of(
+    action: PlanAction,
+    what: &str,
+    changes: &[FieldDiff],
+    target: &str,
+    completed: Option<&str>,
+) -> String {
+    let fields: Vec<_> = changes.iter().map(|c| (&c.path, &c.want, &c.have)).collect();
+    let text = format!("{action:?}/{what:?}/{fields:?}/{target:?}/{completed:?}");
+    hex::encode(Sha256::digest(text).get(..8).unwrap_or_default())
 }
 
 /// Whether a plan is what is left of one that was approved. Creation and replacement stand for all that leads to the
@@ -139,8 +154,8 @@ pub(crate) fn told(plan: &Plan) -> String {
         PlanAction::Create => format!("would create {}", plan.what),
         PlanAction::Change => format!("would change {changes}"),
         PlanAction::Replace => format!("would replace what is there, to change {changes}"),
-        PlanAction::Adopt if changes.is_empty() => format!("would adopt {} as it is", plan.what),
-        PlanAction::Adopt => format!("would adopt {} and change {changes}", plan.what),
+        PlanAction::Adopt if changes.is_empty() => format!("would adopt {}", plan.what),
+        PlanAction::Adopt => format!("would adopt {}; would change {changes}", plan.what),
         PlanAction::Delete => format!("would delete {}", plan.what),
     }
 }
@@ -224,6 +239,20 @@ mod tests {
         let Verdict::Awaited(plan) = edited().judged(Some(&status), Some(&hash)) else { panic!() };
         status.plan = Some(plan.clone());
         assert_eq!(edited().judged(Some(&status), Some(&hash)), Verdict::Awaited(plan));
+    }
+
+    #[test]
+    fn a_plan_whose_content_was_forged_is_not_approved_by_the_hash_of_another() {
+        let (mut status, hash) = shown(resize(), None);
+        // Somebody who may write the status puts another plan under the hash that a person approved.
+        let forged = || proposal(PlanAction::Delete, vec![], "t");
+        status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None) });
+        assert!(matches!(forged().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        // Or widens what was approved.
+        let (mut status, hash) = shown(resize(), None);
+        let wider = || proposal(PlanAction::Change, vec![change("size", "3", "99")], "t");
+        status.plan.as_mut().unwrap().changes.push(change("size", "3", "99"));
+        assert!(matches!(wider().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
     }
 
     #[test]

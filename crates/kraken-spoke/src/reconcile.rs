@@ -3,7 +3,7 @@
 //! The steps are boxed: a thousand runs may wait for one batched read at once, and each would otherwise hold the room that
 //! its largest step needs, which it is not at.
 
-use kraken_api::{Approval, HasLifecycle};
+use kraken_api::{Approval, HasLifecycle, Replace, ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::work::Slot;
 use kube::{
     Resource, ResourceExt,
@@ -11,15 +11,16 @@ use kube::{
 };
 
 use crate::{
-    External,
+    External, Ignored,
     context::{Context, Sight, identity_of},
-    decide::{Decision, decide},
+    decide::{Decision, decide, heed},
+    in_place,
     intent::{Intent, parameters_hash},
     memory::Memory,
-    outcome::Outcome,
+    outcome::{Outcome, listed},
     plan::Proposal,
     secrecy::{Secrecy, scrubbed},
-    status::{Learned, was_in_place},
+    status::Learned,
     steps::{
         act, adopt, declare,
         gather::{Gathered, gather},
@@ -60,8 +61,13 @@ async fn steps<E: External>(
         return Ok(Outcome::Paused);
     }
     let dependencies = resolve::dependencies::<E>(object.spec());
-    let Gathered { values, version } = Box::pin(gather(context, object, &dependencies)).await?;
-    learned.inputs = version;
+    let Gathered { values } = match Box::pin(gather(context, object, &dependencies)).await {
+        // What is wrong whatever the hub answers need not wait for it.
+        Err(Outcome::Asked) => {
+            return Err(resolve::certain::<E>(object.spec(), &context.fields).unwrap_or(Outcome::Asked));
+        }
+        gathered => gathered?,
+    };
     let (desired, resolution) = resolve::desired::<E>(object.spec(), &values, &context.fields)?;
     memory.learn_secrets(resolution.secrets);
     let secrecy = Secrecy::of::<E>(&resolution.secret_fields, memory.secrets.clone());
@@ -70,21 +76,53 @@ async fn steps<E: External>(
     let intent = Intent::of(object);
     let known = Known::of(object, memory, intent.as_ref());
     let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == kraken_api::FINALIZER);
-    let drifted = was_in_place(object.status(), object.meta().generation, learned.inputs.as_deref());
-    let deep = !drifted && E::needs_deep_look(&desired);
+    let uid = identity.uid.clone();
+    let before = object.status().and_then(|status| status.in_place.as_ref());
+    let inputs = in_place::inputs_digest(&uid, &values);
+    let current_spec = in_place::current(&uid, object, object.meta().generation, inputs, before);
+    let edited = memory.edit_under_way || in_place::is_edited(before, &current_spec);
+    learned.in_place = Some(current_spec);
+    learned.edit_under_way = memory.edit_under_way;
+    // After an edit, where something differed in what is read so, and now and then to find drift in it.
+    let deep = E::needs_deep_look(&desired)
+        && (edited
+            || memory.changed.is_some()
+            || has_open_differences(object.status())
+            || memory.is_deep_due(context.deep_interval, &uid));
     let lane = slot.lane();
     let observed = slot
         .lend(observe(context, lane, &identity, &known, has_finalizer, false, deep))
         .await
         .map_err(Outcome::Failed)?;
+    if deep {
+        memory.looked_deep(context.deep_interval);
+    }
     learned.ids = Some(E::ids(&observed));
     let epoch = E::epoch(&observed).max(known.epoch);
     learned.epoch = (epoch > 0).then_some(epoch);
 
     let Parts { outgoing, current } = replace::parts::<E>(object, observed);
-    let decision = decide(secrecy.mask(E::compare(&desired, &current)), lifecycle, !drifted);
-    let sight =
-        Sight { identity, known, desired: &desired, observed: current, replacing: outgoing.is_some() };
+    let fixed = E::at_creation(&desired);
+    learned.at_creation = in_place::at_creation(&uid, &fixed);
+    if let Some(at_creation) = &memory.at_creation {
+        learned.at_creation.clone_from(at_creation);
+    }
+    let ignored = Ignored::new(&lifecycle.ignore_changes);
+    let kept = if ignored.is_empty() { None } else { E::without_ignored(&desired, &current, &ignored) };
+    let effective = kept.as_ref().unwrap_or(&desired);
+    let ids = E::ids(&current);
+    let mut comparison = E::compare(effective, &current);
+    comparison.differences.extend(in_place::edits_at_creation(&uid, fixed, object.status(), &ids));
+    let missing_path = (!ids.is_empty()).then_some(E::MISSING_PATH);
+    let decision = decide(heed(secrecy.mask(comparison), &ignored, missing_path), lifecycle, edited);
+    let sight = Sight {
+        identity,
+        known,
+        desired: &desired,
+        effective,
+        observed: current,
+        replacing: outgoing.is_some(),
+    };
     if let Some(wanted) = &lifecycle.adopt
         && adopt::is_due(intent.as_ref(), &sight)
     {
@@ -111,6 +149,12 @@ async fn steps<E: External>(
     }
     if let Some(outgoing) = &outgoing {
         let is_up = matches!(decision, Decision::InPlace);
+        if lifecycle.protect && (is_up || lifecycle.replace == Replace::DeleteFirst) {
+            let ids = listed(&E::ids(outgoing));
+            return Ok(Outcome::Protected(format!(
+                "{ids} is replaced and stays while spec.lifecycle.protect is true: set it to false to let it go"
+            )));
+        }
         if let Some(outcome) =
             Box::pin(replace::retire(context, &sight.identity, lifecycle.replace, outgoing, is_up)).await
         {
@@ -120,5 +164,21 @@ async fn steps<E: External>(
     if !matches!(decision, Decision::Change(..)) {
         memory.changed = None;
     }
-    Ok(Box::pin(act::act(context, object, memory, &sight, decision, drifted)).await)
+    if edited && matches!(decision, Decision::Create(_) | Decision::Change(..) | Decision::Replace(_)) {
+        // From here on what was in place before is no more, even if the edit is taken back half way.
+        memory.edit_under_way = true;
+    }
+    if matches!(decision, Decision::Create(_)) && ids.is_empty() {
+        memory.at_creation = Some(in_place::at_creation(&uid, &E::at_creation(&desired)));
+    }
+    learned.edit_under_way = memory.edit_under_way;
+    Ok(Box::pin(act::act(context, object, memory, &sight, decision, !edited)).await)
+}
+
+/// Whether the status speaks of a difference that is left alone: it must not vanish from it because it was not read.
+fn has_open_differences(status: Option<&ResourceStatus>) -> bool {
+    status.is_some_and(|status| {
+        let ready = conditions::get(&status.conditions, conditions::READY);
+        !status.drift.is_empty() || ready.is_some_and(|ready| ready.reason == Reason::ImmutableField.as_str())
+    })
 }

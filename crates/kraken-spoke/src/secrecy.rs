@@ -63,13 +63,15 @@ impl Secrecy {
         if !self.fields.contains(top(&field.path)) {
             return Difference { field, remedy };
         }
+        let scrub = |text: &str| {
+            let mut known = self.secrets.clone();
+            known.extend([&field.want, &field.have].map(|text| SecretString::from(text.as_str())));
+            Scrubber::new(&known).scrub(text)
+        };
         let remedy = match remedy {
-            Remedy::Immutable(why) => {
-                let mut known = self.secrets.clone();
-                known.extend([&field.want, &field.have].map(|text| SecretString::from(text.as_str())));
-                Remedy::Immutable(Scrubber::new(&known).scrub(&why))
-            }
-            other => other,
+            Remedy::Immutable(why) => Remedy::Immutable(scrub(&why)),
+            Remedy::Disruptive(change, takes) => Remedy::Disruptive(change, scrub(&takes)),
+            Remedy::Change(change) => Remedy::Change(change),
         };
         // An item may be named by its value: `subnetIDs["subnet-1"]`.
         if let Some(at) = field.path.find('[') {
@@ -127,7 +129,9 @@ pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
     match outcome {
         Outcome::Failed(failure) => Outcome::Failed(Failure { message: scrub(failure.message), ..failure }),
         Outcome::InProgress(reason, what) => Outcome::InProgress(reason, scrub(what)),
+        Outcome::NotYet(reason, what) => Outcome::NotYet(reason, scrub(what)),
         Outcome::Changed(what) => Outcome::Changed(scrub(what)),
+        Outcome::Unseen(what, left) => Outcome::Unseen(scrub(what), left),
         Outcome::Unheeded(what) => Outcome::Unheeded(scrub(what)),
         Outcome::AdoptionRefused(why) => Outcome::AdoptionRefused(scrub(why)),
         outcome => outcome,

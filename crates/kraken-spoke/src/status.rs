@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
-    FieldDiff, ResourceStatus,
-    conditions::{self, DEPENDENCIES_RESOLVED, READY, SYNCED, State},
+    FieldDiff, InPlace, ResourceStatus,
+    conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State},
     reasons::Reason,
 };
 
-use crate::outcome::{Outcome, listed};
+use crate::{
+    in_place::recorded,
+    outcome::{Outcome, listed},
+};
 
 /// What a run learned beside its outcome.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +21,12 @@ pub(crate) struct Learned {
     pub ids: Option<Vec<String>>,
     /// The highest epoch known to have taken effect.
     pub epoch: Option<i64>,
-    /// The version of the referenced values used.
-    pub inputs: Option<String>,
+    /// What is in place if the outcome is that it is.
+    pub in_place: Option<InPlace>,
+    /// Whether something was changed because of an edit: what was in place before is no more.
+    pub edit_under_way: bool,
+    /// The values of fields that are applied at creation only, as digests.
+    pub at_creation: BTreeMap<String, String>,
     /// A few public values of what is there, if it is published.
     pub summary: Option<BTreeMap<String, String>>,
 }
@@ -44,11 +50,20 @@ pub(crate) fn status_of(
     if learned.epoch.is_some() {
         status.epoch = learned.epoch;
     }
-    status.observed_inputs.clone_from(&learned.inputs);
-    status.drift = match outcome {
-        Outcome::Drifted(fields) => fields.iter().map(|field| dated(field, &status.drift, now)).collect(),
-        _ => vec![],
-    };
+    if let Some(ids) = &learned.ids {
+        status.at_creation = recorded(status.at_creation.take(), &learned.at_creation, ids);
+    }
+    // Nothing else touches it: whatever fails or waits, what was in place last is drifted from and not edited.
+    if matches!(outcome, Outcome::InPlace) {
+        status.in_place.clone_from(&learned.in_place);
+    } else if learned.edit_under_way {
+        status.in_place = None;
+    }
+    if let Outcome::Drifted(fields) = outcome {
+        status.drift = fields.iter().map(|field| dated(field, &status.drift, now)).collect();
+    } else if outcome.has_compared() {
+        status.drift.clear();
+    }
     plan_of(outcome, &mut status);
     let (state, reason, mut message) = outcome.ready();
     if matches!(outcome, Outcome::InPlace) && !status.external_ids.is_empty() {
@@ -59,7 +74,12 @@ pub(crate) fn status_of(
     };
     set(READY, state, reason.as_str(), &message);
     if let Some((state, message)) = outcome.synced() {
-        set(SYNCED, state, if state == State::True { "InSync" } else { reason.as_str() }, &message);
+        let reason = match outcome {
+            Outcome::InPlace => "InSync",
+            Outcome::Drifted(_) => Reason::Drifted.as_str(),
+            _ => reason.as_str(),
+        };
+        set(SYNCED, state, reason, &message);
     }
     if let Some((state, message)) = outcome.dependencies() {
         set(
@@ -68,6 +88,16 @@ pub(crate) fn status_of(
             if state == State::True { "Resolved" } else { reason.as_str() },
             &message,
         );
+    }
+    let mut set_while = |kind, held: Option<(&str, &str)>| {
+        conditions::set_while(&mut status.conditions, kind, held, generation, now);
+    };
+    set_while(RECONCILING, outcome.is_reconciling().then_some((reason.as_str(), &message)));
+    set_while(STALLED, outcome.is_stalled().then_some((reason.as_str(), &message)));
+    if let Some(drift) = outcome.drift() {
+        set_while(DRIFTED, Some((Reason::Drifted.as_str(), &drift)));
+    } else if outcome.has_compared() {
+        set_while(DRIFTED, None);
     }
     status
 }
@@ -85,19 +115,6 @@ fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
         Outcome::Waiting(_) | Outcome::Invalid(_) | Outcome::AdoptionRefused(_) => status.plan = None,
         _ => {}
     }
-}
-
-/// Whether this generation with these inputs was in place when last looked at: then a difference is drift and no edit.
-pub(crate) fn was_in_place(
-    status: Option<&ResourceStatus>,
-    generation: Option<i64>,
-    inputs: Option<&str>,
-) -> bool {
-    let Some(status) = status else { return false };
-    let holds = |c: &Condition| c.status == "True" || c.reason == Reason::Drifted.as_str();
-    status.observed_generation == generation
-        && status.observed_inputs.as_deref() == inputs
-        && conditions::get(&status.conditions, READY).is_some_and(holds)
 }
 
 fn dated(field: &FieldDiff, before: &[FieldDiff], now: Timestamp) -> FieldDiff {
@@ -118,14 +135,18 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn ready_status() -> ResourceStatus {
-        let learned = Learned {
+    fn learned() -> Learned {
+        let in_place = InPlace { generation: 3, spec: "s".into(), inputs: "7".into() };
+        Learned {
             ids: Some(vec!["i-1".into()]),
             epoch: Some(1),
-            inputs: Some("7".into()),
+            in_place: Some(in_place),
             ..Learned::default()
-        };
-        status_of(&Outcome::InPlace, &learned, None, Some(3), at(10))
+        }
+    }
+
+    fn ready_status() -> ResourceStatus {
+        status_of(&Outcome::InPlace, &learned(), None, Some(3), at(10))
     }
 
     fn failure(class: FailureClass) -> Outcome {
@@ -145,13 +166,7 @@ mod tests {
     #[test]
     fn the_same_outcome_again_changes_nothing_so_that_nothing_is_written_at_rest() {
         let before = ready_status();
-        let learned = Learned {
-            ids: Some(vec!["i-1".into()]),
-            epoch: Some(1),
-            inputs: Some("7".into()),
-            ..Learned::default()
-        };
-        assert_eq!(status_of(&Outcome::InPlace, &learned, Some(&before), Some(3), at(99)), before);
+        assert_eq!(status_of(&Outcome::InPlace, &learned(), Some(&before), Some(3), at(99)), before);
     }
 
     #[test]
@@ -162,14 +177,58 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_drift_only_if_this_generation_with_these_inputs_was_in_place() {
-        let status = ready_status();
-        assert!(was_in_place(Some(&status), Some(3), Some("7")));
-        assert!(!was_in_place(Some(&status), Some(4), Some("7")));
-        assert!(!was_in_place(Some(&status), Some(3), Some("8")));
-        let failed =
-            status_of(&failure(FailureClass::Terminal), &Learned::default(), Some(&status), Some(3), at(11));
-        assert!(!was_in_place(Some(&failed), Some(3), None));
+    fn what_was_in_place_survives_whatever_fails_or_waits() {
+        let before = ready_status();
+        for outcome in [
+            failure(FailureClass::Transient),
+            failure(FailureClass::Credentials),
+            failure(FailureClass::Terminal),
+            Outcome::Asked,
+            Outcome::Waiting(vec![]),
+            Outcome::Paused,
+            Outcome::Drifted(vec![]),
+            Outcome::InProgress(Reason::Creating, "stopping".into()),
+        ] {
+            let after = status_of(&outcome, &learned(), Some(&before), Some(4), at(11));
+            assert_eq!(after.in_place, before.in_place, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_in_place_is_no_more_once_an_edit_has_begun() {
+        let begun = Learned { edit_under_way: true, ..learned() };
+        let outcome = Outcome::InProgress(Reason::Updating, "half way".into());
+        assert_eq!(status_of(&outcome, &begun, Some(&ready_status()), Some(4), at(11)).in_place, None);
+    }
+
+    #[test]
+    fn reported_drift_and_its_time_survive_an_outage() {
+        let drifted = || Outcome::Drifted(vec![FieldDiff::new("size", "3", "9")]);
+        let before = status_of(&drifted(), &learned(), Some(&ready_status()), Some(3), at(60));
+        let outage = failure(FailureClass::Transient);
+        let during = status_of(&outage, &Learned::default(), Some(&before), Some(3), at(70));
+        assert_eq!(during.drift, before.drift);
+        assert!(conditions::get(&during.conditions, DRIFTED).is_some());
+        assert_eq!(status_of(&drifted(), &learned(), Some(&during), Some(3), at(80)).drift, before.drift);
+    }
+
+    #[test]
+    fn what_is_true_only_for_a_while_is_absent_otherwise() {
+        let of = |outcome: &Outcome| status_of(outcome, &learned(), Some(&ready_status()), Some(3), at(60));
+        let has = |status: &ResourceStatus, kind| conditions::get(&status.conditions, kind).is_some();
+        for (outcome, held) in [
+            (Outcome::InPlace, None),
+            (Outcome::Invalid(vec![]), Some(STALLED)),
+            (Outcome::InProgress(Reason::Creating, "pending".into()), Some(RECONCILING)),
+            (Outcome::Drifted(vec![FieldDiff::new("size", "3", "9")]), Some(DRIFTED)),
+        ] {
+            let status = of(&outcome);
+            for kind in [STALLED, RECONCILING, DRIFTED] {
+                assert_eq!(has(&status, kind), held == Some(kind), "{outcome:?} {kind}");
+            }
+            let after = status_of(&Outcome::InPlace, &learned(), Some(&status), Some(3), at(70));
+            assert!([STALLED, RECONCILING, DRIFTED].iter().all(|kind| !has(&after, kind)), "{outcome:?}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ async fn what_would_change_is_shown_first_and_then_managed_as_its_own() -> Resul
     let id = s.cloud.insert("");
     s.world.apply(&gadget("a", &adopting(5, &json!({"tags": {"Colour": "grey"}})))).await?;
     let message = s.world.not_ready("Gadget", "a", "AwaitingApproval").await?;
-    assert!(message.contains(&format!("would adopt {id} and change spec.size from 1 to 5")), "{message}");
+    assert!(message.contains(&format!("would adopt {id}; would change spec.size from 1 to 5")), "{message}");
     let plan = s.world.get("Gadget", "a").await?["status"]["plan"].clone();
     assert_eq!((&plan["action"], &plan["changes"][0]["path"]), (&json!("Adopt"), &json!("size")));
     assert!(changes(&s).is_empty(), "{:?}", changes(&s));
@@ -62,6 +62,32 @@ async fn a_crash_inside_the_adoption_leads_to_no_second_gadget() -> Result<()> {
     let owner = uid(&s.world.ready("Gadget", "a").await?);
     assert_eq!(s.cloud.alive(&owner)[0].id, id);
     assert!(!changes(&s).contains(&"create".to_owned()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_adopted_is_claimed_once_although_its_tags_are_visible_only_later() -> Result<()> {
+    let s = setting().await?;
+    let id = s.cloud.insert("");
+    s.cloud.fault("claim", Fault::Stale(2));
+    let owner = s.ready("a", &adopting(1, &json!({"id": id}))).await?;
+    assert_eq!(s.cloud.alive(&owner)[0].id, id);
+    assert_eq!(changes(&s), ["claim"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plan_to_adopt_lists_what_cannot_be_changed_apart_from_what_would_be() -> Result<()> {
+    let s = setting().await?;
+    let id = s.cloud.insert("");
+    let mut spec = adopting(5, &json!({"id": id}));
+    spec["colour"] = json!({"value": "red"});
+    s.world.apply(&gadget("a", &spec)).await?;
+    let message = s.world.not_ready("Gadget", "a", "AwaitingApproval").await?;
+    let words = format!("would adopt {id}; cannot change spec.colour (stays grey)");
+    assert!(message.contains(&words), "{message}");
+    assert!(message.contains("would change spec.size from 1 to 5"), "{message}");
+    assert!(!message.contains("to red"), "{message}");
     Ok(())
 }
 

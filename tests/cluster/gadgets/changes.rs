@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use kraken_testing::toy::Fault;
+use kraken_tests::world::condition;
 use serde_json::{Value, json};
 
 use super::{gadget, setting, small};
@@ -29,8 +30,9 @@ async fn drift_is_reverted_reported_or_ignored_as_the_resource_says() -> Result<
 
     let owner = s.ready("reported", &with(json!({"resyncInterval": "1s", "drift": "Report"}))).await?;
     s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
-    s.world.not_ready("Gadget", "reported", "Drifted").await?;
-    let drift = s.world.get("Gadget", "reported").await?["status"]["drift"][0].clone();
+    let object = s.world.until("Gadget", "reported", |o| condition(o, "Drifted")["status"] == "True").await?;
+    assert_eq!(condition(&object, "Ready")["status"], "True", "a policy that was chosen is no fault");
+    let drift = object["status"]["drift"][0].clone();
     assert_eq!((&drift["path"], &drift["want"], &drift["have"]), (&json!("size"), &json!("3"), &json!("9")));
     assert_eq!(s.cloud.alive(&owner)[0].size, 9);
     // An edit is an order, drift or not.

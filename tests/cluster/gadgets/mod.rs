@@ -6,6 +6,7 @@ mod changes;
 mod creation;
 mod deletion;
 mod inputs;
+mod policy;
 
 use std::time::Duration;
 

@@ -45,7 +45,7 @@ fn tagged(id: &str, tags: &[(&str, &str)]) -> Instance {
 
 fn why(remedy: &Remedy<Change>) -> &str {
     match remedy {
-        Remedy::Immutable(why) => why,
+        Remedy::Immutable(why) | Remedy::Disruptive(_, why) => why,
         Remedy::Change(change) => panic!("{change:?}"),
     }
 }

@@ -157,7 +157,7 @@ mod tests {
     fn changes(desired: &Desired, group: &Group) -> Vec<Change> {
         let change = |difference: Difference<Change>| match difference.remedy {
             Remedy::Change(change) => change,
-            Remedy::Immutable(why) => panic!("{why}"),
+            Remedy::Disruptive(_, why) | Remedy::Immutable(why) => panic!("{why}"),
         };
         differences(desired, group).into_iter().map(change).collect()
     }

@@ -4,8 +4,8 @@ use std::{fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Launch,
-    Location, Look, OwnSecret, Remedy, Resolver, SpokeKind, external::SpecOf,
+    Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Ignored,
+    Launch, Location, Look, OwnSecret, Remedy, Resolver, SpokeKind, external::SpecOf,
 };
 use serde_json::{Value, json};
 
@@ -76,6 +76,7 @@ impl<S: Single> External for Managed<S> {
     const SECRET_ECHOES: &[(&str, &[&str])] = S::SECRET_ECHOES;
     const SUMMARY: &[(&str, &str)] = S::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
+    const WHOLE_PATHS: &[&str] = S::WHOLE_PATHS;
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         let own = S::desired(spec, values);
@@ -119,6 +120,19 @@ impl<S: Single> External for Managed<S> {
         let own = S::differences(&desired.own, first);
         differences.extend(own.into_iter().map(|difference| difference.map(Change::Own)));
         Comparison { missing: None, settling, differences }
+    }
+
+    fn without_ignored(
+        desired: &Self::Desired,
+        observed: &Self::Observed,
+        ignored: &Ignored,
+    ) -> Option<Self::Desired> {
+        let own = S::without_ignored(&desired.own, living(observed).first()?, ignored)?;
+        Some(Wanted { own, tags: desired.tags.clone() })
+    }
+
+    fn at_creation(desired: &Self::Desired) -> Vec<(&'static str, String)> {
+        S::at_creation(&desired.own)
     }
 
     fn ids(observed: &Self::Observed) -> Vec<String> {

@@ -81,7 +81,7 @@ mod tests {
     fn told(wanted: &[(&str, &str)], have: &Tags) -> Vec<(String, TagChange)> {
         let change = |difference: Difference<TagChange>| match difference.remedy {
             Remedy::Change(change) => (difference.field.path, change),
-            Remedy::Immutable(why) => panic!("{why}"),
+            Remedy::Disruptive(_, why) | Remedy::Immutable(why) => panic!("{why}"),
         };
         differences(&tags(wanted), have).into_iter().map(change).collect()
     }

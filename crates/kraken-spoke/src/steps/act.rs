@@ -2,17 +2,16 @@
 
 use jiff::Timestamp;
 use kraken_api::{FieldDiff, reasons::Reason};
-use kraken_runtime::events::EventType;
-use kube::Resource;
+use tokio::time::Instant;
 
 use crate::{
     External, Launch,
     context::{Context, Sight},
     decide::Decision,
     intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
-    memory::Memory,
-    outcome::{Outcome, listed},
-    steps::{observe::union, persist::persist},
+    memory::{Changed, Memory},
+    outcome::{Outcome, listed, refused},
+    steps::{observe::union, persist::persist, record::record},
 };
 
 /// Carries it out. `drifted` says that the difference came from outside and not from an edit.
@@ -30,46 +29,56 @@ pub(crate) async fn act<E: External>(
         Decision::Immutable(fields) => Outcome::Immutable(fields),
         Decision::Report(fields) => Outcome::Drifted(fields),
         Decision::Replace(fields) => begin_replacement(context, object, memory, sight, &fields).await,
-        Decision::Create(what) => {
-            let outcome = create(context, object, memory, sight, &what).await;
-            if drifted && matches!(outcome, Outcome::InProgress(..)) {
-                reverted(context, object, &format!("created what was gone: {what}")).await;
-            }
-            outcome
-        }
+        Decision::Create(what) => create(context, object, memory, sight, &what, drifted).await,
         Decision::Change(fields, change) => {
             let Some(field) = fields.into_iter().next() else { return Outcome::InPlace };
-            let what = format!("spec.{}: {} becomes {}", field.path, field.have, field.want);
-            match context.external.update(&sight.identity, &change, sight.desired, &sight.observed).await {
+            let what = match field.path.as_str() {
+                "" => format!("changed {} to {}", field.have, field.want),
+                path => format!("changed spec.{path} from {} to {}", field.have, field.want),
+            };
+            if let Some(outcome) = lagging(memory, &what) {
+                return outcome;
+            }
+            match context.external.update(&sight.identity, &change, sight.effective, &sight.observed).await {
                 Ok(()) => {
-                    if drifted {
-                        reverted(context, object, &what).await;
+                    let reason = match () {
+                        () if drifted => Reason::DriftReverted,
+                        () if !E::MISSING_PATH.is_empty() && field.path == E::MISSING_PATH => Reason::Scaled,
+                        () => Reason::Updated,
+                    };
+                    let outcome = changed(memory, what);
+                    if let Outcome::Changed(what) = &outcome
+                        && memory.changed.as_ref().is_some_and(|changed| changed.times == 1)
+                    {
+                        record(context, object, reason, what).await;
                     }
-                    changed(memory, field.path, what)
+                    outcome
                 }
-                Err(failure) => Outcome::Failed(failure),
+                Err(failure) => refused(failure, Reason::Updating),
             }
         }
     }
 }
 
-/// A cloud may accept a change and never show it. Then the loop slows down instead of asking a hundred times a second.
-fn changed<K>(memory: &mut Memory<K>, path: String, what: String) -> Outcome {
-    const TRIES: u32 = 5;
-    let times = match &memory.changed {
-        Some((before, times)) if *before == path => times + 1,
-        _ => 1,
-    };
-    memory.changed = Some((path, times));
+/// How often a change is made that has no effect, before it is reported.
+const TRIES: u32 = 5;
+
+/// A cloud may show a change only later, or never. Then it is not repeated at once, but after 1, 2, 4 s and so on.
+fn lagging<K>(memory: &Memory<K>, what: &str) -> Option<Outcome> {
+    let changed = memory.changed.as_ref().filter(|changed| changed.what == what)?;
+    let left = changed.delay().checked_sub(changed.at.elapsed()).filter(|left| !left.is_zero())?;
+    Some(Outcome::Unseen(format!("{what}, which the cloud does not show yet"), left))
+}
+
+/// Notes a change that the cloud accepted.
+fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
+    let before = memory.changed.take().filter(|changed| changed.what == what);
+    let times = before.map_or(1, |changed| changed.times.saturating_add(1));
+    memory.changed = Some(Changed { what: what.clone(), times, at: Instant::now() });
     if times < TRIES {
         return Outcome::Changed(what);
     }
     Outcome::Unheeded(format!("{what}: the cloud accepted this {times} times and still shows the old value"))
-}
-
-async fn reverted<E: External>(context: &Context<E>, object: &E::Kind, what: &str) {
-    let reason = Reason::DriftReverted.as_str();
-    context.shell.events.publish(&object.object_ref(&()), EventType::Normal, reason, "Heal", what).await;
 }
 
 async fn create<E: External>(
@@ -78,6 +87,7 @@ async fn create<E: External>(
     memory: &mut Memory<E::Kind>,
     sight: &Sight<'_, E>,
     what: &str,
+    drifted: bool,
 ) -> Outcome {
     let intent = Intent::of(object);
     let hash = parameters_hash(sight.desired, what);
@@ -103,15 +113,24 @@ async fn create<E: External>(
     match context.external.create(&sight.identity, &launch, sight.desired, &sight.observed).await {
         Ok(created) => {
             let ids = E::ids(&created);
-            let message = format!("created {}, which is not up yet", listed(&ids));
             // What was found by tag counts too: from now on it is looked up by id.
             let all = union(union(E::ids(&sight.observed), &sight.known.ids), &ids);
             memory.answered(epoch, Ok(all));
+            let made = format!("created {}", listed(&ids));
+            let (reason, note) = match E::ids(&sight.observed).is_empty() {
+                _ if drifted => {
+                    (Reason::DriftReverted, format!("{made}, because something was gone: {what}"))
+                }
+                true => (Reason::Created, made),
+                false => (Reason::Scaled, format!("{made}: {what}")),
+            };
+            record(context, object, reason, &note).await;
+            let message = format!("created {}, which is not up yet", listed(&ids));
             Outcome::InProgress(Reason::Creating, message)
         }
         Err(failure) => {
             memory.answered(epoch, Err(failure.class));
-            Outcome::Failed(failure)
+            refused(failure, Reason::Creating)
         }
     }
 }

@@ -4,21 +4,20 @@
 //! have to change, that a person agreed to the plan.
 
 use jiff::Timestamp;
-use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, Replace, reasons::Reason};
-use kraken_runtime::events::EventType;
+use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, reasons::Reason};
 use kube::Resource;
 
 use crate::{
-    Comparison, External, Remedy,
+    Comparison, External, FailureClass, Ignored,
     context::{Context, Sight},
-    decide::heed,
+    decide::{Remedies, heed, may_replace, remedies},
     external::Candidate,
     intent::{Intent, parameters_hash},
     memory::Memory,
-    outcome::{Outcome, listed},
+    outcome::{Outcome, listed, refused},
     plan::Proposal,
     secrecy::Secrecy,
-    steps::persist::persist,
+    steps::{persist::persist, record::record},
 };
 
 /// Whether the resource is to adopt, and has neither adopted nor created anything yet.
@@ -36,8 +35,6 @@ pub(crate) async fn adopt<E: External>(
     sight: &Sight<'_, E>,
     (lifecycle, wanted, secrecy): (&Lifecycle, &Adopt, &Secrecy),
 ) -> Outcome {
-    // One at a time: of two resources that want the same thing, the second must see whose it has become.
-    let _turn = context.adopting.lock().await;
     let found = match context.external.find(wanted).await {
         Ok(found) => found,
         Err(failure) => return Outcome::Failed(failure),
@@ -47,9 +44,12 @@ pub(crate) async fn adopt<E: External>(
         Err(why) => return Outcome::AdoptionRefused(why),
     };
     let id = candidate.id.clone();
-    let comparison = secrecy.mask(heed(E::compare(sight.desired, &candidate.observed), lifecycle));
-    let proposal = proposal::<E>(&id, &comparison, lifecycle, sight.desired);
-    if (lifecycle.approval == Approval::Manual || !proposal.changes.is_empty())
+    let ignored = Ignored::new(&lifecycle.ignore_changes);
+    let comparison =
+        heed(secrecy.mask(E::compare(sight.desired, &candidate.observed)), &ignored, Some(E::MISSING_PATH));
+    let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
+    let proposal = proposal::<E>(&id, comparison, lifecycle, sight.desired);
+    if (lifecycle.approval == Approval::Manual || differs)
         && let Err(outcome) = proposal.approved(object)
     {
         return outcome;
@@ -57,17 +57,30 @@ pub(crate) async fn adopt<E: External>(
     let epoch = Intent::of(object).map_or(1, |intent| intent.epoch);
     let hash = parameters_hash(&id, "adopt");
     let intent = Intent { epoch, at: Timestamp::now(), hash, replaces: false, adopts: true };
+    // Of two resources that want the same object, the second must see whose it has become.
+    if !context.claims.take(&id, &sight.identity.uid, context.visibility_window) {
+        return Outcome::AdoptionRefused(format!(
+            "spec.lifecycle.adopt: {id} is being adopted by another resource: name another"
+        ));
+    }
     if let Err(error) = persist(context, object, memory, &intent).await {
+        context.claims.give_back(&id, &sight.identity.uid);
         return Outcome::Kubernetes(error);
     }
     match context.external.claim(&sight.identity, epoch, &candidate.observed).await {
         Ok(()) => {
-            let (reference, reason) = (object.object_ref(&()), Reason::Adopted.as_str());
+            // From now on it is found by its id and not adopted again, also while its tags are not visible yet.
+            memory.created = Some((epoch, vec![id.clone()]));
             let note = format!("adopted {id}");
-            context.shell.events.publish(&reference, EventType::Normal, reason, "Adopt", &note).await;
+            record(context, object, Reason::Adopted, &note).await;
             Outcome::Changed(note)
         }
-        Err(failure) => Outcome::Failed(failure),
+        Err(failure) => {
+            if failure.class == FailureClass::Terminal {
+                context.claims.give_back(&id, &sight.identity.uid);
+            }
+            refused(failure, Reason::Creating)
+        }
     }
 }
 
@@ -111,27 +124,36 @@ fn the_one<E: External>(
     }
 }
 
-/// Everything that would change, so that nobody is surprised by what follows the adoption.
+/// Everything that would change, and what cannot, so that nobody is surprised by what follows the adoption. No client
+/// required.
 fn proposal<E: External>(
     id: &str,
-    comparison: &Comparison<E::Change>,
+    comparison: Comparison<E::Change>,
     lifecycle: &Lifecycle,
     desired: &E::Desired,
 ) -> Proposal {
-    let missing = comparison.missing.as_ref().map(|what| FieldDiff::new("", what, "missing"));
-    let differences = comparison.differences.iter();
-    let fixed: Vec<&str> = differences
-        .clone()
-        .filter(|difference| matches!(difference.remedy, Remedy::Immutable(_)))
-        .map(|difference| difference.field.path.as_str())
-        .collect();
-    let what = match (fixed.is_empty(), lifecycle.replace) {
-        (true, _) => id.to_owned(),
-        (false, Replace::Never) => {
-            format!("{id} (spec.{} cannot be changed and stays)", fixed.join(", spec."))
+    let missing = comparison.missing.map(|what| FieldDiff::new("", what, "missing"));
+    let Remedies { changes, immutable, .. } = remedies(comparison.differences, lifecycle);
+    let what = match may_replace(lifecycle, true) {
+        _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => format!("{id} as it is"),
+        _ if immutable.is_empty() => id.to_owned(),
+        Ok(()) => {
+            let each = |(field, _): &(FieldDiff, String)| {
+                format!("spec.{} from {} to {}", field.path, field.have, field.want)
+            };
+            let fields: Vec<String> = immutable.iter().map(each).collect();
+            format!("{id}, then replace it to change {}", fields.join("; "))
         }
-        (false, _) => format!("{id} (and replace it, for the sake of spec.{})", fixed.join(", spec.")),
+        Err(_) => {
+            let each =
+                |(field, _): &(FieldDiff, String)| format!("spec.{} (stays {})", field.path, field.have);
+            let fields: Vec<String> = immutable.iter().map(each).collect();
+            format!(
+                "{id}; cannot change {}, so that Ready stays False until the spec agrees",
+                fields.join(", ")
+            )
+        }
     };
-    let changes = missing.into_iter().chain(differences.map(|difference| difference.field.clone())).collect();
+    let changes = missing.into_iter().chain(changes).collect();
     Proposal { action: PlanAction::Adopt, what, changes, target: parameters_hash(desired, "") }
 }

@@ -25,8 +25,6 @@ use crate::{
 /// The values of a resource's references.
 pub(crate) struct Gathered {
     pub values: Values,
-    /// The version of the answer: another one means that a value may have changed.
-    pub version: Option<String>,
 }
 
 /// Applies the DependencyRequest if it is not as needed, and reads the hub's answer from the watch.
@@ -47,7 +45,7 @@ pub(crate) async fn gather<E: External>(
                 .await
                 .map_err(Outcome::Kubernetes)?;
         }
-        return Ok(Gathered { values: Values::default(), version: None });
+        return Ok(Gathered { values: Values::default() });
     }
 
     let wanted = DependencyRequestSpec::from(dependencies);
@@ -73,7 +71,7 @@ pub(crate) async fn gather<E: External>(
     let mut values = values_of(&status.dependent_values);
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();
     read_secrets(context, &namespace, dependencies, &mut values).await.map_err(Outcome::Kubernetes)?;
-    Ok(Gathered { values, version: request.resource_version() })
+    Ok(Gathered { values })
 }
 
 /// Whether the object's controller is this very resource, and not an earlier one of its name.

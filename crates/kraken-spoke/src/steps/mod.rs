@@ -8,6 +8,7 @@ pub(crate) mod gather; // client required
 pub(crate) mod observe; // client required
 pub(crate) mod own_secret; // client required
 pub(crate) mod persist; // client required
+pub(crate) mod record; // client required
 pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
 pub(crate) mod report; // client required

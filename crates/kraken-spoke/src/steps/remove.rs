@@ -3,7 +3,6 @@
 
 use kraken_api::{Approval, Deletion, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
-    events::EventType,
     patch::{ApiError, json_patch},
     queue::Lane,
     work::Slot,
@@ -12,13 +11,16 @@ use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
 use serde_json::{Value, json};
 
 use crate::{
-    External, FailureClass,
+    External,
     context::{Context, identity_of, place},
     intent::Intent,
     memory::Memory,
-    outcome::{Outcome, listed},
+    outcome::{Outcome, listed, refused},
     plan::Proposal,
-    steps::observe::{Known, observe},
+    steps::{
+        observe::{Known, observe},
+        record::record,
+    },
 };
 
 /// One step towards the end of a resource that is being deleted.
@@ -38,7 +40,9 @@ pub(crate) async fn remove<E: External>(
     let intent = Intent::of(object);
     let deletion = lifecycle.deletion(intent.as_ref().is_some_and(|intent| intent.adopts));
     if lifecycle.protect && deletion == Deletion::Delete {
-        return Outcome::Protected;
+        return Outcome::Protected(
+            "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
+        );
     }
     if deletion == Deletion::Delete && memory.deleted.is_none() {
         let node = (context.kind_key.clone(), object.name_any());
@@ -77,7 +81,8 @@ pub(crate) async fn remove<E: External>(
         if let Err(failure) = context.external.release(&identity, &observed).await {
             return Outcome::Failed(failure);
         }
-        return finish(context, object, &format!("kept {}", listed(&ids))).await;
+        let note = format!("kept {}, without Kraken's tags", listed(&ids));
+        return finish(context, object, Reason::Released, &note).await;
     }
     if !E::is_gone(&observed) {
         if ids.is_empty() {
@@ -93,33 +98,31 @@ pub(crate) async fn remove<E: External>(
                 return outcome;
             }
         }
+        let is_first = memory.deleted.is_none();
         return match context.external.delete(&identity, &observed).await {
             Ok(()) => {
                 memory.deleted = memory.deleted.max(Some(E::epoch(&observed)));
+                if is_first {
+                    let note = format!("asked for the deletion of {}", listed(&ids));
+                    record(context, object, Reason::Deleted, &note).await;
+                }
                 Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
             }
             // Something else has to go first, which the cloud names.
-            Err(failure) if failure.class == FailureClass::NotYet => {
-                Outcome::InProgress(Reason::Deleting, failure.to_string())
-            }
-            Err(failure) => Outcome::Failed(failure),
+            Err(failure) => refused(failure, Reason::Deleting),
         };
     }
     if unseen {
         let message = "making sure that no launch is left that the cloud does not show yet".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
-    finish(context, object, "everything is gone").await
+    finish(context, object, Reason::Deleted, "everything is gone").await
 }
 
-async fn finish<E: External>(context: &Context<E>, object: &E::Kind, note: &str) -> Outcome {
+async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Reason, note: &str) -> Outcome {
     match take_finalizer_off(context, object).await {
         Ok(()) => {
-            context
-                .shell
-                .events
-                .publish(&object.object_ref(&()), EventType::Normal, "Deleted", "Delete", note)
-                .await;
+            record(context, object, reason, note).await;
             Outcome::Removed
         }
         Err(error) if error.is_not_found() => Outcome::Removed,

@@ -7,10 +7,10 @@ use kraken_api::{Replace, reasons::Reason};
 use kube::Resource;
 
 use crate::{
-    External, FailureClass, Identity,
+    External, Identity,
     context::Context,
     intent::Intent,
-    outcome::{Outcome, listed},
+    outcome::{Outcome, listed, refused},
 };
 
 /// What a replacement tells apart.
@@ -53,9 +53,6 @@ pub(crate) async fn retire<E: External>(
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(&ids)))
         }
         // Something else has to go first, which the cloud names.
-        Err(failure) if failure.class == FailureClass::NotYet => {
-            Outcome::InProgress(Reason::Replacing, failure.to_string())
-        }
-        Err(failure) => Outcome::Failed(failure),
+        Err(failure) => refused(failure, Reason::Replacing),
     })
 }

@@ -1,10 +1,12 @@
 //! Step 6: the outcome becomes the status, on every path, by one write, and only if something changed. Client required.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use kraken_api::{ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
-    patch::{ApiError, apply_status},
+    patch::{ApiError, Version, apply_status, replace_status},
 };
 use kube::{
     Api, Resource,
@@ -22,6 +24,9 @@ use crate::{
     status::{Learned, status_of},
 };
 
+/// How long a deletion may be under way before the status ceases to say that the resource is ready.
+const DELETION_GRACE: Duration = Duration::from_secs(1);
+
 /// Writes the status and the event that the outcome leads to.
 pub(crate) async fn report<E: External>(
     context: &Context<E>,
@@ -36,8 +41,11 @@ pub(crate) async fn report<E: External>(
     let before = object.status();
     let generation = object.meta().generation;
     if outcome.is_in_progress() {
-        if memory.progress(outcome).is_fresh() && (outcome.is_passing() || is_still_true(before, generation))
-        {
+        // A resource that is being deleted is not ready, and must not say so for long.
+        let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
+        let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
+        let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
+        if memory.progress(grace).is_fresh() && is_silent {
             return Ok(());
         }
     } else {
@@ -45,21 +53,22 @@ pub(crate) async fn report<E: External>(
     }
     let status = status_of(outcome, learned, before, generation, Timestamp::now());
     if before == Some(&status) {
+        memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
         return Ok(());
     }
     let (namespace, name) = place(object);
     let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
-    let patch = json!({
-        "apiVersion": E::Kind::api_version(&()),
-        "kind": E::Kind::kind(&()),
-        // The UID keeps an outcome off a later object of the same name.
-        "metadata": {"name": name, "uid": object.meta().uid},
-        "status": status,
-    });
-    match apply_status(&api, context.shell.name, &name, &patch).await {
+    // Whole, whatever others own in it: a condition that somebody else's field keeps alive would fail the schema for ever.
+    // The UID keeps an outcome off a later object of the same name, the version off what was written meanwhile.
+    let version = Version::of(object);
+    match replace_status(&api, context.shell.name, &name, &version, json!(status)).await {
         Ok(written) => {
             memory.latest = Some(written.into());
-            memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome));
+            memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
+            memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace()));
+            if learned.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
+                memory.at_creation = None;
+            }
         }
         // It went away while we worked: there is nobody to report to.
         Err(error) if error.is_not_found() => return Ok(()),
@@ -77,6 +86,11 @@ fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bo
     ready.is_some_and(|ready| PROGRESS.iter().any(|reason| reason.as_str() == ready.reason))
 }
 
+fn is_ready(status: Option<&ResourceStatus>) -> bool {
+    let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
+    ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
+}
+
 /// An event and a log line when the outcome is another one than before.
 async fn tell<E: External>(
     context: &Context<E>,
@@ -85,8 +99,9 @@ async fn tell<E: External>(
     after: &ResourceStatus,
     outcome: &Outcome,
 ) {
-    let Some(ready) = conditions::get(&after.conditions, conditions::READY) else { return };
-    let was = before.and_then(|status| conditions::get(&status.conditions, conditions::READY));
+    let about = if outcome.drift().is_some() { conditions::DRIFTED } else { conditions::READY };
+    let Some(ready) = conditions::get(&after.conditions, about) else { return };
+    let was = before.and_then(|status| conditions::get(&status.conditions, about));
     if was.is_some_and(|was| {
         was.status == ready.status && was.reason == ready.reason && was.message == ready.message
     }) {
@@ -98,8 +113,8 @@ async fn tell<E: External>(
     } else {
         info!(namespace, name, reason = ready.reason, message = ready.message, "changed");
     }
-    // Progress is in the status; an event is for what came of it.
-    if !outcome.is_in_progress() {
+    // Progress is in the status; an event is for what came of it, and for what does not go on.
+    if !outcome.is_in_progress() || outcome.is_not_yet() {
         let kind = if outcome.is_warning() { EventType::Warning } else { EventType::Normal };
         let reference = object.object_ref(&());
         context.shell.events.publish(&reference, kind, &ready.reason, "Reconcile", &ready.message).await;

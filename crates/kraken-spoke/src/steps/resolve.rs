@@ -17,6 +17,15 @@ pub(crate) fn dependencies<E: External>(spec: &SpecOf<E>) -> Dependencies {
     resolver.finish().dependencies
 }
 
+/// The problems that no value of a reference can take away, if there are any: they are reported without waiting for one.
+pub(crate) fn certain<E: External>(spec: &SpecOf<E>, fields: &Fields) -> Option<Outcome> {
+    let Err(Outcome::Invalid(mut problems)) = desired::<E>(spec, &Values::default(), fields) else {
+        return None;
+    };
+    problems.retain(|problem| problem.kind != ProblemKind::Missing);
+    Some(Outcome::Invalid(problems))
+}
+
 /// What is desired, with what was learned of the Secrets that are in it.
 pub(crate) fn desired<E: External>(
     spec: &SpecOf<E>,
@@ -29,8 +38,7 @@ pub(crate) fn desired<E: External>(
         resolver.problem("lifecycle.resyncInterval", message);
     }
     for (index, path) in spec.lifecycle().ignore_changes.iter().enumerate() {
-        if !fields.has(path) {
-            let message = format!("{path} is no field of the spec, which has {}", fields.names());
+        if let Some(message) = fields.fault(path) {
             resolver.problem(&format!("lifecycle.ignoreChanges[{index}]"), message);
         }
     }

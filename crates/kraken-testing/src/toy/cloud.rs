@@ -27,6 +27,28 @@ pub struct Thing {
     pub gone: bool,
     /// How many reads do not show it yet.
     pub lag: usize,
+    /// What reads show instead, and how many of them still do: a change that is not visible yet.
+    pub stale: Option<(Box<Thing>, usize)>,
+}
+
+impl Thing {
+    /// What the next read shows of it.
+    pub(super) fn read(&mut self) -> Option<Self> {
+        if self.lag > 0 {
+            self.lag -= 1;
+            return None;
+        }
+        match &mut self.stale {
+            Some((old, reads)) if *reads > 0 => {
+                *reads -= 1;
+                Some((**old).clone())
+            }
+            _ => {
+                self.stale = None;
+                Some(self.clone())
+            }
+        }
+    }
 }
 
 /// What goes wrong with the next call of an operation.
@@ -40,6 +62,8 @@ pub enum Fault {
     Panic,
     /// What is created stays invisible for this many reads.
     Lag(usize),
+    /// What is changed is shown as it was for this many reads.
+    Stale(usize),
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +106,17 @@ impl Cloud {
         let mut inside = self.0.lock();
         let id = format!("g-outside-{}", inside.things.len());
         let (owner, colour, note) = (owner.to_owned(), "grey".to_owned(), String::new());
-        let thing = Thing { id: id.clone(), owner, epoch: 1, size: 1, colour, note, gone: false, lag: 0 };
+        let thing = Thing {
+            id: id.clone(),
+            owner,
+            epoch: 1,
+            size: 1,
+            colour,
+            note,
+            gone: false,
+            lag: 0,
+            stale: None,
+        };
         inside.things.insert(id.clone(), thing);
         id
     }
@@ -130,7 +164,7 @@ impl Cloud {
             _ => {}
         }
         let inside = &mut *inside;
-        let before: Vec<String> = inside.things.keys().cloned().collect();
+        let before = inside.things.clone();
         let done = work(&mut inside.things, &mut inside.tokens);
         if inside.traceless {
             inside.things.retain(|_, thing| !thing.gone);
@@ -138,8 +172,15 @@ impl Cloud {
         match fault {
             Some(Fault::LostAnswer) => return Err(failure(FailureClass::Transient, "the answer was lost")),
             Some(Fault::Lag(reads)) => {
-                for thing in inside.things.values_mut().filter(|t| !before.contains(&t.id)) {
+                for thing in inside.things.values_mut().filter(|t| !before.contains_key(&t.id)) {
                     thing.lag = reads;
+                }
+            }
+            Some(Fault::Stale(reads)) => {
+                for (id, old) in before {
+                    if let Some(thing) = inside.things.get_mut(&id).filter(|thing| **thing != old) {
+                        thing.stale = Some((Box::new(old), reads));
+                    }
                 }
             }
             _ => {}

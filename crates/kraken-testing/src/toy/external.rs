@@ -73,15 +73,8 @@ impl External for Gadgets {
             let find = |look: &Look| {
                 let is_asked =
                     |t: &Thing| t.owner == look.identity.uid && (look.search || look.ids.contains(&t.id));
-                let mut seen = vec![];
-                for thing in things.values_mut().filter(|thing| is_asked(thing)) {
-                    if thing.lag > 0 {
-                        thing.lag -= 1;
-                    } else {
-                        seen.push(thing.clone());
-                    }
-                }
-                seen
+                let own = things.values_mut().filter(|thing| is_asked(thing));
+                own.filter_map(Thing::read).filter(|shown| is_asked(shown)).collect()
             };
             looks.iter().map(find).collect()
         })
@@ -108,6 +101,7 @@ impl External for Gadgets {
                 note: desired.password.as_ref().map(|p| p.expose().clone()).unwrap_or_default(),
                 gone: false,
                 lag: 0,
+                stale: None,
             });
             vec![thing.clone()]
         })

@@ -1,0 +1,60 @@
+//! Which resource is about to adopt which remote object: of two that want the same one, the second is refused while tags,
+//! which say whose it is, may not be visible yet. One entry per candidate, held across no call.
+
+use std::{collections::HashMap, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// The claims of one controller.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    /// By the candidate's id: the UID of the resource that adopts it, and since when.
+    of: Mutex<HashMap<String, (String, Instant)>>,
+}
+
+impl Claims {
+    /// Claims a candidate for a resource, unless another one claimed it less than `window` ago.
+    pub(crate) fn take(&self, id: &str, uid: &str, window: Duration) -> bool {
+        let mut of = self.of.lock();
+        of.retain(|_, (_, since)| since.elapsed() < window);
+        let (holder, _) = of.entry(id.to_owned()).or_insert_with(|| (uid.to_owned(), Instant::now()));
+        holder == uid
+    }
+
+    /// Gives a claim back: the candidate was not adopted.
+    pub(crate) fn give_back(&self, id: &str, uid: &str) {
+        let mut of = self.of.lock();
+        if of.get(id).is_some_and(|(holder, _)| holder == uid) {
+            of.remove(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_secs(90);
+
+    #[tokio::test(start_paused = true)]
+    async fn of_two_that_want_the_same_object_one_gets_it_and_others_are_free() {
+        let claims = Claims::default();
+        assert!(claims.take("i-1", "a", WINDOW));
+        assert!(claims.take("i-1", "a", WINDOW));
+        assert!(!claims.take("i-1", "b", WINDOW));
+        assert!(claims.take("i-2", "b", WINDOW));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_claim_ends_when_it_is_given_back_or_its_tags_are_visible_for_sure() {
+        let claims = Claims::default();
+        assert!(claims.take("i-1", "a", WINDOW));
+        claims.give_back("i-1", "b");
+        assert!(!claims.take("i-1", "b", WINDOW));
+        claims.give_back("i-1", "a");
+        assert!(claims.take("i-1", "b", WINDOW));
+        tokio::time::advance(WINDOW).await;
+        assert!(claims.take("i-1", "a", WINDOW));
+    }
+}

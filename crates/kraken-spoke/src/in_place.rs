@@ -1,0 +1,217 @@
+//! What was last in place, as digests: whether a difference is drift or an edit is decided from that alone, and never from
+//! a condition, which every outage overwrites. Pure.
+
+use std::collections::BTreeMap;
+
+use kraken_api::{AtCreation, FieldDiff, InPlace, ResourceStatus};
+use kraken_options::Values;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{Difference, Remedy};
+
+/// The members of `lifecycle` that order a change, as opposed to saying how one is made: editing them is an edit.
+const ORDERS: [&str; 2] = ["replace", "disruption"];
+
+/// A digest of the values of all references: of Secrets their versions only. It is of the values and not of the hub's
+/// answer, which may be written anew with equal ones. Keyed with the resource's UID, so that equal values of two resources
+/// do not show.
+pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
+    let Values { config_maps, resources, secrets, .. } = values;
+    if config_maps.is_empty() && resources.is_empty() && secrets.is_empty() {
+        return String::new();
+    }
+    let versions: BTreeMap<&str, &str> =
+        secrets.iter().map(|(name, secret)| (name.as_str(), secret.version.as_str())).collect();
+    digest(uid, &json!([config_maps, resources, versions]).to_string(), 16)
+}
+
+/// What is in place if this run finds it so. The spec is digested only if the generation is another one than before, so
+/// that a newer controller, which may write a spec with more defaults, takes no resource for edited.
+pub(crate) fn current(
+    uid: &str,
+    object: &impl Serialize,
+    generation: Option<i64>,
+    inputs: String,
+    before: Option<&InPlace>,
+) -> InPlace {
+    let generation = generation.unwrap_or_default();
+    let spec = match before {
+        Some(before) if before.generation == generation => before.spec.clone(),
+        _ => spec_digest(uid, object),
+    };
+    InPlace { generation, spec, inputs }
+}
+
+fn spec_digest(uid: &str, object: &impl Serialize) -> String {
+    let mut spec = serde_json::to_value(object).map(|mut object| object["spec"].take()).unwrap_or_default();
+    if let Some(lifecycle) = spec.get_mut("lifecycle").and_then(Value::as_object_mut) {
+        lifecycle.retain(|member, _| ORDERS.contains(&member.as_str()));
+    }
+    digest(uid, &spec.to_string(), 16)
+}
+
+/// Whether a difference is an edit to carry out, and not drift: something else is wanted than what was last in place.
+pub(crate) fn is_edited(before: Option<&InPlace>, current: &InPlace) -> bool {
+    let Some(before) = before else { return true };
+    let is_same_spec = before.generation == current.generation || before.spec == current.spec;
+    !is_same_spec || before.inputs != current.inputs
+}
+
+/// The values that are applied at creation only, as they are recorded.
+pub(crate) fn at_creation(uid: &str, fields: &[(&'static str, String)]) -> BTreeMap<String, String> {
+    fields.iter().map(|(path, value)| ((*path).to_owned(), digest(uid, value, 8))).collect()
+}
+
+/// The edits of fields that were applied at creation and cannot be applied again, `ids` being what exists.
+pub(crate) fn edits_at_creation<C>(
+    uid: &str,
+    fields: Vec<(&'static str, String)>,
+    status: Option<&ResourceStatus>,
+    ids: &[String],
+) -> Vec<Difference<C>> {
+    let recorded = status.and_then(|status| status.at_creation.as_ref());
+    let Some(recorded) = recorded.filter(|recorded| ids.contains(&recorded.id)) else { return vec![] };
+    let is_edited = |path: &str, value: &str| {
+        // What is not set is not managed; what was not recorded is from a controller that did not know the field.
+        !value.is_empty() && recorded.fields.get(path).is_some_and(|was| *was != digest(uid, value, 8))
+    };
+    fields
+        .into_iter()
+        .filter(|(path, value)| is_edited(path, value))
+        .map(|(path, value)| Difference {
+            field: FieldDiff::new(path, value, "(as at creation)"),
+            remedy: Remedy::Immutable(
+                "it is applied at creation only: change it back, or delete and re-create the resource"
+                    .to_owned(),
+            ),
+        })
+        .collect()
+}
+
+/// What is recorded from now on, given what was: the values of what exists are kept, and those of what was created since
+/// are `now`.
+pub(crate) fn recorded(
+    before: Option<AtCreation>,
+    now: &BTreeMap<String, String>,
+    ids: &[String],
+) -> Option<AtCreation> {
+    let (Some(id), false) = (ids.first(), now.is_empty()) else { return before };
+    match before {
+        Some(mut before) if ids.contains(&before.id) => {
+            for (path, digest) in now {
+                before.fields.entry(path.clone()).or_insert_with(|| digest.clone());
+            }
+            Some(before)
+        }
+        _ => Some(AtCreation { id: id.clone(), fields: now.clone() }),
+    }
+}
+
+fn digest(key: &str, text: &str, bytes: usize) -> String {
+    hex::encode(Sha256::digest(format!("{key}/{text}")).get(..bytes).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_options::SecretData;
+
+    use super::*;
+
+    fn object(spec: &Value) -> Value {
+        json!({"metadata": {"name": "a"}, "spec": spec})
+    }
+
+    fn in_place(generation: i64, spec: &Value, inputs: &str) -> InPlace {
+        current("u", &object(spec), Some(generation), inputs.to_owned(), None)
+    }
+
+    fn size(size: i64, lifecycle: &Value) -> Value {
+        json!({"size": size, "lifecycle": lifecycle})
+    }
+
+    #[test]
+    fn what_was_never_in_place_is_an_edit() {
+        assert!(is_edited(None, &in_place(1, &size(1, &json!({})), "")));
+    }
+
+    #[test]
+    fn an_edit_is_another_spec_or_another_input() {
+        let before = in_place(1, &size(1, &json!({})), "i");
+        assert!(!is_edited(Some(&before), &before));
+        assert!(is_edited(Some(&before), &in_place(2, &size(2, &json!({})), "i")));
+        assert!(is_edited(Some(&before), &in_place(1, &size(1, &json!({})), "j")));
+    }
+
+    #[test]
+    fn an_edit_of_how_things_are_done_orders_nothing() {
+        let before = in_place(1, &size(1, &json!({"drift": "Report"})), "");
+        let edited = |lifecycle: Value| is_edited(Some(&before), &in_place(2, &size(1, &lifecycle), ""));
+        assert!(!edited(json!({"drift": "Report", "protect": true, "resyncInterval": "1m"})));
+        assert!(!edited(json!({})));
+        assert!(edited(json!({"drift": "Report", "replace": "CreateFirst"})));
+        assert!(edited(json!({"drift": "Report", "disruption": "Allow"})));
+    }
+
+    #[test]
+    fn a_newer_controller_that_writes_more_defaults_takes_nothing_for_edited() {
+        let before = in_place(1, &size(1, &json!({})), "");
+        let upgraded = object(&json!({"size": 1, "new": "default", "lifecycle": {}}));
+        assert!(!is_edited(Some(&before), &current("u", &upgraded, Some(1), String::new(), Some(&before))));
+    }
+
+    #[test]
+    fn inputs_are_digested_by_value_and_secrets_by_version() {
+        let values = |size: &str, version: &str| {
+            let mut values = Values::default();
+            values.config_maps.entry("sizes".into()).or_default().insert("small".into(), size.into());
+            let keys = [("key".to_owned(), "hunter2".to_owned().into())].into();
+            values.secrets.insert("s".into(), SecretData { version: version.into(), keys });
+            values
+        };
+        let digest = |values: &Values| inputs_digest("u", values);
+        assert_eq!(digest(&values("1", "v")), digest(&values("1", "v")));
+        assert_ne!(digest(&values("1", "v")), digest(&values("2", "v")));
+        assert_ne!(digest(&values("1", "v")), digest(&values("1", "w")));
+        assert_ne!(inputs_digest("v", &values("1", "v")), digest(&values("1", "v")));
+        assert_eq!(digest(&Values::default()), "");
+    }
+
+    fn fields(volume: &str) -> Vec<(&'static str, String)> {
+        vec![("rootVolume", volume.to_owned())]
+    }
+
+    fn status(volume: &str) -> ResourceStatus {
+        let now = at_creation("u", &fields(volume));
+        let at_creation = recorded(None, &now, &["i-1".to_owned()]);
+        ResourceStatus { at_creation, ..ResourceStatus::default() }
+    }
+
+    fn edits(volume: &str, status: &ResourceStatus, id: &str) -> Vec<String> {
+        let found: Vec<Difference<()>> =
+            edits_at_creation("u", fields(volume), Some(status), &[id.to_owned()]);
+        found.into_iter().map(|difference| difference.field.path).collect()
+    }
+
+    #[test]
+    fn an_edit_of_what_is_applied_at_creation_is_reported_until_it_is_created_anew() {
+        assert!(edits("8", &status("8"), "i-1").is_empty());
+        assert_eq!(edits("9", &status("8"), "i-1"), ["rootVolume"]);
+        assert_eq!(edits("9", &status(""), "i-1"), ["rootVolume"], "set after the creation");
+        assert!(edits("", &status("8"), "i-1").is_empty(), "what is not set is not managed");
+        assert!(edits("9", &status("8"), "i-2").is_empty(), "what was created anew has the new value");
+    }
+
+    #[test]
+    fn the_record_of_what_exists_is_kept_and_that_of_what_was_replaced_is_not() {
+        let before = status("8").at_creation;
+        let now = at_creation("u", &fields("9"));
+        assert_eq!(recorded(before.clone(), &now, &["i-2".into(), "i-1".into()]), before);
+        assert_eq!(
+            recorded(before.clone(), &now, &["i-2".into()]),
+            Some(AtCreation { id: "i-2".into(), fields: now })
+        );
+        assert_eq!(recorded(before.clone(), &BTreeMap::new(), &["i-2".into()]), before);
+    }
+}

@@ -1,0 +1,28 @@
+//! One event per action on the cloud, after it, saying what was done: together they are the audit trail. Client required.
+
+use kraken_api::reasons::Reason;
+use kraken_runtime::events::EventType;
+use kube::Resource;
+
+use crate::{External, context::Context};
+
+/// Records what was done to the remote objects of this resource.
+pub(crate) async fn record<E: External>(context: &Context<E>, object: &E::Kind, reason: Reason, note: &str) {
+    let (reference, action) = (object.object_ref(&()), action_of(reason));
+    context.shell.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;
+}
+
+/// The verb of an event's `action`.
+fn action_of(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Created => "Create",
+        Reason::Scaled => "Scale",
+        Reason::Updated => "Update",
+        Reason::Replaced => "Replace",
+        Reason::Deleted => "Delete",
+        Reason::Released => "Release",
+        Reason::Adopted => "Adopt",
+        Reason::DriftReverted => "Revert",
+        _ => "Reconcile",
+    }
+}
