@@ -219,6 +219,19 @@ pub trait Single: Send + Sync + 'static {
         thing: &Self::Thing,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// Pure. As [`kraken_spoke::External::unprotected_by`].
+    fn unprotected_by(_: &SpecOf<Managed<Self>>) -> Option<&'static str>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Turns AWS's own protection of a thing against deletion off, as [`kraken_spoke::External::unprotect`].
+    fn unprotect(_: &Aws, _: &Self::Thing) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
+
     /// Asks for its deletion. What does not exist any more is left out before.
     fn delete(aws: &Aws, thing: &Self::Thing) -> impl Future<Output = Result<(), Failure>> + Send;
 

@@ -1,6 +1,6 @@
 //! The trait that a kind of infrastructure implements, and the words in which it speaks with the loop.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Debug, future::ready};
 
 use kraken_api::{Adopt, FieldDiff, HasLifecycle, Location, ResourceStatus};
 use kraken_options::Resolver;
@@ -327,6 +327,22 @@ pub trait External: Send + Sync + 'static {
         identity: &Identity,
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Pure. The field of the spec that says, as a literal, that the provider's own protection against deletion is off.
+    /// A deletion needs no values, so a reference says nothing, and neither does an absent field.
+    fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
+        None
+    }
+
+    /// Turns the provider's own protection against deletion off. Called only after `delete` failed with
+    /// [`crate::FailureClass::Protected`], and only if [`External::unprotected_by`] names a field that is not ignored.
+    fn unprotect(
+        &self,
+        _: &Identity,
+        _: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
 
     /// Everything of this kind that carries the cluster's tags, by whose it is: for the search for orphans.
     fn survey(

@@ -20,6 +20,9 @@ pub enum FailureClass {
     TokenUsed,
     /// What the launch's token created is gone again: only a new token creates anew.
     TokenSpent,
+    /// A deletion was refused because the provider's own protection against deletion is on. See
+    /// [`crate::External::unprotected_by`].
+    Protected,
 }
 
 impl FailureClass {
@@ -34,6 +37,7 @@ impl FailureClass {
             Self::NotConfigured => "not_configured",
             Self::TokenUsed => "token_used",
             Self::TokenSpent => "token_spent",
+            Self::Protected => "protected",
         }
     }
 }

@@ -33,6 +33,9 @@ pub(crate) struct Memory<K> {
     /// The highest epoch of what was seen and asked to be deleted. From then on who refers to it comes too late, and an
     /// empty answer says that it is gone.
     pub deleted: Option<i64>,
+    /// The ids that a search by tag found when the deletion began. A search may list the whole account, so a deletion that
+    /// waits searches again only before the finalizer goes.
+    pub found: Option<Vec<String>>,
     /// The change that was made last, and how many times in a row without effect.
     pub changed: Option<Changed>,
     /// Whether something was changed because of an edit that is not in place yet: to take it back is an edit too.
@@ -96,6 +99,7 @@ impl<K> Default for Memory<K> {
             asked: Timestamp::now(),
             spent: None,
             deleted: None,
+            found: None,
             changed: None,
             edit_under_way: false,
             at_creation: None,
@@ -122,7 +126,8 @@ impl<K> Memory<K> {
                 FailureClass::Terminal
                 | FailureClass::Throttled
                 | FailureClass::Credentials
-                | FailureClass::NotConfigured,
+                | FailureClass::NotConfigured
+                | FailureClass::Protected,
             ) => {}
             Err(FailureClass::Transient | FailureClass::NotYet | FailureClass::TokenUsed) => {
                 self.refused = None;

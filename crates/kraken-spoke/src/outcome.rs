@@ -154,9 +154,10 @@ impl Outcome {
             Self::Failed(failure) => match failure.class {
                 // An edit wakes it at once. What was refused may also be mended elsewhere: a permission, a limit, something
                 // that the cloud does not know yet.
-                FailureClass::Terminal | FailureClass::Throttled | FailureClass::Transient => {
-                    Requeue::Backoff
-                }
+                FailureClass::Terminal
+                | FailureClass::Throttled
+                | FailureClass::Transient
+                | FailureClass::Protected => Requeue::Backoff,
                 FailureClass::NotYet | FailureClass::TokenUsed => Requeue::After(growing(refusals)),
                 FailureClass::TokenSpent => Requeue::Soon(AT_ONCE),
                 FailureClass::Credentials | FailureClass::NotConfigured => Requeue::After(CREDENTIALS),
@@ -181,7 +182,10 @@ impl Outcome {
                 | FailureClass::TokenSpent
                 | FailureClass::Throttled
                 | FailureClass::Transient => true,
-                FailureClass::Terminal | FailureClass::Credentials | FailureClass::NotConfigured => false,
+                FailureClass::Terminal
+                | FailureClass::Credentials
+                | FailureClass::NotConfigured
+                | FailureClass::Protected => false,
             },
             Self::Kubernetes(error) => error.is_conflict(),
             _ => false,
@@ -332,6 +336,7 @@ fn failure_reason(class: FailureClass) -> Reason {
         FailureClass::Credentials => Reason::CredentialsMissing,
         FailureClass::NotConfigured => Reason::ControllerNotConfigured,
         FailureClass::NotYet | FailureClass::TokenUsed | FailureClass::TokenSpent => Reason::Creating,
+        FailureClass::Protected => Reason::DeletionProtected,
     }
 }
 

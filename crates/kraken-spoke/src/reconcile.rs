@@ -155,9 +155,8 @@ async fn steps<E: External>(
                 "{ids} is replaced and stays while spec.lifecycle.protect is true: set it to false to let it go"
             )));
         }
-        if let Some(outcome) =
-            Box::pin(replace::retire(context, &sight.identity, lifecycle.replace, outgoing, is_up)).await
-        {
+        let retired = replace::retire(context, object, &sight.identity, outgoing, is_up);
+        if let Some(outcome) = Box::pin(retired).await {
             return Ok(outcome);
         }
     }

@@ -13,7 +13,7 @@ use kraken_aws::{
     single::{Creation, Phase, Question, Thing},
     taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Opt, Resolver};
 use serde::Serialize;
 
 use super::{
@@ -280,10 +280,18 @@ impl Single for Balancers {
         }
     }
 
+    fn unprotected_by(spec: &LoadBalancerSpec) -> Option<&'static str> {
+        matches!(spec.deletion_protection, Some(Opt::Value(false))).then_some("deletionProtection")
+    }
+
+    async fn unprotect(aws: &Aws, balancer: &Balancer) -> Result<(), Failure> {
+        attribute(aws, &balancer.load_balancer_arn, DELETION_PROTECTION, Some(false.to_string())).await
+    }
+
     async fn delete(aws: &Aws, balancer: &Balancer) -> Result<(), Failure> {
         let call = aws.elb().delete_load_balancer().load_balancer_arn(&balancer.load_balancer_arn);
         let action = "failed to delete the load balancer";
-        aws.call("DeleteLoadBalancer", action, call.send()).await.map(drop)
+        aws.call("DeleteLoadBalancer", action, call.send()).await.map(drop).map_err(protected)
     }
 
     async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
@@ -293,6 +301,20 @@ impl Single for Balancers {
     async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
         tagged::remove(aws, id, keys).await
     }
+}
+
+/// AWS refuses for other reasons under this code too, a missing permission of the account among them.
+fn protected(failure: Failure) -> Failure {
+    let is_protected =
+        failure.code == "OperationNotPermitted" && failure.message.contains("deletion protection");
+    if !is_protected {
+        return failure;
+    }
+    let message = format!(
+        "{}: turn it off in AWS, or set spec.deletionProtection to {{value: false}}, then Kraken turns it off",
+        failure.message
+    );
+    Failure { class: FailureClass::Protected, message, ..failure }
 }
 
 async fn attribute(aws: &Aws, arn: &str, key: &str, value: Option<String>) -> Result<(), Failure> {

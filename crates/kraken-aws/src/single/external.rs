@@ -230,6 +230,17 @@ impl<S: Single> External for Managed<S> {
         Ok(())
     }
 
+    fn unprotected_by(spec: &SpecOf<Self>) -> Option<&'static str> {
+        S::unprotected_by(spec)
+    }
+
+    async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
+        for thing in living(observed).into_iter().filter(|thing| tags::owned_by(identity, thing.tags())) {
+            gone_is_fine(S::unprotect(&self.aws, thing).await)?;
+        }
+        Ok(())
+    }
+
     async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Self::Observed)>, Failure> {
         let mut found = lookup::survey(&Reader::<S>::new(&self.aws), cluster).await?;
         // What another kind's resource made beside its own thing, such as an instance's volumes, is no orphan of this one.

@@ -13,3 +13,4 @@ pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
 pub(crate) mod report; // client required
 pub(crate) mod resolve; // no client required
+pub(crate) mod unprotect; // client required

@@ -11,15 +11,16 @@ use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
 use serde_json::{Value, json};
 
 use crate::{
-    External,
+    External, Failure, FailureClass, Identity,
     context::{Context, identity_of, place},
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed, refused},
     plan::Proposal,
     steps::{
-        observe::{Known, observe},
+        observe::{Known, observe, union},
         record::record,
+        unprotect::unprotect,
     },
 };
 
@@ -54,9 +55,7 @@ pub(crate) async fn remove<E: External>(
         }
     }
     let identity = identity_of(context, object);
-    let known = Known::of(object, memory, intent.as_ref());
-    // By tag too: nothing that any launch of this resource made may be left behind.
-    let observed = match slot.lend(observe(context, Lane::Edit, &identity, &known, true, true, false)).await {
+    let observed = match slot.lend(last_look(context, &identity, object, memory, intent.as_ref())).await {
         Ok(observed) => observed,
         Err(failure) => return Outcome::Failed(failure),
     };
@@ -109,6 +108,9 @@ pub(crate) async fn remove<E: External>(
                 Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
             }
             // Something else has to go first, which the cloud names.
+            Err(failure) if failure.class == FailureClass::Protected => {
+                unprotect(context, object, &identity, &observed, failure, Reason::Deleting).await
+            }
             Err(failure) => refused(failure, Reason::Deleting),
         };
     }
@@ -117,6 +119,28 @@ pub(crate) async fn remove<E: External>(
         return Outcome::InProgress(Reason::Deleting, message);
     }
     finish(context, object, Reason::Deleted, "everything is gone").await
+}
+
+/// Everything that any launch of this resource made: found by tag when the deletion begins and again before it ends,
+/// and by id in between.
+async fn last_look<E: External>(
+    context: &Context<E>,
+    identity: &Identity,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    intent: Option<&Intent>,
+) -> Result<E::Observed, Failure> {
+    let mut known = Known::of(object, memory, intent);
+    if let Some(found) = &memory.found {
+        known.ids = union(known.ids, found);
+        let observed = observe(context, Lane::Edit, identity, &known, true, false, false).await?;
+        if !E::is_gone(&observed) {
+            return Ok(observed);
+        }
+    }
+    let observed = observe(context, Lane::Edit, identity, &known, true, true, false).await?;
+    memory.found = Some(E::ids(&observed));
+    Ok(observed)
 }
 
 async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Reason, note: &str) -> Outcome {

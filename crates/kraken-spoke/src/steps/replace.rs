@@ -3,14 +3,15 @@
 //! It is persisted as an intent that says that earlier launches are replaced; what each part then needs is decided from
 //! what is there, so a crash at any point goes on where it was.
 
-use kraken_api::{Replace, reasons::Reason};
-use kube::Resource;
+use kraken_api::{HasLifecycle, Replace, reasons::Reason};
+use kube::{Resource, core::object::HasSpec};
 
 use crate::{
-    External, Identity,
+    External, FailureClass, Identity,
     context::Context,
     intent::Intent,
     outcome::{Outcome, listed, refused},
+    steps::unprotect::unprotect,
 };
 
 /// What a replacement tells apart.
@@ -34,11 +35,12 @@ pub(crate) fn parts<E: External>(object: &impl Resource, observed: E::Observed) 
 /// Deletes what is to go when its time has come; `None` means that what replaces it comes first.
 pub(crate) async fn retire<E: External>(
     context: &Context<E>,
+    object: &E::Kind,
     identity: &Identity,
-    order: Replace,
     outgoing: &E::Observed,
     is_replacement_up: bool,
 ) -> Option<Outcome> {
+    let order = object.spec().lifecycle().replace;
     // `Never`, set while a replacement was under way, must not leave a gap.
     if order != Replace::DeleteFirst && !is_replacement_up {
         return None;
@@ -53,6 +55,9 @@ pub(crate) async fn retire<E: External>(
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(&ids)))
         }
         // Something else has to go first, which the cloud names.
+        Err(failure) if failure.class == FailureClass::Protected => {
+            unprotect(context, object, identity, outgoing, failure, Reason::Replacing).await
+        }
         Err(failure) => refused(failure, Reason::Replacing),
     })
 }
