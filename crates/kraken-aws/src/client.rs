@@ -62,13 +62,16 @@ impl Aws {
         if let Some(region) = args.region() {
             loader = loader.region(Region::new(region.to_owned()));
         }
-        let shared = loader.load().await;
+        Self::with(loader.load().await, args.endpoint(), metrics)
+    }
+
+    /// The client of a configuration that is loaded.
+    pub(crate) fn with(shared: SdkConfig, endpoint: Option<&str>, metrics: Metrics) -> Self {
         // Here and not on the loader: the STS that may issue the credentials stays where it is.
-        let endpoint = args.endpoint().map(str::to_owned);
         let ec2 = aws_sdk_ec2::config::Builder::from(&shared);
         let elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
         let sts = aws_sdk_sts::config::Builder::from(&shared);
-        let (ec2, elb, sts) = match &endpoint {
+        let (ec2, elb, sts) = match endpoint {
             Some(endpoint) => {
                 (ec2.endpoint_url(endpoint), elb.endpoint_url(endpoint), sts.endpoint_url(endpoint))
             }
@@ -77,7 +80,7 @@ impl Aws {
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),
-            endpoint = args.endpoint().unwrap_or("AWS"),
+            endpoint = endpoint.unwrap_or("AWS"),
             "talking to AWS"
         );
         // Aside, because the last link of the chain asks a network that may not be there.

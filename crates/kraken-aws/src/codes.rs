@@ -14,7 +14,7 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
     match code {
         "IdempotentParameterMismatch" => FailureClass::TokenUsed,
         // A name or port that AWS gives out once: whoever has it is found by another look.
-        "DuplicateLoadBalancerName" | "DuplicateTargetGroupName" | "DuplicateListener" => {
+        "DuplicateLoadBalancerName" | "DuplicateTargetGroupName" | "DuplicateListener" | "PriorityInUse" => {
             FailureClass::TokenUsed
         }
         "IdempotentInstanceTerminated" => FailureClass::TokenSpent,
@@ -131,6 +131,7 @@ mod tests {
             ("DuplicateLoadBalancerName", 400, TokenUsed),
             ("DuplicateTargetGroupName", 400, TokenUsed),
             ("DuplicateListener", 400, TokenUsed),
+            ("PriorityInUse", 400, TokenUsed),
             ("IdempotentInstanceTerminated", 400, TokenSpent),
             ("IncorrectInstanceState", 400, NotYet),
             ("DependencyViolation", 400, NotYet),

@@ -39,6 +39,7 @@ pub fn is_about_an_id(failure: &Failure) -> bool {
             | "LoadBalancerNotFound"
             | "TargetGroupNotFound"
             | "ListenerNotFound"
+            | "RuleNotFound"
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 

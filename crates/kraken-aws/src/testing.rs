@@ -4,16 +4,19 @@
 
 use std::fmt::Debug;
 
+use aws_config::BehaviorVersion;
+use aws_sdk_ec2::config::{Credentials, Region};
 use kraken_spoke::{
     Difference, FromContext, Registry, Remedy, Resolver, Spoke,
     api::crd::spoke_kind,
     external::SpecOf,
     options::{SecretData, Values},
+    runtime::metrics::Metrics,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Managed, Single};
+use crate::{Aws, Managed, Single};
 
 /// The Secret `s` holds this as `k`.
 pub const HIDDEN: &str = "hunter2";
@@ -24,6 +27,17 @@ pub fn with(mut spec: Value, mut changes: Value) -> Value {
     fields.append(changes.as_object_mut().unwrap());
     fields.retain(|_, value| !value.is_null());
     spec
+}
+
+/// AWS at an endpoint that checks no credentials, such as a simulator's.
+pub async fn aws(endpoint: &str) -> Aws {
+    let keys = Credentials::new("testing", "testing", None, None, "testing");
+    let shared = aws_config::defaults(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .credentials_provider(keys)
+        .load()
+        .await;
+    Aws::with(shared, Some(endpoint), Metrics::new("testing"))
 }
 
 /// What a spec that is right comes to.

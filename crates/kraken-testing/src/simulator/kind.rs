@@ -2,7 +2,7 @@
 
 use super::refusal::{Refusal, is_well_formed};
 
-/// A kind of thing in the account. All but the last three are EC2's; those are the load balancing API's.
+/// A kind of thing in the account. All but the last four are EC2's; those are the load balancing API's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A virtual machine.
@@ -31,11 +31,13 @@ pub enum Kind {
     TargetGroup,
     /// A port that a load balancer listens on.
     Listener,
+    /// What a listener does with the requests that fit conditions.
+    ListenerRule,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Instance,
         Self::Volume,
         Self::Vpc,
@@ -49,6 +51,7 @@ impl Kind {
         Self::LoadBalancer,
         Self::TargetGroup,
         Self::Listener,
+        Self::ListenerRule,
     ];
 
     /// What its ids begin with; nothing for those whose ids are ARNs.
@@ -64,7 +67,7 @@ impl Kind {
             Self::Address => "eipalloc-",
             Self::NatGateway => "nat-",
             Self::KeyPair => "key-",
-            Self::LoadBalancer | Self::TargetGroup | Self::Listener => "",
+            Self::LoadBalancer | Self::TargetGroup | Self::Listener | Self::ListenerRule => "",
         }
     }
 
@@ -84,6 +87,7 @@ impl Kind {
             Self::LoadBalancer => "load-balancer",
             Self::TargetGroup => "target-group",
             Self::Listener => "listener",
+            Self::ListenerRule => "listener-rule",
         }
     }
 
@@ -122,6 +126,7 @@ impl Kind {
             }
             Self::TargetGroup => Refusal::new("TargetGroupNotFound", "One or more target groups not found"),
             Self::Listener => Refusal::new("ListenerNotFound", "One or more listeners not found"),
+            Self::ListenerRule => Refusal::new("RuleNotFound", "One or more rules not found"),
         }
     }
 
@@ -138,7 +143,7 @@ impl Kind {
             Self::Address => "InvalidAllocationID.Malformed",
             Self::Volume => "InvalidVolumeID.Malformed",
             Self::KeyPair => "InvalidKeyPairId.Malformed",
-            Self::LoadBalancer | Self::TargetGroup | Self::Listener => {
+            Self::LoadBalancer | Self::TargetGroup | Self::Listener | Self::ListenerRule => {
                 let noun = self.tag_type().replace('-', " ");
                 let is_arn = id.starts_with("arn:aws:elasticloadbalancing:");
                 let wrong = || Refusal::new("ValidationError", format!("'{id}' is not a valid {noun} ARN"));

@@ -98,6 +98,7 @@ impl Simulator {
             Kind::LoadBalancer => ("DeleteLoadBalancer", "LoadBalancerArn"),
             Kind::TargetGroup => ("DeleteTargetGroup", "TargetGroupArn"),
             Kind::Listener => ("DeleteListener", "ListenerArn"),
+            Kind::ListenerRule => ("DeleteRule", "RuleArn"),
         };
         let version = if kind.is_of_ec2() { Service::Ec2 } else { Service::Elb }.version();
         self.outside(action, &[("Version", version), (parameter, id)]).map(drop)

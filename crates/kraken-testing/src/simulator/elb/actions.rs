@@ -22,9 +22,9 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// The default actions of a call.
-    pub(super) fn of(form: &Form) -> Result<Vec<Self>, Refusal> {
-        let mut forms = form.structures("DefaultActions.member");
+    /// The actions of a call, `DefaultActions` of a listener and `Actions` of a rule.
+    pub(super) fn of(form: &Form, name: &str) -> Result<Vec<Self>, Refusal> {
+        let mut forms = form.structures(&format!("{name}.member"));
         forms.sort_by_key(|form| form.number("Order").ok().flatten());
         forms.iter().map(Self::one).collect()
     }

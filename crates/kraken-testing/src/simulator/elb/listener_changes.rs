@@ -10,6 +10,7 @@ use crate::simulator::refusal::Refusal;
 use super::actions::Action;
 use super::listener::{Listener, Settings};
 use super::load_balancer::LoadBalancer;
+use super::rule::ListenerRule;
 use super::tags::given;
 use super::{invalid, nothing, paging};
 
@@ -34,7 +35,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         policy: form.text("SslPolicy"),
         certificates: certificates(form)?,
         alpn: form.text("AlpnPolicy.member.1"),
-        actions: Action::of(form)?,
+        actions: Action::of(form, "DefaultActions")?,
     };
     if settings.is_encrypted() {
         settings.policy.get_or_insert_with(|| POLICY.to_owned());
@@ -67,7 +68,7 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     if let Some(protocol) = form.text("Protocol") {
         settings.protocol = protocol;
     }
-    let (named, actions) = (certificates(form)?, Action::of(form)?);
+    let (named, actions) = (certificates(form)?, Action::of(form, "DefaultActions")?);
     if !named.is_empty() {
         settings.certificates = named;
     }
@@ -92,8 +93,18 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("ListenerArn")?;
     let number = cloud.number::<Listener>(arn)?;
-    cloud.unmake::<Listener>(number);
+    unmake(cloud, number);
     Ok(nothing(arn))
+}
+
+/// A listener goes with its rules.
+pub(super) fn unmake(cloud: &mut Cloud, number: u64) {
+    let Some(listener) = cloud.unmake::<Listener>(number) else { return };
+    let its = ListenerRule::all(cloud).iter().filter(|(_, rule)| rule.listener == listener.arn);
+    let rules: Vec<u64> = its.map(|(number, _)| *number).collect();
+    for rule in rules {
+        cloud.unmake::<ListenerRule>(rule);
+    }
 }
 
 /// Refuses a port that another listener of the load balancer has.

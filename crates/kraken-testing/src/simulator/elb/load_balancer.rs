@@ -15,6 +15,7 @@ use crate::simulator::refusal::Refusal;
 use crate::simulator::registry::Sight;
 
 use super::attributes;
+use super::listener_changes;
 use super::paging::{self, Told};
 use super::placement::{Zoned, groups, occupy, subnets};
 use super::tags::given;
@@ -196,7 +197,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let its = Listener::all(cloud).iter().filter(|(_, listener)| listener.load_balancer == arn);
     let listeners: Vec<u64> = its.map(|(number, _)| *number).collect();
     for listener in listeners {
-        cloud.unmake::<Listener>(listener);
+        listener_changes::unmake(cloud, listener);
     }
     cloud.registry.remove(LoadBalancer::thing(number));
     cloud.schedule(cloud.now + cloud.options.releasing, Event::Released(number));

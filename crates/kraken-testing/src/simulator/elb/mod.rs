@@ -9,6 +9,9 @@ mod load_balancer;
 mod members;
 mod paging;
 mod placement;
+mod rule;
+mod rule_changes;
+mod rule_conditions;
 mod tags;
 mod target_group;
 mod targets;
@@ -25,6 +28,7 @@ use super::refusal::Refusal;
 pub(super) use listener::Listener;
 pub(super) use load_balancer::LoadBalancer;
 pub(super) use members::released;
+pub(super) use rule::ListenerRule;
 pub(super) use target_group::TargetGroup;
 
 /// All load balancers of the account.
@@ -34,6 +38,7 @@ pub(super) struct Balancing {
     load_balancers: BTreeMap<u64, LoadBalancer>,
     target_groups: BTreeMap<u64, TargetGroup>,
     listeners: BTreeMap<u64, Listener>,
+    rules: BTreeMap<u64, ListenerRule>,
 }
 
 impl Balancing {
@@ -58,6 +63,8 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         targets::handler,
         listener::handler,
         listener_changes::handler,
+        rule::handler,
+        rule_changes::handler,
         tags::handler,
     ];
     subjects.iter().find_map(|subject| subject(action))
@@ -67,6 +74,7 @@ kept! {
     LoadBalancer: LoadBalancer in balancing.load_balancers;
     TargetGroup: TargetGroup in balancing.target_groups;
     Listener: Listener in balancing.listeners;
+    ListenerRule: ListenerRule in balancing.rules;
 }
 
 /// An answer that says nothing.

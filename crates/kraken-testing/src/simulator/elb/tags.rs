@@ -78,6 +78,7 @@ fn kind(arn: &str) -> Result<Kind, Refusal> {
         Some("loadbalancer") => Ok(Kind::LoadBalancer),
         Some("targetgroup") => Ok(Kind::TargetGroup),
         Some("listener") => Ok(Kind::Listener),
+        Some("listener-rule") => Ok(Kind::ListenerRule),
         _ => Err(invalid(format!("'{arn}' is not a valid ARN"))),
     }
 }

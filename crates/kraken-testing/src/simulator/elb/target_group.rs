@@ -18,7 +18,7 @@ use super::health::Health;
 use super::paging::{self, Told};
 use super::tags::given;
 use super::targets::Target;
-use super::{Listener, LoadBalancer, check_name, invalid, nothing};
+use super::{Listener, ListenerRule, LoadBalancer, check_name, invalid, nothing};
 
 const PROTOCOLS: [&str; 6] = ["HTTP", "HTTPS", "TCP", "TLS", "UDP", "TCP_UDP"];
 
@@ -94,7 +94,12 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 impl TargetGroup {
     /// The load balancers that send requests to it.
     pub(super) fn load_balancers<'a>(&self, cloud: &'a Cloud) -> BTreeSet<&'a str> {
-        let listeners = Listener::all(cloud).values().filter(|listener| listener.forwards_to(&self.arn));
+        let listeners = Listener::all(cloud).values().filter(|listener| {
+            let of_it = |rule: &&ListenerRule| rule.listener == listener.arn;
+            let rule =
+                ListenerRule::all(cloud).values().filter(of_it).any(|rule| rule.forwards_to(&self.arn));
+            rule || listener.forwards_to(&self.arn)
+        });
         listeners.map(|listener| listener.load_balancer.as_str()).collect()
     }
 }

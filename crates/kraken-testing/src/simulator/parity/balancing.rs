@@ -29,6 +29,32 @@ pub(super) const CALLS: Calls = &[
          DefaultActions.member.1.RedirectConfig.Protocol=HTTPS DefaultActions.member.1.RedirectConfig.Port=443 \
          DefaultActions.member.1.RedirectConfig.StatusCode=HTTP_301",
     ),
+    (
+        "CreateRule",
+        "ListenerArn=$listener-A Priority=10 Conditions.member.1.Field=path-pattern \
+         Conditions.member.1.PathPatternConfig.Values.member.1=/api/* Actions.member.1.Type=forward \
+         Actions.member.1.TargetGroupArn=$targetgroup-A",
+    ),
+    ("DescribeRules", "RuleArns.member.1=$listener-rule-A"),
+    (
+        "CreateRule",
+        "ListenerArn=$listener-A Priority=10 Conditions.member.1.Field=host-header \
+         Conditions.member.1.HostHeaderConfig.Values.member.1=a.example Actions.member.1.Type=fixed-response \
+         Actions.member.1.FixedResponseConfig.StatusCode=503",
+    ),
+    (
+        "SetRulePriorities",
+        "RulePriorities.member.1.RuleArn=$listener-rule-A RulePriorities.member.1.Priority=11",
+    ),
+    (
+        "ModifyRule",
+        "RuleArn=$listener-rule-A Conditions.member.1.Field=http-request-method \
+         Conditions.member.1.HttpRequestMethodConfig.Values.member.1=GET",
+    ),
+    ("AddTags", "ResourceArns.member.1=$listener-rule-A Tags.member.1.Key=Team Tags.member.1.Value=x"),
+    ("DescribeTags", "ResourceArns.member.1=$listener-rule-A"),
+    ("DeleteRule", "RuleArn=$listener-rule-A"),
+    ("DescribeRules", "RuleArns.member.1=$listener-rule-A"),
     ("DescribeTargetGroups", "LoadBalancerArn=$loadbalancer-A"),
     ("DeleteTargetGroup", "TargetGroupArn=$targetgroup-A"),
     ("DescribeTargetHealth", "TargetGroupArn=$targetgroup-A"),

@@ -8,6 +8,7 @@ mod groups;
 mod instances;
 mod key_pairs;
 mod launches;
+mod listener_rules;
 mod listeners;
 mod load_balancers;
 mod nat_gateways;

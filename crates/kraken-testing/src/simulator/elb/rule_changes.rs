@@ -1,0 +1,112 @@
+//! Making, changing and deleting rules of listeners.
+
+use crate::simulator::answer::{Answer, Handler};
+use crate::simulator::cloud::Cloud;
+use crate::simulator::form::Form;
+use crate::simulator::kept::Kept;
+use crate::simulator::kind::{Kind, mixed};
+use crate::simulator::markup::Xml;
+use crate::simulator::refusal::Refusal;
+
+use super::actions::Action;
+use super::listener::Listener;
+use super::load_balancer::LoadBalancer;
+use super::paging::{self, Told as _};
+use super::rule::ListenerRule;
+use super::rule_conditions::Condition;
+use super::tags::given;
+use super::{invalid, nothing};
+
+pub(super) fn handler(action: &str) -> Option<Handler> {
+    let handler: Handler = match action {
+        "CreateRule" => create,
+        "ModifyRule" => modify,
+        "SetRulePriorities" => set_priorities,
+        "DeleteRule" => delete,
+        _ => return None,
+    };
+    Some(handler)
+}
+
+fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let listener = cloud.one::<Listener>(form.required("ListenerArn")?)?.arn.clone();
+    let priority = form.number("Priority")?.ok_or_else(|| invalid("A rule priority must be specified"))?;
+    let conditions = Condition::of(form)?;
+    if conditions.is_empty() {
+        return Err(invalid("A condition must be specified"));
+    }
+    let actions = Action::of(form, "Actions")?;
+    if actions.is_empty() {
+        return Err(invalid("A rule must have an action"));
+    }
+    check(cloud, &listener, &actions)?;
+    is_free(cloud, &listener, priority, None)?;
+    let tags = given(form)?;
+    let its = listener.replacen(":listener/", ":listener-rule/", 1);
+    let arn = format!("{its}/{:016x}", mixed(cloud.registry.next_number(Kind::ListenerRule)));
+    let made = ListenerRule { arn: arn.clone(), listener, priority, conditions, actions };
+    let number = cloud.make_as(arn, tags, made);
+    Ok(paging::answer::<ListenerRule>(cloud, number))
+}
+
+/// Refuses actions that the listener's load balancer cannot do.
+fn check(cloud: &Cloud, listener: &str, actions: &[Action]) -> Result<(), Refusal> {
+    let listener = cloud.there::<Listener>(listener).ok_or_else(|| Kind::Listener.missing(&[listener]))?;
+    let balancer = &listener.load_balancer;
+    let one = cloud.there::<LoadBalancer>(balancer).ok_or_else(|| Kind::LoadBalancer.missing(&[balancer]))?;
+    actions.iter().try_for_each(|action| action.check(cloud, one, &listener.settings.protocol))
+}
+
+fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let arn = form.required("RuleArn")?;
+    let number = cloud.number::<ListenerRule>(arn)?;
+    let (conditions, actions) = (Condition::of(form)?, Action::of(form, "Actions")?);
+    let listener = cloud.one::<ListenerRule>(arn)?.listener.clone();
+    check(cloud, &listener, &actions)?;
+    let rule = cloud.one_mut::<ListenerRule>(arn)?;
+    if !conditions.is_empty() {
+        rule.conditions = conditions;
+    }
+    if !actions.is_empty() {
+        rule.actions = actions;
+    }
+    Ok(paging::answer::<ListenerRule>(cloud, number))
+}
+
+fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let mut ids = vec![];
+    let mut body = Xml::default();
+    for pair in form.structures("RulePriorities.member") {
+        let arn = pair.required("RuleArn")?;
+        let priority =
+            pair.number("Priority")?.ok_or_else(|| invalid("A rule priority must be specified"))?;
+        let listener = cloud.one::<ListenerRule>(arn)?.listener.clone();
+        is_free(cloud, &listener, priority, Some(arn))?;
+        cloud.one_mut::<ListenerRule>(arn)?.priority = priority;
+        ids.push(arn.to_owned());
+    }
+    let rules: Vec<&ListenerRule> = ids.iter().filter_map(|arn| cloud.there::<ListenerRule>(arn)).collect();
+    body.members("Rules", rules, |xml, rule| rule.tell(xml, cloud));
+    Ok(Answer { body, ids })
+}
+
+fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let arn = form.required("RuleArn")?;
+    let number = cloud.number::<ListenerRule>(arn)?;
+    cloud.unmake::<ListenerRule>(number);
+    Ok(nothing(arn))
+}
+
+/// Refuses a priority that another rule of the listener has.
+fn is_free(cloud: &Cloud, listener: &str, priority: usize, own: Option<&str>) -> Result<(), Refusal> {
+    if !(1..=50_000).contains(&priority) {
+        return Err(invalid(format!("The rule priority '{priority}' must be between 1 and 50000")));
+    }
+    let is_other = |rule: &ListenerRule| {
+        rule.listener == listener && rule.priority == priority && own != Some(&*rule.arn)
+    };
+    if ListenerRule::all(cloud).values().any(is_other) {
+        return Err(Refusal::new("PriorityInUse", format!("Priority '{priority}' is currently in use")));
+    }
+    Ok(())
+}
