@@ -103,6 +103,16 @@ fn listener(port: i64) -> Value {
     })
 }
 
+/// A rule of the listener `web`.
+fn rule(path: &str) -> Value {
+    let id = |kind: &str| json!({"valueFrom": {"krakenResource": {"kind": kind, "name": "web"}}});
+    json!({
+        "listenerARN": id("listener"), "priority": {"value": 10},
+        "conditions": {"pathPatterns": {"value": [path]}, "methods": {"value": ["GET", "HEAD"]}},
+        "action": {"forward": {"targetGroups": [{"targetGroupARN": id("target-group"), "weight": {"value": 5}}]}},
+    })
+}
+
 fn id(object: &Value) -> Result<&str> {
     object["status"]["externalIds"][0].as_str().context("no external id")
 }
@@ -139,12 +149,14 @@ async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_tog
         },
     });
     let documents = [
+        resource("ListenerRule", "web", &rule("/api/*")),
         resource("Listener", "web", &listener(80)),
         export.to_string(),
         resource("TargetGroup", "web", &target_group(&network, &["10.0.1.10", "10.0.1.11"])),
         resource("LoadBalancer", "web", &load_balancer(&network)),
     ];
     world.apply(&documents.join("\n---\n")).await?;
+    let rule_arn = id(&world.ready("ListenerRule", "web").await?)?.to_owned();
     let gate = world.ready("Listener", "web").await?;
     let group = world.ready("TargetGroup", "web").await?;
     let balancer = world.ready("LoadBalancer", "web").await?;
@@ -199,12 +211,19 @@ async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_tog
     assert_eq!(id(&same)?, id(&gate)?);
     assert_eq!(targets(&world, id(&group)?).await?, ["10.0.1.11", "10.0.1.12"]);
     world.until("ConfigMap", "web", |map| map["data"]["port"] == "8080").await?;
+    let mut other = rule("/v2/*");
+    other["priority"] = json!({"value": 11});
+    world.apply(&resource("ListenerRule", "web", &other)).await?;
+    assert_eq!(id(&world.ready("ListenerRule", "web").await?)?, rule_arn);
+    let rules = call(&world, ELB, "DescribeRules", &[("RuleArns.member.1", &rule_arn)]).await?;
+    assert_eq!(text(&rules, "Priority")?, "11");
+    assert!(rules.contains("/v2/*"), "{rules}");
 
     // All at once, the balancer first.
-    for kind in ["LoadBalancer", "TargetGroup", "Listener", "ConfigExport"] {
+    for kind in ["LoadBalancer", "TargetGroup", "Listener", "ListenerRule", "ConfigExport"] {
         world.delete(kind, "web").await?;
     }
-    for kind in ["LoadBalancer", "TargetGroup", "Listener", "ConfigExport"] {
+    for kind in ["LoadBalancer", "TargetGroup", "Listener", "ListenerRule", "ConfigExport"] {
         world.gone(kind, "web").await?;
     }
     for (action, element, arn) in [

@@ -82,7 +82,14 @@ async fn a_web_tier_comes_up_follows_its_settings_and_goes_in_order() -> Result<
     tier.world.until("ConfigMap", "web-address", follows).await?;
     tier.all_ready().await?;
 
+    // AWS's own protection is on when everything is deleted: the condition says what to edit, and the edit lets it go.
+    let protection = |on: bool| json!({"spec": {"deletionProtection": {"value": on}}});
+    tier.world.patch("LoadBalancer", "web", protection(true)).await?;
+    tier.world.ready("LoadBalancer", "web").await?;
     manifests::delete(&tier.world.client(), &tier.samples, &tier.world.ns.name).await?;
+    let message = tier.world.not_ready("LoadBalancer", "web", "DeletionProtected").await?;
+    assert!(message.contains("set spec.deletionProtection to {value: false}"), "{message}");
+    tier.world.patch("LoadBalancer", "web", protection(false)).await?;
     for sample in tier.resources() {
         tier.world.gone(&sample.gvk.kind, &sample.name).await?;
     }
@@ -125,6 +132,25 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
     cloud.move_listener_outside(&listener, 81)?;
     tier.healed("ModifyListener", before).await?;
     tier.state("Listener", "web", |data| data["listener"]["Port"] == 80).await?;
+
+    let rule = tier.id("ListenerRule", "web-ping").await?;
+    let before = cloud.count("ModifyRule");
+    let condition = "Conditions.member.1";
+    let (field, value) =
+        (format!("{condition}.Field"), format!("{condition}.PathPatternConfig.Values.member.1"));
+    let by_hand = [("RuleArn", rule.as_str()), (field.as_str(), "path-pattern"), (value.as_str(), "/pong")];
+    cloud.outside_elb("ModifyRule", &by_hand)?;
+    tier.healed("ModifyRule", before).await?;
+    let mut second = tier.world.get("ListenerRule", "web-ping").await?["spec"].clone();
+    second["conditions"] = json!({"pathPatterns": {"value": ["/other"]}});
+    let second = json!({
+        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ListenerRule",
+        "metadata": {"name": "second"}, "spec": second,
+    });
+    tier.world.apply(&second.to_string()).await?;
+    let message = tier.world.not_ready("ListenerRule", "second", "CloudRefused").await?;
+    let words = format!("priority 10 of the listener is taken by {rule}, which belongs to ListenerRule/");
+    assert!(message.contains(&words), "{message}");
 
     let targets = tier.id("TargetGroup", "web").await?;
     let instance = tier.id("EC2Instance", "web-a").await?;

@@ -1,11 +1,15 @@
-//! `kraken-aws-elb`: the spoke that manages load balancers, target groups and listeners.
+//! `kraken-aws-elb`: the spoke that manages load balancers, target groups, listeners and their rules.
 
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
 
+mod action;
 mod listener;
+mod listener_rule;
 mod load_balancer;
 mod once;
 mod rules;
+#[cfg(test)]
+mod simulated;
 mod tagged;
 mod target_group;
 mod words;
@@ -19,7 +23,7 @@ struct Elb;
 
 impl Spoke for Elb {
     const NAME: &'static str = "kraken-aws-elb";
-    const ABOUT: &'static str = "Manages load balancers, target groups and listeners for Kraken";
+    const ABOUT: &'static str = "Manages load balancers, target groups, listeners and their rules for Kraken";
     type Args = AwsArgs;
     type Context = Aws;
 
@@ -31,6 +35,7 @@ impl Spoke for Elb {
         registry.kind::<Managed<target_group::Groups>>();
         registry.kind::<Managed<load_balancer::Balancers>>();
         registry.kind::<Managed<listener::Listeners>>();
+        registry.kind::<Managed<listener_rule::ListenerRules>>();
     }
 }
 

@@ -2,7 +2,7 @@
 //! with the same settings: it could be anybody's, so whose it is decides.
 
 use kraken_aws::{
-    Aws,
+    Aws, Tags,
     lookup::Tagged,
     single::Creation,
     tags::{self, CLUSTER, EPOCH, UID},
@@ -22,23 +22,49 @@ pub(crate) fn ours<T: Tagged>(
     if [CLUSTER, UID, EPOCH].into_iter().all(has) {
         return Ok(thing);
     }
-    let holder = match tags::owner(thing.tags()) {
-        Some(_) if has(CLUSTER) && has(UID) => {
+    let message = taken(&thing, creation.tags, what);
+    Err(Failure { class: FailureClass::Terminal, action: action.to_owned(), code: String::new(), message })
+}
+
+/// Who has what a resource with the tags `own` wants to have.
+fn taken(thing: &impl Tagged, own: &Tags, what: &str) -> String {
+    format!("{what} is taken by {}, {}", thing.id(), whose(thing.tags(), own))
+}
+
+/// Whose something is, as seen by the resource with the tags `own`, and what can be done about it.
+fn whose(tags: &Tags, own: &Tags) -> String {
+    let same = |key: &str| own.contains_key(key) && tags.get(key) == own.get(key);
+    match tags::owner(tags) {
+        Some(_) if same(CLUSTER) && same(UID) => {
             "which this resource made before: a replacement needs lifecycle.replace: DeleteFirst".to_owned()
         }
-        Some(owner) if has(CLUSTER) => format!("which belongs to {}", owner.owner),
+        Some(owner) if same(CLUSTER) => format!("which belongs to {}", owner.owner),
         Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
         None => "which is not Kraken's: choose another one, or take it over with lifecycle.adopt".to_owned(),
-    };
-    Err(Failure {
-        class: FailureClass::Terminal,
-        action: action.to_owned(),
-        code: String::new(),
-        message: format!("{what} is taken by {}, {holder}", thing.id()),
-    })
+    }
+}
+
+/// A refusal because something is taken, as one that names who has it: `there`, as far as it is visible. It is not free in
+/// a moment, because no launch of ours took it.
+pub(crate) async fn holder<T: Listed>(
+    aws: &Aws,
+    there: Vec<T>,
+    own: &Tags,
+    refusal: Failure,
+    what: &str,
+) -> Failure {
+    let refusal = Failure { class: FailureClass::Terminal, ..refusal };
+    match tagged::with_tags(aws, there).await.as_deref() {
+        Ok([thing, ..]) => Failure { message: taken(thing, own, what), ..refusal },
+        _ => refusal,
+    }
 }
 
 /// What a create call answered with, if this very launch made it: somebody may have been quicker by a moment.
+///
+/// # Errors
+/// Always [`FailureClass::Transient`]: the create call succeeded, so the launch must never count as refused. Whose the
+/// object is decides the look before the next call, which finds the tags that were not readable here.
 pub(crate) async fn made_by_us<T: Listed>(
     aws: &Aws,
     made: T,
@@ -46,16 +72,21 @@ pub(crate) async fn made_by_us<T: Listed>(
     action: &str,
     what: &str,
 ) -> Result<T, Failure> {
-    match tagged::with_tags(aws, vec![made.clone()]).await?.pop() {
-        Some(made) => ours(made, creation, action, what),
+    let found = tagged::with_tags(aws, vec![made.clone()]).await.map_err(undecided)?;
+    match found.into_iter().next() {
+        Some(made) => ours(made, creation, action, what).map_err(undecided),
         None => Ok(made),
     }
+}
+
+/// After a call that may have created something, no failure says that nothing was created.
+fn undecided(failure: Failure) -> Failure {
+    Failure { class: FailureClass::Transient, ..failure }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kraken_aws::Tags;
     use kraken_spoke::{Identity, Launch};
 
     #[derive(Clone, Debug)]

@@ -52,6 +52,10 @@ pub(crate) fn load_balancer_arn(text: &str) -> Verdict {
     arn(text, &[":loadbalancer/"], "a load balancer")
 }
 
+pub(crate) fn listener_arn(text: &str) -> Verdict {
+    arn(text, &[":listener/"], "a listener")
+}
+
 pub(crate) fn target_group_arn(text: &str) -> Verdict {
     arn(text, &[":targetgroup/"], "a target group")
 }

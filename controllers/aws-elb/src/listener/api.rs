@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{
-    HasLifecycle, Lifecycle, Opt, ResourceStatus,
-    options::{Public, Text},
-};
+use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::Public};
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::words::{ContentType, Protocol, RedirectStatus};
+use crate::{action::ActionSpec, words::Protocol};
 
 /// A port of a load balancer, and what is done with what comes in.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +39,7 @@ pub(crate) struct ListenerSpec {
     /// What is done with what comes in, exactly one of these; changed in place, as a whole: what is left out of it is
     /// AWS's default. Example: `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}}`
     #[serde(rename = "defaultAction")]
-    pub(crate) default_action: DefaultAction,
+    pub(crate) default_action: ActionSpec,
 
     /// The certificate for `HTTPS` and `TLS`, which need one; changed in place. Further certificates are left alone.
     /// Default: none. Example: `{value: "arn:aws:acm:us-east-1:123456789012:certificate/0abc1234"}`
@@ -71,91 +67,12 @@ impl HasLifecycle for ListenerSpec {
     }
 }
 
-/// What is done with what comes in: exactly one of these.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(transform = exactly_one)]
-pub(crate) struct DefaultAction {
-    /// Send it to the targets of a group. Example:
-    /// `{targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) forward: Option<Forward>,
-
-    /// Tell the client another address. Only for `HTTP` and `HTTPS`. Example:
-    /// `{protocol: {value: HTTPS}, port: {value: 443}}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) redirect: Option<Redirect>,
-
-    /// Answer at once. Only for `HTTP` and `HTTPS`. Example: `{statusCode: {value: 503}}`
-    #[serde(rename = "fixedResponse", skip_serializing_if = "Option::is_none")]
-    pub(crate) fixed_response: Option<FixedResponse>,
-}
-
-/// Targets to send requests to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Forward {
-    /// The target group. Example: `{valueFrom: {krakenResource: {kind: targetgroup, name: web}}}`
-    #[serde(rename = "targetGroupARN")]
-    pub(crate) target_group_arn: Opt<String>,
-}
-
-/// Another address. What is left out stays as the client asked; at least one part has to differ.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Redirect {
-    /// `HTTP`, `HTTPS` or `#{protocol}`. Default: `#{protocol}`. Example: `{value: HTTPS}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) protocol: Option<Opt<String>>,
-
-    /// 1 to 65535, or `#{port}`. Default: `#{port}`. Example: `{value: 443}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) port: Option<Opt<Text>>,
-
-    /// The host name, 1 to 128 characters; may contain `#{host}`. Default: `#{host}`. Example: `{value: "www.#{host}"}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) host: Option<Opt<String>>,
-
-    /// The path; begins with `/` and may contain `#{host}`, `#{path}` and `#{port}`. Default: `/#{path}`. Example:
-    /// `{value: /moved}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) path: Option<Opt<String>>,
-
-    /// The query without `?`; may contain `#{query}`. Default: `#{query}`. Example: `{value: "from=old&#{query}"}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) query: Option<Opt<String>>,
-
-    /// `HTTP_301` (for ever) or `HTTP_302` (for now). Default: `HTTP_301`. Example: `{value: HTTP_302}`
-    #[serde(rename = "statusCode", skip_serializing_if = "Option::is_none")]
-    pub(crate) status_code: Option<Opt<RedirectStatus>>,
-}
-
-/// An answer of the load balancer itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct FixedResponse {
-    /// The HTTP status, 200 to 299 or 400 to 599. Example: `{value: 503}`
-    #[serde(rename = "statusCode")]
-    pub(crate) status_code: Opt<i32>,
-
-    /// The content type: `text/plain`, `text/css`, `text/html`, `application/javascript` or `application/json`.
-    /// Default: `text/plain`. Example: `{value: text/html}`
-    #[serde(rename = "contentType", skip_serializing_if = "Option::is_none")]
-    pub(crate) content_type: Option<Opt<ContentType>>,
-
-    /// The body, at most 1024 bytes. Default: none. Example: `{value: back in a minute}`
-    #[serde(rename = "messageBody", skip_serializing_if = "Option::is_none")]
-    pub(crate) message_body: Option<Opt<String>>,
-}
-
-/// Lets the API server refuse none and many.
-fn exactly_one(schema: &mut Schema) {
-    let each = ["forward", "redirect", "fixedResponse"].map(|name| json!({"required": [name]}));
-    schema.insert("oneOf".to_owned(), json!(each));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use kraken_aws::testing::assert_round_trips;
     use kraken_spoke::api::crd::spoke_kind;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_schema_wants_exactly_one_action() {
@@ -163,6 +80,7 @@ mod tests {
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let action = &spec["properties"]["defaultAction"];
         assert_eq!(action["oneOf"].as_array().map(Vec::len), Some(3), "{action}");
+        assert_eq!(action["properties"]["forward"]["oneOf"].as_array().map(Vec::len), Some(2), "{action}");
         assert_eq!(spec["required"], json!(["defaultAction", "loadBalancerARN", "port", "protocol"]));
     }
 
@@ -180,6 +98,10 @@ mod tests {
             }));
         };
         round_trips(json!({"forward": {"targetGroupARN": {"value": "arn:3"}}}));
+        round_trips(json!({"forward": {
+            "targetGroups": [{"targetGroupARN": {"value": "arn:3"}, "weight": {"value": 9}}],
+            "stickinessSeconds": {"value": 60},
+        }}));
         round_trips(json!({"redirect": {
             "protocol": {"value": "HTTPS"}, "port": {"value": "443"}, "host": {"value": "h"}, "path": {"value": "/"},
             "query": {"value": "q"}, "statusCode": {"value": "HTTP_302"},

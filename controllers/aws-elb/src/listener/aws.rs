@@ -8,10 +8,7 @@ use kraken_aws::{
             describe_listeners::DescribeListenersOutput as ListenerPage,
             describe_load_balancers::DescribeLoadBalancersOutput as BalancerPage,
         },
-        types::{
-            Action as SdkAction, ActionTypeEnum, Certificate as SdkCertificate, FixedResponseActionConfig,
-            RedirectActionConfig,
-        },
+        types::{Action as SdkAction, Certificate as SdkCertificate},
     },
     fields::shown,
     single::{Creation, Question},
@@ -20,13 +17,13 @@ use kraken_aws::{
 use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
 
 use super::{
-    action::Action,
     api::{Listener, ListenerSpec},
     gate::Gate,
     plan::{self, Change, Desired},
 };
 use crate::{
-    once::{made_by_us, ours},
+    action::Action,
+    once::{holder, made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
@@ -35,37 +32,6 @@ const CREATE: &str = "failed to create a listener";
 const CHANGE: &str = "failed to change the listener";
 /// How many load balancers are listed at once.
 const AT_ONCE: usize = 8;
-
-/// As a call sends it.
-impl From<&Action> for SdkAction {
-    fn from(action: &Action) -> Self {
-        let builder = Self::builder();
-        match action {
-            Action::Forward(arn) => builder.r#type(ActionTypeEnum::Forward).target_group_arn(arn),
-            Action::Redirect(to) => builder.r#type(ActionTypeEnum::Redirect).redirect_config(
-                RedirectActionConfig::builder()
-                    .protocol(&to.protocol)
-                    .port(&to.port)
-                    .host(&to.host)
-                    .path(&to.path)
-                    .query(&to.query)
-                    .status_code(to.status_code.as_str().into())
-                    .build(),
-            ),
-            Action::FixedResponse(answer) => {
-                let body = Some(answer.message_body.clone()).filter(|body| !body.is_empty());
-                builder.r#type(ActionTypeEnum::FixedResponse).fixed_response_config(
-                    FixedResponseActionConfig::builder()
-                        .status_code(&answer.status_code)
-                        .content_type(&answer.content_type)
-                        .set_message_body(body)
-                        .build(),
-                )
-            }
-        }
-        .build()
-    }
-}
 
 impl Listed for Gate {
     const ARN_PART: &'static str = ":listener/";
@@ -98,7 +64,7 @@ impl Listed for Gate {
 }
 
 /// The listeners of a load balancer; none if it is gone.
-async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failure> {
+pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failure> {
     let call = aws.elb().describe_listeners().load_balancer_arn(arn).page_size(PAGE);
     let pages = or_nothing(aws.pages("DescribeListeners", READ, call.into_paginator().send()).await)?;
     Ok(pages.iter().flat_map(ListenerPage::listeners).map(Gate::from).collect())
@@ -155,7 +121,7 @@ impl Single for Listeners {
             .load_balancer_arn(arn)
             .port(port)
             .protocol(desired.protocol.expose().as_str().into())
-            .default_actions(desired.action.expose().into())
+            .default_actions(SdkAction::from(desired.action.expose()))
             .set_certificates(certificates(desired))
             .set_ssl_policy(exposed(desired.ssl_policy.as_ref()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
@@ -166,18 +132,30 @@ impl Single for Listeners {
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, gate: &Gate) -> Result<(), Failure> {
         let call = aws.elb().modify_listener().listener_arn(&gate.listener_arn);
-        let policy = exposed(desired.ssl_policy.as_ref());
         let call = match change {
-            Change::Protocol => call
-                .protocol(desired.protocol.expose().as_str().into())
-                .set_certificates(certificates(desired))
-                .set_ssl_policy(policy),
+            Change::Protocol => {
+                // AWS takes a secure protocol only with a certificate; one that is there stays.
+                let is_bare = gate.certificates.is_empty();
+                let certificates = certificates(desired).filter(|_| is_bare);
+                let policy = exposed(desired.ssl_policy.as_ref()).filter(|_| is_bare);
+                call.protocol(desired.protocol.expose().as_str().into())
+                    .set_certificates(certificates)
+                    .set_ssl_policy(policy)
+            }
             Change::Certificate => call.set_certificates(certificates(desired)),
-            Change::SslPolicy => call.set_ssl_policy(policy),
-            Change::Action => call.default_actions(desired.action.expose().into()),
+            Change::SslPolicy => call.set_ssl_policy(exposed(desired.ssl_policy.as_ref())),
+            Change::Action => {
+                let action = desired.action.expose().sent(Action::of(&gate.default_actions).as_ref());
+                call.default_actions(SdkAction::from(&action))
+            }
             Change::Port => call.port(*desired.port.expose()),
         };
-        aws.call("ModifyListener", CHANGE, call.send()).await.map(drop).map_err(refused)
+        match aws.call("ModifyListener", CHANGE, call.send()).await {
+            Err(failure) if failure.class == FailureClass::TokenUsed => {
+                port_is_taken(aws, desired, gate, failure).await
+            }
+            answer => answer.map(drop),
+        }
     }
 
     async fn delete(aws: &Aws, gate: &Gate) -> Result<(), Failure> {
@@ -200,8 +178,13 @@ fn certificates(desired: &Desired) -> Option<Vec<SdkCertificate>> {
     exposed(desired.certificate_arn.as_ref()).map(|arn| vec![certificate(arn)])
 }
 
-/// A port that another listener has is not free in a moment: no launch of ours took it.
-fn refused(failure: Failure) -> Failure {
-    let is_taken = failure.class == FailureClass::TokenUsed;
-    Failure { class: if is_taken { FailureClass::Terminal } else { failure.class }, ..failure }
+/// What it means that AWS refuses to move a listener to a port because a listener has it: nothing, if it is this one.
+async fn port_is_taken(aws: &Aws, desired: &Desired, gate: &Gate, refusal: Failure) -> Result<(), Failure> {
+    let mut there = of_balancer(aws, gate.load_balancer_arn.as_deref().unwrap_or_default()).await?;
+    there.retain(|other| other.port == Some(*desired.port.expose()));
+    if there.iter().any(|other| other.listener_arn == gate.listener_arn) {
+        return Ok(());
+    }
+    let what = format!("port {} of the load balancer", shown(&desired.port));
+    Err(holder(aws, there, &gate.tags, refusal, &what).await)
 }

@@ -1,9 +1,9 @@
 //! Listener: what a load balancer does with what comes in at a port.
 
-mod action;
 mod api;
 mod aws;
 mod gate;
 mod plan;
 
-pub(crate) use aws::Listeners;
+pub(crate) use aws::{Listeners, of_balancer};
+pub(crate) use gate::Gate;

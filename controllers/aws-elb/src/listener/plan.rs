@@ -1,19 +1,21 @@
 //! What a listener shall be, and how it differs. Pure.
 
 use kraken_aws::{
-    differ::{changed, difference, fixed},
-    fields::NOT_SHOWN,
+    differ::{changed, fixed},
     take::Take,
     taken::Joined,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
-use super::{
+use super::{api::ListenerSpec, gate::Gate};
+use crate::{
     action::{self, Action},
-    api::ListenerSpec,
-    gate::Gate,
+    rules,
+    words::Protocol,
 };
-use crate::{rules, words::Protocol};
+
+/// Where the spec has the action.
+pub(super) const ACTION: &str = "defaultAction";
 
 /// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
 #[derive(Clone, Debug)]
@@ -42,7 +44,7 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
     let load_balancer_arn = take.public("loadBalancerARN", &spec.load_balancer_arn, rules::load_balancer_arn);
     let port = take.one("port", &spec.port, rules::port);
     let protocol = take.any("protocol", &spec.protocol);
-    let action = action::wanted(&spec.default_action, &mut take);
+    let action = action::desired(ACTION, &spec.default_action, &mut take);
     let certificate_arn =
         take.optional("certificateARN", spec.certificate_arn.as_ref(), rules::certificate_arn);
     let ssl_policy = take.optional("sslPolicy", spec.ssl_policy.as_ref(), rules::ssl_policy);
@@ -59,7 +61,7 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
             }
         }
         if !protocol.is_http() && action.as_ref().is_some_and(|action| action.expose().is_of_http()) {
-            take.problem("defaultAction", format!("must be forward for {protocol}"));
+            take.problem(ACTION, format!("must be forward for {protocol}"));
         }
     }
 
@@ -77,36 +79,23 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
 pub(crate) fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {
     let certificate = gate.certificates.first().and_then(|certificate| certificate.certificate_arn.as_ref());
     let wanted = desired.certificate_arn.as_ref();
-    let all = [
+    let first = [
         fixed("loadBalancerARN", Some(&desired.load_balancer_arn), gate.load_balancer_arn.as_ref()),
         changed("protocol", Some(&desired.protocol), gate.protocol.as_ref(), Change::Protocol),
         changed("certificateARN", wanted, certificate, Change::Certificate),
         changed("sslPolicy", desired.ssl_policy.as_ref(), gate.ssl_policy.as_ref(), Change::SslPolicy),
-        of_action(&desired.action, Action::of(&gate.default_actions).as_ref()),
-        changed("port", Some(&desired.port), gate.port.as_ref(), Change::Port),
     ];
-    all.into_iter().flatten().collect()
-}
-
-fn of_action(wanted: &Joined<Action>, have: Option<&Action>) -> Option<Difference<Change>> {
-    if have == Some(wanted.expose()) {
-        return None;
-    }
-    let have = match have {
-        _ if wanted.is_secret() => NOT_SHOWN.to_owned(),
-        Some(have) => have.to_string(),
-        None => "something else".to_owned(),
-    };
-    Some(difference("defaultAction", wanted.shown(), have, Change::Action))
+    let observed = Action::of(&gate.default_actions);
+    let action = action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action);
+    let port = changed("port", Some(&desired.port), gate.port.as_ref(), Change::Port);
+    first.into_iter().flatten().chain(action).chain(port).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listener::{
-        Listeners,
-        gate::{ActionState, Certificate, FixedResponseState, RedirectState},
-    };
+    use crate::action::{ActionState, FixedResponseState, ForwardState, RedirectState, WeightedState};
+    use crate::listener::{Listeners, gate::Certificate};
     use kraken_aws::testing::{self, HIDDEN, assert_begin, told, with};
     use serde_json::{Value, json};
 
@@ -197,9 +186,44 @@ mod tests {
         }
         assert_eq!(
             told(differences(&desired, &gate(vec![state(Some("/other"))]))),
-            ["defaultAction: redirect to HTTPS://#{host}:443/other?#{query} with HTTP_301 \
-              becomes redirect to HTTPS://#{host}:443/#{path}?#{query} with HTTP_301: Action"]
+            ["defaultAction.redirect.path: /other becomes /#{path}: Action"]
         );
+    }
+
+    #[test]
+    fn requests_are_shared_by_weight_in_whatever_order_and_one_group_gets_all() {
+        let other = GROUP.replace("web", "new");
+        let weighted =
+            |arn: &str, weight: i32| json!({"targetGroupARN": {"value": arn}, "weight": {"value": weight}});
+        let forward = |groups: Value| json!({"defaultAction": {"forward": {"targetGroups": groups}}});
+        let both = wanted(forward(json!([weighted(GROUP, 9), weighted(&other, 1)])));
+        let group = |arn: &str, weight| WeightedState { target_group_arn: arn.into(), weight: Some(weight) };
+        let state = |target_groups: Vec<WeightedState>| {
+            let config = ForwardState { target_groups, ..ForwardState::default() };
+            let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
+            gate(vec![ActionState { forward_config: Some(config), ..action }])
+        };
+        assert_eq!(told(differences(&both, &state(vec![group(&other, 1), group(GROUP, 9)]))), [""; 0]);
+        assert_eq!(
+            told(differences(&both, &state(vec![group(GROUP, 5)]))),
+            [format!(
+                "defaultAction.forward.targetGroups: {GROUP} becomes {other} (weight 1), {GROUP} (weight 9): Action"
+            )]
+        );
+        assert_eq!(told(differences(&wanted(json!({})), &state(vec![group(GROUP, 5)]))), [""; 0]);
+        assert_begin(
+            &problems(forward(json!([weighted(GROUP, 9), weighted(GROUP, 1000)]))),
+            &[
+                "spec.defaultAction.forward.targetGroups[1].weight: must be 0 to 999",
+                "spec.defaultAction.forward.targetGroups[1]: is there already",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_redirect_to_itself_is_refused() {
+        let same = json!({"defaultAction": {"redirect": {"query": {"value": "a=b"}}}});
+        assert_begin(&problems(same), &["spec.defaultAction.redirect: must change at least one of"]);
     }
 
     #[test]
@@ -235,7 +259,10 @@ mod tests {
         };
         assert_eq!(
             told(differences(&secret, &gate(vec![other]))),
-            ["defaultAction: (not shown) becomes ***: Action"]
+            [
+                "defaultAction.fixedResponse.statusCode: (not shown) becomes ***: Action",
+                "defaultAction.fixedResponse.messageBody: (not shown) becomes ***: Action",
+            ]
         );
     }
 

@@ -7,6 +7,7 @@ use kraken_aws::{
         types::{Matcher, TargetDescription},
     },
     fields::shown,
+    missing::unless_done,
     single::{Creation, Question},
     taken::exposed,
 };
@@ -16,6 +17,7 @@ use super::{
     api::{TargetGroup, TargetGroupSpec},
     group::{Group, Target, TargetHealth},
     plan::{self, Change, Desired},
+    users,
 };
 use crate::{
     once::{made_by_us, ours},
@@ -185,7 +187,9 @@ impl Single for Groups {
                 };
                 let targets = targets.iter().map(target).collect();
                 let call = elb.deregister_targets().target_group_arn(arn).set_targets(Some(targets));
-                aws.call("DeregisterTargets", "failed to deregister targets", call.send()).await?;
+                let answer = aws.call("DeregisterTargets", "failed to deregister targets", call.send()).await;
+                // A target that AWS does not take any more is registered no more.
+                unless_done(answer, &["InvalidTarget"])?;
             }
         }
         Ok(())
@@ -193,7 +197,10 @@ impl Single for Groups {
 
     async fn delete(aws: &Aws, group: &Group) -> Result<(), Failure> {
         let call = aws.elb().delete_target_group().target_group_arn(&group.target_group_arn);
-        aws.call("DeleteTargetGroup", "failed to delete the target group", call.send()).await.map(drop)
+        match aws.call("DeleteTargetGroup", "failed to delete the target group", call.send()).await {
+            Err(failure) if failure.code == "ResourceInUse" => Err(users::named(aws, group, failure).await),
+            answer => answer.map(drop),
+        }
     }
 
     async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {

@@ -5,5 +5,6 @@ mod aws;
 mod group;
 mod health;
 mod plan;
+mod users;
 
 pub(crate) use aws::Groups;

@@ -1,0 +1,96 @@
+//! What is done with requests: actions as users write them, as they are desired and observed, and as calls send them.
+
+mod api;
+mod desired;
+mod parts;
+mod sdk;
+mod state;
+
+pub(crate) use api::ActionSpec;
+pub(crate) use desired::desired;
+pub(crate) use parts::differences;
+pub(crate) use state::ActionState;
+#[cfg(test)]
+pub(crate) use state::{FixedResponseState, ForwardState, RedirectState, WeightedState};
+
+use std::{collections::BTreeMap, fmt};
+
+use parts::Part;
+
+/// An action, with AWS's defaults for what is left out.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Forward(Forwarding),
+    Redirect(Texts),
+    FixedResponse(Texts),
+}
+
+/// The texts of a redirect or a fixed response; each has all of its kind.
+pub(crate) type Texts = BTreeMap<Part, String>;
+
+/// Target groups with their weights.
+#[derive(Clone, Debug)]
+pub(crate) struct Forwarding {
+    groups: BTreeMap<String, i32>,
+    /// For how many seconds a client stays with a group, 0 for not at all; `None` where the spec does not say.
+    stickiness: Option<i32>,
+    /// The field of the spec that names the groups.
+    field: Part,
+}
+
+impl Action {
+    /// Whether only HTTP has it.
+    pub(crate) fn is_of_http(&self) -> bool {
+        !matches!(self, Self::Forward(_))
+    }
+
+    /// The target groups that get requests.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &str> {
+        let groups = if let Self::Forward(Forwarding { groups, .. }) = self { Some(groups) } else { None };
+        groups.into_iter().flat_map(BTreeMap::keys).map(String::as_str)
+    }
+}
+
+impl Forwarding {
+    /// A single group gets everything, whatever its weight; none if that is 0.
+    fn new(mut groups: BTreeMap<String, i32>, stickiness: Option<i32>, field: Part) -> Self {
+        if groups.len() == 1 {
+            groups.values_mut().for_each(|weight| *weight = (*weight).min(1));
+        }
+        Self { groups, stickiness, field }
+    }
+
+    fn listed(&self) -> String {
+        let one = |(arn, weight): (&String, &i32)| match (self.groups.len(), weight) {
+            (1, 1) => arn.clone(),
+            _ => format!("{arn} (weight {weight})"),
+        };
+        self.groups.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forward(to) => {
+                write!(f, "forward to {}", to.listed())?;
+                match to.stickiness {
+                    Some(seconds) if seconds > 0 => write!(f, ", sticky for {seconds} s"),
+                    _ => Ok(()),
+                }
+            }
+            Self::Redirect(to) => {
+                let text = |part| to.get(&part).map_or("", String::as_str);
+                let (protocol, host, port) = (text(Part::Protocol), text(Part::Host), text(Part::Port));
+                let (path, query) = (text(Part::Path), text(Part::Query));
+                let status = text(Part::RedirectStatus);
+                write!(f, "redirect to {protocol}://{host}:{port}{path}?{query} with {status}")
+            }
+            Self::FixedResponse(answer) => {
+                let text = |part| answer.get(&part).map_or("", String::as_str);
+                let (status, content) = (text(Part::ResponseStatus), text(Part::ContentType));
+                write!(f, "answer {status} {content} {:?}", text(Part::MessageBody))
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Actions as calls send them.
+
+use kraken_aws::elb::types::{
+    Action as Sdk, ActionTypeEnum, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig,
+    TargetGroupStickinessConfig, TargetGroupTuple,
+};
+
+use super::{Action, Forwarding, Part};
+
+impl From<&Action> for Sdk {
+    fn from(action: &Action) -> Self {
+        let builder = Self::builder();
+        match action {
+            Action::Forward(to) => match only(to) {
+                Some(arn) => builder.r#type(ActionTypeEnum::Forward).target_group_arn(arn),
+                None => builder.r#type(ActionTypeEnum::Forward).forward_config(to.into()),
+            },
+            Action::Redirect(to) => {
+                let text = |part| to.get(&part).cloned();
+                let status = text(Part::RedirectStatus).map(|status| status.as_str().into());
+                builder.r#type(ActionTypeEnum::Redirect).redirect_config(
+                    RedirectActionConfig::builder()
+                        .set_protocol(text(Part::Protocol))
+                        .set_port(text(Part::Port))
+                        .set_host(text(Part::Host))
+                        .set_path(text(Part::Path))
+                        .set_query(text(Part::Query))
+                        .set_status_code(status)
+                        .build(),
+                )
+            }
+            Action::FixedResponse(answer) => {
+                let text = |part| answer.get(&part).cloned().filter(|text| !text.is_empty());
+                builder.r#type(ActionTypeEnum::FixedResponse).fixed_response_config(
+                    FixedResponseActionConfig::builder()
+                        .set_status_code(text(Part::ResponseStatus))
+                        .set_content_type(text(Part::ContentType))
+                        .set_message_body(text(Part::MessageBody))
+                        .build(),
+                )
+            }
+        }
+        .build()
+    }
+}
+
+/// The one target group that gets everything, if that is all there is to say.
+fn only(to: &Forwarding) -> Option<&str> {
+    let mut groups = to.groups.iter();
+    match (groups.next(), groups.next(), to.stickiness.unwrap_or_default()) {
+        (Some((arn, 1)), None, 0) => Some(arn),
+        _ => None,
+    }
+}
+
+impl From<&Forwarding> for ForwardActionConfig {
+    fn from(to: &Forwarding) -> Self {
+        let group = |(arn, weight): (&String, &i32)| {
+            TargetGroupTuple::builder().target_group_arn(arn).weight(*weight).build()
+        };
+        let sticky = to.stickiness.map(|seconds| {
+            let duration = Some(seconds).filter(|seconds| *seconds > 0);
+            TargetGroupStickinessConfig::builder().enabled(seconds > 0).set_duration_seconds(duration).build()
+        });
+        Self::builder()
+            .set_target_groups(Some(to.groups.iter().map(group).collect()))
+            .set_target_group_stickiness_config(sticky)
+            .build()
+    }
+}

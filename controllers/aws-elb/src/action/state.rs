@@ -1,0 +1,175 @@
+//! Actions as AWS has them: what others may refer to.
+
+use std::collections::BTreeMap;
+
+use kraken_aws::elb::types::{
+    Action as Sdk, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig, TargetGroupTuple,
+};
+use serde::Serialize;
+
+use super::{Action, Forwarding, Part, Texts};
+use crate::words::{ContentType, RedirectStatus};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct ActionState {
+    #[serde(rename = "Type")]
+    pub(crate) action_type: String,
+    pub(crate) target_group_arn: Option<String>,
+    pub(crate) forward_config: Option<ForwardState>,
+    pub(crate) redirect_config: Option<RedirectState>,
+    pub(crate) fixed_response_config: Option<FixedResponseState>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct ForwardState {
+    pub(crate) target_groups: Vec<WeightedState>,
+    #[serde(rename = "TargetGroupStickinessConfig")]
+    pub(crate) stickiness: Option<StickinessState>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct WeightedState {
+    pub(crate) target_group_arn: String,
+    pub(crate) weight: Option<i32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct StickinessState {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) duration_seconds: Option<i32>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct RedirectState {
+    pub(crate) protocol: Option<String>,
+    pub(crate) port: Option<String>,
+    pub(crate) host: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) query: Option<String>,
+    pub(crate) status_code: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct FixedResponseState {
+    pub(crate) status_code: Option<String>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) message_body: Option<String>,
+}
+
+fn text(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
+
+impl From<&Sdk> for ActionState {
+    fn from(action: &Sdk) -> Self {
+        let forward = action.forward_config().map(ForwardState::from);
+        let only = match forward.as_ref().map(|forward| forward.target_groups.as_slice()) {
+            Some([group]) => Some(group.target_group_arn.clone()),
+            _ => None,
+        };
+        let redirect = |to: &RedirectActionConfig| RedirectState {
+            protocol: text(to.protocol()),
+            port: text(to.port()),
+            host: text(to.host()),
+            path: text(to.path()),
+            query: text(to.query()),
+            status_code: to.status_code().map(ToString::to_string),
+        };
+        let response = |answer: &FixedResponseActionConfig| FixedResponseState {
+            status_code: text(answer.status_code()),
+            content_type: text(answer.content_type()),
+            message_body: text(answer.message_body()),
+        };
+        Self {
+            action_type: action.r#type().map(ToString::to_string).unwrap_or_default(),
+            target_group_arn: text(action.target_group_arn()).or(only),
+            forward_config: forward,
+            redirect_config: action.redirect_config().map(redirect),
+            fixed_response_config: action.fixed_response_config().map(response),
+        }
+    }
+}
+
+impl From<&ForwardActionConfig> for ForwardState {
+    fn from(config: &ForwardActionConfig) -> Self {
+        let group = |group: &TargetGroupTuple| WeightedState {
+            target_group_arn: text(group.target_group_arn()).unwrap_or_default(),
+            weight: group.weight(),
+        };
+        Self {
+            target_groups: config.target_groups().iter().map(group).collect(),
+            stickiness: config.target_group_stickiness_config().map(|sticky| StickinessState {
+                enabled: sticky.enabled(),
+                duration_seconds: sticky.duration_seconds(),
+            }),
+        }
+    }
+}
+
+impl ActionState {
+    fn forwarding(&self) -> Option<Forwarding> {
+        let config = self.forward_config.as_ref();
+        let mut groups: BTreeMap<String, i32> = config
+            .into_iter()
+            .flat_map(|config| &config.target_groups)
+            .map(|group| (group.target_group_arn.clone(), group.weight.unwrap_or(1)))
+            .collect();
+        if groups.is_empty() {
+            groups.insert(self.target_group_arn.clone()?, 1);
+        }
+        let sticky = config.and_then(|config| config.stickiness.as_ref());
+        let sticky = sticky.filter(|sticky| sticky.enabled == Some(true));
+        let seconds = sticky.map_or(0, |sticky| sticky.duration_seconds.unwrap_or_default());
+        Some(Forwarding::new(groups, Some(seconds), Part::TargetGroups))
+    }
+}
+
+impl Action {
+    /// What AWS has, if it is one of these and nothing more.
+    pub(crate) fn of(actions: &[ActionState]) -> Option<Self> {
+        let [action] = actions else { return None };
+        match (action.action_type.as_str(), &action.redirect_config, &action.fixed_response_config) {
+            ("forward", ..) => action.forwarding().map(Self::Forward),
+            ("redirect", Some(redirect), _) => Some(Self::Redirect(redirect.into())),
+            ("fixed-response", _, Some(response)) => Some(Self::FixedResponse(response.into())),
+            _ => None,
+        }
+    }
+}
+
+/// Whatever is left out is AWS's default.
+fn texts<const N: usize>(all: [(Part, &Option<String>, &str); N]) -> Texts {
+    let text = |(part, text, default): (Part, &Option<String>, &str)| {
+        (part, text.clone().unwrap_or_else(|| default.to_owned()))
+    };
+    all.map(text).into()
+}
+
+impl From<&RedirectState> for Texts {
+    fn from(state: &RedirectState) -> Self {
+        texts([
+            (Part::Protocol, &state.protocol, "#{protocol}"),
+            (Part::Port, &state.port, "#{port}"),
+            (Part::Host, &state.host, "#{host}"),
+            (Part::Path, &state.path, "/#{path}"),
+            (Part::Query, &state.query, "#{query}"),
+            (Part::RedirectStatus, &state.status_code, RedirectStatus::Permanent.as_str()),
+        ])
+    }
+}
+
+impl From<&FixedResponseState> for Texts {
+    fn from(state: &FixedResponseState) -> Self {
+        texts([
+            (Part::ResponseStatus, &state.status_code, ""),
+            (Part::ContentType, &state.content_type, ContentType::Plain.as_str()),
+            (Part::MessageBody, &state.message_body, ""),
+        ])
+    }
+}

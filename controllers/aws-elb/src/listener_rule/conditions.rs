@@ -1,0 +1,282 @@
+//! Conditions in the one form in which two that mean the same are equal. Pure.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use kraken_aws::{
+    cidr,
+    differ::difference,
+    fields::{ABSENT, NOT_SHOWN},
+    rules::{Verdict, a_text, ensure},
+    take::{Fault, Take},
+    taken::Joined,
+};
+use kraken_spoke::{Difference, Resolved, options::ListOpt};
+
+use super::api::{ConditionsSpec, HttpHeader, QueryString};
+
+/// Where the spec has them.
+pub(super) const FIELD: &str = "conditions";
+/// How many values the conditions of a rule may have in total.
+const MAX_VALUES: usize = 5;
+
+/// A type of condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Type {
+    HostHeader,
+    PathPattern,
+    HttpHeader,
+    Method,
+    QueryString,
+    SourceIp,
+}
+
+impl Type {
+    /// As AWS spells it.
+    pub(super) fn field(self) -> &'static str {
+        match self {
+            Self::HostHeader => "host-header",
+            Self::PathPattern => "path-pattern",
+            Self::HttpHeader => "http-header",
+            Self::Method => "http-request-method",
+            Self::QueryString => "query-string",
+            Self::SourceIp => "source-ip",
+        }
+    }
+
+    /// The same from AWS's spelling.
+    pub(super) fn of(field: &str) -> Option<Self> {
+        let all = [
+            Self::HostHeader,
+            Self::PathPattern,
+            Self::HttpHeader,
+            Self::Method,
+            Self::QueryString,
+            Self::SourceIp,
+        ];
+        all.into_iter().find(|kind| kind.field() == field)
+    }
+
+    /// As the spec spells it.
+    fn path(self) -> String {
+        let name = match self {
+            Self::HostHeader => "hostHeaders",
+            Self::PathPattern => "pathPatterns",
+            Self::HttpHeader => "httpHeaders",
+            Self::Method => "methods",
+            Self::QueryString => "queryStrings",
+            Self::SourceIp => "sourceIPs",
+        };
+        format!("{FIELD}.{name}")
+    }
+}
+
+/// One condition: values of which one is enough. A header has its name as its key, a parameter of a query each its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Condition {
+    pub(super) name: Option<String>,
+    pub(super) values: BTreeSet<(Option<String>, String)>,
+}
+
+/// All conditions of a rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Conditions(pub(super) BTreeMap<Type, BTreeSet<Condition>>);
+
+impl Condition {
+    pub(super) fn new(
+        name: Option<String>,
+        values: impl IntoIterator<Item = (Option<String>, String)>,
+    ) -> Self {
+        Self { name, values: values.into_iter().collect() }
+    }
+}
+
+impl Conditions {
+    /// Adds a condition; host names, headers' names and keys have no case.
+    pub(super) fn add(&mut self, kind: Type, mut condition: Condition) {
+        condition.name = condition.name.map(|name| name.to_lowercase());
+        if kind == Type::HostHeader {
+            condition.values =
+                condition.values.into_iter().map(|(key, value)| (key, value.to_lowercase())).collect();
+        }
+        self.0.entry(kind).or_default().insert(condition);
+    }
+
+    fn text(&self, kind: Type) -> String {
+        let conditions = self.0.get(&kind).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        conditions.map_or_else(|| ABSENT.to_owned(), |all| all.join(" and "))
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            write!(f, "{name}: ")?;
+        }
+        let one = |(key, value): &(Option<String>, String)| match key {
+            Some(key) => format!("{key}={value}"),
+            None => value.clone(),
+        };
+        f.write_str(&self.values.iter().map(one).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl fmt::Display for Conditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.0.keys().map(|kind| format!("{} {}", kind.field(), self.text(*kind)));
+        f.write_str(&all.collect::<Vec<_>>().join("; "))
+    }
+}
+
+/// Takes the conditions and tells all that is wrong with them.
+pub(super) fn desired(spec: &ConditionsSpec, take: &mut Take<'_, '_>) -> Option<Joined<Conditions>> {
+    let lists = [
+        list(Type::HostHeader, spec.host_headers.as_ref(), take, |host| a_host(host).map_err(Fault::from)),
+        list(Type::PathPattern, spec.path_patterns.as_ref(), take, |path| {
+            a_text(path, 128).map_err(Fault::from)
+        }),
+        list(Type::Method, spec.methods.as_ref(), take, |method| a_method(method).map_err(Fault::from)),
+        list(Type::SourceIp, spec.source_ips.as_ref(), take, a_block),
+    ];
+    let headers = spec.http_headers.iter().flatten().enumerate();
+    let headers: Vec<_> = headers.map(|(index, header)| of_header(index, header, take)).collect();
+    let queries = spec.query_strings.iter().flatten().enumerate();
+    let queries: Vec<_> = queries.map(|(index, query)| of_query(index, query, take)).collect();
+
+    let (mut all, mut is_secret) = (Conditions::default(), false);
+    let mut add = |kind, (condition, secret): (Condition, bool)| {
+        is_secret |= secret;
+        all.add(kind, condition);
+    };
+    for (kind, taken) in lists.into_iter().flatten() {
+        add(kind, taken?);
+    }
+    for taken in headers {
+        add(Type::HttpHeader, taken?);
+    }
+    let queries: Option<Vec<_>> = queries.into_iter().collect();
+    let queries = queries?;
+    if !queries.is_empty() {
+        let secret = queries.iter().any(|(_, secret)| *secret);
+        let values = queries.into_iter().map(|(value, _)| value);
+        add(Type::QueryString, (Condition::new(None, values), secret));
+    }
+
+    let values = all.0.values().flatten().map(|condition| condition.values.len()).sum();
+    if !(1..=MAX_VALUES).contains(&values) {
+        take.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, and have {values}"));
+    }
+    Some(Joined::new(all, is_secret))
+}
+
+/// A condition that is a list of values; `None` if it is absent, `Some((_, None))` if it has a problem.
+type Listed = Option<(Type, Option<(Condition, bool)>)>;
+
+fn list(
+    kind: Type,
+    list: Option<&ListOpt<String>>,
+    take: &mut Take<'_, '_>,
+    rule: impl Fn(&str) -> Verdict<Fault>,
+) -> Listed {
+    let taken = take.each(&kind.path(), list, rule);
+    match taken {
+        Some(None) => None,
+        Some(Some(values)) => Some((kind, Some(of_values(None, &values)))),
+        None => Some((kind, None)),
+    }
+}
+
+fn of_values(name: Option<String>, values: &Resolved<Vec<String>>) -> (Condition, bool) {
+    let items = values.expose().iter().map(|value| (None, value.clone()));
+    (Condition::new(name, items), values.is_secret())
+}
+
+fn of_header(index: usize, header: &HttpHeader, take: &mut Take<'_, '_>) -> Option<(Condition, bool)> {
+    let at = |name: &str| format!("{}[{index}].{name}", Type::HttpHeader.path());
+    let name = take.one(&at("name"), &header.name, a_header);
+    let values = take.each(&at("values"), Some(&header.values), |value: &str| a_text(value, 128));
+    let (name, values) = (name?, values??);
+    let (condition, secret) = of_values(Some(name.expose().clone()), &values);
+    Some((condition, secret || name.is_secret()))
+}
+
+type Parameter = ((Option<String>, String), bool);
+
+fn of_query(index: usize, query: &QueryString, take: &mut Take<'_, '_>) -> Option<Parameter> {
+    let at = |name: &str| format!("{}[{index}].{name}", Type::QueryString.path());
+    let key = take.optional(&at("key"), query.key.as_ref(), |key: &str| a_text(key, 128));
+    let value = take.one(&at("value"), &query.value, |value: &str| a_text(value, 128));
+    let (key, value) = (key?, value?);
+    let secret = value.is_secret() || key.as_ref().is_some_and(Resolved::is_secret);
+    Some(((key.map(|key| key.expose().clone()), value.expose().clone()), secret))
+}
+
+fn a_host(host: &str) -> Verdict {
+    let fits = (1..=128).contains(&host.len())
+        && host.chars().all(|c| c.is_ascii_alphanumeric() || "-.*?".contains(c))
+        && host.contains('.');
+    ensure(fits, || "must be a host name of up to 128 characters, such as *.example.com".to_owned())
+}
+
+fn a_method(method: &str) -> Verdict {
+    let fits = (1..=40).contains(&method.len())
+        && method.chars().all(|c| c.is_ascii_uppercase() || "-_".contains(c));
+    ensure(fits, || "must be a method in capital letters, such as GET".to_owned())
+}
+
+fn a_header(name: &str) -> Verdict {
+    let fits = (1..=40).contains(&name.len())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'+-.^_`|~*?".contains(c));
+    ensure(fits, || "must be the name of a header, of up to 40 characters".to_owned())?;
+    ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
+}
+
+fn a_block(block: &str) -> Verdict<Fault> {
+    if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
+}
+
+/// How two differ, a difference for each type of condition.
+pub(super) fn differences<C>(
+    desired: &Joined<Conditions>,
+    observed: Option<&Conditions>,
+    change: impl Fn() -> C,
+) -> Vec<Difference<C>> {
+    let one = |path: &str, want: String, have: String| match desired.is_secret() {
+        true => difference(path, desired.shown(), NOT_SHOWN, change()),
+        false => difference(path, want, have, change()),
+    };
+    let wanted = desired.expose();
+    let Some(observed) = observed else {
+        return vec![one(FIELD, wanted.to_string(), "something else".to_owned())];
+    };
+    differing(wanted, observed)
+        .into_iter()
+        .map(|kind| one(&kind.path(), wanted.text(kind), observed.text(kind)))
+        .collect()
+}
+
+fn differing(desired: &Conditions, observed: &Conditions) -> Vec<Type> {
+    let kinds: BTreeSet<Type> = desired.0.keys().chain(observed.0.keys()).copied().collect();
+    kinds.into_iter().filter(|kind| desired.0.get(kind) != observed.0.get(kind)).collect()
+}
+
+/// What is desired with each type of condition that differs and is ignored as it is observed; `None` if there is none.
+pub(super) fn without_ignored(
+    desired: &Joined<Conditions>,
+    observed: Option<&Conditions>,
+    is_ignored: impl Fn(&str) -> bool,
+) -> Option<Joined<Conditions>> {
+    let observed = observed?;
+    let differing = differing(desired.expose(), observed).into_iter();
+    let ignored: Vec<Type> = differing.filter(|kind| is_ignored(&kind.path())).collect();
+    let mut kept = desired.expose().clone();
+    for kind in &ignored {
+        match observed.0.get(kind) {
+            Some(conditions) => drop(kept.0.insert(*kind, conditions.clone())),
+            None => drop(kept.0.remove(kind)),
+        }
+    }
+    (!ignored.is_empty()).then(|| Joined::new(kept, desired.is_secret()))
+}

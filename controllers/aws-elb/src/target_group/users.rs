@@ -1,0 +1,50 @@
+//! Who uses a target group, and so keeps it from being deleted.
+
+use kraken_aws::{Aws, fields::listed, lookup::Tagged, tags};
+use kraken_spoke::Failure;
+
+use super::group::Group;
+use crate::{
+    action::{Action, ActionState},
+    listener::of_balancer,
+    listener_rule::of_listener,
+    tagged,
+};
+
+/// AWS's refusal to delete a target group that is in use, with who uses it. If that cannot be found out, as it is.
+pub(super) async fn named(aws: &Aws, group: &Group, refusal: Failure) -> Failure {
+    match users(aws, group).await {
+        Ok(users) if !users.is_empty() => {
+            Failure { message: format!("{}: used by {}", refusal.message, listed(&users)), ..refusal }
+        }
+        _ => refusal,
+    }
+}
+
+async fn users(aws: &Aws, group: &Group) -> Result<Vec<String>, Failure> {
+    let forwards = |actions: &[ActionState]| {
+        let to_group = |action: &ActionState| {
+            let action = Action::of(std::slice::from_ref(action));
+            action.is_some_and(|action| action.groups().any(|arn| arn == group.target_group_arn))
+        };
+        actions.iter().any(to_group)
+    };
+    let mut users = vec![];
+    for balancer in &group.load_balancer_arns {
+        for listener in of_balancer(aws, balancer).await? {
+            let rules = of_listener(aws, &listener.listener_arn).await?.into_iter();
+            let rules =
+                tagged::with_tags(aws, rules.filter(|rule| forwards(&rule.actions)).collect()).await?;
+            users.extend(rules.iter().map(shown));
+            if forwards(&listener.default_actions) {
+                users.extend(tagged::with_tags(aws, vec![listener]).await?.iter().map(shown));
+            }
+        }
+    }
+    Ok(users)
+}
+
+fn shown(user: &impl Tagged) -> String {
+    let owner = tags::owner(user.tags()).map(|owner| owner.owner);
+    format!("{} ({})", user.id(), owner.as_deref().unwrap_or("not managed by Kraken"))
+}
