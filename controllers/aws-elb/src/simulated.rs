@@ -148,6 +148,22 @@ async fn tags_that_cannot_be_read_after_a_creation_do_not_mean_that_it_was_refus
 }
 
 #[tokio::test]
+async fn a_name_that_kraken_made_up_is_this_launchs_whatever_became_of_its_tags_and_settings() {
+    let site = site().await;
+    let (group, balancer) = (site.group("a"), site.balancer("b", json!({})));
+    let arns = [group.created(1).await.unwrap(), balancer.created(1).await.unwrap()];
+    for arn in &arns {
+        for key in kraken_aws::tags::KEYS {
+            site.cloud.tag_outside(arn, key, None).unwrap();
+        }
+    }
+    let group = site.resource::<Groups>("a", site.group_spec(json!({"port": {"value": 81}})));
+    let balancer = site.balancer("b", json!({"ipAddressType": {"value": "dualstack"}}));
+    assert_eq!([group.created(1).await.unwrap(), balancer.created(1).await.unwrap()], arns);
+    assert_eq!(site.cloud.things(Kind::TargetGroup).len() + site.cloud.things(Kind::LoadBalancer).len(), 2);
+}
+
+#[tokio::test]
 async fn a_refusal_before_the_creation_stays_a_refusal() {
     let site = site().await;
     let group = site.resource::<Groups>("a", site.group_spec(json!({"name": {"value": "web"}})));

@@ -225,7 +225,8 @@ impl Single for Balancers {
         {
             return ours(balancer, creation, CREATE, what);
         }
-        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| creation.name());
+        let made_up = creation.name();
+        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| made_up.clone());
         let call = aws
             .elb_once()
             .create_load_balancer()
@@ -236,7 +237,13 @@ impl Single for Balancers {
             .set_security_groups(exposed(desired.security_group_ids.as_ref()))
             .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let answer = aws.call("CreateLoadBalancer", CREATE, call.send()).await?;
+        let answer = match aws.call("CreateLoadBalancer", CREATE, call.send()).await {
+            // Only this launch can have given such a name, whatever became of the settings and the tags since.
+            Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
+                return named(aws, &made_up).await.ok().flatten().ok_or(failure);
+            }
+            answer => answer?,
+        };
         let made = answer.load_balancers().first().map(Balancer::from).unwrap_or_default();
         match &what {
             Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,

@@ -147,7 +147,8 @@ impl Single for Groups {
         {
             return ours(group, creation, CREATE, what);
         }
-        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| creation.name());
+        let made_up = creation.name();
+        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| made_up.clone());
         let call = with_health!(aws.elb_once().create_target_group(), desired)
             .name(name)
             .set_protocol(exposed(desired.protocol.as_ref()).map(|protocol| protocol.as_str().into()))
@@ -155,7 +156,13 @@ impl Single for Groups {
             .set_vpc_id(exposed(desired.vpc_id.as_ref()))
             .set_target_type(exposed(desired.target_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
-        let answer = aws.call("CreateTargetGroup", CREATE, call.send()).await?;
+        let answer = match aws.call("CreateTargetGroup", CREATE, call.send()).await {
+            // Only this launch can have given such a name, whatever became of the settings and the tags since.
+            Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
+                return named(aws, &made_up).await.ok().flatten().ok_or(failure);
+            }
+            answer => answer?,
+        };
         let made = answer.target_groups().first().map(Group::from).unwrap_or_default();
         match &what {
             Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
