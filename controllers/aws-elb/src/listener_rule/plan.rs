@@ -185,7 +185,7 @@ mod tests {
             "spec.priority: must be 1 to 50000",
             "spec.conditions.hostHeaders: item 0 must be a host name",
             "spec.conditions.methods: item 0 must be a method in capital letters",
-            "spec.conditions.sourceIPs: item 0 has address bits",
+            "spec.conditions.sourceIPs: item 0 has",
             "spec.conditions.httpHeaders[0].name: must not be Host: use hostHeaders",
             "spec.action: must have exactly one of",
         ];
