@@ -96,6 +96,7 @@ pub(super) const ONLY_SIMULATOR: Listed = &[
             "/RedirectConfig/Host=#{host}",
             "/RedirectConfig/Path=/#{path}",
             "/RedirectConfig/Query=#{query}",
+            "/Conditions/member/Values/member=",
             "ModifyLoadBalancerAttributesResult/Attributes/member/",
         ],
         "AWS says so, moto does not",
