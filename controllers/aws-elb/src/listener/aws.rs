@@ -14,7 +14,7 @@ use kraken_aws::{
     single::{Creation, Question},
     taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{Listener, ListenerSpec},
@@ -90,6 +90,7 @@ impl Single for Listeners {
     const SUMMARY: &[(&str, &str)] = &[("Protocol", "listener.Protocol"), ("Port", "listener.Port")];
     // By its port, which a load balancer gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
 
     fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
@@ -101,6 +102,10 @@ impl Single for Listeners {
 
     fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {
         plan::differences(desired, gate)
+    }
+
+    fn without_ignored(desired: &Desired, gate: &Gate, ignored: &Ignored) -> Option<Desired> {
+        plan::without_ignored(desired, gate, ignored)
     }
 
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Gate>, Failure> {

@@ -5,7 +5,7 @@ use kraken_aws::{
     take::Take,
     taken::Joined,
 };
-use kraken_spoke::{Difference, Resolved, Resolver};
+use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
 use super::{api::ListenerSpec, gate::Gate};
 use crate::{
@@ -89,6 +89,14 @@ pub(crate) fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Chan
     let action = action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action);
     let port = changed("port", Some(&desired.port), gate.port.as_ref(), Change::Port);
     first.into_iter().flatten().chain(action).chain(port).collect()
+}
+
+/// With the ignored parts of the action as they are observed: a call sends the whole action.
+pub(crate) fn without_ignored(desired: &Desired, gate: &Gate, ignored: &Ignored) -> Option<Desired> {
+    let observed = Action::of(&gate.default_actions);
+    let covers = |path: &str| ignored.covers(path);
+    let action = action::without_ignored(ACTION, &desired.action, observed.as_ref(), covers)?;
+    Some(Desired { action, ..desired.clone() })
 }
 
 #[cfg(test)]
@@ -224,6 +232,51 @@ mod tests {
     fn a_redirect_to_itself_is_refused() {
         let same = json!({"defaultAction": {"redirect": {"query": {"value": "a=b"}}}});
         assert_begin(&problems(same), &["spec.defaultAction.redirect: must change at least one of"]);
+    }
+
+    fn without(desired: &Desired, gate: &Gate, path: &str) -> Option<Desired> {
+        without_ignored(desired, gate, &Ignored::new(&[path.to_owned()]))
+    }
+
+    #[test]
+    fn an_ignored_forward_is_left_to_whoever_shifts_the_traffic() {
+        let shifted =
+            ActionState { target_group_arn: Some(GROUP.replace("web", "new")), ..forwarding().remove(0) };
+        let shifted = gate(vec![shifted]);
+        for path in ["defaultAction", "defaultAction.forward", "defaultAction.forward.targetGroupARN"] {
+            let kept = without(&wanted(json!({})), &shifted, path).unwrap();
+            assert_eq!(told(differences(&kept, &shifted)), [""; 0], "{path}");
+        }
+        assert!(without(&wanted(json!({})), &shifted, "defaultAction.redirect").is_none());
+        assert!(without(&wanted(json!({})), &gate(forwarding()), "defaultAction").is_none());
+    }
+
+    #[test]
+    fn a_call_for_one_part_of_a_redirect_does_not_change_an_ignored_one() {
+        let state = |path: &str, port: &str| {
+            let redirect_config = Some(RedirectState {
+                path: Some(path.into()),
+                port: Some(port.into()),
+                ..RedirectState::default()
+            });
+            gate(vec![ActionState {
+                action_type: "redirect".into(),
+                redirect_config,
+                ..ActionState::default()
+            }])
+        };
+        let desired =
+            wanted(json!({"defaultAction": {"redirect": {"path": {"value": "/a"}, "port": {"value": 1}}}}));
+        let kept = without(&desired, &state("/other", "2"), "defaultAction.redirect.path").unwrap();
+        assert_eq!(
+            told(differences(&kept, &state("/other", "2"))),
+            ["defaultAction.redirect.port: 2 becomes 1: Action"]
+        );
+        assert_eq!(
+            told(differences(&kept, &state("/other", "1"))),
+            [""; 0],
+            "and this is what the call sends"
+        );
     }
 
     #[test]

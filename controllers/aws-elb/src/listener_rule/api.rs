@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::ListOpt};
+use kraken_spoke::{
+    HasLifecycle, Lifecycle, Opt, ResourceStatus,
+    options::{ListOpt, Public},
+};
 use kube::CustomResource;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -17,6 +20,7 @@ use crate::action::ActionSpec;
     version = "v1alpha1",
     kind = "ListenerRule",
     plural = "listenerrules",
+    shortname = "lsr",
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
@@ -25,7 +29,7 @@ use crate::action::ActionSpec;
 pub(crate) struct ListenerRuleSpec {
     /// The listener. It cannot be changed later. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
     #[serde(rename = "listenerARN")]
-    pub(crate) listener_arn: Opt<String>,
+    pub(crate) listener_arn: Public<Opt<String>>,
 
     /// The place among the listener's rules, 1 to 50000; the lowest number is tried first. Changed in place. A listener has
     /// one rule of a priority. Example: `{value: 10}`

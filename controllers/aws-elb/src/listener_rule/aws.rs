@@ -10,7 +10,7 @@ use kraken_aws::{
     fields::shown,
     single::{Creation, Question},
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{ListenerRule, ListenerRuleSpec},
@@ -77,8 +77,23 @@ impl Single for ListenerRules {
     type Change = Change;
     const NOUN: &'static str = "rule";
     const STATE_KEY: &'static str = "rule";
+    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+        ("priority", &["rule.Priority"]),
+        ("conditions", &["rule.Conditions"]),
+        ("action", &["rule.Actions"]),
+    ];
+    const SUMMARY: &[(&str, &str)] = &[("Priority", "rule.Priority")];
     // By its priority, which a listener gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const WHOLE_PATHS: &[&str] = &[
+        "conditions.hostHeaders",
+        "conditions.pathPatterns",
+        "conditions.httpHeaders",
+        "conditions.methods",
+        "conditions.queryStrings",
+        "conditions.sourceIPs",
+        "action.forward.targetGroups",
+    ];
 
     fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
@@ -90,6 +105,10 @@ impl Single for ListenerRules {
 
     fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
         plan::differences(desired, rule)
+    }
+
+    fn without_ignored(desired: &Desired, rule: &Rule, ignored: &Ignored) -> Option<Desired> {
+        plan::without_ignored(desired, rule, ignored)
     }
 
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Rule>, Failure> {

@@ -6,7 +6,7 @@ use kraken_aws::{
     take::Take,
     taken::Joined,
 };
-use kraken_spoke::{Difference, Resolved, Resolver};
+use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
 use super::{
     api::ListenerRuleSpec,
@@ -42,7 +42,7 @@ pub(crate) enum Change {
 
 pub(crate) fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut take = Take::new(values);
-    let listener_arn = take.one("listenerARN", &spec.listener_arn, rules::listener_arn);
+    let listener_arn = take.public("listenerARN", &spec.listener_arn, rules::listener_arn);
     let priority = take.one("priority", &spec.priority, |priority: &i32| between(*priority, 1, MAX_PRIORITY));
     let conditions = conditions::desired(&spec.conditions, &mut take);
     let action = action::desired(ACTION, &spec.action, &mut take);
@@ -66,6 +66,22 @@ pub(crate) fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Chan
     let observed = Action::of(&rule.actions);
     let action = action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action);
     first.into_iter().flatten().chain(conditions).chain(action).collect()
+}
+
+/// With the ignored conditions and parts of the action as they are observed: a call sends all conditions or the whole action.
+pub(crate) fn without_ignored(desired: &Desired, rule: &Rule, ignored: &Ignored) -> Option<Desired> {
+    let covers = |path: &str| ignored.covers(path);
+    let conditions =
+        conditions::without_ignored(&desired.conditions, rule.known_conditions().as_ref(), covers);
+    let observed = Action::of(&rule.actions);
+    let action = action::without_ignored(ACTION, &desired.action, observed.as_ref(), covers);
+    if conditions.is_none() && action.is_none() {
+        return None;
+    }
+    let mut kept = desired.clone();
+    kept.conditions = conditions.unwrap_or(kept.conditions);
+    kept.action = action.unwrap_or(kept.action);
+    Some(kept)
 }
 
 #[cfg(test)]

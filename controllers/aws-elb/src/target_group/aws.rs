@@ -11,7 +11,7 @@ use kraken_aws::{
     single::{Creation, Question},
     taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
+use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{TargetGroup, TargetGroupSpec},
@@ -111,6 +111,7 @@ impl Single for Groups {
     ];
     // By its name, which AWS gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const WHOLE_PATHS: &[&str] = &["targets"];
 
     fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
@@ -122,6 +123,10 @@ impl Single for Groups {
 
     fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
         plan::differences(desired, group)
+    }
+
+    fn without_ignored(desired: &Desired, _: &Group, ignored: &Ignored) -> Option<Desired> {
+        plan::without_ignored(desired, ignored)
     }
 
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Group>, Failure> {

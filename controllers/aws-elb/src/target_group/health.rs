@@ -1,7 +1,7 @@
 //! The health check of a target group: what it shall be, and how it differs. Pure.
 
 use kraken_aws::{differ::changed, take::Take, taken::given};
-use kraken_spoke::{Difference, OptionType, Resolved, options::Text};
+use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 
 use super::{api::HealthCheck, group::Group, plan::Change};
 use crate::{rules, words::HealthCheckProtocol};
@@ -68,6 +68,25 @@ pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Chan
     all.into_iter().flatten().collect()
 }
 
+/// What is not desired is neither compared nor sent; `None` if nothing that is desired is ignored.
+pub(super) fn without_ignored(wanted: &Health, ignored: &Ignored) -> Option<Health> {
+    fn leave<T>(field: &mut Option<T>, name: &str, ignored: &Ignored) -> bool {
+        ignored.covers(&format!("healthCheck.{name}")) && field.take().is_some()
+    }
+    let mut kept = wanted.clone();
+    let left = [
+        leave(&mut kept.protocol, "protocol", ignored),
+        leave(&mut kept.port, "port", ignored),
+        leave(&mut kept.path, "path", ignored),
+        leave(&mut kept.interval, "intervalSeconds", ignored),
+        leave(&mut kept.timeout, "timeoutSeconds", ignored),
+        leave(&mut kept.healthy, "healthyThreshold", ignored),
+        leave(&mut kept.unhealthy, "unhealthyThreshold", ignored),
+        leave(&mut kept.matcher, "matcher", ignored),
+    ];
+    left.contains(&true).then_some(kept)
+}
+
 fn part<T: OptionType + ToString + PartialEq<H>, H: ToString>(
     name: &str,
     wanted: Option<&Resolved<T>>,
@@ -103,5 +122,18 @@ mod tests {
                 "healthCheck.path: / becomes /healthz: HealthCheck",
             ]
         );
+    }
+
+    #[test]
+    fn an_ignored_field_of_the_health_check_is_not_sent_along_with_another() {
+        let wanted = testing::desired::<Groups>(json!({
+            "protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"},
+            "healthCheck": {"path": {"value": "/healthz"}, "intervalSeconds": {"value": 30}},
+        }));
+        let without = |path: &str| without_ignored(&wanted.health, &Ignored::new(&[path.to_owned()]));
+        let kept = without("healthCheck.path").unwrap();
+        assert!(kept.path.is_none() && kept.interval.is_some());
+        assert!(without("healthCheck").unwrap().interval.is_none());
+        assert!(without("healthCheck.port").is_none() && without("targets").is_none());
     }
 }

@@ -5,7 +5,7 @@ use kraken_aws::{
     take::Take,
     taken::given,
 };
-use kraken_spoke::{Difference, Resolved, Resolver};
+use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
 use super::{
     api::TargetGroupSpec,
@@ -90,6 +90,12 @@ pub(crate) fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Ch
     let targets = desired.targets.as_ref().map_or(vec![], |wanted| of_targets(wanted, group));
     let health = health::differences(&desired.health, group);
     fixed.into_iter().flatten().chain(health).chain(targets).collect()
+}
+
+/// Without the ignored fields of the health check: a call sends what is desired of it.
+pub(crate) fn without_ignored(desired: &Desired, ignored: &Ignored) -> Option<Desired> {
+    let health = health::without_ignored(&desired.health, ignored)?;
+    Some(Desired { health, ..desired.clone() })
 }
 
 /// First what is missing, then what is too many: at no time there are fewer than either before or after.
