@@ -41,7 +41,7 @@ pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
 pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
     let id = column("External ID", ".status.externalIds[0]", 0);
     let own = columns.iter().map(|name| column(name, &format!(".status.summary.{}", summary_key(name)), 0));
-    with_columns(K::crd(), std::iter::once(id).chain(own).collect())
+    with_columns(K::crd(), &std::iter::once(id).chain(own).collect::<Vec<_>>())
 }
 
 /// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicip`.
@@ -51,12 +51,12 @@ pub fn summary_key(column: &str) -> String {
 
 /// The CRD of a kind of the hub that has a Ready condition.
 pub fn hub_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
-    with_columns(K::crd(), vec![])
+    with_columns(K::crd(), &[])
 }
 
 fn with_columns(
     mut crd: CustomResourceDefinition,
-    own: Vec<CustomResourceColumnDefinition>,
+    own: &[CustomResourceColumnDefinition],
 ) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
         let mut columns = vec![

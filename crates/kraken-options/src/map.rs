@@ -138,7 +138,10 @@ mod tests {
         }
     }
 
-    fn take(written: &Value) -> (Option<BTreeMap<String, String>>, Vec<(ProblemKind, String)>) {
+    /// A problem and what it is called.
+    type Told = (ProblemKind, String);
+
+    fn take(written: &Value) -> (Option<BTreeMap<String, String>>, Vec<Told>) {
         let values = values();
         let mut resolver = Resolver::new(&values);
         let taken = resolver.take_public_map("tags", &map(written));

@@ -116,6 +116,22 @@ mod tests {
         assert!(schema_of::<Opt<String>>()["properties"]["valueFrom"]["properties"]["secret"].is_object());
     }
 
+    proptest::proptest! {
+        #[test]
+        fn admission_refuses_every_template_that_refers_to_a_secret(
+            open in "[{]{2}[ \t\n]{0,2}",
+            kind in "(\\.|\\.?\\[\")-{0,2}[sS]-{0,1}[eE][cC][rR]-{0,1}[eE][tT]-{0,1}",
+            name in "[.\\[\"\\]a-z]{0,12}",
+            close in "[ \t]{0,2}[}]{2}",
+        ) {
+            let text = format!("x{open}{kind}{name}{close}");
+            if crate::Template::parse(&text).is_ok_and(|template| template.has_secret()) {
+                let pattern = regex::Regex::new(SECRET_IN_TEMPLATE).unwrap();
+                proptest::prop_assert!(pattern.is_match(&text), "{}", text);
+            }
+        }
+    }
+
     #[test]
     fn a_public_option_reads_and_writes_as_the_option_does() {
         let written = json!({"valueFrom": {"ref": "VPC/main"}});

@@ -101,14 +101,14 @@ impl<'a> Resolver<'a> {
             ValueFrom::KrakenResource(reference) => {
                 (Dependency::Resource(reference.clone()), "krakenResource")
             }
-            ValueFrom::Ref(short) => match short.resource() {
-                Some(reference) => (Dependency::Resource(reference), "ref"),
-                None => {
+            ValueFrom::Ref(short) => {
+                let Some(reference) = short.resource() else {
                     let message = format!("{} {NOT_A_REF}", quote(&short.0));
                     self.found(format!("{field}.valueFrom.ref"), ProblemKind::Invalid, message);
                     return None;
-                }
-            },
+                };
+                (Dependency::Resource(reference), "ref")
+            }
             ValueFrom::TemplateString(text) => return self.take_template(field, text),
         };
         let dependency = dependency.normalised();
@@ -119,12 +119,12 @@ impl<'a> Resolver<'a> {
         let faults = faults(&dependency);
         if !faults.is_empty() {
             for (name, kind, message) in faults {
-                match part {
-                    "ref" => {
-                        self.found(format!("{field}.valueFrom.ref"), kind, format!("its {name}: {message}"))
-                    }
-                    part => self.found(format!("{field}.valueFrom.{part}.{name}"), kind, message),
-                }
+                let (place, message) = if part == "ref" {
+                    (format!("{field}.valueFrom.ref"), format!("its {name}: {message}"))
+                } else {
+                    (format!("{field}.valueFrom.{part}.{name}"), message)
+                };
+                self.found(place, kind, message);
             }
             return None;
         }

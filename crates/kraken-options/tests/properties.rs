@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use kraken_options::{
-    Element, Elements, KeyRef, ListOpt, LookupReason, Opt, OptionType, Path, Resolved, Resolver, ResourceRef,
-    Scrubber, SecretData, SecretString, ShortRef, Template, Text, ValueFrom, Values, summary,
+    Budget, Element, Elements, KeyRef, ListOpt, LookupReason, MapOpt, Opt, OptionType, Path, Public,
+    PublicMap, Resolved, Resolver, ResourceRef, Scrubber, SecretData, SecretString, ShortRef, Template, Text,
+    ValueFrom, Values, summary,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -211,6 +212,56 @@ proptest! {
         let list: ListOpt<String> = Opt::Value(Elements(elements));
         let written = serde_json::to_value(&list).unwrap();
         prop_assert_eq!(serde_json::from_value::<ListOpt<String>>(written).unwrap(), list);
+    }
+
+    #[test]
+    fn a_map_is_read_again_as_it_was_written(keys in vec(".{0,9}", 5), elements in elements(source())) {
+        let map: PublicMap<String> = Public(MapOpt(keys.into_iter().zip(elements).collect()));
+        let written = serde_json::to_value(&map).unwrap();
+        prop_assert_eq!(serde_json::from_value::<PublicMap<String>>(written).unwrap(), map);
+    }
+
+    #[test]
+    fn what_is_public_reads_no_secret_and_asks_for_none(
+        elements in elements(prop_oneof![source(), secret_source()]),
+        one in prop_oneof![source(), secret_source()],
+    ) {
+        let values = values("QsecretQ", "public");
+        let mut resolver = Resolver::new(&values);
+        let keys = (0..elements.len()).map(|n| n.to_string());
+        let taken = resolver.take_public_map("tags", &Public(MapOpt(keys.zip(elements).collect())));
+        let option = resolver.take_public::<String>("name", &Public(Opt::ValueFrom(one)));
+        prop_assert!(option.is_none_or(|option| !option.is_secret()));
+        let shown = format!("{taken:?}");
+        let resolution = resolver.finish();
+        prop_assert!(!shown.contains("QsecretQ"));
+        prop_assert!(resolution.dependencies.secrets.is_empty() && resolution.secrets.is_empty());
+        prop_assert!(resolution.secret_fields.is_empty());
+    }
+
+    #[test]
+    fn every_field_that_refers_to_a_secret_is_known_whether_it_has_a_value_or_not(source in source()) {
+        let found = |values: &Values| {
+            let mut resolver = Resolver::new(values);
+            let _ = resolver.take_from::<String>("field", &source);
+            resolver.finish()
+        };
+        let (nothing, known) = (found(&Values::default()), found(&values("QsecretQ", "public")));
+        prop_assert_eq!(&nothing.secret_fields, &known.secret_fields);
+        prop_assert_eq!(nothing.secret_fields.is_empty(), nothing.dependencies.secrets.is_empty());
+    }
+
+    #[test]
+    fn paths_that_share_a_budget_find_what_each_finds_alone_until_it_is_spent(
+        paths in vec(path_text(), 1..8),
+        data in json_value(),
+    ) {
+        let mut budget = Budget::default();
+        for path in paths.iter().filter_map(|text| Path::parse(text).ok()) {
+            let before = budget.steps_taken();
+            prop_assert_eq!(path.find_within(&data, &mut budget), path.find(&data));
+            prop_assert!(budget.steps_taken() >= before);
+        }
     }
 
     #[test]
