@@ -108,6 +108,7 @@ impl Single for SecurityGroups {
     /// AWS takes a name once in a VPC.
     const IS_IDEMPOTENT: bool = true;
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];
+    const WHOLE_PATHS: &[&str] = &["ingress", "egress"];
 
     fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
