@@ -56,9 +56,9 @@ async fn what_hangs_on_an_instance_comes_up_heals_and_goes() -> Result<()> {
     }
     let instance = id(&world, "EC2Instance", "web").await?;
     assert_eq!(world.alive("web").await?.len(), 1);
-    let key = world.get("StateDeclaration", "keypair-ops").await?["spec"]["id"].clone();
+    let key = world.get("StateDeclaration", "keypair.aws.ops").await?["spec"]["id"].clone();
     assert!(key.as_str().is_some_and(|name| name.starts_with("kraken-")), "{key}");
-    let state = world.get("StateDeclaration", "ec2instance-web").await?;
+    let state = world.get("StateDeclaration", "ec2instance.aws.web").await?;
     assert_eq!(state["spec"]["data"]["instances"][0]["KeyName"], key);
 
     let volume = id(&world, "Volume", "data").await?;

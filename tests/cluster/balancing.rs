@@ -163,7 +163,7 @@ async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_tog
     world.ready("ConfigExport", "web").await?;
 
     let state =
-        world.get("StateDeclaration", "loadbalancer-web").await?["spec"]["data"]["loadBalancer"].clone();
+        world.get("StateDeclaration", "loadbalancer.aws.web").await?["spec"]["data"]["loadBalancer"].clone();
     let expected = [
         ("LoadBalancerArn", json!(id(&balancer)?)),
         ("VpcId", json!(network.vpc)),

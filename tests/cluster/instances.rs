@@ -24,7 +24,7 @@ async fn an_instance_runs_with_its_identity_as_tags_and_goes_with_its_resource()
     assert_eq!(object["status"]["externalIds"], json!([alive[0].id]));
     assert_eq!(alive[0].tags["Team"], "web");
     assert_eq!(alive[0].tags["kraken-iac.eoinfennessy.com/uid"], object["metadata"]["uid"]);
-    let state = world.get("StateDeclaration", "ec2instance-a").await?;
+    let state = world.get("StateDeclaration", "ec2instance.aws.a").await?;
     let first = &state["spec"]["data"]["instances"][0];
     assert_eq!((&first["InstanceId"], &first["InstanceType"]), (&json!(alive[0].id), &json!("t2.nano")));
     assert!(

@@ -102,7 +102,7 @@ async fn a_network_comes_up_in_any_order_heals_and_goes_at_once() -> Result<()> 
     network(&world).await?;
 
     let vpc = id(&world, "VPC", "main").await?;
-    let state = world.get("StateDeclaration", "vpc-main").await?;
+    let state = world.get("StateDeclaration", "vpc.aws.main").await?;
     assert_eq!(state["spec"]["id"], json!(vpc));
     assert_eq!(state["spec"]["data"]["vpc"]["CidrBlock"], "10.20.0.0/16");
     let blocks = &state["spec"]["data"]["vpc"]["CidrBlockAssociationSet"];

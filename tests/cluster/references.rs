@@ -59,7 +59,7 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
     world.apply(CONFIG).await?;
     world.apply(FIRST).await?;
     let first = world.ready("EC2Instance", "first").await?;
-    let state = world.get("StateDeclaration", "ec2instance-first").await?;
+    let state = world.get("StateDeclaration", "ec2instance.aws.first").await?;
     let id = &state["spec"]["id"];
     assert!(id.is_string() && *id == first["status"]["externalIds"][0], "{id}");
     let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
@@ -73,7 +73,7 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
         .await?;
     let message = world.not_ready("EC2Instance", "second", "InvalidSpec").await?;
     assert_eq!(message, "spec.securityGroupIDs: item 1 is the same as item 0");
-    let request = world.get("DependencyRequest", "ec2instance-second").await?;
+    let request = world.get("DependencyRequest", "ec2instance.aws.second").await?;
     let answered = &request["status"]["dependentValues"]["fromKrakenResources"];
     assert_eq!((&answered["ec2instance"]["first"][""], &answered["static"]["group"][""]), (id, group));
     let one = json!({"value": [{"valueFrom": {"krakenResource": {"kind": "static", "name": "group"}}}]});
@@ -126,7 +126,7 @@ async fn a_circle_of_references_is_named_and_an_edit_breaks_it() -> Result<()> {
     world.apply(&pointing("b", "a")).await?;
     for name in ["a", "b"] {
         world
-            .until("DependencyRequest", &format!("ec2instance-{name}"), |request| {
+            .until("DependencyRequest", &format!("ec2instance.aws.{name}"), |request| {
                 request["status"]["unmet"][0]["reason"] == "ReferenceCycle"
             })
             .await?;
@@ -144,13 +144,15 @@ async fn a_forged_state_is_not_believed() -> Result<()> {
     world
         .apply(
             r"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
-            metadata: {name: ec2instance-first}, spec: {data: {instances: [{InstanceType: x1e.32xlarge}]}}}",
+            metadata: {name: ec2instance.aws.first}, spec: {data: {instances: [{InstanceType: x1e.32xlarge}]}}}",
         )
         .await?;
     world.apply(CONFIG).await?;
     world.apply(SECOND).await?;
     let request = world
-        .until("DependencyRequest", "ec2instance-second", |request| !request["status"]["unmet"][0].is_null())
+        .until("DependencyRequest", "ec2instance.aws.second", |request| {
+            !request["status"]["unmet"][0].is_null()
+        })
         .await?;
     assert_eq!(request["status"]["unmet"][0]["reason"], "StateNotTrusted");
     assert!(world.alive("second").await?.is_empty());

@@ -57,7 +57,7 @@ impl Tier {
 
     /// What a resource publishes, once it is as wanted.
     async fn state(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Result<()> {
-        let state = format!("{}-{name}", kind.to_lowercase());
+        let state = format!("{}.aws.{name}", kind.to_lowercase());
         self.world.until("StateDeclaration", &state, |object| wanted(&object["spec"]["data"])).await.map(drop)
     }
 
@@ -118,7 +118,7 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
     cloud.tag_outside(&vpc, "Name", Some("somebody else's"))?;
     tier.healed("CreateTags", before).await?;
 
-    let state = tier.world.get("StateDeclaration", "routetable-web").await?;
+    let state = tier.world.get("StateDeclaration", "routetable.aws.web").await?;
     let associations = state["spec"]["data"]["routeTable"]["Associations"].as_array();
     let association =
         associations.and_then(|all| all.iter().find_map(|one| one["RouteTableAssociationId"].as_str()));

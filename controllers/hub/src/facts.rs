@@ -11,12 +11,13 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use kraken_api::state_declaration::Withheld;
 use kraken_runtime::patch::ApiError;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::index::Named;
+use crate::{index::Named, secrets::SecretVersions};
 
 /// How long a failure is told to everybody who asks, so that an API server in trouble gets one request from thousands.
 const FAILURE: Duration = Duration::from_secs(1);
@@ -24,20 +25,21 @@ const FAILURE: Duration = Duration::from_secs(1);
 /// What is known of one object.
 #[derive(Clone, Debug)]
 pub enum Fact {
-    /// It does not exist.
+    /// It does not exist, and nobody is known to make it.
     Missing,
+    /// It does not exist yet, and who is to make it does.
+    Coming,
+    /// No controller serves such a kind of resource, and which is the nearest.
+    UnknownKind(Arc<str>),
+    /// Several objects may be meant: which.
+    Ambiguous(Arc<str>),
     /// A ConfigMap.
     ConfigMap(Arc<ConfigMapData>),
-    /// A Secret: which one and which version, nothing of its content.
-    Secret {
-        /// Its UID.
-        uid: String,
-        /// Its resourceVersion.
-        resource_version: String,
-    },
+    /// A Secret: which one and which version of its keys, nothing of its content.
+    Secret(Arc<SecretVersions>),
     /// A state that its owner has published.
     State(Arc<StateData>),
-    /// A state that was not published by the resource it is named after, and why.
+    /// A state that is not what the resource it is named after has published, and why.
     Untrusted(Arc<str>),
     /// An object whose content cannot be read as what it should be, and why.
     Unreadable(Arc<str>),
@@ -76,6 +78,8 @@ pub struct StateData {
     pub data: Value,
     /// The main id of the resource.
     pub id: Option<String>,
+    /// What is not published because it comes from a Secret.
+    pub withheld: Vec<Withheld>,
 }
 
 /// The content of a ConfigMap.
@@ -94,14 +98,6 @@ pub enum ReadError {
     #[error("failed to read {named}: {source}")]
     Object {
         /// Which one.
-        named: String,
-        /// What the API server said.
-        source: ApiError,
-    },
-    /// The resource that a state names as its owner.
-    #[error("failed to check the owner of the state of {named}: {source}")]
-    Owner {
-        /// Whose state it is.
         named: String,
         /// What the API server said.
         source: ApiError,

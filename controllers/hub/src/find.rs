@@ -7,7 +7,7 @@ use kraken_options::{JsonType, KeyRef, LookupError, LookupReason, Path, Resource
 use serde_json::Value;
 
 use crate::{
-    facts::{Fact, Known},
+    facts::{Fact, Known, StateData},
     index::Named,
     names::bounded,
 };
@@ -24,12 +24,31 @@ pub struct Cause {
     pub reason: Reason,
     /// For a person.
     pub message: String,
+    /// Whether it may pass by itself in a moment.
+    pub gap: Gap,
+}
+
+/// Whether what is missing may be there in a moment. The greater counts for many together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gap {
+    /// Who is to make it exists: it is on its way.
+    Coming,
+    /// Nobody is known to make it: it may still be about to be created, or created again.
+    Absent,
+    /// It passes only if somebody changes something.
+    Certain,
 }
 
 impl Cause {
-    /// A cause; a long message is cut.
+    /// A cause that somebody has to remove; a long message is cut.
     pub fn new(reason: Reason, message: impl AsRef<str>) -> Self {
-        Self { reason, message: bounded(message.as_ref(), MAX_MESSAGE) }
+        Self { reason, message: bounded(message.as_ref(), MAX_MESSAGE), gap: Gap::Certain }
+    }
+
+    /// The same, if it may pass by itself.
+    #[must_use]
+    pub fn passing(self, gap: Gap) -> Self {
+        Self { gap, ..self }
     }
 }
 
@@ -70,9 +89,7 @@ pub fn config_map(fact: &Fact, wanted: &KeyRef) -> Result<String, Cause> {
 /// The cause why there is none.
 pub fn secret(fact: &Fact, wanted: &KeyRef) -> Result<SecretVersion, Cause> {
     match fact {
-        Fact::Secret { uid, resource_version } => {
-            Ok(SecretVersion { uid: uid.clone(), resource_version: resource_version.clone() })
-        }
+        Fact::Secret(versions) => Ok(versions.of(&wanted.key)),
         other => Err(not_an_object(other, "Secret", &wanted.name, Reason::SecretNotFound)),
     }
 }
@@ -104,6 +121,9 @@ fn main_id(fact: &Fact, wanted: &ResourceRef) -> Result<Value, Cause> {
     let Fact::State(state) = fact else { return Err(no_state(fact, kind, name)) };
     match &state.id {
         Some(id) => Ok(id.as_str().into()),
+        None if state.withheld.iter().any(|withheld| withheld.explains("")) => {
+            Err(withheld(state, wanted, "its id"))
+        }
         None if kind == STATIC_KIND => Err(Cause::new(
             Reason::PathNotFound,
             format!("StateDeclaration {STATIC_KIND}-{name} has no id: set spec.id, or name a path"),
@@ -118,13 +138,30 @@ fn at_path(fact: &Fact, wanted: &ResourceRef) -> Result<Value, Cause> {
         Cause::new(Reason::InvalidPath, format!("path \"{}\" {error}", bounded(path, 100)))
     })?;
     let Fact::State(state) = fact else { return Err(no_state(fact, kind, name)) };
-    parsed
-        .find(&state.data)
-        .map_err(|error| Cause::new(lookup_reason(&error), format!("{kind} {name}: {error}")))
+    parsed.find(&state.data).map_err(|error| {
+        let reason = lookup_reason(&error);
+        if reason == Reason::PathNotFound && state.withheld.iter().any(|withheld| withheld.explains(path)) {
+            return withheld(state, wanted, &format!("path {}", bounded(path, 100)));
+        }
+        Cause::new(reason, format!("{kind} {name}: {error}"))
+    })
 }
 
-/// The message for a key that an object lacks.
-pub fn no_key<'a>(class: &str, wanted: &KeyRef, has: impl Iterator<Item = &'a String>) -> String {
+/// What is said of a value that comes from a Secret.
+fn withheld(state: &StateData, wanted: &ResourceRef, place: &str) -> Cause {
+    let ResourceRef { kind, name, path } = wanted;
+    let fields = state.withheld.iter().filter(|withheld| withheld.explains(path));
+    let fields: Vec<_> = fields.map(|withheld| format!("spec.{}", withheld.field)).collect();
+    let comes = if fields.len() == 1 { "comes" } else { "come" };
+    let fields = fields.join(" and ");
+    let message = format!(
+        "{kind} {name}: {place} is not published, because {fields} of {kind} {name} {comes} from a Secret"
+    );
+    Cause::new(Reason::PathNotFound, message)
+}
+
+/// The message for a key that a ConfigMap lacks.
+fn no_key<'a>(class: &str, wanted: &KeyRef, has: impl Iterator<Item = &'a String>) -> String {
     let KeyRef { name, key } = wanted;
     let keys: Vec<&str> = has.map(String::as_str).collect();
     let listed: Vec<String> = keys.iter().take(LISTED).map(|key| bounded(key, 64)).collect();
@@ -143,24 +180,35 @@ fn no_state(fact: &Fact, kind: &str, name: &str) -> Cause {
     match fact {
         Fact::Missing if kind == STATIC_KIND => {
             Cause::new(Reason::StateNotFound, format!("StateDeclaration {STATIC_KIND}-{name} does not exist"))
+                .passing(Gap::Absent)
         }
-        Fact::Missing => {
-            let message =
-                format!("{kind} {name} has not published a state yet: it does not exist or is not ready");
-            Cause::new(Reason::StateNotFound, message)
+        Fact::Coming => {
+            let message = format!("{kind} {name} exists and has not published a state yet");
+            Cause::new(Reason::StateNotFound, message).passing(Gap::Coming)
         }
+        Fact::UnknownKind(why) => Cause::new(Reason::UnknownKind, why),
+        Fact::Ambiguous(candidates) => Cause::new(
+            Reason::AmbiguousReference,
+            format!("{kind} {name} may be each of {candidates}: name the kind with its group"),
+        ),
         other => not_an_object(other, kind, name, Reason::StateNotFound),
     }
 }
 
 fn not_an_object(fact: &Fact, class: &str, name: &str, missing: Reason) -> Cause {
     match fact {
-        Fact::Untrusted(why) => Cause::new(Reason::StateNotTrusted, why),
+        // Its controller puts it right at once.
+        Fact::Untrusted(why) => Cause::new(Reason::StateNotTrusted, why).passing(Gap::Absent),
         Fact::Unreadable(why) => {
             Cause::new(Reason::ReadFailed, format!("the state of {class} {name} cannot be read: {why}"))
         }
         Fact::Failed(error) => Cause::new(Reason::ReadFailed, format!("{error}; it is tried again")),
-        _ => Cause::new(missing, format!("{class} {name} does not exist")),
+        Fact::Coming => {
+            let message =
+                format!("{class} {name} does not exist yet: the ConfigExport that writes it has no values");
+            Cause::new(missing, message).passing(Gap::Coming)
+        }
+        _ => Cause::new(missing, format!("{class} {name} does not exist")).passing(Gap::Absent),
     }
 }
 
@@ -178,10 +226,14 @@ fn lookup_reason(error: &LookupError) -> Reason {
 mod tests {
     use std::sync::Arc;
 
+    use kraken_api::state_declaration::Withheld;
     use serde_json::json;
 
     use super::*;
-    use crate::facts::{ConfigMapData, StateData, tests::read_error};
+    use crate::{
+        facts::{ConfigMapData, tests::read_error},
+        secrets::SecretVersions,
+    };
 
     fn key(key: &str) -> KeyRef {
         KeyRef { name: "sizes".into(), key: key.into() }
@@ -197,11 +249,15 @@ mod tests {
     }
 
     fn state(data: Value) -> Fact {
-        Fact::State(Arc::new(StateData { data, id: None }))
+        Fact::State(Arc::new(StateData { data, ..StateData::default() }))
     }
 
     fn cause(reason: Reason, message: &str) -> Cause {
-        Cause { reason, message: message.into() }
+        Cause { reason, message: message.into(), gap: Gap::Certain }
+    }
+
+    fn absent(reason: Reason, message: &str) -> Cause {
+        cause(reason, message).passing(Gap::Absent)
     }
 
     #[test]
@@ -212,7 +268,7 @@ mod tests {
     #[test]
     fn a_missing_config_map_a_missing_key_and_binary_data_are_told_apart() {
         let missing = config_map(&Fact::Missing, &key("small"));
-        assert_eq!(missing, Err(cause(Reason::ConfigMapNotFound, "ConfigMap sizes does not exist")));
+        assert_eq!(missing, Err(absent(Reason::ConfigMapNotFound, "ConfigMap sizes does not exist")));
         let lacks = config_map(&sizes(&["large", "medium"]), &key("small"));
         let message = "ConfigMap sizes has no key \"small\" (it has: large, medium)";
         assert_eq!(lacks, Err(cause(Reason::KeyNotFound, message)));
@@ -231,17 +287,17 @@ mod tests {
         let short: Vec<&str> = short.iter().map(String::as_str).collect();
         let message = config_map(&sizes(&short), &key("small")).unwrap_err().message;
         assert!(message.ends_with("16, 17 and 12 more)"), "{message}");
-        assert!(no_key("Secret", &key("x"), std::iter::empty()).ends_with("(it has none)"));
+        assert!(no_key("ConfigMap", &key("x"), std::iter::empty()).ends_with("(it has none)"));
     }
 
     #[test]
     fn a_secret_is_answered_by_its_version_alone() {
-        let fact = Fact::Secret { uid: "u".into(), resource_version: "7".into() };
+        let fact = Fact::Secret(Arc::new(SecretVersions::of_all("u".into(), "7".into())));
         let version = SecretVersion { uid: "u".into(), resource_version: "7".into() };
         assert_eq!(secret(&fact, &key("any")), Ok(version));
         assert_eq!(
             secret(&Fact::Missing, &key("any")),
-            Err(cause(Reason::SecretNotFound, "Secret sizes does not exist"))
+            Err(absent(Reason::SecretNotFound, "Secret sizes does not exist"))
         );
     }
 
@@ -255,7 +311,8 @@ mod tests {
     #[test]
     fn without_a_path_the_main_id_is_meant() {
         let id = |id: Option<&str>| {
-            Fact::State(Arc::new(StateData { data: json!({"": "wrong"}), id: id.map(str::to_owned) }))
+            let (data, id) = (json!({"": "wrong"}), id.map(str::to_owned));
+            Fact::State(Arc::new(StateData { data, id, ..StateData::default() }))
         };
         assert_eq!(resource(&id(Some("i-1")), &a(""), JsonType::String), Ok(json!("i-1")));
         assert_eq!(resource(&id(Some("i-1")), &a(""), JsonType::Any), Ok(json!("i-1")));
@@ -275,11 +332,17 @@ mod tests {
 
     #[test]
     fn a_state_that_is_not_there_says_what_may_be_wrong() {
-        let message = "ec2instance a has not published a state yet: it does not exist or is not ready";
-        assert_eq!(
-            resource(&Fact::Missing, &a("x"), JsonType::Any),
-            Err(cause(Reason::StateNotFound, message))
-        );
+        let found = |fact: &Fact| resource(fact, &a("x"), JsonType::Any);
+        let message = "ec2instance a does not exist";
+        assert_eq!(found(&Fact::Missing), Err(absent(Reason::StateNotFound, message)));
+        let coming = found(&Fact::Coming).unwrap_err();
+        assert_eq!(coming.message, "ec2instance a exists and has not published a state yet");
+        assert_eq!(coming.gap, Gap::Coming);
+        let unknown = found(&Fact::UnknownKind("no controller serves it".into()));
+        assert_eq!(unknown, Err(cause(Reason::UnknownKind, "no controller serves it")));
+        let several = found(&Fact::Ambiguous("ec2instance.acme a, ec2instance.aws a".into())).unwrap_err();
+        assert_eq!(several.reason, Reason::AmbiguousReference);
+        assert!(several.message.contains("ec2instance.acme a, ec2instance.aws a"), "{}", several.message);
         let facts = ResourceRef { kind: "static".into(), ..a("x") };
         assert_eq!(
             resource(&Fact::Missing, &facts, JsonType::Any).unwrap_err().message,
@@ -302,6 +365,20 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_comes_from_a_secret_says_why_it_is_not_published() {
+        let of = |path: &str, field: &str| Withheld { path: path.into(), field: field.into() };
+        let withheld = vec![of("instances.ImageId", "imageID"), of("", "name")];
+        let fact = Fact::State(Arc::new(StateData { data: json!({"instances": [{}]}), id: None, withheld }));
+        let message = |path: &str| resource(&fact, &a(path), JsonType::Any).unwrap_err().message;
+        assert_eq!(
+            message("instances.0.ImageId"),
+            "ec2instance a: path instances.0.ImageId is not published, because spec.imageID of ec2instance a comes from a Secret"
+        );
+        assert!(message("").contains("its id is not published, because spec.name of ec2instance a"));
+        assert!(!message("instances.0.SubnetId").contains("Secret"));
+    }
+
+    #[test]
     fn data_of_any_shape_is_answered() {
         for data in [json!(null), json!(1), json!("text"), json!([]), json!({})] {
             assert!(resource(&state(data), &a("a.b.0"), JsonType::Any).is_err());
@@ -313,7 +390,7 @@ mod tests {
     #[test]
     fn what_cannot_be_trusted_or_read_is_not_called_missing() {
         let untrusted = resource(&Fact::Untrusted("because".into()), &a("x"), JsonType::Any);
-        assert_eq!(untrusted, Err(cause(Reason::StateNotTrusted, "because")));
+        assert_eq!(untrusted, Err(absent(Reason::StateNotTrusted, "because")));
         let unreadable =
             resource(&Fact::Unreadable("recursion limit exceeded".into()), &a("x"), JsonType::Any);
         let message = "the state of ec2instance a cannot be read: recursion limit exceeded";

@@ -27,11 +27,16 @@ pub fn maker(meta: &ObjectMeta) -> Option<Maker> {
     is_export.then(|| Maker { uid: owner.uid.clone(), name: owner.name.clone() })
 }
 
-/// Objects by the ConfigExport that controls them.
+/// Objects by the ConfigExport that controls them: by its namespace and its UID, because an object in another namespace may
+/// have been given the same owner reference.
 #[derive(Debug, Default)]
 pub struct Owned {
     makers: HashMap<Named, Maker>,
-    made: HashMap<String, BTreeSet<Named>>,
+    made: HashMap<(String, String), BTreeSet<Named>>,
+}
+
+fn place(named: &Named, maker: &Maker) -> (String, String) {
+    (named.key.namespace.to_string(), maker.uid.clone())
 }
 
 impl Owned {
@@ -42,22 +47,22 @@ impl Owned {
             None => self.makers.remove(named),
         };
         if let Some(before) = &before
-            && let Some(made) = self.made.get_mut(&before.uid)
+            && let Some(made) = self.made.get_mut(&place(named, before))
         {
             made.remove(named);
             if made.is_empty() {
-                self.made.remove(&before.uid);
+                self.made.remove(&place(named, before));
             }
         }
         if let Some(maker) = maker {
-            self.made.entry(maker.uid).or_default().insert(named.clone());
+            self.made.entry(place(named, &maker)).or_default().insert(named.clone());
         }
         before
     }
 
-    /// What the ConfigExport with this UID controls.
-    pub fn of(&self, uid: &str) -> Vec<Named> {
-        self.made.get(uid).into_iter().flatten().cloned().collect()
+    /// What the ConfigExport with this namespace and UID controls.
+    pub fn of(&self, namespace: &str, uid: &str) -> Vec<Named> {
+        self.made.get(&(namespace.to_owned(), uid.to_owned())).into_iter().flatten().cloned().collect()
     }
 }
 
@@ -81,13 +86,22 @@ mod tests {
         let mut owned = Owned::default();
         owned.set(&named("a"), Some(by("1")));
         owned.set(&named("b"), Some(by("1")));
-        assert_eq!(owned.of("1"), [named("a"), named("b")]);
+        assert_eq!(owned.of("ns", "1"), [named("a"), named("b")]);
         assert_eq!(owned.set(&named("a"), Some(by("2"))), Some(by("1")));
         assert_eq!(owned.set(&named("b"), None), Some(by("1")));
-        assert!(owned.of("1").is_empty());
-        assert_eq!(owned.of("2"), [named("a")]);
+        assert!(owned.of("ns", "1").is_empty());
+        assert_eq!(owned.of("ns", "2"), [named("a")]);
         owned.set(&named("a"), None);
         assert!(owned.made.is_empty() && owned.makers.is_empty());
+    }
+
+    #[test]
+    fn an_object_in_another_namespace_is_not_what_an_export_made() {
+        let mut owned = Owned::default();
+        owned.set(&named("app"), Some(by("1")));
+        owned.set(&Named::new(Class::ConfigMap, "other", "app"), Some(by("1")));
+        assert_eq!(owned.of("ns", "1"), [named("app")]);
+        assert_eq!(owned.of("other", "1"), [Named::new(Class::ConfigMap, "other", "app")]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use k8s_openapi::{
     api::rbac::v1::PolicyRule,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+        CustomResourceColumnDefinition, CustomResourceDefinition,
+    },
 };
 use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kind};
 use kraken_runtime::{Program, Shell, rbac::rule, work};
@@ -29,14 +31,15 @@ impl Program for Hub {
     type Args = HubArgs;
 
     fn crds() -> Vec<CustomResourceDefinition> {
-        vec![hub_kind::<DependencyRequest>(), hub_kind::<ConfigExport>(), StateDeclaration::crd()]
+        let export = with_target(hub_kind::<ConfigExport>());
+        vec![hub_kind::<DependencyRequest>(), export, StateDeclaration::crd()]
     }
 
     fn rules() -> Vec<PolicyRule> {
         const READ: &[&str] = &["get", "list", "watch"];
         let (core, export) = (DependencyRequest::group(&()), ConfigExport::group(&()));
         vec![
-            // Secrets: metadata to watch, bodies of those that an export names, and those that it makes.
+            // Secrets: metadata to watch, bodies of those that somebody names, and those that an export makes.
             rule(&[""], &["configmaps", "secrets"], &["get", "list", "watch", "create", "patch", "delete"]),
             rule(&[&core], &["dependencyrequests", "statedeclarations"], READ),
             rule(&[&core], &["dependencyrequests/status"], &["patch"]),
@@ -67,6 +70,23 @@ impl Program for Hub {
         );
         Ok(())
     }
+}
+
+/// With a column for the object that is written.
+fn with_target(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for columns in
+        crd.spec.versions.iter_mut().filter_map(|version| version.additional_printer_columns.as_mut())
+    {
+        let target = CustomResourceColumnDefinition {
+            name: "Target".to_owned(),
+            json_path: ".status.target".to_owned(),
+            type_: "string".to_owned(),
+            ..CustomResourceColumnDefinition::default()
+        };
+        // Behind Ready and its reason.
+        columns.insert(columns.len().min(2), target);
+    }
+    crd
 }
 
 #[cfg(test)]

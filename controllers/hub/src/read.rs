@@ -6,7 +6,7 @@ use k8s_openapi::{
     ByteString,
     api::core::v1::{ConfigMap, Secret},
 };
-use kraken_api::StateDeclaration;
+use kraken_api::{StateDeclaration, StateDeclarationSpec};
 use kraken_options::{Dependency, KeyRef, SecretData, SecretString};
 use kraken_runtime::patch::{ApiError, within};
 use kube::{
@@ -18,27 +18,26 @@ use serde_json::Value;
 
 use crate::{
     facts::{ConfigMapData, Fact, Read, ReadError, StateData},
-    find,
     index::{Class, Named},
-    trust::Owners,
+    secrets::SecretDigests,
+    trust,
 };
 
 /// Reads bodies. Cloning it gives another handle.
 #[derive(Clone, Debug)]
 pub struct Reader {
     client: kraken_runtime::watch::KubeClient,
-    /// Who may publish which state.
-    pub owners: Arc<Owners>,
+    /// What tells whether the values of a Secret changed.
+    digests: Arc<SecretDigests>,
 }
 
 impl Reader {
     /// Reads by this client.
-    pub fn new(client: Client) -> Self {
-        let owners = Arc::new(Owners::new(client.clone()));
-        Self { client: kraken_runtime::watch::KubeClient(client), owners }
+    pub fn new(client: Client, digests: Arc<SecretDigests>) -> Self {
+        Self { client: kraken_runtime::watch::KubeClient(client), digests }
     }
 
-    /// The body of a ConfigMap or a state. A Secret's is read by [`Reader::secret`] alone.
+    /// The body of a ConfigMap or a state, or the versions of a Secret's values.
     ///
     /// # Errors
     /// When the API server cannot be asked; an object that is gone or is not what it should be is a fact.
@@ -46,8 +45,25 @@ impl Reader {
         match named.class {
             Class::ConfigMap => self.config_map(&named).await,
             Class::State => self.state(&named).await,
-            Class::Secret => Ok(Read { version: None, fact: Fact::Missing }),
+            Class::Secret => self.secret_versions(&named).await,
         }
+    }
+
+    /// Nothing of the values is kept but digests.
+    async fn secret_versions(&self, named: &Named) -> Result<Read, ReadError> {
+        let found = self.secret_body(named).await?;
+        Ok(found.map_or(Read { version: None, fact: Fact::Missing }, |secret| {
+            let version = secret.resource_version();
+            let (uid, data) = (secret.uid().unwrap_or_default(), secret.data.unwrap_or_default());
+            let versions = self.digests.note(named, uid, version.as_deref().unwrap_or_default(), &data);
+            Read { version, fact: Fact::Secret(versions) }
+        }))
+    }
+
+    async fn secret_body(&self, named: &Named) -> Result<Option<Secret>, ReadError> {
+        let api: Api<Secret> = Api::namespaced(self.client.0.clone(), &named.key.namespace);
+        let found = within("read", api.get_opt(&named.key.name)).await;
+        found.map_err(|source| ReadError::Object { named: named.to_string(), source })
     }
 
     async fn config_map(&self, named: &Named) -> Result<Read, ReadError> {
@@ -77,10 +93,12 @@ impl Reader {
             // The version is unknown too: the cell is kept under the one that was asked for.
             Err(why) => return Ok(Read { version: None, fact: Fact::Unreadable(why.into()) }),
         };
-        let refusal = self.owners.refusal(&named.key.namespace, &meta).await;
-        let refusal = refusal.map_err(|source| ReadError::Owner { named: named.to_string(), source })?;
-        let fact = match refusal {
-            None => Fact::State(Arc::new(state)),
+        let fact = match trust::refusal(&meta, &state) {
+            None => Fact::State(Arc::new(StateData {
+                data: state.data,
+                id: state.id.filter(|id| !id.is_empty()),
+                withheld: state.withheld,
+            })),
             Some(why) => Fact::Untrusted(why.into()),
         };
         Ok(Read { version: meta.resource_version, fact })
@@ -106,10 +124,7 @@ impl Reader {
     /// # Errors
     /// When the API server cannot be asked.
     pub async fn secret(&self, named: &Named, wanted: &[KeyRef]) -> Result<SecretRead, ReadError> {
-        let api: Api<Secret> = Api::namespaced(self.client.0.clone(), &named.key.namespace);
-        let found = within("read", api.get_opt(&named.key.name)).await;
-        let found = found.map_err(|source| ReadError::Object { named: named.to_string(), source })?;
-        Ok(secret_values(found.as_ref(), wanted))
+        Ok(secret_values(self.secret_body(named).await?.as_ref(), wanted))
     }
 }
 
@@ -129,11 +144,8 @@ fn secret_values(secret: Option<&Secret>, wanted: &[KeyRef]) -> SecretRead {
         let found = secret.map(|secret| secret.data.as_ref().and_then(|data| data.get(&key.key)));
         let cause = match found {
             None => format!("Secret {} does not exist", key.name),
-            Some(None) => find::no_key(
-                "Secret",
-                key,
-                secret.and_then(|s| s.data.as_ref()).into_iter().flat_map(BTreeMap::keys),
-            ),
+            // Which keys it has is for those who may read it.
+            Some(None) => format!("Secret {} has no key \"{}\"", key.name, key.key),
             Some(Some(ByteString(bytes))) => match std::str::from_utf8(bytes) {
                 Ok(text) => {
                     keys.insert(key.key.clone(), SecretString::from(text));
@@ -153,16 +165,20 @@ fn secret_values(secret: Option<&Secret>, wanted: &[KeyRef]) -> SecretRead {
 }
 
 /// The metadata and the content of a StateDeclaration as the API server wrote it.
-fn parse_state(text: &str) -> Result<(ObjectMeta, StateData), String> {
+fn parse_state(text: &str) -> Result<(ObjectMeta, StateDeclarationSpec), String> {
     // The place in the text helps nobody who has YAML before them.
     let why =
         |error: serde_json::Error| error.to_string().split(" at line").next().unwrap_or_default().to_owned();
     let mut object: Value = serde_json::from_str(text).map_err(why)?;
     let mut take = |pointer| object.pointer_mut(pointer).map(Value::take).unwrap_or_default();
     let data = take("/spec/data");
-    let id = take("/spec/id").as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+    let id = take("/spec/id").as_str().map(str::to_owned);
+    let withheld = match take("/spec/withheld") {
+        Value::Null => Vec::new(),
+        withheld => serde_json::from_value(withheld).map_err(why)?,
+    };
     let meta = serde_json::from_value(take("/metadata")).map_err(why)?;
-    Ok((meta, StateData { data, id }))
+    Ok((meta, StateDeclarationSpec { data, id, withheld }))
 }
 
 #[cfg(test)]
@@ -178,7 +194,10 @@ mod tests {
             json!({"metadata": {"name": "static-a", "uid": "u"}, "spec": {"data": {"a": 1}, "id": "x-1"}});
         let (meta, state) = parse_state(&text.to_string()).unwrap();
         assert_eq!(meta.name.as_deref(), Some("static-a"));
-        assert_eq!(state, StateData { data: json!({"a": 1}), id: Some("x-1".into()) });
+        assert_eq!(
+            state,
+            StateDeclarationSpec { data: json!({"a": 1}), id: Some("x-1".into()), withheld: Vec::new() }
+        );
     }
 
     #[test]
@@ -187,9 +206,9 @@ mod tests {
             r#"{"metadata": {}}"#,
             r#"{"metadata": {}, "spec": {}}"#,
             r#"{"metadata": {}, "spec": {"data": null, "id": null}}"#,
-            r#"{"metadata": {}, "spec": {"id": ""}}"#,
         ] {
-            assert_eq!(parse_state(text).unwrap().1, StateData::default(), "{text}");
+            let none = StateDeclarationSpec { data: Value::Null, id: None, withheld: Vec::new() };
+            assert_eq!(parse_state(text).unwrap().1, none, "{text}");
         }
     }
 
@@ -214,10 +233,7 @@ mod tests {
         assert_eq!(found.keys.len(), 1);
         assert_eq!(found.keys["a"].expose_secret(), "1");
         let causes: Vec<_> = read.causes.into_values().collect();
-        assert_eq!(
-            causes,
-            ["Secret db key \"bin\" is not text (UTF-8)", "Secret db has no key \"c\" (it has: a, b, bin)"]
-        );
+        assert_eq!(causes, ["Secret db key \"bin\" is not text (UTF-8)", "Secret db has no key \"c\""]);
         let gone = secret_values(None, &[key("a")]);
         assert!(gone.data.is_none());
         assert_eq!(gone.causes.into_values().next().unwrap(), "Secret db does not exist");

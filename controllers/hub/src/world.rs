@@ -1,6 +1,9 @@
 //! What every reconcile of the hub looks at: the stores, and what they say of the objects that somebody names.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -11,9 +14,11 @@ use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watch
 use crate::{
     cycle::WaysBack,
     facts::{Fact, Known},
-    index::{Asker, Asks, Class, Named},
+    index::{Asker, Asks, Class, Named, StateName},
+    kinds::{Kinds, Presence},
     owned::maker,
     read::Reader,
+    secrets::{SecretDigests, SecretVersions},
     wake::Wake,
 };
 
@@ -32,6 +37,8 @@ pub struct World {
     pub wake: Arc<Wake>,
     /// Reads bodies.
     pub reader: Reader,
+    /// What kinds there are, and which resources.
+    pub kinds: Kinds,
     /// DependencyRequests.
     pub requests: Store<DependencyRequest>,
     /// ConfigExports.
@@ -44,8 +51,10 @@ pub struct World {
 impl World {
     /// Starts the watches.
     pub fn watch(shell: Shell) -> Self {
-        let reader = Reader::new(shell.client.clone());
-        let wake = Arc::new(Wake::new(reader.owners.clone(), shell.args.concurrency));
+        let digests = Arc::new(SecretDigests::default());
+        let reader = Reader::new(shell.client.clone(), digests.clone());
+        let kinds = Kinds::new(shell.client.clone());
+        let wake = Arc::new(Wake::new(digests, shell.args.concurrency));
         let watches = shell.watches();
         let config = watcher::Config::default();
         let referable = watcher::Config::default().fields(NO_RELEASES);
@@ -62,6 +71,7 @@ impl World {
             shell,
             wake,
             reader,
+            kinds,
         }
     }
 
@@ -89,34 +99,91 @@ impl World {
         })
     }
 
-    /// What is known of the objects that an asker needs; bodies that are not known yet are read.
-    pub async fn known(&self, asks: &Asks) -> Known {
-        let facts = asks.needs.iter().map(|named| async { (named.clone(), self.fact(named).await) });
-        // The circles last, so that they are of the newest references.
-        Known { facts: join_all(facts).await.into_iter().collect(), circles: self.circles(asks) }
+    /// The versions of all that an asker takes values from; of a reference without a group, of all that it may mean.
+    pub fn versions(&self, asks: &Asks) -> BTreeMap<Named, Option<Version>> {
+        let index = self.wake.index.read();
+        let each = asks.needs.iter().flat_map(|named| {
+            if named.is_of_any_group() { index.candidates(named) } else { vec![named.clone()] }
+        });
+        each.map(|named| (named.clone(), self.version(&named))).collect()
     }
 
-    async fn fact(&self, named: &Named) -> Fact {
-        let Some(Version { uid, resource_version }) = self.version(named) else { return Fact::Missing };
-        if named.class == Class::Secret {
-            return Fact::Secret { uid, resource_version };
+    /// What is known of the objects that an asker needs; bodies that are not known yet are read.
+    pub async fn known(&self, asker: &Asker, asks: &Asks) -> Known {
+        let facts = asks.needs.iter().map(|named| async { (named.clone(), self.fact(asker, named).await) });
+        // The circles last, so that they are of the newest references.
+        Known { facts: join_all(facts).await.into_iter().collect(), circles: self.circles(asker, asks) }
+    }
+
+    async fn fact(&self, asker: &Asker, named: &Named) -> Fact {
+        if !named.is_of_any_group() {
+            return self.fact_of(asker, named).await;
         }
+        let candidates = self.wake.index.read().candidates(named);
+        match candidates.as_slice() {
+            [] => self.missing(asker, named).await,
+            [one] => self.fact_of(asker, one).await,
+            several => {
+                let shown = several.iter().filter_map(Named::state_name);
+                let shown: Vec<_> =
+                    shown.map(|StateName { kind, group, name }| format!("{kind}.{group} {name}")).collect();
+                Fact::Ambiguous(shown.join(", ").into())
+            }
+        }
+    }
+
+    async fn fact_of(&self, asker: &Asker, named: &Named) -> Fact {
+        let Some(Version { uid, resource_version }) = self.version(named) else {
+            return self.missing(asker, named).await;
+        };
         let read = || self.reader.clone().body(named.clone());
         let reading = self.wake.cache.get(named, &resource_version, read).await;
         if !self.wake.index.read().is_named(named) {
             // The asker changed or went while its old wish was read.
-            self.wake.cache.forget(named);
+            self.wake.forget(named);
         }
-        reading.map_or_else(Fact::Failed, |read| read.fact.clone())
+        match reading {
+            Ok(read) => read.fact.clone(),
+            // Its version is known all the same; whether its values changed is not.
+            Err(_) if named.class == Class::Secret => {
+                Fact::Secret(Arc::new(SecretVersions::of_all(uid, resource_version)))
+            }
+            Err(error) => Fact::Failed(error),
+        }
+    }
+
+    /// What is known of an object that does not exist.
+    async fn missing(&self, asker: &Asker, named: &Named) -> Fact {
+        if self.wake.index.read().is_promised(named, asker) {
+            return Fact::Coming;
+        }
+        match self.kinds.presence(named).await {
+            Presence::Exists => Fact::Coming,
+            Presence::Absent => Fact::Missing,
+            Presence::UnknownKind(why) => Fact::UnknownKind(why),
+        }
     }
 
     /// The needs of an asker that are made, directly or not, from what comes of the asker itself.
-    pub fn circles(&self, asks: &Asks) -> HashMap<Named, String> {
-        let Some(provided) = &asks.provides else { return HashMap::new() };
-        let index = self.wake.index.read();
-        let made_from = |named: &Named| index.made_from(named, |asker| self.makes(asker, named));
-        let mut ways = WaysBack::new(provided.clone(), made_from);
-        asks.needs.iter().filter_map(|named| Some((named.clone(), ways.circle(named)?))).collect()
+    pub fn circles(&self, asker: &Asker, asks: &Asks) -> HashMap<Named, String> {
+        let none = HashMap::new();
+        let Some(provided) = &asks.provides else { return none };
+        if !self.wake.index.read().may_be_cyclic(asker) {
+            return none;
+        }
+        let walk = |counts: &dyn Fn(&Asker, &Named) -> bool| {
+            let index = self.wake.index.read();
+            let made_from = |named: &Named| index.made_from(named, |asker| counts(asker, named));
+            let mut ways = WaysBack::new(provided.clone(), made_from);
+            let found = asks.needs.iter().filter_map(|named| Some((named.clone(), ways.circle(named)?)));
+            found.collect::<HashMap<_, _>>()
+        };
+        if walk(&|_, _| true).is_empty() {
+            // It was broken elsewhere. An edge that closes it again says so.
+            self.wake.index.write().acyclic(asker);
+            return none;
+        }
+        walk(&|asker, named| self.makes(asker, named))
     }
 
     /// Whether the object really comes of this asker: an export that only wants to write it, while it is another's, makes

@@ -15,6 +15,8 @@ use crate::index::Asker;
 #[derive(Debug, Default)]
 pub struct Written {
     last: Mutex<HashMap<Asker, Write>>,
+    /// What was sent last, whether it has arrived or not: its event may come before its answer.
+    sent: Mutex<HashMap<Asker, u64>>,
 }
 
 #[derive(Debug)]
@@ -34,6 +36,16 @@ impl Written {
         })
     }
 
+    /// Takes note of what is about to be written.
+    pub fn sending(&self, asker: &Asker, status: &impl Serialize) {
+        self.sent.lock().insert(asker.clone(), digest(status));
+    }
+
+    /// Whether a status that a watch shows is the one that was sent last: such an event needs no reconcile.
+    pub fn is_own(&self, asker: &Asker, status: &impl Serialize) -> bool {
+        self.sent.lock().get(asker) == Some(&digest(status))
+    }
+
     /// Takes note of a write.
     pub fn note(&self, asker: Asker, status: &impl Serialize, before: Option<String>, after: Option<String>) {
         self.last.lock().insert(asker, Write { digest: digest(status), versions: [before, after] });
@@ -42,6 +54,7 @@ impl Written {
     /// Forgets an object that is gone.
     pub fn forget(&self, asker: &Asker) {
         self.last.lock().remove(asker);
+        self.sent.lock().remove(asker);
     }
 }
 
@@ -61,6 +74,17 @@ mod tests {
 
     fn asker() -> Asker {
         Asker::Request(ObjectKey::new("ns", "a"))
+    }
+
+    #[test]
+    fn the_event_of_a_write_is_known_before_its_answer() {
+        let written = Written::default();
+        assert!(!written.is_own(&asker(), &"x"));
+        written.sending(&asker(), &"x");
+        assert!(written.is_own(&asker(), &"x"));
+        assert!(!written.is_own(&asker(), &"y"), "somebody else's");
+        written.forget(&asker());
+        assert!(!written.is_own(&asker(), &"x"));
     }
 
     #[test]

@@ -20,16 +20,51 @@ use serde_json::Value;
     doc = "Writes values of resources, ConfigMaps and Secrets to one ConfigMap or Secret, and keeps it up to date."
 )]
 #[serde(rename_all = "camelCase")]
+// What a template refers to is beyond CEL: the hub finds that.
+#[schemars(extend("x-kubernetes-validations" = [
+    {
+        "rule": "self.configType == 'Secret' || self.entries.all(e, !has(e.valueFrom) || !has(e.valueFrom.secret))",
+        "message": "an entry whose value comes from a Secret needs configType: Secret",
+    },
+    {
+        "rule": "self.configType == 'Secret' || !has(self.secretType)",
+        "message": "secretType needs configType: Secret",
+    },
+]))]
 pub struct ConfigExportSpec {
     /// What is written: `ConfigMap` or `Secret`. An entry whose value comes from a Secret needs `Secret`.
     pub config_type: ConfigType,
 
+    /// The type of the Secret, 1 to 253 characters; only with `configType: Secret`. Kubernetes wants certain keys for some
+    /// types. A Secret's type cannot be changed: it is deleted and created again. Default: `Opaque`. Example:
+    /// `kubernetes.io/tls`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub secret_type: Option<String>,
+
     /// The object to write. It is created, and is this resource's own: one that exists already is never touched.
     pub config_metadata: ConfigMetadata,
 
-    /// The keys to write, 1 to 256 of them. All are written or none: while one has no value, the object does not exist.
+    /// The keys to write, 1 to 256 of them, each once. All are written or none: an object that misses one does not come to
+    /// be.
     #[schemars(length(min = 1, max = 256))]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub entries: Vec<ExportEntry>,
+
+    /// What becomes of the object when an entry loses its value: `Delete` deletes it ten seconds later unless the value is
+    /// back by then, `Keep` leaves it as it was until every entry has a value again. Default: `Delete`.
+    #[serde(default)]
+    pub while_waiting: WhileWaiting,
+}
+
+/// What becomes of the object that was written when an entry loses its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum WhileWaiting {
+    /// It is deleted after ten seconds, unless the value is back by then.
+    #[default]
+    Delete,
+    /// It stays as it was.
+    Keep,
 }
 
 /// What a ConfigExport writes.
@@ -37,15 +72,16 @@ pub struct ConfigExportSpec {
 pub enum ConfigType {
     /// A ConfigMap, for what anybody may read.
     ConfigMap,
-    /// A Secret of type Opaque.
+    /// A Secret, of type `Opaque` unless `secretType` says otherwise.
     Secret,
 }
 
 /// The name of the object to write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigMetadata {
-    /// Its name, 1 to 253 characters. Example: `app`.
+    /// Its name, 1 to 253 lower case letters, digits, `-` and `.`. Example: `app`.
     #[schemars(length(min = 1, max = 253))]
+    #[schemars(regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"))]
     pub name: String,
 
     /// Its namespace. Default: the ConfigExport's own; any other is refused.
@@ -83,6 +119,8 @@ impl JsonSchema for ExportEntry {
             );
         }
         schema.insert("required".into(), serde_json::json!(["key"]));
+        // Merged as schemaless data, an object that becomes empty would be stored as null.
+        schema.insert("x-kubernetes-map-type".into(), "atomic".into());
         schema.insert(
             "description".into(),
             "One key to write: `key` with exactly one of `value` and `valueFrom`.".into(),

@@ -13,7 +13,7 @@ pub mod reasons;
 pub mod state_declaration;
 pub mod status;
 
-pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, ConfigType};
+pub use config_export::{ConfigExport, ConfigExportSpec, ConfigExportStatus, ConfigType, WhileWaiting};
 pub use dependency_request::{DependencyRequest, DependencyRequestSpec, DependencyRequestStatus};
 pub use interval::Interval;
 pub use lifecycle::{
@@ -32,13 +32,16 @@ pub const VERSION: &str = "v1alpha1";
 /// The namespace that the controllers run in.
 pub const SYSTEM_NAMESPACE: &str = "kraken-system";
 
-/// Label of an owned DependencyRequest or StateDeclaration: its owner's kind, as [`kraken_options::kind_key`] writes it.
-/// A spoke watches its own alone by it.
+/// Label of an owned DependencyRequest or StateDeclaration: its owner's kind and group, as [`names::owner_kind`] writes
+/// them. A spoke watches its own alone by it.
 pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";
 
-/// Annotation of a StateDeclaration: a digest of its public data and id, by which a spoke sees that no write is due
-/// without reading the body.
+/// Annotation of a StateDeclaration: [`StateDeclarationSpec::content_hash`] of what its controller published, by which a
+/// spoke sees that no write is due without reading the body, and the hub that nobody else has changed it.
 pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-hash";
+
+/// Annotation of the object that a ConfigExport writes: the UID of the ConfigExport.
+pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-by";
 
 /// Annotation by which a person asks for a reconcile now; any new value does.
 pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";

@@ -1,38 +1,119 @@
 //! Names of the objects that Kraken creates beside a user's resource.
 
+use kraken_options::kind_key;
 use sha2::{Digest, Sha256};
 
-/// The longest name Kubernetes takes, in bytes.
-const MAX_NAME: usize = 253;
+use crate::DOMAIN;
 
-/// The name of the DependencyRequest and of the StateDeclaration of a resource: `<kind>-<name>`.
+/// The longest kind in a name, in bytes: with its group it is a label's value, which has at most 63.
+const MAX_KIND: usize = 38;
+/// The longest group in a name, in bytes.
+const MAX_GROUP: usize = 24;
+/// The longest name of a resource in a name, in bytes: all parts together are at most 253.
+const MAX_NAME: usize = 188;
+/// How many bytes of a digest keep names that were cut apart.
+const DIGEST: usize = 16;
+
+/// A kind with its group, as it stands in names and labels: `vpc.aws`.
 ///
-/// A kind key has no hyphen, so the name is unambiguous. A name that would be too long for Kubernetes is cut and ends
-/// in a digest of the whole, so that a resource may itself have a name of 253 characters.
-pub fn owned_name(kind_key: &str, name: &str) -> String {
-    let full = format!("{kind_key}-{name}");
-    if full.len() <= MAX_NAME {
-        return full;
+/// The group is there because two providers may have a kind of one name. One of Kraken's domain stands by its first label;
+/// any other ends in a digest, so that no group can take another one's names.
+pub fn owner_kind(kind: &str, group: &str) -> String {
+    format!("{}.{}", kind_part(&kind_key(kind)), group_part(group))
+}
+
+/// The name of the DependencyRequest and of the StateDeclaration of a resource: `<kind>.<group>.<name>`, for example
+/// `vpc.aws.main`. `owner_kind` is what [`owner_kind()`] says.
+///
+/// Neither a kind nor a group of one label has a dot, so the name is unambiguous. A part that would be too long is cut and
+/// ends in a digest, so that a resource may itself have a name of 253 characters.
+pub fn owned_name(owner_kind: &str, name: &str) -> String {
+    format!("{owner_kind}.{}", cut(name, MAX_NAME, "-"))
+}
+
+/// A kind as a reference names it, in the spelling of names: `vpc.aws`, or `vpc` if the reference has no group.
+///
+/// The group may be given by its first label or whole.
+pub fn referenced_kind(kind: &str) -> String {
+    let Some((kind, group)) = kind.split_once('.') else { return kind_part(&kind_key(kind)) };
+    let group = group.to_lowercase();
+    // The first label of one of Kraken's groups stands for the group.
+    let group = if group.contains('.') { group_part(&group) } else { cut(&group, MAX_GROUP, "-") };
+    format!("{}.{group}", kind_part(&kind_key(kind)))
+}
+
+fn kind_part(key: &str) -> String {
+    // No hyphen: `static-` begins the names that belong to people.
+    cut(key, MAX_KIND, "")
+}
+
+fn group_part(group: &str) -> String {
+    let label = group.strip_suffix(DOMAIN).and_then(|label| label.strip_suffix('.'));
+    match label.filter(|label| !label.contains('.')) {
+        Some(label) => cut(label, MAX_GROUP, "-"),
+        None => {
+            let first = group.split('.').next().unwrap_or_default();
+            let kept: String = first.chars().take(MAX_GROUP - DIGEST - 1).collect();
+            joined(kept.trim_end_matches('-'), "-", group)
+        }
     }
-    let digest = hex::encode(&Sha256::digest(full.as_bytes())[..8]);
-    let kept: String = full.chars().take(MAX_NAME - digest.len() - 1).collect();
-    format!("{}-{digest}", kept.trim_end_matches(['-', '.']))
+}
+
+/// The text, or if it is too long what fits of it and a digest of the whole.
+fn cut(text: &str, max: usize, separator: &str) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(max - DIGEST - separator.len()).collect();
+    joined(kept.trim_end_matches(['-', '.']), separator, text)
+}
+
+fn joined(kept: &str, separator: &str, whole: &str) -> String {
+    let digest = hex::encode(&Sha256::digest(whole.as_bytes())[..DIGEST / 2]);
+    format!("{kept}{separator}{digest}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::owned_name;
+    use super::*;
+
+    const AWS: &str = "aws.kraken-iac.eoinfennessy.com";
 
     #[test]
-    fn joins_kind_and_name() {
-        assert_eq!(owned_name("ec2instance", "web"), "ec2instance-web");
+    fn a_name_is_kind_group_and_name() {
+        assert_eq!(owner_kind("EC2Instance", AWS), "ec2instance.aws");
+        assert_eq!(owned_name(&owner_kind("EC2-Instance", AWS), "my.web"), "ec2instance.aws.my.web");
+    }
+
+    #[test]
+    fn groups_with_the_same_first_label_stay_apart() {
+        let kinds = [AWS, "aws.example.com", "aws.other.kraken-iac.eoinfennessy.com", "aws"];
+        let names: std::collections::BTreeSet<_> = kinds.map(|group| owner_kind("VPC", group)).into();
+        assert_eq!(names.len(), kinds.len(), "{names:?}");
+        for name in names {
+            assert_eq!(name.split('.').count(), 2, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_reference_names_a_group_by_its_first_label_or_whole_or_not_at_all() {
+        assert_eq!(referenced_kind("VPC"), "vpc");
+        assert_eq!(referenced_kind("VPC.aws"), "vpc.aws");
+        assert_eq!(referenced_kind(&format!("V-PC.{AWS}")), owner_kind("VPC", AWS));
+        assert_eq!(referenced_kind("VPC.aws.example.com"), owner_kind("VPC", "aws.example.com"));
     }
 
     #[test]
     fn long_names_fit_and_stay_apart() {
         let (a, b) = ("a".repeat(253), format!("{}b", "a".repeat(252)));
-        let (first, second) = (owned_name("ec2instance", &a), owned_name("ec2instance", &b));
+        let kind = owner_kind(&"K".repeat(63), &format!("{}.{DOMAIN}", "g".repeat(63)));
+        assert!(kind.len() <= 63, "a label has no room for {kind}");
+        let (first, second) = (owned_name(&kind, &a), owned_name(&kind, &b));
         assert!(first.len() <= 253 && second.len() <= 253);
         assert_ne!(first, second);
+        assert_ne!(
+            kind,
+            owner_kind(&format!("{}x", "K".repeat(62)), &format!("{}.{DOMAIN}", "g".repeat(63)))
+        );
     }
 }

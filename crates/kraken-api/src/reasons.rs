@@ -100,6 +100,10 @@ reasons! {
         KeyNotFound,
         /// The resource has not published a state: it does not exist or is not ready.
         StateNotFound,
+        /// No controller serves the kind; the message names the nearest one.
+        UnknownKind,
+        /// Several providers have a resource of this kind and name; the message names the candidates.
+        AmbiguousReference,
         /// The state exists and lacks the path, or the main id if there is no path.
         PathNotFound,
         /// The path is not well formed.
@@ -110,7 +114,7 @@ reasons! {
         ValueTooLarge,
         /// Resources refer to each other in a circle.
         ReferenceCycle,
-        /// The state was not published by the resource it is named after.
+        /// The state is not what the resource it is named after has published.
         StateNotTrusted,
         /// The object could not be read; tried again by itself.
         ReadFailed,
@@ -124,7 +128,7 @@ reasons! {
         Exported,
         /// No controller has looked yet.
         Pending,
-        /// An entry has no value yet; the target was removed or not created.
+        /// An entry has no value; the target is not created, or removed unless `whileWaiting` is `Keep`.
         WaitingForValues,
         /// The spec cannot be carried out as written; the message names each field.
         InvalidSpec,

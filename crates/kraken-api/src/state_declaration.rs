@@ -4,12 +4,13 @@ use kraken_options::Path;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Number, Value};
+use sha2::{Digest, Sha256};
 
 /// The reserved kind of facts that a person writes by hand: `static-<name>`, referenced as `kind: static`.
 pub const STATIC_KIND: &str = "static";
 
-/// The public state of one resource. Written by its controller and named `<kind>-<name>`; a person may write facts
+/// The public state of one resource. Written by its controller and named `<kind>.<group>.<name>`; a person may write facts
 /// from outside as `static-<name>`.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -72,9 +73,113 @@ impl Withheld {
     }
 }
 
+impl StateDeclarationSpec {
+    /// A digest of the whole content: the annotation [`CONTENT_HASH_ANNOTATION`](crate::CONTENT_HASH_ANNOTATION) of what a spoke
+    /// publishes. A body that does not match it was changed by somebody else.
+    ///
+    /// It is the same before and after the API server: the order of keys, a member that is null, and the spelling of a
+    /// number (`1` or `1.0`) do not count.
+    pub fn content_hash(&self) -> String {
+        let mut digest = Sha256::new();
+        write_canonical(&self.data, &mut digest);
+        digest.update([0]);
+        write_text(self.id.as_deref().unwrap_or_default(), &mut digest);
+        for Withheld { path, field } in &self.withheld {
+            write_text(path, &mut digest);
+            write_text(field, &mut digest);
+        }
+        hex::encode(&digest.finalize()[..16])
+    }
+}
+
+fn write_canonical(value: &Value, digest: &mut Sha256) {
+    match value {
+        Value::Null => digest.update("null"),
+        Value::Bool(value) => digest.update(if *value { "true" } else { "false" }),
+        Value::Number(number) => digest.update(canonical_number(number)),
+        Value::String(text) => write_text(text, digest),
+        Value::Array(items) => {
+            digest.update("[");
+            for item in items {
+                write_canonical(item, digest);
+                digest.update(",");
+            }
+            digest.update("]");
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
+            members.sort_by_key(|(key, _)| *key);
+            digest.update("{");
+            for (key, member) in members {
+                write_text(key, digest);
+                write_canonical(member, digest);
+                digest.update(",");
+            }
+            digest.update("}");
+        }
+    }
+}
+
+/// With its length, so that no text can pass for the end of itself and more.
+fn write_text(text: &str, digest: &mut Sha256) {
+    digest.update(format!("{}:", text.len()));
+    digest.update(text);
+}
+
+fn canonical_number(number: &Number) -> String {
+    /// Up to here a float holds every integer.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match (number.as_i64(), number.as_f64()) {
+        (Some(integer), _) => integer.to_string(),
+        (None, Some(float)) if float.fract() == 0.0 && float.abs() < EXACT => format!("{float:.0}"),
+        (None, Some(float)) => format!("{float:e}"),
+        (None, None) => number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn hash(data: Value, id: Option<&str>) -> String {
+        StateDeclarationSpec { data, id: id.map(str::to_owned), withheld: Vec::new() }.content_hash()
+    }
+
+    #[test]
+    fn content_hash_survives_the_api_server() {
+        let written: Value =
+            serde_json::from_str(r#"{"b": 1.0, "a": {"x": [1, null], "n": null}, "c": 1.5}"#).unwrap();
+        let stored: Value = serde_json::from_str(r#"{"a": {"x": [1, null]}, "b": 1, "c": 1.5}"#).unwrap();
+        assert_eq!(hash(written, Some("i")), hash(stored, Some("i")));
+        let large: Value = serde_json::from_str("18446744073709551615").unwrap();
+        let as_go_writes_it: Value = serde_json::from_str("18446744073709552000").unwrap();
+        assert_eq!(hash(large, None), hash(as_go_writes_it, None));
+    }
+
+    #[test]
+    fn content_hash_tells_contents_apart() {
+        let contents = [
+            (json!(null), None),
+            (json!({}), None),
+            (json!([]), None),
+            (json!({"a": 1}), None),
+            (json!({"a": "1"}), None),
+            (json!({"a": 1}), Some("i")),
+            (json!({"a": 2}), Some("i")),
+            (json!({"a": {"b": 1}}), None),
+            (json!(["a", "b"]), None),
+            (json!(["a,b"]), None),
+            (json!("a"), None),
+        ];
+        let hashes: std::collections::BTreeSet<_> =
+            contents.iter().map(|(data, id)| hash(data.clone(), *id)).collect();
+        assert_eq!(hashes.len(), contents.len());
+        let withheld = vec![Withheld { path: "a".into(), field: "b".into() }];
+        let spec = StateDeclarationSpec { data: json!(null), id: None, withheld };
+        assert!(!hashes.contains(&spec.content_hash()));
+    }
 
     #[test]
     fn a_reference_below_or_at_a_withheld_path_is_explained() {

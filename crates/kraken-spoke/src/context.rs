@@ -12,6 +12,7 @@ use crate::{
     batch::Batchers,
     claims::Claims,
     fields::Fields,
+    hub::Hub,
     memory::Memories,
     steps::{blocked::References, observe::Known},
 };
@@ -21,10 +22,12 @@ pub(crate) struct Context<E: External> {
     pub(crate) shell: Shell,
     pub(crate) external: Arc<E>,
     pub(crate) batchers: Batchers<E::Observed>,
-    /// The kind as references name it.
+    /// The kind with its group, as names and labels have it.
     pub(crate) kind_key: String,
     pub(crate) objects: Store<E::Kind>,
     pub(crate) requests: Store<DependencyRequest>,
+    /// Whether somebody answers them.
+    pub(crate) hub: Arc<Hub>,
     pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
     /// Who refers to whom, where something is being deleted.
     pub(crate) references: References,

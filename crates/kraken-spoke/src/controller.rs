@@ -3,8 +3,9 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures::FutureExt;
-use kraken_api::{DependencyRequest, HasLifecycle, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration};
-use kraken_options::kind_key;
+use kraken_api::{
+    DependencyRequest, HasLifecycle, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, names::owner_kind,
+};
 use kraken_runtime::{
     queue::{Lane, Queue, Requeue},
     shell::Shell,
@@ -21,6 +22,7 @@ use crate::{
     claims::Claims,
     context::Context,
     fields::Fields,
+    hub::Hub,
     memory::{Memories, Memory},
     orphans,
     outcome::{AT_ONCE, Outcome},
@@ -39,15 +41,21 @@ const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
 /// None today; failures are conditions of resources.
 pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyhow::Result<()> {
     let kind: &'static str = static_kind::<E>();
-    let kind_key = kind_key(kind);
+    let kind_key = owner_kind(kind, &E::Kind::group(&()));
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
     let watches = shell.watches();
     let external = Arc::new(external);
     let batchers = Batchers::start(&external);
 
     let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={kind_key}"));
-    let requests =
-        watches.objects::<DependencyRequest>("DependencyRequest", &owned, wakes_owner(queue.clone()));
+    let hub = Arc::new(Hub::default());
+    let requests = watches.objects::<DependencyRequest>("DependencyRequest", &owned, {
+        let (hub, wake) = (hub.clone(), wakes_owner(queue.clone()));
+        move |change| {
+            hub.note(&change);
+            wake(change);
+        }
+    });
     let states = watches.metadata::<StateDeclaration>("StateDeclaration", &owned, {
         let wake = wakes_owner(queue.clone());
         // Our own writes need no second look; a deletion by somebody else does.
@@ -74,6 +82,7 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
         kind_key,
         objects,
         requests,
+        hub,
         states,
         references: References::default(),
         memories: Memories::default(),

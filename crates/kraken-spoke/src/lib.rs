@@ -16,6 +16,7 @@ mod decide;
 pub mod external;
 pub mod failure;
 mod fields;
+mod hub;
 mod ignored;
 mod in_place;
 mod intent;

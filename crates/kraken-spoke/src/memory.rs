@@ -77,11 +77,13 @@ pub(crate) struct Progress {
     since: Instant,
     /// How long nobody needs to be told.
     grace: Duration,
+    /// Whether the hub is waited for.
+    for_hub: bool,
 }
 
 impl Progress {
-    pub(crate) fn begin(grace: Duration) -> Self {
-        Self { since: Instant::now(), grace }
+    pub(crate) fn begin(grace: Duration, for_hub: bool) -> Self {
+        Self { since: Instant::now(), grace, for_hub }
     }
 
     /// Whether it may be over before anybody needs to be told.
@@ -151,10 +153,11 @@ impl<K> Memory<K> {
         Clock { now: Timestamp::now(), asked: self.asked, window }
     }
 
-    /// The progress of this grace that goes on, or begins.
-    pub(crate) fn progress(&mut self, grace: Duration) -> Progress {
-        let going_on = self.in_progress.filter(|progress| progress.grace == grace);
-        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace)))
+    /// The progress of this grace that goes on, or begins. `for_hub`: it is waited for the hub.
+    pub(crate) fn progress(&mut self, grace: Duration, for_hub: bool) -> Progress {
+        let is_same = |progress: &Progress| progress.grace == grace && progress.for_hub == for_hub;
+        let going_on = self.in_progress.filter(is_same);
+        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
     }
 
     /// Whether it is this resource's turn to have everything read. The first turn after a restart depends on the UID, so that
@@ -277,12 +280,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_waited_for_the_hub_has_all_the_time_of_the_work_that_follows() {
         let mut memory = Memory::<ConfigMap>::default();
-        assert!(memory.progress(HUB_GRACE).is_fresh());
+        assert!(memory.progress(HUB_GRACE, true).is_fresh());
         tokio::time::advance(HUB_GRACE / 2).await;
-        assert!(memory.progress(HUB_GRACE).is_fresh());
-        assert!(memory.progress(GRACE).is_fresh());
+        assert!(memory.progress(HUB_GRACE, true).is_fresh());
+        assert!(memory.progress(GRACE, false).is_fresh());
         tokio::time::advance(GRACE).await;
-        assert!(!memory.progress(GRACE).is_fresh());
+        assert!(!memory.progress(GRACE, false).is_fresh());
     }
 
     #[tokio::test(start_paused = true)]

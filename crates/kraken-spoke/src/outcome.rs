@@ -23,8 +23,8 @@ const ADOPTION: Duration = Duration::from_secs(10);
 const NOT_YET_MAX: Duration = Duration::from_mins(1);
 /// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
-/// The same for the hub's answer, which it holds back for up to 30 s while other resources are on their way.
-pub(crate) const HUB_GRACE: Duration = Duration::from_secs(40);
+/// The same for the hub's answer. It is not held back for so long, except while others of the kind get theirs.
+pub(crate) const HUB_GRACE: Duration = Duration::from_secs(10);
 
 /// The reasons that speak of progress.
 pub(crate) const PROGRESS: [Reason; 8] = [

@@ -97,7 +97,7 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 
     fn aggregate_to_hub() -> Vec<PolicyRule> {
-        // The hub asks whether the owner that a state names is real.
+        // The hub looks whether a resource that somebody refers to exists, as long as it has published nothing.
         Self::crds().iter().map(|crd| rule(&[&crd.spec.group], &[&crd.spec.names.plural], &["get"])).collect()
     }
 

@@ -99,7 +99,7 @@ async fn only_what_is_shared_is_published_and_a_path_that_names_nothing_is_told(
     let s = setting().await?;
     let sharing = |lifecycle: Value| json!({"size": {"value": 3}, "lifecycle": lifecycle});
     s.ready("a", &sharing(json!({"share": {"include": ["gadget.Size"]}}))).await?;
-    let state = s.world.get("StateDeclaration", "gadget-a").await?;
+    let state = s.world.get("StateDeclaration", "gadget.testing.a").await?;
     assert_eq!(state["spec"]["data"], json!({"gadget": {"Size": 3}}));
 
     let typo = json!({"share": {"include": ["a..b"]}, "ignoreChanges": ["sise"]});

@@ -105,7 +105,7 @@ async fn a_replacement_creates_first_if_told_and_moves_the_state_before_it_delet
     s.world.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
     assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
-    let state = s.world.get("StateDeclaration", "gadget-a").await?;
+    let state = s.world.get("StateDeclaration", "gadget.testing.a").await?;
     assert_eq!(state["spec"]["data"]["gadget"]["Id"], alive[0].id);
     let journal = s.cloud.journal();
     let created = journal.iter().rposition(|call| call == "create");

@@ -13,13 +13,13 @@ async fn a_gadget_is_created_once_and_deleted_with_its_resource() -> Result<()> 
     let owner = s.ready("a", &small()).await?;
     assert_eq!(s.cloud.journal().iter().filter(|call| *call == "create").count(), 1);
     assert_eq!(s.cloud.alive(&owner).len(), 1);
-    let state = s.world.until("StateDeclaration", "gadget-a", |state| !state.is_null()).await?;
+    let state = s.world.until("StateDeclaration", "gadget.testing.a", |state| !state.is_null()).await?;
     assert_eq!(state["spec"]["data"]["gadget"]["Size"], 3);
     s.world.delete("Gadget", "a").await?;
     s.world.gone("Gadget", "a").await?;
     assert!(s.cloud.alive(&owner).is_empty());
     // The garbage collector takes what the resource owns.
-    s.world.gone("StateDeclaration", "gadget-a").await
+    s.world.gone("StateDeclaration", "gadget.testing.a").await
 }
 
 #[tokio::test]

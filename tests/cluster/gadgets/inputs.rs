@@ -38,7 +38,7 @@ async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
     for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
         assert!(!s.world.all(kind).await?.contains(secret), "{kind}");
     }
-    let state = s.world.get("StateDeclaration", "gadget-a").await?;
+    let state = s.world.get("StateDeclaration", "gadget.testing.a").await?;
     assert!(state["spec"]["data"]["gadget"].get("Note").is_none(), "{state}");
     assert_eq!(state["spec"]["withheld"], json!([{"path": "gadget.Note", "field": "password"}]));
 
@@ -47,7 +47,7 @@ async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
     s.world.patch("Secret", "words", rotated).await?;
     s.world.patch("Gadget", "a", json!({"spec": {"size": {"value": 4}}})).await?;
     s.world
-        .until("StateDeclaration", "gadget-a", |state| state["spec"]["data"]["gadget"]["Size"] == 4)
+        .until("StateDeclaration", "gadget.testing.a", |state| state["spec"]["data"]["gadget"]["Size"] == 4)
         .await?;
     s.world.ready("Gadget", "a").await?;
     assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud has what it was given");

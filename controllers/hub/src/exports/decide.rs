@@ -4,6 +4,7 @@ use k8s_openapi::{
     ByteString,
     api::core::v1::{ConfigMap, Secret},
 };
+use kraken_api::EXPORTED_BY_ANNOTATION;
 use kube::api::ObjectMeta;
 
 use crate::{exports::resolve::Content, owned::maker, world::Version};
@@ -79,9 +80,20 @@ pub fn decide(wanted: bool, observed: Observed) -> Action {
     }
 }
 
-/// Looks at an object in the target's place for the ConfigExport with this UID.
-pub fn observed(meta: &ObjectMeta, uid: &str, matches: bool, immutable: Option<bool>) -> Observed {
+/// Looks at an object in the target's place for the ConfigExport with this UID. `is_recorded`: its status says that it wrote
+/// this object.
+pub fn observed(
+    meta: &ObjectMeta,
+    uid: &str,
+    is_recorded: bool,
+    matches: bool,
+    immutable: Option<bool>,
+) -> Observed {
     match maker(meta) {
+        // Others may make an object the export's too, so that it goes with it.
+        Some(maker) if maker.uid == uid && !is_recorded && !is_marked(meta, uid) => {
+            return Observed::Foreign("was not written by this ConfigExport, which is its owner".to_owned());
+        }
         Some(maker) if maker.uid == uid => {}
         Some(maker) => return Observed::Foreign(format!("belongs to ConfigExport {}", maker.name)),
         None => return Observed::Foreign(stranger(meta)),
@@ -94,6 +106,11 @@ pub fn observed(meta: &ObjectMeta, uid: &str, matches: bool, immutable: Option<b
         resource_version: meta.resource_version.clone().unwrap_or_default(),
     };
     Observed::Ours { version, matches, immutable: immutable == Some(true) }
+}
+
+fn is_marked(meta: &ObjectMeta, uid: &str) -> bool {
+    let marks = meta.annotations.as_ref();
+    marks.and_then(|marks| marks.get(EXPORTED_BY_ANNOTATION)).is_some_and(|mark| mark == uid)
 }
 
 fn stranger(meta: &ObjectMeta) -> String {
@@ -142,6 +159,7 @@ mod tests {
         ObjectMeta {
             uid: Some("t-1".into()),
             resource_version: Some("7".into()),
+            annotations: Some([(EXPORTED_BY_ANNOTATION.to_owned(), uid.to_owned())].into()),
             owner_references: Some(vec![OwnerReference {
                 api_version: "configexport.kraken-iac.eoinfennessy.com/v1alpha1".into(),
                 kind: kind.into(),
@@ -189,7 +207,7 @@ mod tests {
     #[test]
     fn somebody_elses_object_is_never_touched() {
         assert_eq!(decide(true, Observed::Foreign("x".into())), Action::Refuse("x".into()));
-        let look = |meta: &ObjectMeta| observed(meta, "me", true, None);
+        let look = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
         assert_eq!(
             look(&ObjectMeta::default()),
             Observed::Foreign("was not made by this ConfigExport".into())
@@ -207,10 +225,22 @@ mod tests {
     #[test]
     fn our_own_is_known_by_the_uid_of_its_owner() {
         let mut meta = controlled_by("ConfigExport", "me");
-        assert_eq!(observed(&meta, "me", true, None), ours(true, false));
-        assert_eq!(observed(&meta, "me", false, Some(true)), ours(false, true));
+        assert_eq!(observed(&meta, "me", false, true, None), ours(true, false));
+        assert_eq!(observed(&meta, "me", false, false, Some(true)), ours(false, true));
         meta.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        assert_eq!(observed(&meta, "me", true, None), Observed::Leaving);
+        assert_eq!(observed(&meta, "me", false, true, None), Observed::Leaving);
+    }
+
+    #[test]
+    fn an_object_that_somebody_else_made_the_exports_is_not_its_own() {
+        let mut meta = controlled_by("ConfigExport", "me");
+        meta.annotations = None;
+        let Observed::Foreign(why) = observed(&meta, "me", false, true, None) else { panic!() };
+        assert_eq!(why, "was not written by this ConfigExport, which is its owner");
+        assert_eq!(decide(false, Observed::Foreign(why)), Action::None, "it is not a stray");
+        assert_eq!(observed(&meta, "me", true, true, None), ours(true, false), "its status names it");
+        meta.annotations = Some([(EXPORTED_BY_ANNOTATION.to_owned(), "other".to_owned())].into());
+        assert!(matches!(observed(&meta, "me", false, true, None), Observed::Foreign(_)));
     }
 
     #[test]

@@ -1,75 +1,94 @@
 //! Before step 1: the values that an export refers to. Client required; the bodies of ConfigMaps and states come from the
-//! cache, those of Secrets are read now and kept by nobody.
+//! cache, the values of Secrets are read now and kept by nobody.
 
 use std::{collections::HashMap, sync::Arc};
 
-use kraken_api::ConfigExport;
 use kraken_options::{Dependencies, Dependency, JsonType, KeyRef, Values};
-use kube::ResourceExt;
 
 use crate::{
-    exports::resolve::dependencies,
+    exports::Parsed,
     facts::{Known, ReadError},
-    find,
-    index::{Asks, Class, Named},
+    find::{self, Gap},
+    index::{Asker, Class, Named},
     world::World,
 };
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The values, and the causes of what has none.
+    pub values: Values,
+    /// Whether what has no value may get one by itself; `None` if all have.
+    pub gap: Option<Gap>,
+}
+
+impl Gathered {
+    fn lacks(&mut self, dependency: Dependency, cause: find::Cause) {
+        self.gap = self.gap.max(Some(cause.gap));
+        self.values.causes.insert(dependency, cause.message);
+    }
+}
 
 /// The values, and the causes of what has none.
 ///
 /// # Errors
 /// When something could not be read for now: an entry must not look missing because of that.
-pub async fn gather(world: &World, export: &ConfigExport, asks: &Asks) -> Result<Values, Arc<ReadError>> {
-    let namespace = export.namespace().unwrap_or_default();
-    let wanted = dependencies(&export.spec);
-    let known = world.known(asks).await;
+pub async fn gather(
+    world: &World,
+    namespace: &str,
+    asker: &Asker,
+    parsed: &Parsed,
+) -> Result<Gathered, Arc<ReadError>> {
+    let known = world.known(asker, &parsed.asks).await;
     if let Some(error) = known.failure() {
         return Err(error.clone());
     }
-    let mut values = values_of(&namespace, &wanted, &known);
-    for (named, keys) in readable_secrets(&namespace, &wanted, &values) {
+    let mut gathered = values_of(namespace, &parsed.dependencies, &known);
+    for (named, keys) in readable_secrets(namespace, &parsed.dependencies, &gathered.values) {
         let read = world.reader.secret(&named, &keys).await.map_err(Arc::new)?;
-        values.causes.extend(read.causes);
+        if !read.causes.is_empty() {
+            // A Secret that is being created again looks like one that lacks nothing in its metadata.
+            let gap = if read.data.is_none() { Gap::Absent } else { Gap::Certain };
+            gathered.gap = gathered.gap.max(Some(gap));
+        }
+        gathered.values.causes.extend(read.causes);
         if let Some(data) = read.data {
-            values.secrets.insert(named.key.name.to_string(), data);
+            gathered.values.secrets.insert(named.key.name.to_string(), data);
         }
     }
-    Ok(values)
+    Ok(gathered)
 }
 
 /// Everything but the values of Secrets.
-fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Values {
-    let mut values = Values::default();
+fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered {
+    let mut gathered = Gathered::default();
     for key in &wanted.config_maps {
         let named = Named::new(Class::ConfigMap, namespace, &key.name);
         match find::fact(known, &named).and_then(|fact| find::config_map(fact, key)) {
             Ok(text) => {
-                values.config_maps.entry(key.name.clone()).or_default().insert(key.key.clone(), text);
+                let maps = &mut gathered.values.config_maps;
+                maps.entry(key.name.clone()).or_default().insert(key.key.clone(), text);
             }
-            Err(cause) => {
-                values.causes.insert(Dependency::ConfigMap(key.clone()), cause.message);
-            }
+            Err(cause) => gathered.lacks(Dependency::ConfigMap(key.clone()), cause),
         }
     }
     for key in &wanted.secrets {
         let named = Named::new(Class::Secret, namespace, &key.name);
         if let Err(cause) = find::fact(known, &named).and_then(|fact| find::secret(fact, key)) {
-            values.causes.insert(Dependency::Secret(key.clone()), cause.message);
+            gathered.lacks(Dependency::Secret(key.clone()), cause);
         }
     }
     for resource in wanted.resources.keys() {
         let named = Named::state(namespace, &resource.kind, &resource.name);
         match find::fact(known, &named).and_then(|fact| find::resource(fact, resource, JsonType::Any)) {
             Ok(value) => {
-                let by_name = values.resources.entry(resource.kind.clone()).or_default();
+                let by_name = gathered.values.resources.entry(resource.kind.clone()).or_default();
                 by_name.entry(resource.name.clone()).or_default().insert(resource.path.clone(), value);
             }
-            Err(cause) => {
-                values.causes.insert(Dependency::Resource(resource.clone()), cause.message);
-            }
+            Err(cause) => gathered.lacks(Dependency::Resource(resource.clone()), cause),
         }
     }
-    values
+    gathered
 }
 
 /// The Secrets that exist and may be read, each with all its wanted keys, so that each is read once.
@@ -89,9 +108,14 @@ mod tests {
 
     use super::*;
     use crate::{
-        exports::resolve::tests::spec,
+        exports::resolve::tests::{dependencies, spec},
         facts::{Fact, StateData},
+        secrets::SecretVersions,
     };
+
+    fn db() -> Fact {
+        Fact::Secret(Arc::new(SecretVersions::of_all("u".into(), "1".into())))
+    }
 
     fn wanted() -> Dependencies {
         let from = |source: serde_json::Value| json!({"key": "k", "valueFrom": source});
@@ -110,15 +134,13 @@ mod tests {
 
     #[test]
     fn values_and_causes_are_found_for_all_and_a_secret_is_read_once() {
-        let state = StateData { data: json!({"x": 1}), id: Some("t-1".into()) };
+        let state = StateData { data: json!({"x": 1}), id: Some("t-1".into()), ..StateData::default() };
         let facts = HashMap::from([
-            (
-                Named::new(Class::Secret, "ns", "db"),
-                Fact::Secret { uid: "u".into(), resource_version: "1".into() },
-            ),
+            (Named::new(Class::Secret, "ns", "db"), db()),
             (Named::state("ns", "thing", "a"), Fact::State(Arc::new(state))),
         ]);
-        let values = values_of("ns", &wanted(), &Known { facts, ..Known::default() });
+        let Gathered { values, gap } = values_of("ns", &wanted(), &Known { facts, ..Known::default() });
+        assert_eq!(gap, Some(Gap::Absent));
         assert_eq!(values.resources["thing"]["a"]["x"], 1);
         assert_eq!(values.resources["thing"]["a"][""], "t-1");
         let causes: Vec<_> = values.causes.values().map(String::as_str).collect();
@@ -131,10 +153,10 @@ mod tests {
     #[test]
     fn what_is_made_of_the_target_itself_has_no_value() {
         let named = Named::new(Class::Secret, "ns", "db");
-        let facts =
-            HashMap::from([(named.clone(), Fact::Secret { uid: "u".into(), resource_version: "1".into() })]);
+        let facts = HashMap::from([(named.clone(), db())]);
         let circles = HashMap::from([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
-        let values = values_of("ns", &wanted(), &Known { facts, circles });
+        let Gathered { values, gap } = values_of("ns", &wanted(), &Known { facts, circles });
+        assert_eq!(gap, Some(Gap::Certain), "a cycle does not pass by itself");
         assert!(values.causes.values().any(|why| why.contains("reference cycle")));
         assert!(readable_secrets("ns", &wanted(), &values).is_empty());
     }

@@ -11,12 +11,13 @@ mod target;
 pub mod write;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
-use kraken_api::{ConfigExport, ConfigExportStatus};
+use kraken_api::{ConfigExport, ConfigExportStatus, WhileWaiting};
+use kraken_options::{Dependencies, KeyRef, Values};
 use kraken_runtime::{
     patch::{ApiError, apply_status},
     queue::Requeue,
@@ -29,28 +30,55 @@ use tracing::{debug, warn};
 
 use crate::{
     exports::{
-        report::{Next, Outcome},
-        resolve::{Content, Plan, dependencies, plan, target},
+        gather::Gathered,
+        report::{Kept, Next, Outcome},
+        resolve::{Content, Plan, References, plan, references, target},
         write::{Done, Writer},
     },
+    find::Gap,
+    hold,
     index::{Asker, Asks, Class, Named},
+    undecodable::Broken,
     world::{Version, World},
 };
 
 /// The kind, for logs and metrics.
 pub const KIND: &str = "ConfigExport";
 
-/// What an export names, and what comes of it: its target.
-pub fn asks(export: &ConfigExport) -> Asks {
-    let namespace = export.namespace().unwrap_or_default();
-    let dependencies = dependencies(&export.spec);
-    let maps = dependencies.config_maps.iter().map(|key| Named::new(Class::ConfigMap, &namespace, &key.name));
-    let secrets = dependencies.secrets.iter().map(|key| Named::new(Class::Secret, &namespace, &key.name));
-    let states =
-        dependencies.resources.keys().map(|wanted| Named::state(&namespace, &wanted.kind, &wanted.name));
-    Asks {
-        needs: maps.chain(secrets).chain(states).collect(),
-        provides: Some(target(&namespace, &export.spec)),
+/// What the spec of an export refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    uid: Option<String>,
+    generation: Option<i64>,
+    /// What it names, and what comes of it: its target.
+    pub asks: Asks,
+    /// What its entries refer to.
+    pub dependencies: Dependencies,
+    /// Which entries refer to a Secret.
+    pub secret_entries: BTreeSet<usize>,
+}
+
+impl Parsed {
+    /// Finds what an export refers to.
+    pub fn of(export: &ConfigExport) -> Self {
+        let namespace = export.namespace().unwrap_or_default();
+        let References { dependencies, secret_entries } = references(&export.spec);
+        let named = |class, key: &KeyRef| Named::new(class, &namespace, &key.name);
+        let maps = dependencies.config_maps.iter().map(|key| named(Class::ConfigMap, key));
+        let secrets = dependencies.secrets.iter().map(|key| named(Class::Secret, key));
+        let states = dependencies.resources.keys();
+        let states = states.map(|wanted| Named::state(&namespace, &wanted.kind, &wanted.name));
+        let asks = Asks {
+            needs: maps.chain(secrets).chain(states).collect(),
+            provides: Some(target(&namespace, &export.spec)),
+        };
+        let (uid, generation) = (export.uid(), export.metadata.generation);
+        Self { uid, generation, asks, dependencies, secret_entries }
+    }
+
+    /// Whether this is what the spec of this very export refers to.
+    pub fn is_of(&self, export: &ConfigExport) -> bool {
+        (&self.uid, self.generation) == (&export.metadata.uid, export.metadata.generation)
     }
 }
 
@@ -88,15 +116,16 @@ impl Settled {
 pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let metrics = &world.shell.metrics;
+    if let Some(broken) = world.wake.undecodable.get(&key) {
+        return report_undecodable(&world, &key, &broken).await;
+    }
     let Some(export) = world.exports.get(&key).filter(|export| export.metadata.deletion_timestamp.is_none())
     else {
         // What it made goes with it, by Kubernetes' garbage collection.
         return Requeue::Never;
     };
-    let outcome = run(&world, &export).await;
-    if matches!(outcome, Outcome::Waiting(_))
-        && let Some(left) = world.wake.motion.hold_export(export.meta(), jiff::Timestamp::now())
-    {
+    let Carried { outcome, unsaid, again } = run(&world, &export).await;
+    if let Some(left) = unsaid {
         return Requeue::After(left);
     }
     metrics.reconciled(KIND, outcome.reason().as_str(), start.elapsed());
@@ -106,7 +135,7 @@ pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "the export failed and is tried again");
     }
     match report(&world, &export, &outcome).await {
-        Ok(()) => outcome.requeue(),
+        Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
             metrics.reconcile_failed(KIND, "Transient");
             warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "the status could not be written");
@@ -115,50 +144,119 @@ pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
     }
 }
 
-async fn run(world: &World, export: &ConfigExport) -> Outcome {
+async fn report_undecodable(world: &World, key: &ObjectKey, broken: &Broken) -> Requeue {
+    let shell = &world.shell;
+    match world.wake.undecodable.report(shell.client.clone(), shell.name, key, broken).await {
+        Ok(()) => Requeue::Never,
+        Err(error) => {
+            warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "the status could not be written");
+            Requeue::Backoff
+        }
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+struct Carried {
+    outcome: Outcome,
+    /// How long nothing is said of it, because it may pass by itself.
+    unsaid: Option<Duration>,
+    /// When it is looked at again.
+    again: Option<Duration>,
+}
+
+impl From<Outcome> for Carried {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, unsaid: None, again: None }
+    }
+}
+
+async fn run(world: &World, export: &ConfigExport) -> Carried {
     let namespace = export.namespace().unwrap_or_default();
     let uid = export.uid().unwrap_or_default();
-    let asks = asks(export);
+    let asker = Asker::Export(ObjectKey::of(export.meta()));
+    let parsed = world.wake.parsed(export);
+    let asks = &parsed.asks;
     let target = target(&namespace, &export.spec);
-    let strays =
-        || world.wake.owned.lock().of(&uid).into_iter().filter(|named| *named != target).collect::<Vec<_>>();
+    let strays = || {
+        let made = world.wake.owned.lock().of(&namespace, &uid);
+        made.into_iter().filter(|named| *named != target).collect::<Vec<_>>()
+    };
     let place = Place {
         generation: export.metadata.generation,
-        inputs: asks.needs.iter().map(|named| (named.clone(), world.version(named))).collect(),
+        inputs: world.versions(asks),
         target: world.version(&target),
     };
-    if world.circles(&asks).is_empty() && strays().is_empty() && world.wake.settled.is(&uid, &place) {
-        return Outcome::Exported(export.spec.entries.len());
+    if world.circles(&asker, asks).is_empty() && strays().is_empty() && world.wake.settled.is(&uid, &place) {
+        world.wake.holds.clear(&asker);
+        return Outcome::Exported(export.spec.entries.len()).into();
     }
-    let gathered = match gather::gather(world, export, &asks).await {
-        Ok(values) => plan(&namespace, &export.spec, &values),
-        Err(error) => match plan(&namespace, &export.spec, &kraken_options::Values::default()).plan {
+    let planned = |values: &Values| plan(&namespace, &export.spec, &parsed.secret_entries, values);
+    let (gathered, gap) = match gather::gather(world, &namespace, &asker, &parsed).await {
+        Ok(Gathered { values, gap }) => (planned(&values), gap),
+        Err(error) => match planned(&Values::default()).plan {
             // An edit is needed whatever the values are.
-            Plan::Invalid(why) => return Outcome::Invalid(why),
-            _ => return Outcome::Unreadable(error.to_string()),
+            Plan::Invalid(why) => return Outcome::Invalid(why).into(),
+            _ => return Outcome::Unreadable(error.to_string()).into(),
         },
     };
     let shell = &world.shell;
     let writer =
         Writer { client: shell.client.clone(), metrics: shell.metrics.clone(), manager: shell.name, export };
-    let outcome = match gathered.plan {
-        Plan::Invalid(why) => return Outcome::Invalid(why),
-        Plan::Waiting(why) => match writer.bring(&target, None).await {
-            Ok(_) => Outcome::Waiting(why),
-            Err(error) => Outcome::Failed(error.to_string()),
-        },
-        Plan::Ready(content) => match writer.bring(&target, Some(&content)).await {
-            Ok(done) => settle(world, uid.clone(), place, &content, done),
-            Err(error) => Outcome::Failed(gathered.scrubber.scrub(&error.to_string())),
-        },
+    let carried = match gathered.plan {
+        Plan::Invalid(why) => return Outcome::Invalid(why).into(),
+        Plan::Waiting(why) => {
+            wait(world, &writer, &asker, &target, Waiting { why, gap: gap.unwrap_or(Gap::Certain) }).await
+        }
+        Plan::Ready(content) => {
+            world.wake.holds.clear(&asker);
+            match writer.bring(&target, Some(&content)).await {
+                Ok(done) => settle(world, uid.clone(), place, &content, done).into(),
+                Err(error) => Outcome::Failed(gathered.scrubber.scrub(&error.to_string())).into(),
+            }
+        }
     };
     // What an earlier spec had it write goes even if the new target cannot be written: the spec names it no more.
     for stray in strays() {
         if let Err(error) = writer.bring(&stray, None).await {
-            return Outcome::Failed(error.to_string());
+            return Outcome::Failed(error.to_string()).into();
         }
     }
-    outcome
+    carried
+}
+
+/// Values are missing, and why.
+struct Waiting {
+    why: String,
+    gap: Gap,
+}
+
+/// The target outlives its values for a while, or for as long as they are missing: a source that is created again is missing
+/// for a moment only.
+async fn wait(
+    world: &World,
+    writer: &Writer<'_>,
+    asker: &Asker,
+    target: &Named,
+    Waiting { why, gap }: Waiting,
+) -> Carried {
+    let status = writer.export.status.as_ref();
+    let is_answered = status.is_some_and(|status| {
+        status.observed_generation.is_some()
+            && status.observed_generation == writer.export.metadata.generation
+    });
+    let unsaid = world.wake.holds.left(asker, gap, is_answered, None);
+    let left = hold::TARGET_GRACE.saturating_sub(world.wake.holds.missing_for(asker));
+    let kept = match writer.export.spec.while_waiting {
+        WhileWaiting::Keep => Kept::AsLongAsNeeded,
+        WhileWaiting::Delete if !left.is_zero() => Kept::ForAWhile,
+        WhileWaiting::Delete => match writer.bring(target, None).await {
+            Ok(_) => Kept::No,
+            Err(error) => return Outcome::Failed(error.to_string()).into(),
+        },
+    };
+    let again = (kept == Kept::ForAWhile).then_some(left);
+    Carried { outcome: Outcome::Waiting(why, kept), unsaid, again }
 }
 
 fn settle(world: &World, uid: String, place: Place, content: &Content, done: Done) -> Outcome {
@@ -182,6 +280,7 @@ async fn report(world: &World, export: &ConfigExport, outcome: &Outcome) -> Resu
     if world.wake.written.is_current(&asker, &status, version.as_deref()) {
         return Ok(());
     }
+    world.wake.written.sending(&asker, &status);
     match apply(world, export, &status).await {
         Ok(object) => {
             world.wake.written.note(asker, &status, version, object.resource_version());
@@ -226,7 +325,7 @@ mod tests {
         ]);
         let mut export = ConfigExport::new("e", resolve::tests::spec("Secret", entries));
         export.metadata.namespace = Some("ns".into());
-        let asks = asks(&export);
+        let asks = Parsed::of(&export).asks;
         let needs = [
             Named::new(Class::ConfigMap, "ns", "app"),
             Named::new(Class::Secret, "ns", "db"),
@@ -234,6 +333,29 @@ mod tests {
         ];
         assert_eq!(asks.needs, needs.into());
         assert_eq!(asks.provides, Some(Named::new(Class::Secret, "ns", "app")));
+    }
+
+    #[test]
+    fn references_are_parsed_once_for_each_spec_and_once_for_each_plan() {
+        let entries =
+            json!([{"key": "a", "valueFrom": {"templateString": "{{ .VPC.main }}{{ .ConfigMap.app.y }}"}}]);
+        let mut export = ConfigExport::new("e", resolve::tests::spec("ConfigMap", entries));
+        export.metadata.namespace = Some("ns".into());
+        export.metadata.generation = Some(1);
+        let wake = crate::wake::Wake::new(Arc::default(), 1);
+        let parses = |run: &dyn Fn()| {
+            let before = resolve::tests::PARSED.with(std::cell::Cell::get);
+            run();
+            resolve::tests::PARSED.with(std::cell::Cell::get) - before
+        };
+        let look = || drop(wake.parsed(&export));
+        assert_eq!((parses(&look), parses(&look)), (1, 0));
+        let parsed = wake.parsed(&export);
+        let planned = || drop(plan("ns", &export.spec, &parsed.secret_entries, &Values::default()));
+        assert_eq!(parses(&planned), 1);
+        assert!(parsed.is_of(&export));
+        export.metadata.generation = Some(2);
+        assert!(!parsed.is_of(&export));
     }
 
     #[test]

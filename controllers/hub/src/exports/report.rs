@@ -18,8 +18,8 @@ const MAX_MESSAGE: usize = 1500;
 pub enum Outcome {
     /// The target holds this many entries.
     Exported(usize),
-    /// Entries have no value, and there is no target.
-    Waiting(String),
+    /// Entries have no value; what becomes of the target meanwhile.
+    Waiting(String, Kept),
     /// The spec needs an edit; what was exported before stays.
     Invalid(String),
     /// The target is somebody else's.
@@ -32,12 +32,23 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// Whether the target outlives its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It does not exist.
+    No,
+    /// It is deleted if the values do not come back soon.
+    ForAWhile,
+    /// It stays as it was until the values come back.
+    AsLongAsNeeded,
+}
+
 impl Outcome {
     /// The reason of the Ready condition.
     pub fn reason(&self) -> Reason {
         match self {
             Self::Exported(_) => Reason::Exported,
-            Self::Waiting(_) | Self::Unreadable(_) => Reason::WaitingForValues,
+            Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
             Self::Invalid(_) => Reason::InvalidSpec,
             Self::NotOwned(_) => Reason::TargetNotOwned,
             Self::Leaving | Self::Failed(_) => Reason::WriteFailed,
@@ -52,7 +63,8 @@ impl Outcome {
         }
     }
 
-    fn message(&self, target: &str) -> String {
+    /// `is_written`: the target exists as far as the status knows.
+    fn message(&self, target: &str, is_written: bool) -> String {
         let (kind, name) = target.split_once('/').unwrap_or_default();
         let message = match self {
             Self::Exported(1) => format!("{kind} {name} holds the one entry."),
@@ -60,14 +72,17 @@ impl Outcome {
             Self::Leaving => format!("{kind} {name} is being deleted; it is made anew when it is gone"),
             Self::NotOwned(owner) => format!("{kind} {name} exists and {owner}; it is left alone"),
             Self::Unreadable(why) | Self::Failed(why) => format!("{why}; it is tried again"),
-            Self::Waiting(why) | Self::Invalid(why) => why.clone(),
+            Self::Waiting(why, Kept::AsLongAsNeeded) if is_written => {
+                format!("{why}; {kind} {name} stays as it was (whileWaiting: Keep)")
+            }
+            Self::Waiting(why, _) | Self::Invalid(why) => why.clone(),
         };
         bounded(&message, MAX_MESSAGE)
     }
 
     fn resolved(&self) -> State {
         match self {
-            Self::Waiting(_) => State::False,
+            Self::Waiting(..) => State::False,
             Self::Invalid(_) | Self::Unreadable(_) => State::Unknown,
             Self::Exported(_) | Self::NotOwned(_) | Self::Leaving | Self::Failed(_) => State::True,
         }
@@ -77,8 +92,10 @@ impl Outcome {
     fn target(&self, target: String, before: Option<String>) -> Option<String> {
         match self {
             Self::Exported(_) => Some(target),
-            Self::Waiting(_) | Self::NotOwned(_) => None,
-            Self::Invalid(_) | Self::Leaving | Self::Unreadable(_) | Self::Failed(_) => before,
+            Self::Waiting(_, Kept::No) | Self::NotOwned(_) => None,
+            Self::Waiting(..) | Self::Invalid(_) | Self::Leaving | Self::Unreadable(_) | Self::Failed(_) => {
+                before
+            }
         }
     }
 }
@@ -131,7 +148,9 @@ pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
         return Next::Nothing;
     }
     let target = format!("{:?}/{}", export.spec.config_type, export.spec.config_metadata.name);
-    let (state, reason, message) = (ready(outcome), outcome.reason().as_str(), outcome.message(&target));
+    let is_written = before.is_some_and(|status| status.target.is_some());
+    let (state, reason) = (ready(outcome), outcome.reason().as_str());
+    let message = outcome.message(&target, is_written);
     let known = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
     // Only its own conditions: what others have added stays theirs.
     let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(known).cloned().collect();
@@ -189,6 +208,10 @@ mod tests {
         export
     }
 
+    fn waiting(why: &str) -> Outcome {
+        Outcome::Waiting(why.into(), Kept::No)
+    }
+
     fn written(next: Next) -> (ConfigExportStatus, Option<Told>) {
         match next {
             Next::Write(status, told) => (*status, told),
@@ -211,7 +234,7 @@ mod tests {
         assert_eq!(ready_of(&status), ("True", "Exported", "ConfigMap app holds all 3 entries."));
         assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
         for (outcome, reason) in [
-            (Outcome::Waiting("x".into()), "WaitingForValues"),
+            (waiting("x"), "WaitingForValues"),
             (Outcome::Invalid("x".into()), "InvalidSpec"),
             (Outcome::NotOwned("x".into()), "TargetNotOwned"),
             (Outcome::Leaving, "WriteFailed"),
@@ -232,14 +255,29 @@ mod tests {
 
     #[test]
     fn a_change_of_the_outcome_is_told_once() {
-        let (status, told) = written(next(&export(1, None), &Outcome::Waiting("a".into()), at(1)));
+        let (status, told) = written(next(&export(1, None), &waiting("a"), at(1)));
         assert_eq!(told, Some(Told { type_: Type::Normal, reason: "WaitingForValues", note: "a".into() }));
-        let (status, told) = written(next(&export(1, Some(status)), &Outcome::Waiting("b".into()), at(2)));
+        let (status, told) = written(next(&export(1, Some(status)), &waiting("b"), at(2)));
         assert_eq!(told, None, "the same outcome in other words");
         let refused = Outcome::NotOwned("belongs to ConfigExport first".into());
         let (_, told) = written(next(&export(1, Some(status)), &refused, at(3)));
         let note = "ConfigMap app exists and belongs to ConfigExport first; it is left alone";
         assert_eq!(told, Some(Told { type_: Type::Warning, reason: "TargetNotOwned", note: note.into() }));
+    }
+
+    #[test]
+    fn a_target_that_is_kept_is_named_until_it_is_deleted() {
+        let status = after(&Outcome::Exported(1));
+        let waits = |kept| {
+            written(next(&export(1, Some(status.clone())), &Outcome::Waiting("x".into(), kept), at(2))).0
+        };
+        assert_eq!(waits(Kept::ForAWhile).target.as_deref(), Some("ConfigMap/app"));
+        let kept = waits(Kept::AsLongAsNeeded);
+        assert_eq!(kept.target.as_deref(), Some("ConfigMap/app"));
+        assert_eq!(ready_of(&kept).2, "x; ConfigMap app stays as it was (whileWaiting: Keep)");
+        assert_eq!(waits(Kept::No).target, None);
+        let never = Outcome::Waiting("x".into(), Kept::AsLongAsNeeded);
+        assert_eq!(ready_of(&after(&never)).2, "x", "there is no target to keep");
     }
 
     #[test]
@@ -257,12 +295,8 @@ mod tests {
         for outcome in [Outcome::Unreadable(String::new()), Outcome::Failed(String::new())] {
             assert_eq!(outcome.requeue(), Requeue::Backoff);
         }
-        for outcome in [
-            Outcome::Exported(1),
-            Outcome::Waiting(String::new()),
-            Outcome::Invalid(String::new()),
-            Outcome::Leaving,
-        ] {
+        for outcome in [Outcome::Exported(1), waiting(""), Outcome::Invalid(String::new()), Outcome::Leaving]
+        {
             assert_eq!(outcome.requeue(), Requeue::Never);
         }
     }
@@ -274,7 +308,7 @@ mod tests {
             conditions::get(&status.conditions, DEPENDENCIES_RESOLVED).unwrap().status.clone()
         };
         assert_eq!(resolved(&Outcome::Failed("x".into())), "True");
-        assert_eq!(resolved(&Outcome::Waiting("x".into())), "False");
+        assert_eq!(resolved(&waiting("x")), "False");
         assert_eq!(resolved(&Outcome::Invalid("x".into())), "Unknown");
     }
 }

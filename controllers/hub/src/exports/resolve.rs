@@ -1,13 +1,14 @@
 //! Step 1: the spec and the values -> what the target has to hold, or why it cannot. Pure.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
 };
 
 use kraken_api::{ConfigExportSpec, ConfigType};
 use kraken_options::{
-    Dependencies, Opt, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, Values, summary,
+    Dependencies, Opt, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, ValueFrom, Values,
+    summary,
 };
 
 use crate::{
@@ -60,18 +61,53 @@ pub fn class(config_type: ConfigType) -> Class {
     }
 }
 
-/// Everything that the entries refer to.
-pub fn dependencies(spec: &ConfigExportSpec) -> Dependencies {
-    let values = Values::default();
-    let mut resolver = Resolver::new(&values);
-    take(&mut resolver, spec);
-    resolver.finish().dependencies
+/// What the entries refer to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct References {
+    /// All of it.
+    pub dependencies: Dependencies,
+    /// Which entries refer to a Secret.
+    pub secret_entries: BTreeSet<usize>,
 }
 
-/// Makes a plan. Everything that is wrong is found at once.
-pub fn plan(namespace: &str, spec: &ConfigExportSpec, values: &Values) -> Planned {
+/// Finds what the entries refer to, each parsed once.
+pub fn references(spec: &ConfigExportSpec) -> References {
+    let mut found = References::default();
+    for (index, entry) in spec.entries.iter().enumerate() {
+        let Opt::ValueFrom(source) = &entry.value else { continue };
+        let values = Values::default();
+        let mut resolver = Resolver::new(&values);
+        // What it finds is not of interest here, only what it depends on.
+        let _: Option<Resolved<Text>> = taken(&mut resolver, index, source);
+        let Dependencies { config_maps, secrets, resources } = resolver.finish().dependencies;
+        if !secrets.is_empty() {
+            found.secret_entries.insert(index);
+        }
+        let dependencies = &mut found.dependencies;
+        dependencies.config_maps.extend(config_maps);
+        dependencies.secrets.extend(secrets);
+        // All of type text: no two differ.
+        dependencies.resources.extend(resources);
+    }
+    found
+}
+
+/// The value of an entry, as text whatever it looks like: "3.10" is not the number 3.1.
+fn taken(resolver: &mut Resolver<'_>, index: usize, source: &ValueFrom) -> Option<Resolved<Text>> {
+    #[cfg(test)]
+    tests::PARSED.with(|parsed| parsed.set(parsed.get() + 1));
+    resolver.take_from::<Text>(&format!("entries[{index}]"), source)
+}
+
+/// Makes a plan. Everything that is wrong is found at once. `secret_entries`: those that refer to a Secret.
+pub fn plan(
+    namespace: &str,
+    spec: &ConfigExportSpec,
+    secret_entries: &BTreeSet<usize>,
+    values: &Values,
+) -> Planned {
     let mut resolver = Resolver::new(values);
-    check(&mut resolver, namespace, spec);
+    check(&mut resolver, namespace, spec, secret_entries);
     let content = take(&mut resolver, spec);
     let Resolution { problems, secrets, .. } = resolver.finish();
     let scrubber = Scrubber::new(&secrets);
@@ -87,7 +123,12 @@ pub fn plan(namespace: &str, spec: &ConfigExportSpec, values: &Values) -> Planne
 }
 
 /// What a schema cannot say.
-fn check(resolver: &mut Resolver<'_>, namespace: &str, spec: &ConfigExportSpec) {
+fn check(
+    resolver: &mut Resolver<'_>,
+    namespace: &str,
+    spec: &ConfigExportSpec,
+    secret_entries: &BTreeSet<usize>,
+) {
     let metadata = &spec.config_metadata;
     if let Some(other) = metadata.namespace.as_deref().filter(|other| *other != namespace) {
         let message = format!(
@@ -116,7 +157,8 @@ fn check(resolver: &mut Resolver<'_>, namespace: &str, spec: &ConfigExportSpec) 
         } else {
             first.insert(&entry.key, index);
         }
-        if spec.config_type == ConfigType::ConfigMap && is_from_secret(&entry.value) {
+        // By the reference alone: whether the Secret exists does not matter.
+        if spec.config_type == ConfigType::ConfigMap && secret_entries.contains(&index) {
             resolver.problem(
                 &format!("entries[{index}].valueFrom"),
                 "comes from a Secret, which a ConfigMap must not show: set configType: Secret",
@@ -125,24 +167,12 @@ fn check(resolver: &mut Resolver<'_>, namespace: &str, spec: &ConfigExportSpec) 
     }
 }
 
-/// By the reference alone: whether the Secret exists does not matter.
-fn is_from_secret<T: kraken_options::OptionType>(option: &Opt<T>) -> bool {
-    let values = Values::default();
-    let mut resolver = Resolver::new(&values);
-    if let Opt::ValueFrom(source) = option {
-        // What it finds is not of interest here, only what it depends on.
-        let _: Option<Resolved<Text>> = resolver.take_from("", source);
-    }
-    !resolver.finish().dependencies.secrets.is_empty()
-}
-
 fn take(resolver: &mut Resolver<'_>, spec: &ConfigExportSpec) -> Option<Content> {
     let mut content = Some(BTreeMap::new());
     for (index, entry) in spec.entries.iter().enumerate() {
         let value = match &entry.value {
             Opt::Value(value) => Some(Resolved::Public(Text(text(value)))),
-            // As text whatever it looks like: "3.10" is not the number 3.1.
-            Opt::ValueFrom(source) => resolver.take_from::<Text>(&format!("entries[{index}]"), source),
+            Opt::ValueFrom(source) => taken(resolver, index, source),
         };
         // Every entry is looked at, so that all problems are found.
         content = content.zip(value).map(|(mut content, value)| {
@@ -170,10 +200,25 @@ fn sized(content: Content, config_type: ConfigType) -> Plan {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::cell::Cell;
+
     use kraken_options::{SecretData, SecretString};
     use serde_json::{Value, json};
 
     use super::*;
+
+    thread_local! {
+        /// How many references were parsed.
+        pub(crate) static PARSED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(crate) fn dependencies(spec: &ConfigExportSpec) -> Dependencies {
+        references(spec).dependencies
+    }
+
+    fn planned(namespace: &str, spec: &ConfigExportSpec, values: &Values) -> Planned {
+        plan(namespace, spec, &references(spec).secret_entries, values)
+    }
 
     pub(crate) fn spec(config_type: &str, entries: Value) -> ConfigExportSpec {
         let mut spec = json!({"configType": config_type, "configMetadata": {"name": "app"}});
@@ -202,7 +247,7 @@ pub(crate) mod tests {
     }
 
     fn ready(spec: &ConfigExportSpec) -> BTreeMap<String, String> {
-        match plan("ns", spec, &values()).plan {
+        match planned("ns", spec, &values()).plan {
             Plan::Ready(content) => {
                 content.0.into_iter().map(|(key, value)| (key, value.expose().0.clone())).collect()
             }
@@ -211,7 +256,7 @@ pub(crate) mod tests {
     }
 
     fn is_invalid(spec: &ConfigExportSpec, because: &str) {
-        match plan("ns", spec, &values()).plan {
+        match planned("ns", spec, &values()).plan {
             Plan::Invalid(why) => assert!(why.contains(because), "{why}"),
             other => panic!("{other:?}"),
         }
@@ -245,7 +290,7 @@ pub(crate) mod tests {
     #[test]
     fn one_missing_value_keeps_everything_waiting_and_all_are_named() {
         let spec = spec("ConfigMap", json!([from_map("small"), from_map("tiny"), from_map("huge")]));
-        match plan("ns", &spec, &values()).plan {
+        match planned("ns", &spec, &values()).plan {
             Plan::Waiting(why) => {
                 assert!(
                     why.contains("spec.entries[1]")
@@ -293,7 +338,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_came_from_a_secret_is_shown_nowhere() {
-        let planned = plan("ns", &spec("Secret", json!([from_secret("a")])), &values());
+        let planned = planned("ns", &spec("Secret", json!([from_secret("a")])), &values());
         assert!(!format!("{planned:?}").contains("hunter22"));
         assert_eq!(planned.scrubber.scrub("refused: hunter22"), "refused: ***");
     }

@@ -15,16 +15,21 @@ use crate::exports::{
     resolve::Content,
 };
 
+/// The type of a Secret that says nothing else.
+pub(crate) const OPAQUE: &str = "Opaque";
+
 /// What a target kind differs in.
 pub(crate) trait Target:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Serialize + DeserializeOwned + Debug
 {
     /// Whether it holds exactly this.
     fn holds(&self, content: &Content) -> bool;
+    /// Whether it is of this type of Secret, if it is one.
+    fn is_of(&self, secret_type: &str) -> bool;
     /// Whether Kubernetes refuses to change it.
     fn immutable(&self) -> Option<bool>;
     /// A new one.
-    fn new(metadata: ObjectMeta, content: &Content) -> Self;
+    fn new(metadata: ObjectMeta, secret_type: &str, content: &Content) -> Self;
     /// The operations that make its content this one.
     fn changes(content: &Content) -> Vec<Value>;
 }
@@ -34,11 +39,15 @@ impl Target for ConfigMap {
         map_holds(self, content)
     }
 
+    fn is_of(&self, _: &str) -> bool {
+        true
+    }
+
     fn immutable(&self) -> Option<bool> {
         self.immutable
     }
 
-    fn new(metadata: ObjectMeta, content: &Content) -> Self {
+    fn new(metadata: ObjectMeta, _: &str, content: &Content) -> Self {
         Self { metadata, data: Some(texts(content)), ..Self::default() }
     }
 
@@ -56,12 +65,16 @@ impl Target for Secret {
         secret_holds(self, content)
     }
 
+    fn is_of(&self, secret_type: &str) -> bool {
+        self.type_.as_deref().unwrap_or(OPAQUE) == secret_type
+    }
+
     fn immutable(&self) -> Option<bool> {
         self.immutable
     }
 
-    fn new(metadata: ObjectMeta, content: &Content) -> Self {
-        Self { metadata, data: Some(bytes(content)), type_: Some("Opaque".to_owned()), ..Self::default() }
+    fn new(metadata: ObjectMeta, secret_type: &str, content: &Content) -> Self {
+        Self { metadata, data: Some(bytes(content)), type_: Some(secret_type.to_owned()), ..Self::default() }
     }
 
     fn changes(content: &Content) -> Vec<Value> {
@@ -79,4 +92,18 @@ fn bytes(content: &Content) -> BTreeMap<String, ByteString> {
         .iter()
         .map(|(key, value)| (key.clone(), ByteString(value.expose().0.clone().into_bytes())))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_of_one_type() {
+        let of =
+            |secret_type: Option<&str>| Secret { type_: secret_type.map(str::to_owned), ..Secret::default() };
+        assert!(of(None).is_of(OPAQUE) && of(Some(OPAQUE)).is_of(OPAQUE));
+        assert!(!of(Some("kubernetes.io/tls")).is_of(OPAQUE));
+        assert!(ConfigMap::default().is_of(OPAQUE));
+    }
 }

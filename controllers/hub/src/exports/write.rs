@@ -7,7 +7,7 @@ use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
-use kraken_api::ConfigExport;
+use kraken_api::{ConfigExport, EXPORTED_BY_ANNOTATION};
 use kraken_runtime::{
     metrics::Metrics,
     patch::{ApiError, json_patch, within},
@@ -23,7 +23,7 @@ use crate::{
     exports::{
         decide::{Action, Observed, decide, observed},
         resolve::Content,
-        target::Target,
+        target::{OPAQUE, Target},
     },
     index::{Class, Named},
     names::words,
@@ -136,17 +136,23 @@ impl Writer<'_> {
     }
 
     async fn look<T: Target>(&self, named: &Named, content: &Content) -> Result<Observed, ApiError> {
-        let found = within("read", self.api::<T>().get_opt(&named.key.name)).await?;
+        let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
         Ok(found.map_or(Observed::Absent, |object| {
-            observed(object.meta(), &self.uid(), object.holds(content), object.immutable())
+            let is_of_type = object.is_of(self.secret_type());
+            // Kubernetes does not change the type of a Secret.
+            let immutable = if is_of_type { object.immutable() } else { Some(true) };
+            let matches = is_of_type && object.holds(content);
+            observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable)
         }))
     }
 
     /// The metadata is enough to delete.
     async fn glance<T: Target>(&self, named: &Named) -> Result<Observed, ApiError> {
         let found: Option<PartialObjectMeta<T>> =
-            within("read", self.api::<T>().get_metadata_opt(&named.key.name)).await?;
-        Ok(found.map_or(Observed::Absent, |object| observed(&object.metadata, &self.uid(), false, None)))
+            within("read", self.api::<T>(named).get_metadata_opt(&named.key.name)).await?;
+        Ok(found.map_or(Observed::Absent, |object| {
+            observed(&object.metadata, &self.uid(), self.is_recorded(named), false, None)
+        }))
     }
 
     async fn act<T: Target>(
@@ -172,9 +178,9 @@ impl Writer<'_> {
     }
 
     async fn create<T: Target>(&self, named: &Named, content: &Content) -> Result<Done, WriteError> {
-        let object = T::new(self.metadata(&named.key.name), content);
+        let object = T::new(self.metadata(named), self.secret_type(), content);
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
-        let made = within("create", self.api::<T>().create(&params, &object)).await;
+        let made = within("create", self.api::<T>(named).create(&params, &object)).await;
         let made = made.map_err(|source| WriteError::Create { named: named.to_string(), source })?;
         Ok(in_place(&made))
     }
@@ -190,7 +196,8 @@ impl Writer<'_> {
             json!({"op": "test", "path": "/metadata/resourceVersion", "value": version.resource_version}),
         ];
         operations.extend(T::changes(content));
-        let changed = json_patch(&self.api::<T>(), self.manager, &named.key.name, operations.into()).await;
+        let changed =
+            json_patch(&self.api::<T>(named), self.manager, &named.key.name, operations.into()).await;
         let changed = changed.map_err(|source| WriteError::Update { named: named.to_string(), source })?;
         Ok(in_place(&changed))
     }
@@ -199,15 +206,31 @@ impl Writer<'_> {
         let Version { uid, resource_version } = version;
         let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        match within("delete", self.api::<T>().delete(&named.key.name, &params)).await {
+        match within("delete", self.api::<T>(named).delete(&named.key.name, &params)).await {
             Ok(_) => Ok(Done::Absent),
             Err(error) if error.is_not_found() => Ok(Done::Absent),
             Err(source) => Err(WriteError::Delete { named: named.to_string(), source }),
         }
     }
 
-    fn api<T: Target>(&self) -> Api<T> {
-        Api::namespaced(self.client.clone(), &self.export.namespace().unwrap_or_default())
+    /// Of the very object that is named, wherever it is.
+    fn api<T: Target>(&self, named: &Named) -> Api<T> {
+        Api::namespaced(self.client.clone(), &named.key.namespace)
+    }
+
+    fn secret_type(&self) -> &str {
+        self.export.spec.secret_type.as_deref().unwrap_or(OPAQUE)
+    }
+
+    /// Whether the status says that the export wrote this object.
+    fn is_recorded(&self, named: &Named) -> bool {
+        let kind = match named.class {
+            Class::ConfigMap => "ConfigMap",
+            Class::Secret => "Secret",
+            Class::State => return false,
+        };
+        let target = self.export.status.as_ref().and_then(|status| status.target.as_deref());
+        target.and_then(|target| target.split_once('/')) == Some((kind, &*named.key.name))
     }
 
     fn uid(&self) -> String {
@@ -215,7 +238,7 @@ impl Writer<'_> {
     }
 
     /// Its owner is the export, so that Kubernetes removes it with the export.
-    fn metadata(&self, name: &str) -> ObjectMeta {
+    fn metadata(&self, named: &Named) -> ObjectMeta {
         let owner = OwnerReference {
             api_version: ConfigExport::api_version(&()).into_owned(),
             kind: ConfigExport::kind(&()).into_owned(),
@@ -225,8 +248,9 @@ impl Writer<'_> {
             block_owner_deletion: None,
         };
         ObjectMeta {
-            name: Some(name.to_owned()),
-            namespace: self.export.namespace(),
+            name: Some(named.key.name.to_string()),
+            namespace: Some(named.key.namespace.to_string()),
+            annotations: Some([(EXPORTED_BY_ANNOTATION.to_owned(), self.uid())].into()),
             labels: Some([("app.kubernetes.io/managed-by".to_owned(), self.manager.to_owned())].into()),
             owner_references: Some(vec![owner]),
             ..ObjectMeta::default()

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     facts::Known,
-    find::{self, Cause},
+    find::{self, Cause, Gap},
     index::{Class, Named},
 };
 
@@ -26,6 +26,8 @@ pub struct Answer {
     pub values: DependentValues,
     /// The dependencies without a value.
     pub unmet: Vec<Unmet>,
+    /// Whether what is unmet may pass by itself; `None` if nothing is unmet.
+    pub gap: Option<Gap>,
 }
 
 /// Answers every dependency: with its value, or with why there is none.
@@ -38,7 +40,7 @@ pub fn answer(namespace: &str, spec: &DependencyRequestSpec, known: &Known) -> A
         made.secret(&Named::new(Class::Secret, namespace, &wanted.name), key_ref(wanted));
     }
     for wanted in &spec.kraken_resource_dependencies {
-        made.resource(&Named::state(namespace, &kind_key(&wanted.kind), &wanted.name), wanted);
+        made.resource(&Named::state(namespace, &wanted.kind, &wanted.name), wanted);
     }
     made.answer
 }
@@ -102,6 +104,7 @@ impl Making<'_> {
     }
 
     fn unmet(&mut self, dependency: &Dependency, cause: Cause) {
+        self.answer.gap = self.answer.gap.max(Some(cause.gap));
         self.answer.unmet.push(Unmet::new(dependency, cause.reason, cause.message));
     }
 }
@@ -121,7 +124,10 @@ pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::facts::{ConfigMapData, Fact, StateData};
+    use crate::{
+        facts::{ConfigMapData, Fact, StateData},
+        secrets::SecretVersions,
+    };
 
     pub(crate) fn spec(spec: Value) -> DependencyRequestSpec {
         serde_json::from_value(spec).unwrap()
@@ -149,12 +155,10 @@ pub(crate) mod tests {
     #[test]
     fn every_dependency_is_answered_whatever_the_others_are() {
         let mut known = maps(&[("sizes", "small", "t2.nano".into())]);
-        let state = StateData { data: json!({"x": [1, 2]}), id: Some("i-1".into()) };
+        let state = StateData { data: json!({"x": [1, 2]}), id: Some("i-1".into()), ..StateData::default() };
         known.facts.insert(Named::state("ns", "ec2instance", "a"), Fact::State(Arc::new(state)));
-        known.facts.insert(
-            Named::new(Class::Secret, "ns", "db"),
-            Fact::Secret { uid: "u".into(), resource_version: "7".into() },
-        );
+        let versions = SecretVersions::of_all("u".into(), "7".into());
+        known.facts.insert(Named::new(Class::Secret, "ns", "db"), Fact::Secret(Arc::new(versions)));
         let answer = answered(
             json!({
                 "configMapDependencies": [{"name": "sizes", "key": "small"}, {"name": "gone", "key": "a"}],
@@ -181,7 +185,7 @@ pub(crate) mod tests {
     #[test]
     fn a_value_in_a_circle_is_not_passed_on() {
         let named = Named::state("ns", "ec2instance", "a");
-        let state = StateData { data: json!({"x": 1}), id: None };
+        let state = StateData { data: json!({"x": 1}), ..StateData::default() };
         let facts = HashMap::from([(named.clone(), Fact::State(Arc::new(state)))]);
         let circles = HashMap::from([(named, "reference cycle: a -> a".to_owned())]);
         let asked =
@@ -190,6 +194,20 @@ pub(crate) mod tests {
         assert_eq!(answer.values, DependentValues::default());
         assert_eq!(reasons(&answer), ["ReferenceCycle"]);
         assert_eq!(answer.unmet[0].message, "reference cycle: a -> a");
+        assert_eq!(answer.gap, Some(Gap::Certain));
+    }
+
+    #[test]
+    fn one_certain_cause_makes_the_whole_answer_certain() {
+        let mut known = maps(&[("sizes", "small", "t2.nano".into())]);
+        known.facts.insert(Named::state("ns", "vpc", "main"), Fact::Coming);
+        let main = json!([{"kind": "vpc", "name": "main"}]);
+        let asked = |keys: Value| json!({"configMapDependencies": keys, "krakenResourceDependencies": main});
+        let gap = |keys: Value| answered(asked(keys), &known).gap;
+        assert_eq!(gap(json!([])), Some(Gap::Coming));
+        assert_eq!(gap(json!([{"name": "gone", "key": "small"}])), Some(Gap::Absent));
+        assert_eq!(gap(json!([{"name": "sizes", "key": "smal"}])), Some(Gap::Certain), "a typo");
+        assert_eq!(answered(json!({}), &known).gap, None);
     }
 
     #[test]

@@ -11,8 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use kraken_api::{DependencyRequest, DependencyRequestStatus};
-use kraken_options::kind_key;
+use kraken_api::{DependencyRequest, DependencyRequestStatus, reasons::DependencyReason as Reason};
 use kraken_runtime::{
     patch::{ApiError, apply_status},
     queue::Requeue,
@@ -23,13 +22,16 @@ use serde_json::json;
 use tracing::{debug, warn};
 
 use crate::{
-    index::{Asker, Asks, Class, Named},
+    index::{Asker, Asks, Class, Named, StateName},
     requests::{answer::answer, status::Next},
     world::World,
 };
 
 /// The kind, for logs and metrics.
 pub const KIND: &str = "DependencyRequest";
+
+/// How often it is looked whether a kind is served by now: nothing tells that a CRD was installed.
+const KINDS: Duration = Duration::from_mins(1);
 
 /// What a request names, and what comes of it: the state of its owner.
 pub fn asks(request: &DependencyRequest) -> Asks {
@@ -39,11 +41,11 @@ pub fn asks(request: &DependencyRequest) -> Asks {
         spec.config_map_dependencies.iter().map(|key| Named::new(Class::ConfigMap, &namespace, &key.name));
     let secrets = spec.secret_dependencies.iter().map(|key| Named::new(Class::Secret, &namespace, &key.name));
     let states = spec.kraken_resource_dependencies.iter();
-    let states = states.map(|wanted| Named::state(&namespace, &kind_key(&wanted.kind), &wanted.name));
+    let states = states.map(|wanted| Named::state(&namespace, &wanted.kind, &wanted.name));
     let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
     Asks {
         needs: maps.chain(secrets).chain(states).collect::<BTreeSet<_>>(),
-        provides: owner.map(|owner| Named::state(&namespace, &kind_key(&owner.kind), &owner.name)),
+        provides: owner.map(|owner| Named::state_of(&namespace, owner)),
     }
 }
 
@@ -56,8 +58,10 @@ enum Outcome {
     Unchanged,
     /// The status was written.
     Written,
-    /// What is missing is most likely on its way: nothing is said of it before so long.
+    /// What is missing may be there in a moment: nothing is said of it before so long.
     Held(Duration),
+    /// The status says that no controller serves a kind, which one may by and by.
+    UnknownKind,
     /// Something could not be read for now: the previous answer stands, or says so if it is the first.
     Unreadable,
     /// The status could not be written.
@@ -71,6 +75,7 @@ impl Outcome {
             Self::Unchanged => "Unchanged",
             Self::Written => "Written",
             Self::Held(_) => "Held",
+            Self::UnknownKind => "UnknownKind",
             Self::Unreadable => "Unreadable",
             Self::Failed(_) => "Failed",
         }
@@ -81,6 +86,7 @@ impl Outcome {
         match self {
             Self::Gone | Self::Unchanged | Self::Written => Requeue::Never,
             Self::Held(left) => Requeue::After(*left),
+            Self::UnknownKind => Requeue::After(KINDS),
             Self::Unreadable | Self::Failed(_) => Requeue::Backoff,
         }
     }
@@ -110,24 +116,43 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
         return Outcome::Gone;
     };
     let asks = asks(&request);
-    let known = world.known(&asks).await;
+    let asker = Asker::Request(key.clone());
+    let known = world.known(&asker, &asks).await;
     let failed = known.failure();
     if let Some(error) = failed {
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "a dependency could not be read");
     }
     let answer = answer(&key.namespace, &request.spec, &known);
-    let now = jiff::Timestamp::now();
-    if let Some(left) = world.wake.motion.hold(&request, &answer.unmet, now) {
-        return Outcome::Held(left);
+    let kind = asks.provides.as_ref().and_then(Named::state_name);
+    let kind = kind.map(|StateName { kind, group, .. }| format!("{kind}.{group}"));
+    match answer.gap {
+        None => world.wake.holds.clear(&asker),
+        Some(gap) => {
+            let left = world.wake.holds.left(&asker, gap, is_answered(&request), kind.as_deref());
+            if let Some(left) = left {
+                return Outcome::Held(left);
+            }
+        }
     }
-    let written = match status::next(&request, answer, failed.is_some(), now) {
+    let has_unknown_kind = answer.unmet.iter().any(|unmet| unmet.reason == Reason::UnknownKind.as_str());
+    let written = match status::next(&request, answer, failed.is_some(), jiff::Timestamp::now()) {
         Next::Nothing | Next::Keep => Outcome::Unchanged,
         Next::Write(status) => write(world, &request, *status).await,
     };
+    if let (Outcome::Written, Some(kind)) = (&written, kind) {
+        world.wake.holds.answered(&kind);
+    }
     match written {
         Outcome::Unchanged | Outcome::Written if failed.is_some() => Outcome::Unreadable,
+        Outcome::Unchanged | Outcome::Written if has_unknown_kind => Outcome::UnknownKind,
         outcome => outcome,
     }
+}
+
+/// Whether the status answers this generation of the request.
+fn is_answered(request: &DependencyRequest) -> bool {
+    let answered = request.status.as_ref().and_then(|status| status.observed_generation);
+    answered.is_some() && answered == request.metadata.generation
 }
 
 async fn write(world: &World, request: &DependencyRequest, status: DependencyRequestStatus) -> Outcome {
@@ -136,8 +161,13 @@ async fn write(world: &World, request: &DependencyRequest, status: DependencyReq
     if world.wake.written.is_current(&asker, &status, version.as_deref()) {
         return Outcome::Unchanged;
     }
+    world.wake.written.sending(&asker, &status);
     let applied = match apply(world, request, &status).await {
-        Err(error) if is_too_large(&error) => apply(world, request, &status::smaller(status.clone())).await,
+        Err(error) if is_too_large(&error) => {
+            let smaller = status::smaller(status.clone());
+            world.wake.written.sending(&asker, &smaller);
+            apply(world, request, &smaller).await
+        }
         applied => applied,
     };
     match applied {
@@ -188,7 +218,7 @@ mod tests {
 
     fn request(spec: Value) -> DependencyRequest {
         let spec: DependencyRequestSpec = serde_json::from_value(spec).unwrap();
-        let mut request = DependencyRequest::new("ec2instance-web", spec);
+        let mut request = DependencyRequest::new("ec2instance.aws.web", spec);
         request.metadata.namespace = Some("ns".into());
         request
     }
@@ -202,7 +232,7 @@ mod tests {
         }));
         assert_eq!(asks(&request).provides, None);
         request.metadata.owner_references = Some(vec![
-            serde_json::from_value(json!({"apiVersion": "a/v1", "kind": "EC2Instance", "name": "web", "uid": "u", "controller": true}))
+            serde_json::from_value(json!({"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance", "name": "web", "uid": "u", "controller": true}))
                 .unwrap(),
         ]);
         let asks = asks(&request);
@@ -212,7 +242,22 @@ mod tests {
             Named::state("ns", "ec2instance", "a"),
         ];
         assert_eq!(asks.needs, needs.into());
-        assert_eq!(asks.provides, Some(Named::state("ns", "ec2instance", "web")));
+        assert_eq!(asks.provides, Some(Named::new(Class::State, "ns", "ec2instance.aws.web")));
+    }
+
+    #[test]
+    fn an_answer_is_for_one_generation() {
+        let mut request = request(json!({}));
+        assert!(!is_answered(&request));
+        request.metadata.generation = Some(2);
+        let answered = |generation| DependencyRequestStatus {
+            observed_generation: generation,
+            ..DependencyRequestStatus::default()
+        };
+        for (generation, is) in [(None, false), (Some(1), false), (Some(2), true)] {
+            request.status = Some(answered(generation));
+            assert_eq!(is_answered(&request), is, "{generation:?}");
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn status(
     generation: Option<i64>,
     now: Timestamp,
 ) -> DependencyRequestStatus {
-    let Answer { values, unmet } = answer;
+    let Answer { values, unmet, .. } = answer;
     // Only its own condition: what others have added stays theirs.
     let ready = before.and_then(|status| conditions::get(&status.conditions, READY)).cloned();
     let mut conditions: Vec<_> = ready.into_iter().collect();

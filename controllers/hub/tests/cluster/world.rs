@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
+use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use kraken_hub::{Hub, HubArgs};
 use kraken_runtime::{Metrics, Program, RunArgs, Shell, client::connect};
 use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace, toy::Gadget};
@@ -89,7 +90,7 @@ impl World {
     /// A request of the gadget `name`, as its spoke would write it.
     pub(crate) async fn request(&self, name: &str, spec: Value) -> Result<()> {
         let rest = json!({"metadata": {"ownerReferences": [self.gadget(name).await?]}, "spec": spec});
-        self.apply("DependencyRequest", &format!("gadget-{name}"), rest).await.map(drop)
+        self.apply("DependencyRequest", &format!("gadget.testing.{name}"), rest).await.map(drop)
     }
 
     /// The state of the gadget `name`, as its spoke would write it.
@@ -99,14 +100,25 @@ impl World {
 
     /// The whole state of the gadget `name`, its id included.
     pub(crate) async fn state_spec(&self, name: &str, spec: Value) -> Result<()> {
-        let rest = json!({"metadata": {"ownerReferences": [self.gadget(name).await?]}, "spec": spec});
-        self.apply("StateDeclaration", &format!("gadget-{name}"), rest).await.map(drop)
+        let content: StateDeclarationSpec = serde_json::from_value(spec.clone())?;
+        let annotations = json!({CONTENT_HASH_ANNOTATION: content.content_hash()});
+        let metadata = json!({"ownerReferences": [self.gadget(name).await?], "annotations": annotations});
+        let rest = json!({"metadata": metadata, "spec": spec});
+        self.apply("StateDeclaration", &format!("gadget.testing.{name}"), rest).await.map(drop)
     }
 
     /// A gadget, as the owner of something.
-    async fn gadget(&self, name: &str) -> Result<Value> {
+    pub(crate) async fn gadget(&self, name: &str) -> Result<Value> {
         let gadget = self.apply("Gadget", name, json!({"spec": {"size": {"value": 1}}})).await?;
         Ok(owner(name, &gadget["metadata"]["uid"]))
+    }
+
+    /// The API server's refusal of an export.
+    pub(crate) async fn refused(&self, target: &str, entries: Value) -> Result<String> {
+        match self.export("refused", "ConfigMap", target, entries).await {
+            Ok(()) => bail!("accepted, and should not be"),
+            Err(error) => Ok(format!("{error:#}")),
+        }
     }
 
     pub(crate) async fn export(
@@ -187,7 +199,7 @@ fn resource(kind: &str) -> ApiResource {
 }
 
 /// A reference to the gadget `name` as controller.
-pub(crate) fn owner(name: &str, uid: &Value) -> Value {
+fn owner(name: &str, uid: &Value) -> Value {
     let api_version = resource("Gadget").api_version;
     json!({"apiVersion": api_version, "kind": "Gadget", "name": name, "uid": uid, "controller": true})
 }

@@ -8,8 +8,10 @@ use std::{
     time::Duration,
 };
 
-use kraken_api::DependencyRequest;
-use kraken_options::{KindRef, kind_key};
+use kraken_api::{
+    DependencyRequest,
+    names::{owner_kind, referenced_kind},
+};
 use kraken_runtime::patch::{ApiError, within};
 use kube::{
     Api, Client, ResourceExt,
@@ -21,7 +23,7 @@ use tokio::time::Instant;
 /// How long one list of a namespace's references serves all who ask.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// A resource as references name it: kind key and name.
+/// A resource: its kind with its group, and its name. In a reference the group may be missing.
 pub(crate) type Node = (String, String);
 /// Who refers to whom.
 type Graph = BTreeMap<Node, BTreeSet<Node>>;
@@ -41,7 +43,8 @@ impl References {
         of: &Node,
     ) -> Result<Vec<String>, ApiError> {
         let graph = self.graph(client, namespace).await?;
-        Ok(blockers(&graph, of).into_iter().map(|(kind, name)| format!("{kind} {name}")).collect())
+        let shown = |(kind, name): Node| format!("{} {name}", kind.split('.').next().unwrap_or_default());
+        Ok(blockers(&graph, of).into_iter().map(shown).collect())
     }
 
     async fn graph(&self, client: &Client, namespace: &str) -> Result<Arc<Graph>, ApiError> {
@@ -75,10 +78,10 @@ fn graph_of(requests: &[DependencyRequest]) -> Graph {
     for request in requests {
         let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
         let Some(owner) = owner else { continue };
-        // Without the group: a deletion rather waits for a namesake of another provider than goes first.
-        let node = |kind: &str, name: &str| (KindRef::of(kind).key, name.to_owned());
-        let to = request.spec.kraken_resource_dependencies.iter().map(|d| node(&d.kind, &d.name));
-        graph.entry((kind_key(&owner.kind), owner.name.clone())).or_default().extend(to);
+        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        let to = request.spec.kraken_resource_dependencies.iter();
+        let to = to.map(|d| (referenced_kind(&d.kind), d.name.clone()));
+        graph.entry((owner_kind(&owner.kind, group), owner.name.clone())).or_default().extend(to);
     }
     graph
 }
@@ -89,11 +92,28 @@ fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
     let mut open = vec![of];
     while let Some(node) = open.pop() {
         if reached.insert(node) {
-            open.extend(graph.get(node).into_iter().flatten());
+            open.extend(graph.get(node).into_iter().flatten().flat_map(|to| meant_by(graph, to)));
         }
     }
-    let refers = |(from, to): &(&Node, &BTreeSet<Node>)| to.contains(of) && !reached.contains(*from);
+    let refers = |(from, to): &(&Node, &BTreeSet<Node>)| {
+        !reached.contains(*from) && to.iter().any(|to| may_mean(to, of))
+    };
     graph.iter().filter(refers).map(|(from, _)| from.clone()).collect()
+}
+
+/// Whether a reference may mean this resource. Without a group it may mean one of any group.
+fn may_mean(reference: &Node, resource: &Node) -> bool {
+    let kind = &resource.0;
+    let is_kind = *kind == reference.0
+        || kind.strip_prefix(reference.0.as_str()).is_some_and(|group| group.starts_with('.'));
+    is_kind && resource.1 == reference.1
+}
+
+/// Those who refer to something themselves among the resources that a reference may mean.
+fn meant_by<'a>(graph: &'a Graph, reference: &'a Node) -> impl Iterator<Item = &'a Node> {
+    // All kinds that begin with it: what follows in a name is a dot, and a slash is the next character after it.
+    let of_kind = (reference.0.clone(), String::new())..(format!("{}/", reference.0), String::new());
+    graph.range(of_kind).map(|(node, _)| node).filter(|node| may_mean(reference, node))
 }
 
 #[cfg(test)]
@@ -118,6 +138,23 @@ mod tests {
         assert_eq!(blockers(&graph, &node("vpc")), [node("subnet")]);
         assert_eq!(blockers(&graph, &node("subnet")), [node("instance")]);
         assert!(blockers(&graph, &node("instance")).is_empty());
+    }
+
+    #[test]
+    fn a_reference_without_a_group_may_mean_a_resource_of_any_group() {
+        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+        let graph = Graph::from([
+            (at("subnet.aws", "a"), BTreeSet::from([at("vpc", "main")])),
+            (at("subnet.acme", "b"), BTreeSet::from([at("vpc.acme", "main")])),
+            (at("vpc.aws", "looped"), BTreeSet::from([at("vpcpeering", "p")])),
+            (at("vpcpeering.aws", "p"), BTreeSet::from([at("vpc", "looped")])),
+        ]);
+        assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
+        assert_eq!(
+            blockers(&graph, &at("vpc.acme", "main")),
+            [at("subnet.acme", "b"), at("subnet.aws", "a")]
+        );
+        assert!(blockers(&graph, &at("vpc.aws", "looped")).is_empty(), "a circle");
     }
 
     #[test]

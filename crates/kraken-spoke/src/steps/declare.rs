@@ -9,7 +9,6 @@ use kraken_runtime::{
 };
 use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::{
     External,
@@ -45,8 +44,8 @@ pub(crate) async fn declare<E: External>(
     let has_main = main.is_some();
     let id = secrecy.published_id(main);
     let withheld = secrecy.withheld(has_main && id.is_none());
-    let spec = json!(StateDeclarationSpec { data, id, withheld });
-    let hash = hex::encode(&Sha256::digest(spec.to_string())[..16]);
+    let spec = StateDeclarationSpec { data, id, withheld };
+    let hash = spec.content_hash();
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
     if declared_hash(context, object).as_ref() == Some(&hash) {

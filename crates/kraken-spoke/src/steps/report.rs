@@ -20,7 +20,7 @@ use crate::{
     External,
     context::{Context, place},
     memory::{Memory, Progress},
-    outcome::{Outcome, PROGRESS},
+    outcome::{HUB_GRACE, Outcome, PROGRESS},
     status::{Learned, status_of},
 };
 
@@ -45,7 +45,10 @@ pub(crate) async fn report<E: External>(
         let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
         let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
         let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
-        if memory.progress(grace).is_fresh() && is_silent {
+        let for_hub = matches!(outcome, Outcome::Asked);
+        // Others of its kind get their answers: this one is on its way.
+        let is_heard = for_hub && context.hub.was_heard(HUB_GRACE);
+        if (memory.progress(grace, for_hub).is_fresh() || is_heard) && is_silent {
             return Ok(());
         }
     } else {
@@ -65,7 +68,8 @@ pub(crate) async fn report<E: External>(
         Ok(written) => {
             memory.latest = Some(written.into());
             memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
-            memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace()));
+            let for_hub = matches!(outcome, Outcome::Asked);
+            memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
             if learned.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
                 memory.at_creation = None;
             }

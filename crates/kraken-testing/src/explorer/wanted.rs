@@ -43,7 +43,7 @@ impl Lane {
         if let Some(instance) = own.iter().find(|instance| !fits(instance, wish)) {
             return Ok(Some(format!("Ready, but {instance:?} is not as wanted")));
         }
-        let state = self.states.get_opt(&format!("ec2instance-{NAME}")).await?;
+        let state = self.states.get_opt(&format!("ec2instance.aws.{NAME}")).await?;
         let state = state.map_or(Value::Null, |state| json!(state));
         let mut expected: Vec<&str> = own.iter().map(|instance| instance.id.as_str()).collect();
         expected.sort_unstable();

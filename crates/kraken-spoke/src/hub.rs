@@ -1,0 +1,61 @@
+//! Whether the hub is at work, as far as its answers show: who waits for one must not believe that nobody answers while
+//! others of its kind get theirs. The hub counts on it and answers late only then.
+
+use std::time::Duration;
+
+use kraken_api::DependencyRequest;
+use kraken_runtime::watch::Change;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// When the hub was last heard of by the controller of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    answered: Mutex<Option<Instant>>,
+}
+
+impl Hub {
+    /// Takes note of a change of a DependencyRequest, which may be an answer.
+    pub(crate) fn note(&self, change: &Change<DependencyRequest>) {
+        if let Change::Applied(now, Some(before)) = change
+            && now.status != before.status
+        {
+            *self.answered.lock() = Some(Instant::now());
+        }
+    }
+
+    /// Whether it answered somebody within this time.
+    pub(crate) fn was_heard(&self, within: Duration) -> bool {
+        self.answered.lock().is_some_and(|at| at.elapsed() < within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kraken_api::{DependencyRequestSpec, DependencyRequestStatus};
+
+    use super::*;
+
+    const TEN: Duration = Duration::from_secs(10);
+
+    fn request(answered: bool) -> Arc<DependencyRequest> {
+        let mut request = DependencyRequest::new("gadget.testing.a", DependencyRequestSpec::default());
+        request.status = answered.then(DependencyRequestStatus::default);
+        Arc::new(request)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_an_answer_is_a_sign_of_the_hub_and_not_for_long() {
+        let hub = Hub::default();
+        hub.note(&Change::Applied(request(false), None));
+        hub.note(&Change::Applied(request(false), Some(request(false))));
+        hub.note(&Change::Deleted(request(true)));
+        assert!(!hub.was_heard(TEN));
+        hub.note(&Change::Applied(request(true), Some(request(false))));
+        assert!(hub.was_heard(TEN));
+        tokio::time::advance(TEN).await;
+        assert!(!hub.was_heard(TEN));
+    }
+}
