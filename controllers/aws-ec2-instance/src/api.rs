@@ -1,7 +1,6 @@
 //! EC2Instance as users write it.
 
-use std::collections::BTreeMap;
-
+use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object,
     options::{ListOpt, Public},
@@ -100,9 +99,10 @@ pub(crate) struct EC2InstanceSpec {
     pub(crate) ebs_optimized: Option<Opt<bool>>,
 
     /// Tags of the instances and, at launch, of their volumes; at most 45, with keys of up to 128 and values of up to
-    /// 256 characters. Tags that others set are left alone. Default: none. Example: `{Name: web, Team: shop}`
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) tags: BTreeMap<String, String>,
+    /// 256 characters; each value is a literal or a reference, but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
+    #[serde(default, skip_serializing_if = "tags::is_empty")]
+    pub(crate) tags: TagOptions,
 
     /// How this resource is created, healed and deleted. A stopped instance is drift at the path `state`.
     #[serde(default)]

@@ -56,7 +56,7 @@ impl Desired {
             take.optional("metadataOptions", spec.metadata_options.as_ref(), rules::metadata_options);
         let monitoring = take.any_if("monitoring", spec.monitoring.as_ref());
         let ebs_optimized = take.any_if("ebsOptimized", spec.ebs_optimized.as_ref());
-        take.tags(&spec.tags);
+        let tags = take.tags(&spec.tags);
 
         // Rules between fields, as far as both have a value.
         let value = |count: &Option<Resolved<i32>>| count.as_ref().map(|count| *count.expose());
@@ -85,7 +85,7 @@ impl Desired {
             metadata_options: metadata_options?,
             monitoring: monitoring?,
             ebs_optimized: ebs_optimized?,
-            tags: spec.tags.clone(),
+            tags: tags?,
         };
         take.is_valid().then_some(desired)
     }

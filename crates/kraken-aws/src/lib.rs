@@ -30,4 +30,4 @@ pub use aws_sdk_elasticloadbalancingv2 as elb;
 pub use aws_smithy_types::base64;
 pub use client::Aws;
 pub use single::{Managed, Single};
-pub use tags::Tags;
+pub use tags::{TagOptions, Tags};

@@ -19,7 +19,7 @@ pub use tag_changes::TagChange;
 use crate::{
     Aws,
     lookup::Tagged,
-    tags::{self, CLUSTER, EPOCH, Tags, UID},
+    tags::{self, CLUSTER, EPOCH, TagOptions, Tags, UID},
 };
 
 /// Where in its life a thing is.
@@ -167,7 +167,7 @@ pub trait Single: Send + Sync + 'static {
     }
 
     /// Pure. The user's tags; checked and compared for the kind.
-    fn tags(spec: &SpecOf<Managed<Self>>) -> &Tags
+    fn tags(spec: &SpecOf<Managed<Self>>) -> &TagOptions
     where
         Self: Sized;
 

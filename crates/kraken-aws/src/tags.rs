@@ -3,11 +3,36 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_ec2::types::{ResourceType, Tag, TagSpecification};
-use kraken_spoke::Identity;
+use kraken_spoke::{Identity, Resolver, options::PublicMap};
 use serde::{Serialize, Serializer};
+
+use crate::fields::tag_path;
 
 /// Tags by key.
 pub type Tags = BTreeMap<String, String>;
+
+/// The user's tags as a spec has them: each value is a literal or a reference, and none comes from a Secret, because AWS shows
+/// tags to everybody.
+pub type TagOptions = PublicMap<String>;
+
+/// For `skip_serializing_if`.
+pub fn is_empty(options: &TagOptions) -> bool {
+    options.is_empty()
+}
+
+/// The user's tags with their values, if all have one and AWS takes them. What is wrong is recorded for each by itself.
+pub fn take(options: &TagOptions, values: &mut Resolver<'_>) -> Option<Tags> {
+    let taken = values.take_public_map("tags", options);
+    // Keys are known whatever their values are.
+    let keys = || options.0.0.keys().map(|key| (key.clone(), String::new())).collect();
+    let known = taken.clone().unwrap_or_else(keys);
+    let problems = problems(&known);
+    let is_valid = problems.is_empty();
+    for (key, why) in problems {
+        values.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
+    }
+    taken.filter(|_| is_valid)
+}
 
 /// What every key of Kraken's own begins with. Users' tags must not.
 pub const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
@@ -218,6 +243,24 @@ mod tests {
     fn users_tags_are_what_neither_kraken_nor_aws_set() {
         let all = tags(&[("Name", "web"), (UID, "u"), ("aws:autoscaling:groupName", "g")]);
         assert_eq!(users(&all), tags(&[("Name", "web")]));
+    }
+
+    fn taken(written: &serde_json::Value) -> Result<Tags, Vec<String>> {
+        let options: TagOptions = serde_json::from_value(written.clone()).unwrap();
+        crate::testing::resolve(|values| take(&options, values))
+    }
+
+    #[test]
+    fn values_are_literals_and_references_side_by_side_and_never_secret() {
+        use serde_json::json;
+        assert_eq!(taken(&json!({"Name": "web"})).unwrap(), tags(&[("Name", "web")]));
+        let vpc = json!({"valueFrom": {"krakenResource": {"kind": "VPC", "name": "main"}}});
+        let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
+        let problems = taken(&json!({"Vpc": vpc, "Key": secret, "aws:x": "y"})).unwrap_err();
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        for words in ["vpc main", "a Secret cannot be the source", "AWS keeps"] {
+            assert!(problems.iter().any(|problem| problem.contains(words)), "{problems:?}");
+        }
     }
 
     #[test]

@@ -8,9 +8,8 @@ use kraken_spoke::{
 };
 
 use crate::{
-    fields::tag_path,
     rules::Verdict,
-    tags::{self, Tags},
+    tags::{self, TagOptions, Tags},
     taken::Optional,
 };
 
@@ -152,10 +151,8 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// The user's tags, by AWS's rules for tags.
-    pub fn tags(&mut self, tags: &Tags) {
-        for (key, why) in tags::problems(tags) {
-            self.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
-        }
+    pub fn tags(&mut self, options: &TagOptions) -> Option<Tags> {
+        tags::take(options, self.values)
     }
 
     /// Records a rule between fields that is broken.

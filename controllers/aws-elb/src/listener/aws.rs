@@ -2,7 +2,7 @@
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     elb::{
         operation::{
             describe_listeners::DescribeListenersOutput as ListenerPage,
@@ -96,7 +96,7 @@ impl Single for Listeners {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &ListenerSpec) -> &Tags {
+    fn tags(spec: &ListenerSpec) -> &TagOptions {
         &spec.tags
     }
 

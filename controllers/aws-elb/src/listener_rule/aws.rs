@@ -2,7 +2,7 @@
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     elb::{
         operation::describe_rules::DescribeRulesOutput as Page,
         types::{Action as SdkAction, RulePriorityPair},
@@ -99,7 +99,7 @@ impl Single for ListenerRules {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &ListenerRuleSpec) -> &Tags {
+    fn tags(spec: &ListenerRuleSpec) -> &TagOptions {
         &spec.tags
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     elb::{
         operation::describe_load_balancers::DescribeLoadBalancersOutput as Page,
         types::{LoadBalancer as Sdk, LoadBalancerAttribute},
@@ -188,7 +188,7 @@ impl Single for Balancers {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &LoadBalancerSpec) -> &Tags {
+    fn tags(spec: &LoadBalancerSpec) -> &TagOptions {
         &spec.tags
     }
 

@@ -1,7 +1,6 @@
 //! TargetGroup as users write it.
 
-use std::collections::BTreeMap;
-
+use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus,
     options::{ListOpt, Public, Text},
@@ -63,10 +62,11 @@ pub(crate) struct TargetGroupSpec {
     #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
     pub(crate) health_check: Option<HealthCheck>,
 
-    /// Tags; at most 45, with keys of up to 128 and values of up to 256 characters. Tags that others set are left
-    /// alone. Default: none. Example: `{Team: shop}`
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) tags: BTreeMap<String, String>,
+    /// Tags; at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a
+    /// reference, but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
+    #[serde(default, skip_serializing_if = "tags::is_empty")]
+    pub(crate) tags: TagOptions,
 
     /// How this resource is created, healed and deleted.
     #[serde(default)]

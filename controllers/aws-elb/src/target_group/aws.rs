@@ -1,7 +1,7 @@
 //! Target groups in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     elb::{
         operation::describe_target_groups::DescribeTargetGroupsOutput as Page,
         types::{Matcher, TargetDescription},
@@ -117,7 +117,7 @@ impl Single for Groups {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &TargetGroupSpec) -> &Tags {
+    fn tags(spec: &TargetGroupSpec) -> &TagOptions {
         &spec.tags
     }
 

@@ -1,7 +1,7 @@
 //! Elastic IP addresses in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::types::{self, DomainType, ResourceType},
     lookup::Tagged,
     missing::unless_done,
@@ -81,7 +81,7 @@ impl Single for ElasticIps {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &ElasticIPSpec) -> &Tags {
+    fn tags(spec: &ElasticIPSpec) -> &TagOptions {
         &spec.tags
     }
 

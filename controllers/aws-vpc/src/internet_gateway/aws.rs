@@ -1,7 +1,7 @@
 //! Internet gateways in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::types::{self, ResourceType},
     lookup::Tagged,
     missing::unless_done,
@@ -94,7 +94,7 @@ impl Single for InternetGateways {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &InternetGatewaySpec) -> &Tags {
+    fn tags(spec: &InternetGatewaySpec) -> &TagOptions {
         &spec.tags
     }
 

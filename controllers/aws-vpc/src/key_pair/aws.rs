@@ -1,7 +1,7 @@
 //! Key pairs in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::{
         primitives::Blob,
         types::{KeyPairInfo, ResourceType},
@@ -93,7 +93,7 @@ impl Single for KeyPairs {
         generated::secret(spec)
     }
 
-    fn tags(spec: &KeyPairSpec) -> &Tags {
+    fn tags(spec: &KeyPairSpec) -> &TagOptions {
         &spec.tags
     }
 

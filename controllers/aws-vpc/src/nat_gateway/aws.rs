@@ -1,7 +1,7 @@
 //! NAT gateways in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::types::{self, ConnectivityType, ResourceType},
     lookup::Tagged,
     single::{Creation, Phase, Question, Thing},
@@ -145,7 +145,7 @@ impl Single for NatGateways {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &NATGatewaySpec) -> &Tags {
+    fn tags(spec: &NATGatewaySpec) -> &TagOptions {
         &spec.tags
     }
 

@@ -1,6 +1,6 @@
 //! RouteTable as users write it.
 
-use kraken_aws::Tags;
+use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::ListOpt};
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -37,10 +37,11 @@ pub(crate) struct RouteTableSpec {
     #[serde(rename = "subnetIDs", skip_serializing_if = "Option::is_none")]
     pub(crate) subnet_ids: Option<ListOpt<String>>,
 
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Tags that others set are left alone.
-    /// Default: none. Example: `{Name: public, Team: shop}`
-    #[serde(default, skip_serializing_if = "Tags::is_empty")]
-    pub(crate) tags: Tags,
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a reference,
+    /// but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// `{Name: public, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
+    #[serde(default, skip_serializing_if = "tags::is_empty")]
+    pub(crate) tags: TagOptions,
 
     /// How this resource is created, healed and deleted.
     #[serde(default)]

@@ -1,7 +1,7 @@
 //! Route tables in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions,
     ec2::types::ResourceType,
     missing::unless_done,
     release::filter,
@@ -68,7 +68,7 @@ impl Single for RouteTables {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &RouteTableSpec) -> &Tags {
+    fn tags(spec: &RouteTableSpec) -> &TagOptions {
         &spec.tags
     }
 

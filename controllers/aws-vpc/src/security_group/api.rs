@@ -1,6 +1,6 @@
 //! SecurityGroup as users write it.
 
-use kraken_aws::Tags;
+use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus,
     options::{ListOpt, Public, Text},
@@ -50,10 +50,11 @@ pub(crate) struct SecurityGroupSpec {
     #[schemars(length(max = 200))]
     pub(crate) egress: Option<Vec<Rule>>,
 
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Tags that others set are left alone.
-    /// Default: none. Example: `{Name: web, Team: shop}`
-    #[serde(default, skip_serializing_if = "Tags::is_empty")]
-    pub(crate) tags: Tags,
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a reference,
+    /// but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// `{Name: web, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
+    #[serde(default, skip_serializing_if = "tags::is_empty")]
+    pub(crate) tags: TagOptions,
 
     /// How this resource is created, healed and deleted.
     #[serde(default)]

@@ -1,7 +1,7 @@
 //! Security groups in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::types::{self, ResourceType},
     fields::shown,
     lookup::Tagged,
@@ -108,13 +108,12 @@ impl Single for SecurityGroups {
     /// AWS takes a name once in a VPC.
     const IS_IDEMPOTENT: bool = true;
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];
-    const WHOLE_PATHS: &[&str] = &["ingress", "egress"];
 
     fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &SecurityGroupSpec) -> &Tags {
+    fn tags(spec: &SecurityGroupSpec) -> &TagOptions {
         &spec.tags
     }
 

@@ -1,7 +1,7 @@
 //! Subnets in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags, cidr,
+    Aws, Single, TagOptions, Tags, cidr,
     ec2::types::{self, AttributeBooleanValue, ResourceType},
     fields::shown,
     lookup::Tagged,
@@ -95,7 +95,7 @@ impl Single for Subnets {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &SubnetSpec) -> &Tags {
+    fn tags(spec: &SubnetSpec) -> &TagOptions {
         &spec.tags
     }
 

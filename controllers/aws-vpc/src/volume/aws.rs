@@ -1,7 +1,7 @@
 //! Volumes in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::types::{self, ResourceType, VolumeType},
     lookup::Tagged,
     missing::unless_done,
@@ -9,7 +9,7 @@ use kraken_aws::{
     tags,
     taken::exposed,
 };
-use kraken_spoke::{Difference, Failure, Resolver};
+use kraken_spoke::{Difference, Failure, Ignored, Resolver};
 use serde::Serialize;
 
 use super::{
@@ -145,12 +145,20 @@ impl Single for Volumes {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &VolumeSpec) -> &Tags {
+    fn tags(spec: &VolumeSpec) -> &TagOptions {
         &spec.tags
     }
 
     fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {
         plan::differences(desired, volume)
+    }
+
+    fn without_ignored(desired: &Desired, _: &Volume, ignored: &Ignored) -> Option<Desired> {
+        plan::without_ignored(desired, ignored)
+    }
+
+    fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
+        plan::at_creation(desired)
     }
 
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Volume>, Failure> {

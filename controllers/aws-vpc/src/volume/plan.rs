@@ -2,18 +2,19 @@
 
 use kraken_aws::{
     differ::{changed, fixed},
+    fields::shown,
     rules::{a_text, an_id, between, one_of},
     take::Take,
     taken::given,
 };
-use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
+use kraken_spoke::{Difference, Ignored, Remedy, Resolved, Resolver};
 
 use super::{api::VolumeSpec, aws::Volume};
 
 const TYPES: [&str; 7] = ["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"];
 
 /// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(super) availability_zone: Resolved<String>,
     pub(super) size_gib: Option<Resolved<i32>>,
@@ -113,6 +114,28 @@ pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<
     all.into_iter().flatten().collect()
 }
 
+/// A call that modifies a volume carries all that can be modified: what is ignored is not sent, and AWS keeps it.
+pub(super) fn without_ignored(desired: &Desired, ignored: &Ignored) -> Option<Desired> {
+    let is_ignored = |path: &str| ignored.covers(path);
+    if !["sizeGiB", "type", "iops", "throughput"].into_iter().any(is_ignored) {
+        return None;
+    }
+    let mut kept = desired.clone();
+    for (path, field) in
+        [("sizeGiB", &mut kept.size_gib), ("iops", &mut kept.iops), ("throughput", &mut kept.throughput)]
+    {
+        field.take_if(|_| is_ignored(path));
+    }
+    kept.volume_type.take_if(|_| is_ignored("type"));
+    Some(kept)
+}
+
+/// Which key an alias stands for AWS does not tell with the volume.
+pub(super) fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
+    let alias = desired.kms_key_id.as_ref().filter(|key| is_alias(key.expose()));
+    vec![("kmsKeyID", alias.map(shown).unwrap_or_default())]
+}
+
 /// AWS has the ARN of the key. An id is the end of it; which key an alias stands for, only KMS knows.
 fn key(wanted: Option<&Resolved<String>>, have: Option<&String>) -> Option<Difference<Change>> {
     let text = wanted?.expose();
@@ -200,6 +223,28 @@ mod tests {
             assert!(of(same).is_empty(), "{same}");
         }
         assert_eq!(of("4567-cd"), [format!("kmsKeyID: {arn} becomes 4567-cd: fixed")]);
+    }
+
+    #[test]
+    fn an_edited_alias_is_applied_at_creation_only() {
+        let of = |key: &str| {
+            let spec = json!({"encrypted": {"value": true}, "kmsKeyID": {"value": key}});
+            at_creation(&testing::desired::<Volumes>(written(spec)))
+        };
+        assert_eq!(of("alias/disks"), [("kmsKeyID", "alias/disks".to_owned())]);
+        assert_eq!(of("0123-ab"), [("kmsKeyID", String::new())]);
+    }
+
+    #[test]
+    fn a_call_that_changes_the_type_does_not_send_an_ignored_size() {
+        let spec = json!({"sizeGiB": {"value": 20}, "type": {"value": "gp2"}});
+        let desired = testing::desired::<Volumes>(written(spec));
+        let grown = Volume { size: Some(100), ..volume() };
+        let ignored = Ignored::new(&["sizeGiB".to_owned()]);
+        let kept = without_ignored(&desired, &ignored).unwrap();
+        assert!(kept.size_gib.is_none());
+        assert_eq!(told(differences(&kept, &grown)), ["type: gp3 becomes gp2: Modify"]);
+        assert!(without_ignored(&desired, &Ignored::new(&["tags".to_owned()])).is_none());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! VPCs in AWS.
 
 use kraken_aws::{
-    Aws, Single, Tags,
+    Aws, Single, TagOptions, Tags,
     ec2::types::{self, AttributeBooleanValue, ResourceType, Tenancy, VpcAttributeName},
     lookup::Tagged,
     missing::unless_done,
@@ -142,7 +142,7 @@ impl Single for Vpcs {
         plan::desired(spec, values)
     }
 
-    fn tags(spec: &VPCSpec) -> &Tags {
+    fn tags(spec: &VPCSpec) -> &TagOptions {
         &spec.tags
     }
 

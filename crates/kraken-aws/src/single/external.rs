@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Creation, Phase, Single, TagChange, Thing, reader::Reader, tag_changes};
 use crate::{
     Aws,
-    fields::{pruned, tag_path},
+    fields::pruned,
     lookup::{self, Tagged},
     missing::is_about_an_id,
     tag_memory,
@@ -80,12 +80,9 @@ impl<S: Single> External for Managed<S> {
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         let own = S::desired(spec, values);
-        let problems = tags::problems(S::tags(spec));
-        let valid = problems.is_empty();
-        for (key, why) in problems {
-            values.problem(&key.map_or_else(|| "tags".to_owned(), tag_path), why);
-        }
-        own.filter(|_| valid).map(|own| Wanted { own, tags: S::tags(spec).clone() })
+        // Both are taken before either is given up.
+        let tags = tags::take(S::tags(spec), values);
+        own.zip(tags).map(|(own, tags)| Wanted { own, tags })
     }
 
     fn own_secret(spec: &SpecOf<Self>) -> Option<OwnSecret> {

@@ -97,6 +97,18 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_changes_one_tag_neither_sends_nor_removes_another() {
+        let mut have = tags(&[("Team", "a"), ("Stage", "b")]);
+        have.insert(MEMORY.to_owned(), tag_memory::remember(&tag_memory::remember("", "Team"), "Stage"));
+        for change in [TagChange::Set("Name".into(), "web".into()), TagChange::Remove("Name".into())] {
+            let (set, removed) = change.calls(&have);
+            assert!(!set.contains_key("Team") && !set.contains_key("Stage"), "{set:?}");
+            assert!(!removed.contains(&"Team"), "{removed:?}");
+            assert!(tag_memory::knows(&set[MEMORY], "Team") && tag_memory::knows(&set[MEMORY], "Stage"));
+        }
+    }
+
+    #[test]
     fn what_kraken_set_goes_with_the_spec() {
         let mut have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         have.insert(MEMORY.to_owned(), tag_memory::remember("", "Team"));
