@@ -11,6 +11,7 @@ mod install;
 mod instances;
 mod keys;
 mod network;
+mod network_once;
 mod once;
 mod references;
 mod web_tier;

@@ -233,6 +233,8 @@ async fn waits_for_what_somebody_else_made(world: &World) -> Result<()> {
         .await?;
     assert_eq!(condition(&object, "Ready")["reason"], "Deleting");
     let subnet = subnet.as_str().unwrap_or_default();
+    let message = condition(&object, "Ready")["message"].as_str().unwrap_or_default();
+    assert!(message.contains(subnet), "{message}");
     world.env.moto.ec2("DeleteSubnet", &[("SubnetId", subnet)]).await?;
     world.gone("VPC", "shared").await
 }

@@ -16,7 +16,7 @@ const ENDED_WITHIN: Duration = Duration::from_secs(30);
 const PORT_ATTEMPTS: usize = 5;
 
 /// What is needed to start a controller again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Launch {
     pub(super) name: String,
     pub(super) program: PathBuf,
@@ -119,6 +119,18 @@ impl Controller {
     pub async fn restart(&self) -> Result<()> {
         self.terminate().await?;
         self.start().await
+    }
+
+    /// As [`Controller::restart`], with these variables besides its own; a later start is without them.
+    ///
+    /// # Errors
+    /// As [`Controller::restart`].
+    pub async fn restart_with(&self, env: &[(&str, &str)]) -> Result<()> {
+        self.terminate().await?;
+        let mut launch = self.launch.clone();
+        launch.env.extend(env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        *self.lock() = spawn(&launch)?;
+        self.wait_ready().await
     }
 
     /// Its memory in bytes.
