@@ -5,7 +5,7 @@ use kraken_aws::{
     Aws, Tags,
     lookup::Tagged,
     single::Creation,
-    tags::{self, CLUSTER, EPOCH, UID},
+    tags::{self, CLUSTER, EPOCH, OWNER, UID},
 };
 use kraken_spoke::{Failure, FailureClass};
 
@@ -37,6 +37,12 @@ fn whose(tags: &Tags, own: &Tags) -> String {
     match tags::owner(tags) {
         Some(_) if same(CLUSTER) && same(UID) => {
             "which this resource made before: a replacement needs lifecycle.replace: DeleteFirst".to_owned()
+        }
+        Some(owner) if same(CLUSTER) && same(OWNER) => {
+            format!(
+                "which an earlier {} left behind, with UID {}: delete it, or choose another one",
+                owner.owner, owner.uid
+            )
         }
         Some(owner) if same(CLUSTER) => format!("which belongs to {}", owner.owner),
         Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
@@ -126,6 +132,9 @@ mod tests {
         refused(tags("c", "a", 1), "made before");
         refused(tags("c", "b", 2), "belongs to Listener/ns/b");
         refused(tags("d", "a", 2), "of another cluster");
+        let mut earlier = tags("c", "z", 2);
+        earlier.insert(OWNER.to_owned(), "Listener/ns/a".to_owned());
+        refused(earlier, "an earlier Listener/ns/a left behind, with UID z");
         refused(Tags::new(), "not Kraken's");
     }
 }

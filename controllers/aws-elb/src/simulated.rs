@@ -329,3 +329,30 @@ async fn weights_change_and_stickiness_that_the_spec_does_not_set_stays() {
     let config = &sticky["listener"]["DefaultActions"][0]["ForwardConfig"];
     assert_eq!(config["TargetGroupStickinessConfig"]["DurationSeconds"], 60, "{sticky}");
 }
+
+#[tokio::test]
+async fn a_target_that_does_not_run_yet_keeps_no_other_one_out() {
+    let site = site().await;
+    let instance = || {
+        let fields = [
+            ("ImageId", "ami-12c6146b"),
+            ("InstanceType", "t3.micro"),
+            ("MinCount", "1"),
+            ("MaxCount", "1"),
+            ("SubnetId", &site.subnets[0]),
+        ];
+        site.cloud.outside("RunInstances", &fields).unwrap().remove(0)
+    };
+    let (running, stopped) = (instance(), instance());
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    site.cloud.stop_outside(&stopped).unwrap();
+    let spec = json!({"targetType": {"value": "instance"}, "targets": {"value": [stopped, running]}});
+    let group = site.resource::<Groups>("a", site.group_spec(spec));
+    group.created(1).await.unwrap();
+    let refusal = group.changed().await.unwrap_err();
+    assert_eq!(refusal.class, FailureClass::NotYet);
+    assert!(refusal.message.contains(&stopped), "{refusal}");
+    let observed = group.observed().await;
+    let registered: Vec<&str> = observed[0].registered().map(|target| target.id.as_str()).collect();
+    assert_eq!(registered, [running.as_str()]);
+}

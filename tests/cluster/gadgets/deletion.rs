@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use kraken_spoke::FailureClass;
 use kraken_testing::toy::{Cloud, Fault};
 use kraken_tests::{InProcess, World};
 use serde_json::{Value, json};
@@ -20,6 +21,22 @@ async fn what_leaves_no_trace_is_gone_as_soon_as_the_cloud_shows_nothing() -> Re
     assert!(s.cloud.alive(&owner).is_empty());
     // Far below the window in which a launch may be invisible: this one was seen, and asked to go.
     assert!(asked.elapsed() < Duration::from_secs(45), "{:?}", asked.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deletion_that_the_cloud_refuses_for_now_searches_when_it_begins_and_before_it_ends() -> Result<()>
+{
+    let s = setting().await?;
+    let owner = s.ready("a", &small()).await?;
+    for _ in 0..2 {
+        s.cloud.fault("delete", Fault::Before(FailureClass::NotYet));
+    }
+    let before = s.cloud.searches();
+    s.world.delete("Gadget", "a").await?;
+    s.world.gone("Gadget", "a").await?;
+    assert!(s.cloud.alive(&owner).is_empty());
+    assert_eq!(s.cloud.searches() - before, 2, "{:?}", s.cloud.journal());
     Ok(())
 }
 

@@ -57,8 +57,8 @@ pub(crate) struct TargetGroupSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) targets: Option<ListOpt<String>>,
 
-    /// How it is found out which targets are healthy; changed in place. What is left out is left as it is. Default:
-    /// AWS's. Example: `{path: {value: /healthz}, intervalSeconds: {value: 10}}`
+    /// How it is found out which targets are healthy; changed in place. What is left out is left as it is. With it the
+    /// check is on, which for targets of type `lambda` it is not by default. Default: AWS's. Example: `{path: {value: /healthz}, intervalSeconds: {value: 10}}`
     #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
     pub(crate) health_check: Option<HealthCheck>,
 

@@ -63,6 +63,7 @@ macro_rules! with_health {
         let protocol = exposed(health.protocol.as_ref());
         let matcher = |codes: String| Matcher::builder().http_code(codes).build();
         $call
+            .set_health_check_enabled(health.is_given.then_some(true))
             .set_health_check_protocol(protocol.map(|protocol| protocol.as_str().into()))
             .set_health_check_port(exposed(health.port.as_ref()))
             .set_health_check_path(exposed(health.path.as_ref()))
@@ -93,6 +94,7 @@ impl Single for Groups {
         (
             "healthCheck",
             &[
+                "targetGroup.HealthCheckEnabled",
                 "targetGroup.HealthCheckProtocol",
                 "targetGroup.HealthCheckPort",
                 "targetGroup.HealthCheckPath",
@@ -183,11 +185,17 @@ impl Single for Groups {
                 aws.call("ModifyTargetGroup", "failed to change the health check", call.send()).await?;
             }
             Change::Register(ids) => {
-                let target = |id: &String| TargetDescription::builder().id(id).build();
-                let targets = ids.iter().map(target).collect();
-                let call = elb.register_targets().target_group_arn(arn).set_targets(Some(targets));
-                let answer = aws.call("RegisterTargets", "failed to register targets", call.send()).await;
-                answer.map_err(starting)?;
+                let refusal = match register(aws, arn, ids).await {
+                    Err(failure) if failure.code == "InvalidTarget" => failure,
+                    answer => return answer,
+                };
+                // One that AWS does not take must not keep the others out.
+                let is_named = |id: &&String| refusal.message.contains(id.as_str());
+                let others: Vec<String> = ids.iter().filter(|id| !is_named(id)).cloned().collect();
+                if !others.is_empty() && others.len() < ids.len() {
+                    register(aws, arn, &others).await?;
+                }
+                return Err(starting(refusal));
             }
             Change::Deregister(targets) => {
                 let target = |target: &Target| {
@@ -224,8 +232,16 @@ impl Single for Groups {
     }
 }
 
+/// Registers these targets: all or none.
+async fn register(aws: &Aws, arn: &str, ids: &[String]) -> Result<(), Failure> {
+    let target = |id: &String| TargetDescription::builder().id(id).build();
+    let targets = ids.iter().map(target).collect();
+    let call = aws.elb().register_targets().target_group_arn(arn).set_targets(Some(targets));
+    aws.call("RegisterTargets", "failed to register targets", call.send()).await.map(drop)
+}
+
 /// An instance that does not run yet may run in a moment.
-fn starting(failure: Failure) -> Failure {
-    let is_passing = failure.code == "InvalidTarget" && failure.message.contains("running state");
-    Failure { class: if is_passing { FailureClass::Transient } else { failure.class }, ..failure }
+fn starting(refusal: Failure) -> Failure {
+    let is_passing = refusal.message.contains("running state");
+    Failure { class: if is_passing { FailureClass::NotYet } else { refusal.class }, ..refusal }
 }

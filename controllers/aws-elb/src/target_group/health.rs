@@ -1,6 +1,10 @@
 //! The health check of a target group: what it shall be, and how it differs. Pure.
 
-use kraken_aws::{differ::changed, take::Take, taken::given};
+use kraken_aws::{
+    differ::{changed, difference},
+    take::Take,
+    taken::given,
+};
 use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 
 use super::{api::HealthCheck, group::Group, plan::Change};
@@ -9,6 +13,8 @@ use crate::{rules, words::HealthCheckProtocol};
 /// What it shall be, as far as the spec speaks of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
+    /// Whether the spec speaks of it at all. Then it is on, which AWS leaves off for functions.
+    pub(crate) is_given: bool,
     pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
     pub(crate) port: Option<Resolved<String>>,
     pub(crate) path: Option<Resolved<String>>,
@@ -20,6 +26,7 @@ pub(crate) struct Health {
 }
 
 pub(super) fn wanted(spec: Option<&HealthCheck>, take: &mut Take<'_, '_>) -> Option<Health> {
+    let is_given = spec.is_some();
     let nothing = HealthCheck::default();
     let spec = spec.unwrap_or(&nothing);
     let protocol = take.any_if("healthCheck.protocol", spec.protocol.as_ref());
@@ -41,6 +48,7 @@ pub(super) fn wanted(spec: Option<&HealthCheck>, take: &mut Take<'_, '_>) -> Opt
         take.problem("healthCheck.timeoutSeconds", "must not be greater than intervalSeconds");
     }
     Some(Health {
+        is_given,
         protocol: protocol?,
         port: port?.map(|port| port.map(|text| text.0.clone())),
         path: path?,
@@ -53,7 +61,7 @@ pub(super) fn wanted(spec: Option<&HealthCheck>, take: &mut Take<'_, '_>) -> Opt
 }
 
 pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Change>> {
-    let Health { protocol, port, path, interval, timeout, healthy, unhealthy, matcher } = wanted;
+    let Health { is_given, protocol, port, path, interval, timeout, healthy, unhealthy, matcher } = wanted;
     let codes = group.matcher.as_ref().and_then(|matcher| matcher.http_code.as_ref());
     let all = [
         part("protocol", protocol.as_ref(), group.health_check_protocol.as_ref()),
@@ -65,7 +73,9 @@ pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Chan
         part("unhealthyThreshold", unhealthy.as_ref(), group.unhealthy_threshold_count.as_ref()),
         part("matcher", matcher.as_ref(), codes),
     ];
-    all.into_iter().flatten().collect()
+    let is_off = *is_given && group.health_check_enabled == Some(false);
+    let off = is_off.then(|| difference("healthCheck", "enabled", "disabled", Change::HealthCheck));
+    off.into_iter().chain(all.into_iter().flatten()).collect()
 }
 
 /// What is not desired is neither compared nor sent; `None` if nothing that is desired is ignored.
@@ -74,7 +84,9 @@ pub(super) fn without_ignored(wanted: &Health, ignored: &Ignored) -> Option<Heal
         ignored.covers(&format!("healthCheck.{name}")) && field.take().is_some()
     }
     let mut kept = wanted.clone();
+    kept.is_given &= !ignored.covers("healthCheck");
     let left = [
+        kept.is_given != wanted.is_given,
         leave(&mut kept.protocol, "protocol", ignored),
         leave(&mut kept.port, "port", ignored),
         leave(&mut kept.path, "path", ignored),
@@ -115,6 +127,11 @@ mod tests {
             health_check_interval_seconds: Some(30),
             ..Group::default()
         };
+        let off = Group { health_check_enabled: Some(false), ..group.clone() };
+        assert_eq!(
+            told(differences(&wanted.health, &off))[0],
+            "healthCheck: disabled becomes enabled: HealthCheck"
+        );
         assert_eq!(
             told(differences(&wanted.health, &group)),
             [

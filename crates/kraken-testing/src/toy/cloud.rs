@@ -72,6 +72,8 @@ struct Inside {
     tokens: BTreeMap<String, String>,
     faults: BTreeMap<&'static str, VecDeque<Fault>>,
     journal: Vec<String>,
+    /// How many looks searched everything.
+    searches: usize,
     /// What is deleted leaves no trace, as with most kinds of most clouds.
     traceless: bool,
 }
@@ -94,6 +96,15 @@ impl Cloud {
     /// Every call so far.
     pub fn journal(&self) -> Vec<String> {
         self.0.lock().journal.clone()
+    }
+
+    /// How many looks searched everything so far.
+    pub fn searches(&self) -> usize {
+        self.0.lock().searches
+    }
+
+    pub(super) fn searched(&self, looks: usize) {
+        self.0.lock().searches += looks;
     }
 
     /// The gadgets of one resource that are not gone.

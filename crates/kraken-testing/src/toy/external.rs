@@ -69,6 +69,7 @@ impl External for Gadgets {
     }
 
     async fn observe(&self, looks: &[Look]) -> Result<Vec<Vec<Thing>>, Failure> {
+        self.cloud.searched(looks.iter().filter(|look| look.search).count());
         self.cloud.call("describe", |things, _| {
             let find = |look: &Look| {
                 let is_asked =
