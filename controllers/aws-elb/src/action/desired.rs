@@ -19,7 +19,7 @@ const MAX_STICKINESS: i32 = 604_800;
 struct Exposed(bool);
 
 impl Exposed {
-    fn text(&mut self, value: Resolved<String>) -> String {
+    fn text(&mut self, value: &Resolved<String>) -> String {
         self.0 |= value.is_secret();
         value.expose().clone()
     }
@@ -60,7 +60,7 @@ fn forward(field: &str, to: &Forward, take: &mut Take<'_, '_>, exposed: &mut Exp
     let (groups, named) = match (&to.target_group_arn, &to.target_groups) {
         (Some(arn), None) => {
             let arn = take.one(&at("targetGroupARN"), arn, rules::target_group_arn)?;
-            (BTreeMap::from([(exposed.text(arn), 1)]), Part::TargetGroupArn)
+            (BTreeMap::from([(exposed.text(&arn), 1)]), Part::TargetGroupArn)
         }
         (None, Some(several)) => {
             let taken: Vec<_> = several
@@ -72,7 +72,7 @@ fn forward(field: &str, to: &Forward, take: &mut Take<'_, '_>, exposed: &mut Exp
                         take.one(&at("targetGroupARN"), &group.target_group_arn, rules::target_group_arn);
                     let weight = |weight: &i32| between(*weight, 0, 999);
                     let weight = take.optional(&at("weight"), group.weight.as_ref(), weight);
-                    Some((exposed.text(arn?), weight?.map_or(1, |weight| exposed.number(&weight))))
+                    Some((exposed.text(&arn?), weight?.map_or(1, |weight| exposed.number(&weight))))
                 })
                 .collect();
             let mut groups = BTreeMap::new();
@@ -105,12 +105,12 @@ fn redirect(field: &str, to: &Redirect, take: &mut Take<'_, '_>, exposed: &mut E
     let query = take.optional(&at("query"), to.query.as_ref(), rules::redirect_query);
     let status = take.any_if(&at("statusCode"), to.status_code.as_ref());
     let state = RedirectState {
-        protocol: protocol?.map(|text| exposed.text(text)),
-        port: port?.map(|port| exposed.text(port.map(|port| port.0.clone()))),
-        host: host?.map(|text| exposed.text(text)),
-        path: path?.map(|text| exposed.text(text)),
-        query: query?.map(|text| exposed.text(text)),
-        status_code: status?.map(|status| exposed.text(status.map(ToString::to_string))),
+        protocol: protocol?.map(|text| exposed.text(&text)),
+        port: port?.map(|port| exposed.text(&port.map(|port| port.0.clone()))),
+        host: host?.map(|text| exposed.text(&text)),
+        path: path?.map(|text| exposed.text(&text)),
+        query: query?.map(|text| exposed.text(&text)),
+        status_code: status?.map(|status| exposed.text(&status.map(ToString::to_string))),
     };
     let texts = Texts::from(&state);
     let unchanged = Texts::from(&RedirectState::default());
@@ -137,9 +137,9 @@ fn response(
     let content = take.any_if(&at("contentType"), answer.content_type.as_ref());
     let body = take.optional(&at("messageBody"), answer.message_body.as_ref(), rules::response_body);
     let state = FixedResponseState {
-        status_code: Some(exposed.text(status?.map(ToString::to_string))),
-        content_type: content?.map(|kind| exposed.text(kind.map(ToString::to_string))),
-        message_body: body?.map(|text| exposed.text(text)),
+        status_code: Some(exposed.text(&status?.map(ToString::to_string))),
+        content_type: content?.map(|kind| exposed.text(&kind.map(ToString::to_string))),
+        message_body: body?.map(|text| exposed.text(&text)),
     };
     Some(Texts::from(&state))
 }

@@ -55,7 +55,9 @@ impl Forwarding {
     /// A single group gets everything, whatever its weight; none if that is 0.
     fn new(mut groups: BTreeMap<String, i32>, stickiness: Option<i32>, field: Part) -> Self {
         if groups.len() == 1 {
-            groups.values_mut().for_each(|weight| *weight = (*weight).min(1));
+            for weight in groups.values_mut() {
+                *weight = (*weight).min(1);
+            }
         }
         Self { groups, stickiness, field }
     }

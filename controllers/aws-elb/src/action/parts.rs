@@ -113,9 +113,10 @@ pub(crate) fn differences<C>(
     change: impl Fn() -> C,
 ) -> Vec<Difference<C>> {
     let one = |part: Part, have: String| {
-        let (want, have) = match desired.is_secret() {
-            true => (desired.shown(), NOT_SHOWN.to_owned()),
-            false => (desired.expose().text(part), have),
+        let (want, have) = if desired.is_secret() {
+            (desired.shown(), NOT_SHOWN.to_owned())
+        } else {
+            (desired.expose().text(part), have)
         };
         difference(&format!("{field}{}", part.path()), want, have, change())
     };
@@ -134,6 +135,8 @@ pub(crate) fn without_ignored(
     let ignored = desired.expose().differing(observed).into_iter();
     let ignored: Vec<Part> = ignored.filter(|part| is_ignored(&format!("{field}{}", part.path()))).collect();
     let mut kept = desired.expose().clone();
-    ignored.iter().for_each(|part| kept.keep(*part, observed));
+    for part in &ignored {
+        kept.keep(*part, observed);
+    }
     (!ignored.is_empty()).then(|| Joined::new(kept, desired.is_secret()))
 }

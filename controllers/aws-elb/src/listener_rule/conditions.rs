@@ -243,9 +243,11 @@ pub(super) fn differences<C>(
     observed: Option<&Conditions>,
     change: impl Fn() -> C,
 ) -> Vec<Difference<C>> {
-    let one = |path: &str, want: String, have: String| match desired.is_secret() {
-        true => difference(path, desired.shown(), NOT_SHOWN, change()),
-        false => difference(path, want, have, change()),
+    let one = |path: &str, want: String, have: String| {
+        if desired.is_secret() {
+            return difference(path, desired.shown(), NOT_SHOWN, change());
+        }
+        difference(path, want, have, change())
     };
     let wanted = desired.expose();
     let Some(observed) = observed else {

@@ -18,6 +18,7 @@ use crate::action::ActionState;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
+#[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct Rule {
     pub(crate) rule_arn: String,
     /// AWS tells it by the rule's ARN only.
