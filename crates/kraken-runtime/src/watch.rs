@@ -3,15 +3,16 @@
 //! A watch of kube's `Controller` shares its backoff with all others, and its shared stores lose deletes. Here one
 //! missing CRD slows nobody, and one object that does not decode is reported and passed over.
 
+mod kept;
+mod outage;
+
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     fmt::Debug,
     sync::Arc,
-    time::Duration,
 };
 
 use futures::StreamExt;
-use kraken_api::DOMAIN;
 use kube::{
     Api, Client, Resource,
     api::ObjectMeta,
@@ -20,20 +21,11 @@ use kube::{
 };
 use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
 
-use crate::{errors::one_line, health::WatchBeat, metrics::Metrics, serve::Health};
-
-/// The first delay after a failure of a watch; each further one doubles it.
-const BACKOFF_BASE: Duration = Duration::from_millis(800);
-/// The longest delay between two tries of one watch.
-const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// The label that says which program an object comes from.
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// A watch that says nothing for so long after its last failure works: nothing happens to what it watches.
-const QUIET: Duration = Duration::from_mins(2);
+use crate::{metrics::Metrics, serve::Health};
+use kept::{Kept, essential};
+use outage::Outage;
 
 /// The name of a namespaced object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,7 +57,7 @@ impl std::fmt::Display for ObjectKey {
 /// The objects of one kind as the watch last saw them. Cloning gives another handle.
 #[derive(Debug)]
 pub struct Store<K> {
-    objects: Arc<RwLock<HashMap<ObjectKey, Arc<K>>>>,
+    objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
 }
 
 impl<K> Clone for Store<K> {
@@ -83,12 +75,12 @@ impl<K> Default for Store<K> {
 impl<K> Store<K> {
     /// The object, if the watch knows it.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.objects.read().get(key).cloned()
+        self.objects.read().get(key).map(|kept| kept.open(key))
     }
 
     /// Every object, in no order.
     pub fn all(&self) -> Vec<Arc<K>> {
-        self.objects.read().values().cloned().collect()
+        self.objects.read().iter().map(|(key, kept)| kept.open(key)).collect()
     }
 
     /// How many objects there are.
@@ -165,9 +157,8 @@ impl Watches {
             + Sync
             + 'static,
     {
-        self.spawn::<DeserializeGuard<K>, K>(kind, config, seen, |guard| {
-            guard.0.map_err(|e| (Box::new(e.metadata), e.error))
-        })
+        let open = |guard: DeserializeGuard<K>| guard.0.map_err(|e| (Box::new(e.metadata), e.error));
+        self.spawn(kind, config, seen, open, Kept::Whole)
     }
 
     /// Watches only the metadata of one kind: what a body costs is paid by who reads it. Of the metadata only what tells
@@ -182,10 +173,11 @@ impl Watches {
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + Sync + 'static,
     {
-        self.spawn::<PartialObjectMeta<K>, PartialObjectMeta<K>>(kind, config, seen, |mut object| {
+        let open = |mut object: PartialObjectMeta<K>| {
             object.metadata = essential(object.metadata);
             Ok(object)
-        })
+        };
+        self.spawn(kind, config, seen, open, Kept::metadata)
     }
 
     fn spawn<W, K>(
@@ -194,6 +186,7 @@ impl Watches {
         config: &watcher::Config,
         seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
         open: impl Fn(W) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + Copy + 'static,
+        keep: fn(Arc<K>) -> Kept<K>,
     ) -> Store<K>
     where
         W: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -214,7 +207,7 @@ impl Watches {
             let beat = self.health.register_watch(kind);
             let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
             let mut follower =
-                Follower { objects: store.objects.clone(), mine: HashSet::new(), listed: None };
+                Follower { objects: store.objects.clone(), keep, mine: HashSet::new(), listed: None };
             let mut events = Box::pin(watcher(api, config.clone()));
             tokio::spawn(async move {
                 let mut outage = Outage::default();
@@ -247,84 +240,11 @@ impl Watches {
     }
 }
 
-/// The failures of one watch since it last worked: a completed list or an event ends an outage, an attempt does not.
-#[derive(Debug, Default)]
-struct Outage {
-    failures: u32,
-    last: Option<Instant>,
-}
-
-impl Outage {
-    /// Notes one more failure and says when to try again. It is logged once per outage: a watch is retried for as long
-    /// as it takes, and `/readyz` and the metric say so meanwhile.
-    fn goes_on(&mut self, kind: &'static str, error: &watcher::Error, beat: &WatchBeat) -> Duration {
-        let now = Instant::now();
-        if self.last.is_some_and(|last| now.duration_since(last) > QUIET) {
-            self.failures = 0;
-        }
-        self.last = Some(now);
-        let why = cause(error);
-        if self.failures == 0 {
-            warn!(
-                kind,
-                error = why,
-                "failed to watch; retrying with backoff: is the CRD installed and the RBAC complete?"
-            );
-        } else {
-            debug!(kind, error = why, failures = self.failures, "failed to watch again");
-        }
-        beat.failed(&why);
-        let delay = BACKOFF_BASE.saturating_mul(1 << self.failures.min(16)).min(BACKOFF_MAX);
-        self.failures = self.failures.saturating_add(1);
-        delay
-    }
-
-    fn is_over(&mut self, kind: &'static str) {
-        if std::mem::take(&mut self.failures) > 0 {
-            info!(kind, "the watch works again");
-        }
-        self.last = None;
-    }
-}
-
-/// Why a watch failed, in one line and without the body of an answer.
-fn cause(error: &watcher::Error) -> String {
-    let text = one_line(error);
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
-            format!("{text}: the API server does not know this kind; is its CRD installed?")
-        }
-        _ => text,
-    }
-}
-
-/// What is kept of an object's metadata.
-fn essential(meta: ObjectMeta) -> ObjectMeta {
-    let own = |words: Option<BTreeMap<String, String>>| {
-        let mut words = words?;
-        let is_own = |key: &str| key.split('/').next().is_some_and(|prefix| prefix.ends_with(DOMAIN));
-        words.retain(|key, _| is_own(key) || key == MANAGED_BY);
-        (!words.is_empty()).then_some(words)
-    };
-    ObjectMeta {
-        name: meta.name,
-        namespace: meta.namespace,
-        uid: meta.uid,
-        resource_version: meta.resource_version,
-        generation: meta.generation,
-        creation_timestamp: meta.creation_timestamp,
-        deletion_timestamp: meta.deletion_timestamp,
-        owner_references: meta.owner_references.filter(|owners| !owners.is_empty()),
-        labels: own(meta.labels),
-        annotations: own(meta.annotations),
-        finalizers: meta.finalizers,
-        ..ObjectMeta::default()
-    }
-}
-
 /// Applies the events of one watch to a store that other watches (of other namespaces) may share.
 struct Follower<K> {
-    objects: Arc<RwLock<HashMap<ObjectKey, Arc<K>>>>,
+    objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
+    /// The form in which the store holds an object.
+    keep: fn(Arc<K>) -> Kept<K>,
     /// What this watch put in, so that a new list tells what went away meanwhile.
     mine: HashSet<ObjectKey>,
     /// The keys of the list being read, if one is.
@@ -369,7 +289,8 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
         object.meta_mut().managed_fields = None;
         let key = ObjectKey::of(object.meta());
         let object = Arc::new(object);
-        let before = self.objects.write().insert(key.clone(), object.clone());
+        let before = self.objects.write().insert(key.clone(), (self.keep)(object.clone()));
+        let before = before.map(|kept| kept.open(&key));
         self.note(key);
         if before.as_ref().is_some_and(|b| b.meta().resource_version == object.meta().resource_version) {
             return; // a new list of what is known already
@@ -388,8 +309,8 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
         self.mine.remove(key);
         let before = self.objects.write().remove(key);
         let was_known = before.is_some();
-        if let Some(object) = before {
-            seen(Change::Deleted(object));
+        if let Some(kept) = before {
+            seen(Change::Deleted(kept.open(key)));
         }
         was_known
     }
@@ -404,8 +325,11 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use k8s_openapi::api::core::v1::ConfigMap;
     use parking_lot::Mutex;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -423,7 +347,8 @@ mod tests {
 
     fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<ConfigMap>) {
         let store = Store::default();
-        let mut follower = Follower { objects: store.objects.clone(), mine: HashSet::new(), listed: None };
+        let (objects, keep) = (store.objects.clone(), Kept::Whole);
+        let mut follower = Follower { objects, keep, mine: HashSet::new(), listed: None };
         let log = Mutex::new(vec![]);
         for event in events {
             follower.follow(

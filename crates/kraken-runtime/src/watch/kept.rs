@@ -1,0 +1,154 @@
+//! What a store keeps of an object: a Secret or ConfigMap that nobody refers to costs some sixty bytes beside its name.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+use kraken_api::DOMAIN;
+use kube::{api::ObjectMeta, core::PartialObjectMeta};
+
+use super::ObjectKey;
+
+/// The label that says which program an object comes from.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// An object in a store.
+#[derive(Debug)]
+pub(super) enum Kept<K> {
+    /// As it is.
+    Whole(Arc<K>),
+    /// Put together anew each time that somebody wants it.
+    Lean(Box<Lean>, fn(ObjectMeta) -> K),
+}
+
+/// The metadata of an object that has nothing unusual.
+#[derive(Debug)]
+pub(super) struct Lean {
+    uid: u128,
+    version: u64,
+    /// In seconds.
+    created: i64,
+    owners: Option<Box<Vec<OwnerReference>>>,
+}
+
+impl<K> Kept<K> {
+    /// The object.
+    pub(super) fn open(&self, key: &ObjectKey) -> Arc<K> {
+        match self {
+            Self::Whole(object) => object.clone(),
+            Self::Lean(lean, form) => Arc::new(form(lean.open(key))),
+        }
+    }
+}
+
+impl<K> Kept<PartialObjectMeta<K>> {
+    /// Metadata in the smallest form that holds all of it.
+    pub(super) fn metadata(object: Arc<PartialObjectMeta<K>>) -> Self {
+        match Lean::of(&object.metadata) {
+            Some(lean) => Self::Lean(Box::new(lean), partial),
+            None => Self::Whole(object),
+        }
+    }
+}
+
+fn partial<K>(metadata: ObjectMeta) -> PartialObjectMeta<K> {
+    PartialObjectMeta { types: None, metadata, _phantom: std::marker::PhantomData }
+}
+
+impl Lean {
+    /// None if it would not come out as it went in.
+    fn of(meta: &ObjectMeta) -> Option<Self> {
+        let lean = Self {
+            uid: u128::from_str_radix(&meta.uid.as_ref()?.replace('-', ""), 16).ok()?,
+            version: meta.resource_version.as_ref()?.parse().ok()?,
+            created: meta.creation_timestamp.as_ref()?.0.as_second(),
+            owners: meta.owner_references.clone().map(Box::new),
+        };
+        (lean.open(&ObjectKey::of(meta)) == *meta).then_some(lean)
+    }
+
+    fn open(&self, key: &ObjectKey) -> ObjectMeta {
+        let digits = format!("{:032x}", self.uid);
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
+        let namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
+        ObjectMeta {
+            name: Some(key.name.to_string()),
+            namespace,
+            uid: Some(parts.join("-")),
+            resource_version: Some(self.version.to_string()),
+            creation_timestamp: Timestamp::from_second(self.created).ok().map(Time),
+            owner_references: self.owners.as_deref().cloned(),
+            ..ObjectMeta::default()
+        }
+    }
+}
+
+/// What is kept of an object's metadata.
+pub(super) fn essential(meta: ObjectMeta) -> ObjectMeta {
+    let own = |words: Option<BTreeMap<String, String>>| {
+        let mut words = words?;
+        let is_own = |key: &str| key.split('/').next().is_some_and(|prefix| prefix.ends_with(DOMAIN));
+        words.retain(|key, _| is_own(key) || key == MANAGED_BY);
+        (!words.is_empty()).then_some(words)
+    };
+    ObjectMeta {
+        name: meta.name,
+        namespace: meta.namespace,
+        uid: meta.uid,
+        resource_version: meta.resource_version,
+        generation: meta.generation,
+        creation_timestamp: meta.creation_timestamp,
+        deletion_timestamp: meta.deletion_timestamp,
+        owner_references: meta.owner_references.filter(|owners| !owners.is_empty()),
+        labels: own(meta.labels),
+        annotations: own(meta.annotations),
+        finalizers: meta.finalizers,
+        ..ObjectMeta::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Secret;
+
+    use super::*;
+
+    fn secret() -> ObjectMeta {
+        ObjectMeta {
+            name: Some("db".into()),
+            namespace: Some("team-a".into()),
+            uid: Some("0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0".into()),
+            resource_version: Some("123456".into()),
+            creation_timestamp: Some(Time(Timestamp::from_second(1_700_000_000).unwrap())),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn kept(meta: &ObjectMeta) -> Kept<PartialObjectMeta<Secret>> {
+        Kept::metadata(Arc::new(partial(meta.clone())))
+    }
+
+    #[test]
+    fn what_is_usual_takes_sixty_bytes_and_comes_out_as_it_went_in() {
+        assert!(size_of::<Lean>() + size_of::<Kept<PartialObjectMeta<Secret>>>() <= 72);
+        let kept = kept(&secret());
+        assert!(matches!(kept, Kept::Lean(..)));
+        assert_eq!(kept.open(&ObjectKey::of(&secret())).metadata, secret());
+    }
+
+    #[test]
+    fn what_is_unusual_is_kept_as_it_is() {
+        let words: BTreeMap<String, String> = [("a".to_owned(), "b".to_owned())].into();
+        for unusual in [
+            ObjectMeta { uid: Some("not-a-uid".into()), ..secret() },
+            ObjectMeta { resource_version: Some("007".into()), ..secret() },
+            ObjectMeta { generation: Some(1), ..secret() },
+            ObjectMeta { annotations: Some(words), ..secret() },
+            ObjectMeta { deletion_timestamp: secret().creation_timestamp, ..secret() },
+        ] {
+            let kept = kept(&unusual);
+            assert!(matches!(kept, Kept::Whole(_)), "{unusual:?}");
+            assert_eq!(kept.open(&ObjectKey::of(&unusual)).metadata, unusual);
+        }
+    }
+}

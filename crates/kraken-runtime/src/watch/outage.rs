@@ -1,0 +1,72 @@
+//! The backoff of one watch, and what is told of its failures.
+
+use std::time::Duration;
+
+use kube::runtime::watcher;
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
+
+use crate::{errors::one_line, health::WatchBeat};
+
+/// The first delay after a failure of a watch; each further one doubles it.
+const BACKOFF_BASE: Duration = Duration::from_millis(800);
+/// The longest delay between two tries of one watch.
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// A watch that says nothing for so long after its last failure works: nothing happens to what it watches.
+const QUIET: Duration = Duration::from_mins(2);
+
+/// The failures of one watch since it last worked: a completed list or an event ends an outage, an attempt does not.
+#[derive(Debug, Default)]
+pub(super) struct Outage {
+    failures: u32,
+    last: Option<Instant>,
+}
+
+impl Outage {
+    /// Notes one more failure and says when to try again. It is logged once per outage: a watch is retried for as long
+    /// as it takes, and `/readyz` and the metric say so meanwhile.
+    pub(super) fn goes_on(
+        &mut self,
+        kind: &'static str,
+        error: &watcher::Error,
+        beat: &WatchBeat,
+    ) -> Duration {
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now.duration_since(last) > QUIET) {
+            self.failures = 0;
+        }
+        self.last = Some(now);
+        let why = cause(error);
+        if self.failures == 0 {
+            warn!(
+                kind,
+                error = why,
+                "failed to watch; retrying with backoff: is the CRD installed and the RBAC complete?"
+            );
+        } else {
+            debug!(kind, error = why, failures = self.failures, "failed to watch again");
+        }
+        beat.failed(&why);
+        let delay = BACKOFF_BASE.saturating_mul(1 << self.failures.min(16)).min(BACKOFF_MAX);
+        self.failures = self.failures.saturating_add(1);
+        delay
+    }
+
+    pub(super) fn is_over(&mut self, kind: &'static str) {
+        if std::mem::take(&mut self.failures) > 0 {
+            info!(kind, "the watch works again");
+        }
+        self.last = None;
+    }
+}
+
+/// Why a watch failed, in one line and without the body of an answer.
+fn cause(error: &watcher::Error) -> String {
+    let text = one_line(error);
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
+            format!("{text}: the API server does not know this kind; is its CRD installed?")
+        }
+        _ => text,
+    }
+}
