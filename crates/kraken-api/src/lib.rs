@@ -43,6 +43,10 @@ pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-h
 /// Annotation of the object that a ConfigExport writes: the UID of the ConfigExport.
 pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-by";
 
+/// Annotation of a StateDeclaration: the generation under which its spoke wrote it. Any other generation is somebody else's
+/// edit, which is not to be believed and is reverted.
+pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";
+
 /// Annotation by which a person asks for a reconcile now; any new value does.
 pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";
 
@@ -54,3 +58,7 @@ pub const INTENT_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";
 
 /// Finalizer of every kind that manages something outside Kubernetes.
 pub const FINALIZER: &str = "kraken-iac.eoinfennessy.com/external";
+
+/// Finalizer of every DependencyRequest. Its spoke takes it off when what the owner has outside Kubernetes is gone: until then
+/// it says who refers to whom, and so who must be deleted first, also while a whole namespace is deleted.
+pub const REFERENCES_FINALIZER: &str = "kraken-iac.eoinfennessy.com/references";

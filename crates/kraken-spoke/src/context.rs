@@ -1,11 +1,15 @@
 //! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
-use kraken_runtime::{shell::Shell, watch::Store};
+use kraken_runtime::{
+    shell::Shell,
+    watch::{ObjectKey, Store},
+};
 use kube::{Resource, ResourceExt, core::PartialObjectMeta};
+use parking_lot::Mutex;
 
 use crate::{
     External, Identity, SpokeKind,
@@ -14,8 +18,12 @@ use crate::{
     fields::Fields,
     hub::Hub,
     memory::Memories,
-    steps::{blocked::References, observe::Known},
+    secrets::Secrets,
+    steps::{blocked::References, declare::Published, observe::Known},
 };
+
+/// The objects that do not decode as their kind, and why.
+pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 
 /// What every run of one kind shares.
 pub(crate) struct Context<E: External> {
@@ -29,8 +37,14 @@ pub(crate) struct Context<E: External> {
     /// Whether somebody answers them.
     pub(crate) hub: Arc<Hub>,
     pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
+    /// What this process wrote of the states.
+    pub(crate) published: Published,
+    /// The objects that do not decode as their kind, and why.
+    pub(crate) undecodable: Undecodable,
     /// Who refers to whom, where something is being deleted.
     pub(crate) references: References,
+    /// The Secrets that were read a moment ago.
+    pub(crate) secrets: Secrets,
     pub(crate) memories: Memories<E::Kind>,
     /// Which resource adopts what at the moment.
     pub(crate) claims: Claims,

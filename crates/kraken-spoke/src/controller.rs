@@ -20,26 +20,47 @@ use crate::{
     args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
     claims::Claims,
-    context::Context,
+    context::{Context, Undecodable},
     fields::Fields,
     hub::Hub,
     memory::{Memories, Memory},
     orphans,
     outcome::{AT_ONCE, Outcome},
     reconcile::reconcile,
+    secrets::Secrets,
     status::Learned,
-    steps::{blocked::References, report},
+    steps::{blocked::References, declare::Published, references, report, undecodable},
 };
 
 /// How many runs may be under way, most of them waiting for a batched read: three quarters, which resyncs may take, fill
 /// one batch.
 const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
 
+/// What the kinds of one process share beside its shell.
+#[derive(Clone, Debug, Default)]
+pub struct Common {
+    /// Who refers to whom, where something is being deleted.
+    pub(crate) references: References,
+}
+
 /// Runs the controller of one kind until shutdown.
 ///
 /// # Errors
 /// None today; failures are conditions of resources.
 pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyhow::Result<()> {
+    run_among(shell, external, args, Common::default()).await
+}
+
+/// Runs the controller of one kind, among others of the same process, until shutdown.
+///
+/// # Errors
+/// None today; failures are conditions of resources.
+pub async fn run_among<E: External>(
+    shell: Shell,
+    external: E,
+    args: LoopArgs,
+    common: Common,
+) -> anyhow::Result<()> {
     let kind: &'static str = static_kind::<E>();
     let kind_key = owner_kind(kind, &E::Kind::group(&()));
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
@@ -56,23 +77,32 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
             wake(change);
         }
     });
+    let published = Published::default();
     let states = watches.metadata::<StateDeclaration>("StateDeclaration", &owned, {
-        let wake = wakes_owner(queue.clone());
-        // Our own writes need no second look; a deletion by somebody else does.
+        let (wake, published) = (wakes_owner(queue.clone()), published.clone());
+        // Our own writes need no second run; what somebody else did to a state is put right at once.
         move |change| {
-            if matches!(change, Change::Deleted(_)) {
+            if published.is_disturbed(&change) {
                 wake(change);
             }
         }
     });
-    let (undecodable, mut told) = tokio::sync::mpsc::channel(64);
+    let unreadable = Undecodable::default();
     let objects = watches.objects::<E::Kind>(kind, &watcher::Config::default(), {
-        let queue = queue.clone();
-        move |change| match change {
-            // A full channel means that many are told already; the watch must not block.
-            Change::Invalid(meta, error) => drop(undecodable.try_send((meta, error))),
-            change if concerns_us(&change) => queue.add(ObjectKey::of(change.meta()), Lane::Edit),
-            _ => {}
+        let (queue, unreadable) = (queue.clone(), unreadable.clone());
+        move |change| {
+            let key = ObjectKey::of(change.meta());
+            let concerns_us = match &change {
+                Change::Invalid(_, error) => {
+                    unreadable.lock().insert(key.clone(), error.clone());
+                    true
+                }
+                // What decodes again was edited.
+                change => unreadable.lock().remove(&key).is_some() || concerns_us(change),
+            };
+            if concerns_us {
+                queue.add(key, Lane::Edit);
+            }
         }
     });
 
@@ -84,7 +114,10 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
         requests,
         hub,
         states,
-        references: References::default(),
+        published,
+        undecodable: unreadable,
+        references: common.references,
+        secrets: Secrets::default(),
         memories: Memories::default(),
         claims: Claims::default(),
         fields: Fields::of::<E>(),
@@ -97,14 +130,6 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
     if !synced || !shell.leading().await {
         return Ok(());
     }
-    let teller = tokio::spawn({
-        let context = context.clone();
-        async move {
-            while let Some((meta, error)) = told.recv().await {
-                report::report_undecodable(&context, &meta, &error).await;
-            }
-        }
-    });
     let sweeper = tokio::spawn({
         let (context, shell) = (context.clone(), shell.clone());
         async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
@@ -114,7 +139,6 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
         guarded(context.clone(), kind, key, slot)
     })
     .await;
-    teller.abort();
     sweeper.abort();
     Ok(())
 }
@@ -129,11 +153,18 @@ fn static_kind<E: External>() -> &'static str {
 
 fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Send + Sync + Clone + 'static {
     move |change| {
-        let meta = change.meta();
-        let owner =
-            meta.owner_references.iter().flatten().find(|reference| reference.controller == Some(true));
-        if let Some(owner) = owner {
-            queue.add(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name), Lane::Edit);
+        // Who took the owner off an object of ours wakes the owner that it had.
+        let before = match &change {
+            Change::Applied(_, Some(before)) => Some(before.meta()),
+            _ => None,
+        };
+        let owner = |meta: &kube::api::ObjectMeta| {
+            let owners = meta.owner_references.iter().flatten();
+            let owner = owners.into_iter().find(|reference| reference.controller == Some(true))?;
+            Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name))
+        };
+        if let Some(owner) = owner(change.meta()).or_else(|| before.and_then(owner)) {
+            queue.add(owner, Lane::Edit);
         }
     }
 }
@@ -160,9 +191,13 @@ async fn guarded<E: External>(
     key: ObjectKey,
     mut slot: Slot,
 ) -> Requeue {
+    let unreadable = context.undecodable.lock().get(&key).cloned();
+    if let Some(error) = unreadable {
+        return Box::pin(undecodable::run(&context, &key, &error, &mut slot)).await;
+    }
     let Some(watched) = context.objects.get(&key) else {
         context.memories.forget(&key);
-        return Requeue::Never;
+        return released(&context, &key).await;
     };
     let started = Instant::now();
     let uid = watched.uid().unwrap_or_default();
@@ -203,6 +238,18 @@ async fn guarded<E: External>(
         context.memories.put(key, uid, memory);
     }
     requeue
+}
+
+/// Lets go what a resource that is gone has left: a crash between its end and the release of its request costs nothing but this.
+async fn released<E: External>(context: &Context<E>, key: &ObjectKey) -> Requeue {
+    context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
+    match references::release_of(context, key).await {
+        Ok(()) => Requeue::Never,
+        Err(error) => {
+            warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to release the DependencyRequest");
+            Requeue::Backoff
+        }
+    }
 }
 
 fn resync_of<E: External>(context: &Context<E>, object: &E::Kind) -> Option<std::time::Duration> {

@@ -27,6 +27,7 @@ mod plan;
 pub mod program;
 mod reconcile;
 mod secrecy;
+mod secrets;
 mod share;
 mod status;
 mod steps;

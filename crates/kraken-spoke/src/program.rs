@@ -10,7 +10,11 @@ use kraken_runtime::{Program, Shell, rbac::rule};
 use kube::CustomResourceExt;
 use tokio::task::JoinSet;
 
-use crate::{External, args::LoopArgs, controller};
+use crate::{
+    External,
+    args::LoopArgs,
+    controller::{self, Common},
+};
 
 /// A spoke: one binary that manages one or more kinds.
 pub trait Spoke: Send + 'static {
@@ -103,7 +107,8 @@ impl<S: Spoke> Program for SpokeProgram<S> {
 
     async fn run(shell: Shell, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &shell).await?;
-        let mut runner = Runner { shell: &shell, common: args.common, context, tasks: JoinSet::new() };
+        let (flags, shared) = (args.common, Common::default());
+        let mut runner = Runner { shell: &shell, flags, shared, context, tasks: JoinSet::new() };
         S::kinds(&mut runner);
         while let Some(ended) = runner.tasks.join_next().await {
             ended??;
@@ -129,7 +134,9 @@ impl<C> Registry<C> for Kinds {
 
 struct Runner<'a, C> {
     shell: &'a Shell,
-    common: LoopArgs,
+    flags: LoopArgs,
+    /// What the kinds share beside the shell.
+    shared: Common,
     context: C,
     tasks: JoinSet<anyhow::Result<()>>,
 }
@@ -138,6 +145,11 @@ impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let external = E::from_context(&self.context);
         tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
-        self.tasks.spawn(controller::run(self.shell.clone(), external, self.common.clone()));
+        self.tasks.spawn(controller::run_among(
+            self.shell.clone(),
+            external,
+            self.flags.clone(),
+            self.shared.clone(),
+        ));
     }
 }

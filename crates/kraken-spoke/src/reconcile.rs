@@ -23,7 +23,7 @@ use crate::{
     status::Learned,
     steps::{
         act, adopt, declare,
-        gather::{Gathered, gather},
+        gather::{Gathered, failed, gather},
         observe::{Known, observe},
         remove,
         replace::{self, Parts},
@@ -136,11 +136,16 @@ async fn steps<E: External>(
         Decision::Change(..) => declare::is_declared(context, object),
         _ => true,
     };
+    // What cannot be published is told, and keeps nobody from acting: it may be too large, and to scale down is the way out.
+    let mut unpublished = None;
     if is_to_declare {
         let state = secrecy.published(E::state(&desired, &sight.observed));
         learned.summary = Some(summary::<E>(&state));
-        let declared = declare::declare(context, object, &sight, state, &secrecy);
-        Box::pin(declared).await.map_err(Outcome::Kubernetes)?;
+        let declared = Box::pin(declare::declare(context, object, &sight, state, &secrecy)).await;
+        unpublished = declared.err();
+        if let Some(error) = unpublished.take_if(|error| error.is_namespace_terminating()) {
+            return Err(failed(error));
+        }
     }
     if lifecycle.approval == Approval::Manual
         && let Some(proposal) = Proposal::of(&decision, &parameters_hash(&desired, ""))
@@ -171,7 +176,11 @@ async fn steps<E: External>(
         memory.at_creation = Some(in_place::at_creation(&uid, &E::at_creation(&desired)));
     }
     learned.edit_under_way = memory.edit_under_way;
-    Ok(Box::pin(act::act(context, object, memory, &sight, decision, !edited)).await)
+    let acted = Box::pin(act::act(context, object, memory, &sight, decision, !edited)).await;
+    match (acted, unpublished) {
+        (Outcome::InPlace, Some(error)) => Ok(Outcome::Kubernetes(error)),
+        (acted, _) => Ok(acted),
+    }
 }
 
 /// Whether the status speaks of a difference that is left alone: it must not vanish from it because it was not read.

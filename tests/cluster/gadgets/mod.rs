@@ -6,7 +6,9 @@ mod changes;
 mod creation;
 mod deletion;
 mod inputs;
+mod namespace;
 mod policy;
+mod tampering;
 
 use std::time::Duration;
 

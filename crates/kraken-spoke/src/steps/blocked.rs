@@ -20,18 +20,30 @@ use kube::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long one list of a namespace's references serves all who ask.
+/// How old a list may be that says that nobody refers to a resource: its remote objects are deleted upon that.
 const FRESH: Duration = Duration::from_secs(1);
+/// How old a list may become that says that somebody does. It begins with `FRESH` and doubles while nothing changes: what is
+/// protected may block others for days.
+const STALE: Duration = Duration::from_secs(8);
 
 /// A resource: its kind with its group, and its name. In a reference the group may be missing.
 pub(crate) type Node = (String, String);
 /// Who refers to whom.
 type Graph = BTreeMap<Node, BTreeSet<Node>>;
 
-/// The references of each namespace in which something is being deleted, as listed a moment ago.
-#[derive(Debug, Default)]
+/// The references of each namespace in which something is being deleted, as listed a moment ago; shared by every kind of the
+/// process. Cloning gives another handle.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct References {
-    lists: Mutex<HashMap<String, (Instant, Arc<Graph>)>>,
+    namespaces: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<Listed>>>>>,
+}
+
+/// The newest list of one namespace.
+#[derive(Debug, Default)]
+struct Listed {
+    newest: Option<(Instant, Arc<Graph>)>,
+    /// How long it serves to say who is blocked.
+    serves: Duration,
 }
 
 impl References {
@@ -42,35 +54,51 @@ impl References {
         namespace: &str,
         of: &Node,
     ) -> Result<Vec<String>, ApiError> {
-        let graph = self.graph(client, namespace).await?;
-        let shown = |(kind, name): Node| format!("{} {name}", kind.split('.').next().unwrap_or_default());
-        Ok(blockers(&graph, of).into_iter().map(shown).collect())
+        let listed = self.of(namespace);
+        // Held while it is listed: the others wait for that answer instead of asking too.
+        let mut listed = listed.lock().await;
+        if let Some((at, graph)) = &listed.newest {
+            let blockers = blockers(graph, of);
+            // To be told too late that nobody refers to it any more harms nobody; that nobody does must be true now.
+            let serves = if blockers.is_empty() { FRESH } else { listed.serves };
+            if at.elapsed() < serves {
+                return Ok(named(blockers));
+            }
+        }
+        let graph = Arc::new(list(client, namespace).await?);
+        let is_same = listed.newest.as_ref().is_some_and(|(_, before)| *before == graph);
+        listed.serves = if is_same { (listed.serves * 2).clamp(FRESH, STALE) } else { FRESH };
+        listed.newest = Some((Instant::now(), graph.clone()));
+        Ok(named(blockers(&graph, of)))
     }
 
-    async fn graph(&self, client: &Client, namespace: &str) -> Result<Arc<Graph>, ApiError> {
-        let known = self
-            .lists
-            .lock()
-            .get(namespace)
-            .filter(|(at, _)| at.elapsed() < FRESH)
-            .map(|(_, graph)| graph.clone());
-        if let Some(graph) = known {
-            return Ok(graph);
-        }
-        let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
-        // From the API server's own cache: a second of age does no harm, and etcd is not asked.
-        let params = ListParams {
-            version_match: Some(VersionMatch::NotOlderThan),
-            resource_version: Some("0".to_owned()),
-            ..ListParams::default()
+    fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<Listed>> {
+        let mut namespaces = self.namespaces.lock();
+        // What nobody asked for in a while is dropped; what is locked is in use.
+        let is_in_use = |listed: &Arc<tokio::sync::Mutex<Listed>>| {
+            let Ok(listed) = listed.try_lock() else { return true };
+            listed.newest.as_ref().is_some_and(|(at, _)| at.elapsed() < STALE * 2)
         };
-        let requests = within("list the references of the namespace", api.list(&params)).await?;
-        let graph = Arc::new(graph_of(&requests.items));
-        let mut lists = self.lists.lock();
-        lists.retain(|_, (at, _)| at.elapsed() < FRESH);
-        lists.insert(namespace.to_owned(), (Instant::now(), graph.clone()));
-        Ok(graph)
+        namespaces.retain(|name, listed| name == namespace || is_in_use(listed));
+        namespaces.entry(namespace.to_owned()).or_default().clone()
     }
+}
+
+async fn list(client: &Client, namespace: &str) -> Result<Graph, ApiError> {
+    let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
+    // From the API server's own cache: a second of age does no harm, and etcd is not asked.
+    let params = ListParams {
+        version_match: Some(VersionMatch::NotOlderThan),
+        resource_version: Some("0".to_owned()),
+        ..ListParams::default()
+    };
+    let requests = within("list the references of the namespace", api.list(&params)).await?;
+    Ok(graph_of(&requests.items))
+}
+
+fn named(blockers: Vec<Node>) -> Vec<String> {
+    let shown = |(kind, name): Node| format!("{} {name}", kind.split('.').next().unwrap_or_default());
+    blockers.into_iter().map(shown).collect()
 }
 
 fn graph_of(requests: &[DependencyRequest]) -> Graph {
@@ -130,6 +158,63 @@ mod tests {
             graph.entry(node(from)).or_default().insert(node(to));
         }
         graph
+    }
+
+    /// An API server on which `subnet a` refers to `vpc a`, which counts its lists.
+    fn server() -> (Client, Arc<std::sync::atomic::AtomicUsize>) {
+        let lists = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = lists.clone();
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let body = serde_json::json!({"metadata": {}, "items": [{
+                "metadata": {"name": "subnet-a", "ownerReferences": [
+                    {"apiVersion": "a/v1", "kind": "Subnet", "name": "a", "uid": "u", "controller": true}]},
+                "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "a", "type": "any"}]},
+            }]});
+            async move {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let body = kube::client::Body::from(body.to_string().into_bytes());
+                Ok::<_, std::io::Error>(http::Response::new(body))
+            }
+        });
+        (Client::new(service, "default"), lists)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thousand_deletions_of_every_kind_share_a_list_and_a_long_block_is_listed_seldom() {
+        let (client, lists) = server();
+        let (vpc, references) = (("vpc".to_owned(), "a".to_owned()), References::default());
+        let other_kind = references.clone();
+        let all = (0..1000).map(|n| {
+            let references = if n % 2 == 0 { &references } else { &other_kind };
+            references.blockers(&client, "ns", &vpc)
+        });
+        for blockers in futures::future::join_all(all).await {
+            assert_eq!(blockers.unwrap(), ["subnet a"]);
+        }
+        assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), 1);
+        for _ in 0..300 {
+            references.blockers(&client, "ns", &vpc).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        let listed = lists.load(std::sync::atomic::Ordering::SeqCst);
+        assert!((60..90).contains(&listed), "{listed} lists in ten minutes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_nobody_refers_is_never_taken_from_an_old_list() {
+        let (client, lists) = server();
+        let (vpc, subnet) = (("vpc".to_owned(), "a".to_owned()), ("subnet".to_owned(), "a".to_owned()));
+        let references = References::default();
+        for _ in 0..5 {
+            references.blockers(&client, "ns", &vpc).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+        references.blockers(&client, "ns", &vpc).await.unwrap();
+        let before = lists.load(std::sync::atomic::Ordering::SeqCst);
+        tokio::time::sleep(FRESH).await;
+        assert!(references.blockers(&client, "ns", &subnet).await.unwrap().is_empty());
+        assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), before + 1);
     }
 
     #[test]

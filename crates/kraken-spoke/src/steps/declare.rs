@@ -1,13 +1,24 @@
-//! Step 5: publish the state, if its content changed. Client required.
+//! Step 5: publish the state, if its content changed or somebody else edited it. Client required.
+//!
+//! Only the metadata of states is watched. The digest of the content and the generation that we wrote are annotations, and
+//! remembered besides: another generation than that one is somebody else's edit, and is reverted by a forced apply.
+
+use std::{collections::HashMap, sync::Arc};
 
 use kraken_api::{
-    CONTENT_HASH_ANNOTATION, HasLifecycle, OWNER_KIND_LABEL, StateDeclaration, StateDeclarationSpec,
+    CONTENT_HASH_ANNOTATION, HasLifecycle, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION,
+    StateDeclaration, StateDeclarationSpec,
 };
 use kraken_runtime::{
     patch::{ApiError, apply},
-    watch::ObjectKey,
+    watch::{Change, ObjectKey},
 };
-use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
+use kube::{
+    Api, Resource, ResourceExt,
+    api::ObjectMeta,
+    core::{PartialObjectMeta, object::HasSpec},
+};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,21 +28,126 @@ use crate::{
     share::shared,
 };
 
+/// Kubernetes' store takes objects of up to 1.5 MiB, with all that belongs to them.
+const TOO_LARGE: usize = 1_400_000;
+
+/// What this process wrote of each state. It can be lost at any moment: the annotations say the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Published {
+    written: Arc<Mutex<HashMap<ObjectKey, Written>>>,
+}
+
+/// One state as the API server took it from us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Written {
+    /// The UID of the resource it belongs to.
+    owner: String,
+    uid: Option<String>,
+    version: Option<u128>,
+    generation: Option<i64>,
+    hash: String,
+}
+
+impl Published {
+    fn get(&self, key: &ObjectKey, owner: &str) -> Option<Written> {
+        self.written.lock().get(key).filter(|written| written.owner == owner).cloned()
+    }
+
+    fn note(&self, key: ObjectKey, written: Written) {
+        self.written.lock().insert(key, written);
+    }
+
+    /// Forgets a state that is gone.
+    pub(crate) fn forget(&self, key: &ObjectKey) {
+        self.written.lock().remove(key);
+    }
+
+    /// Whether its owner has to look at a state: it is gone, or not as its spoke wrote it.
+    pub(crate) fn is_disturbed(&self, change: &Change<PartialObjectMeta<StateDeclaration>>) -> bool {
+        match change {
+            Change::Applied(now, before) => {
+                let hash = |state: &PartialObjectMeta<StateDeclaration>| {
+                    state.annotations().get(CONTENT_HASH_ANNOTATION).cloned()
+                };
+                // A new digest in an old generation is a repair of ours at best; to look once more costs little.
+                let same_content = before.as_ref().is_some_and(|before| {
+                    before.meta().generation == now.meta().generation && hash(before) != hash(now)
+                });
+                same_content || !is_as_published(now.meta())
+            }
+            Change::Deleted(state) => {
+                let key = ObjectKey::of(state.meta());
+                let mut written = self.written.lock();
+                if written.get(&key).is_some_and(|written| written.uid == state.meta().uid) {
+                    written.remove(&key);
+                }
+                true
+            }
+            Change::Invalid(..) => true,
+        }
+    }
+}
+
+/// Whether its annotations say that its newest generation comes from its spoke.
+fn is_as_published(meta: &ObjectMeta) -> bool {
+    let annotation = |name| meta.annotations.as_ref().and_then(|all| all.get(name));
+    let published = annotation(PUBLISHED_GENERATION_ANNOTATION).and_then(|text| text.parse().ok());
+    annotation(CONTENT_HASH_ANNOTATION).is_some()
+        && published.is_some()
+        && published == meta.generation
+        && meta.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
+}
+
+/// Whether the API server has this content from us, by what the watch shows and what we wrote last.
+fn is_current(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str, owner: &str) -> bool {
+    match (shown, written) {
+        (None, None) => false,
+        // The watch has not caught up with our own write.
+        (None, Some(written)) => written.hash == hash,
+        (Some(meta), Some(written)) if version(meta) <= written.version => written.hash == hash,
+        (Some(meta), written) => {
+            let digest = meta.annotations.as_ref().and_then(|all| all.get(CONTENT_HASH_ANNOTATION));
+            let is_our_generation = written
+                .is_none_or(|written| written.uid != meta.uid || written.generation == meta.generation);
+            digest.is_some_and(|digest| digest == hash)
+                && is_as_published(meta)
+                && is_our_generation
+                && is_of(meta, owner)
+        }
+    }
+}
+
+/// Whether the state belongs to the resource with this UID, and not to an earlier one of its name.
+fn is_of(meta: &ObjectMeta, owner: &str) -> bool {
+    meta.owner_references.iter().flatten().any(|reference| reference.uid == owner)
+}
+
+fn version(meta: &ObjectMeta) -> Option<u128> {
+    meta.resource_version.as_deref()?.parse().ok()
+}
+
+/// The generation that a write of this content will have.
+fn expected_generation(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str) -> i64 {
+    let known = shown.and_then(|meta| meta.generation).max(written.and_then(|written| written.generation));
+    let Some(known) = known else { return 1 };
+    // Where only the metadata was edited, the content stays, and with it the generation.
+    let same = shown.is_some_and(|meta| {
+        let digest = meta.annotations.as_ref().and_then(|all| all.get(CONTENT_HASH_ANNOTATION));
+        is_as_published(meta) && digest.is_some_and(|digest| digest == hash)
+    });
+    if same { known } else { known + 1 }
+}
+
 /// Whether there is a state of this very resource.
 pub(crate) fn is_declared<E: External>(context: &Context<E>, object: &E::Kind) -> bool {
-    declared_hash(context, object).is_some()
-}
-
-/// The digest of the state that is there, if it is this very resource's and not that of an earlier one of its name.
-fn declared_hash<E: External>(context: &Context<E>, object: &E::Kind) -> Option<String> {
     let (namespace, name) = place(object);
-    let state = context.states.get(&ObjectKey::new(&namespace, &context.owned_name(&name)))?;
-    let owner = object.uid();
-    let is_own = state.owner_references().iter().any(|reference| Some(&reference.uid) == owner.as_ref());
-    is_own.then(|| state.annotations().get(CONTENT_HASH_ANNOTATION).cloned().unwrap_or_default())
+    let key = ObjectKey::new(&namespace, &context.owned_name(&name));
+    let owner = object.uid().unwrap_or_default();
+    context.states.get(&key).is_some_and(|state| is_of(&state.metadata, &owner))
+        || context.published.get(&key, &owner).is_some()
 }
 
-/// Applies the StateDeclaration with a state that holds no secret. The annotation with its digest tells, without its body, that no write is due.
+/// Applies the StateDeclaration with a state that holds no secret. Its annotations tell, without its body, that no write is due.
 pub(crate) async fn declare<E: External>(
     context: &Context<E>,
     object: &E::Kind,
@@ -48,20 +164,142 @@ pub(crate) async fn declare<E: External>(
     let hash = spec.content_hash();
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
-    if declared_hash(context, object).as_ref() == Some(&hash) {
+    let owner = object.uid().unwrap_or_default();
+    let (shown, written) = (context.states.get(&key), context.published.get(&key, &owner));
+    let shown = shown.as_ref().map(|state| &state.metadata);
+    if is_current(shown, written.as_ref(), &hash, &owner) {
         return Ok(());
     }
-    let state = json!({
-        "apiVersion": StateDeclaration::api_version(&()),
-        "kind": StateDeclaration::kind(&()),
-        "metadata": {
-            "name": &*key.name,
-            "labels": {OWNER_KIND_LABEL: context.kind_key},
-            "annotations": {CONTENT_HASH_ANNOTATION: hash},
-            "ownerReferences": [owner_reference(object)],
-        },
-        "spec": spec,
-    });
-    let api: Api<StateDeclaration> = Api::namespaced(context.shell.client.clone(), &namespace);
-    apply(&api, context.shell.name, &key.name, &state).await.map(drop)
+    let size = json!(spec).to_string().len();
+    let mut generation = expected_generation(shown, written.as_ref(), &hash);
+    // Twice if something else was there than the watch showed: then the generation is another one.
+    for _ in 0..2 {
+        let state = json!({
+            "apiVersion": StateDeclaration::api_version(&()),
+            "kind": StateDeclaration::kind(&()),
+            "metadata": {
+                "name": &*key.name,
+                "labels": {OWNER_KIND_LABEL: context.kind_key},
+                "annotations": {
+                    CONTENT_HASH_ANNOTATION: hash,
+                    PUBLISHED_GENERATION_ANNOTATION: generation.to_string(),
+                },
+                "ownerReferences": [owner_reference(object)],
+            },
+            "spec": spec,
+        });
+        let api: Api<StateDeclaration> = Api::namespaced(context.shell.client.clone(), &namespace);
+        let applied = apply(&api, context.shell.name, &key.name, &state).await;
+        let meta = applied.map_err(|error| explained(error, size))?.metadata;
+        let is_expected = meta.generation == Some(generation);
+        generation = meta.generation.unwrap_or(generation);
+        let written = Written {
+            owner: owner.clone(),
+            version: version(&meta),
+            generation: meta.generation,
+            uid: meta.uid,
+            hash: hash.clone(),
+        };
+        context.published.note(key.clone(), written);
+        if is_expected {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The API server's own words for a state that is too large name neither it nor a way out.
+fn explained(error: ApiError, size: usize) -> ApiError {
+    if size < TOO_LARGE || error.is_conflict() || error.is_namespace_terminating() {
+        return error;
+    }
+    let verb =
+        "publish the state, which is larger than Kubernetes takes (limit it by spec.lifecycle.share.include)";
+    ApiError { verb, ..error }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    use super::*;
+
+    fn shown(version: &str, generation: i64, published: &str, hash: &str) -> ObjectMeta {
+        let annotations = [(CONTENT_HASH_ANNOTATION, hash), (PUBLISHED_GENERATION_ANNOTATION, published)];
+        ObjectMeta {
+            uid: Some("s".into()),
+            resource_version: Some(version.into()),
+            generation: Some(generation),
+            annotations: Some(annotations.map(|(key, value)| (key.to_owned(), value.to_owned())).into()),
+            owner_references: Some(vec![OwnerReference {
+                controller: Some(true),
+                uid: "o".into(),
+                ..OwnerReference::default()
+            }]),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn written(version: u128, generation: i64, hash: &str) -> Written {
+        Written {
+            owner: "o".into(),
+            uid: Some("s".into()),
+            version: Some(version),
+            generation: Some(generation),
+            hash: hash.into(),
+        }
+    }
+
+    #[test]
+    fn a_state_as_we_wrote_it_needs_no_write_before_and_after_a_restart() {
+        let meta = shown("10", 1, "1", "h");
+        assert!(is_current(Some(&meta), Some(&written(10, 1, "h")), "h", "o"));
+        assert!(is_current(Some(&meta), None, "h", "o"));
+        assert!(!is_current(Some(&meta), None, "other", "o"));
+        assert!(!is_current(None, None, "h", "o"));
+    }
+
+    #[test]
+    fn an_edit_by_hand_is_reverted_although_the_digest_still_fits() {
+        let edited = shown("11", 2, "1", "h");
+        assert!(!is_current(Some(&edited), Some(&written(10, 1, "h")), "h", "o"));
+        assert!(!is_current(Some(&edited), None, "h", "o"), "after a restart too");
+        let forged = shown("11", 2, "2", "h");
+        assert!(!is_current(Some(&forged), Some(&written(10, 1, "h")), "h", "o"));
+        assert_eq!(expected_generation(Some(&edited), None, "h"), 3);
+    }
+
+    #[test]
+    fn an_annotation_or_an_owner_that_was_removed_is_put_back() {
+        let mut bare = shown("11", 1, "1", "h");
+        bare.annotations = None;
+        assert!(!is_current(Some(&bare), Some(&written(10, 1, "h")), "h", "o"));
+        let mut orphaned = shown("11", 1, "1", "h");
+        orphaned.owner_references = None;
+        assert!(!is_current(Some(&orphaned), None, "h", "o"));
+        assert!(!is_current(Some(&orphaned), Some(&written(10, 1, "h")), "h", "o"));
+        assert!(!is_current(Some(&shown("11", 1, "1", "h")), None, "h", "of an earlier resource"));
+    }
+
+    #[test]
+    fn a_watch_that_lags_behind_our_write_leads_to_no_second_one() {
+        assert!(is_current(None, Some(&written(10, 1, "h")), "h", "o"));
+        assert!(is_current(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "h", "o"));
+        assert!(!is_current(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "newer", "o"));
+        assert_eq!(
+            expected_generation(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "newer"),
+            3
+        );
+        assert_eq!(expected_generation(None, None, "h"), 1);
+    }
+
+    #[test]
+    fn a_state_that_is_too_large_says_how_to_make_it_smaller() {
+        let refused = || {
+            let status = kube::core::Status::failure("etcdserver: request is too large", "").with_code(500);
+            ApiError { verb: "apply", source: Box::new(kube::Error::Api(Box::new(status))) }
+        };
+        assert!(explained(refused(), 1_500_000).to_string().contains("spec.lifecycle.share.include"));
+        assert!(!explained(refused(), 1000).to_string().contains("share"));
+    }
 }

@@ -1,26 +1,26 @@
 //! Step 1: ask the hub for the values that the spec refers to, and take its answer. Client required.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use k8s_openapi::api::core::v1::Secret;
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, dependency_request::DependentValues,
+    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, REFERENCES_FINALIZER,
+    dependency_request::DependentValues, reasons::Reason,
 };
-use kraken_options::{Dependencies, Dependency, SecretData, Values};
+use kraken_options::{Dependencies, Values};
 use kraken_runtime::{
     patch::{ApiError, apply, within},
     watch::ObjectKey,
 };
-use kube::{Api, Resource, ResourceExt, api::DeleteParams};
-use secrecy::SecretString;
+use kube::{Api, Resource, ResourceExt, api::PostParams};
 use serde_json::json;
 
 use crate::{
     External,
     context::{Context, owner_reference, place},
     outcome::Outcome,
-    steps::own_secret,
+    steps::{own_secret, references},
 };
+
+/// The name of a DependencyRequest that is never stored: it only shows whether anything could be created.
+const PROBE: &str = "kraken-probe";
 
 /// The values of a resource's references.
 pub(crate) struct Gathered {
@@ -36,32 +36,41 @@ pub(crate) async fn gather<E: External>(
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
     let api: Api<DependencyRequest> = Api::namespaced(context.shell.client.clone(), &namespace);
-    let known = context.requests.get(&key).filter(|request| is_owned_by(&**request, object));
+    let (manager, found) = (context.shell.name, context.requests.get(&key));
 
+    if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, object)) {
+        // That of an earlier resource of the name. Its end wakes us.
+        references::drop_request(&api, manager, stale).await.map_err(failed)?;
+        return Err(Outcome::Asked);
+    }
     if dependencies.is_empty() {
-        if known.is_some() {
-            let params = DeleteParams::default();
-            within("delete the DependencyRequest", api.delete(&key.name, &params))
-                .await
-                .map_err(Outcome::Kubernetes)?;
+        if let Some(request) = &found {
+            references::drop_request(&api, manager, request).await.map_err(failed)?;
         }
         return Ok(Gathered { values: Values::default() });
     }
+    if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
+        // Its finalizer keeps it, and with it the order of deletion, while the namespace is deleted around it.
+        is_alive(&api).await.map_err(failed)?;
+        references::release(&api, manager, request).await.map_err(failed)?;
+        return Err(Outcome::Asked);
+    }
 
     let wanted = DependencyRequestSpec::from(dependencies);
-    let Some(request) = known.filter(|request| request.spec == wanted) else {
+    let Some(request) = found.filter(|request| request.spec == wanted && references::is_held(request)) else {
         let request = json!({
             "apiVersion": DependencyRequest::api_version(&()),
             "kind": DependencyRequest::kind(&()),
             "metadata": {
                 "name": &*key.name,
                 "labels": {OWNER_KIND_LABEL: context.kind_key},
+                "finalizers": [REFERENCES_FINALIZER],
                 "ownerReferences": [owner_reference(object)],
             },
             "spec": wanted,
         });
         own_secret::make(context, object).await?;
-        apply(&api, context.shell.name, &key.name, &request).await.map_err(Outcome::Kubernetes)?;
+        apply(&api, manager, &key.name, &request).await.map_err(failed)?;
         return Err(Outcome::Asked);
     };
     let Some(status) = &request.status else { return Err(Outcome::Asked) };
@@ -70,8 +79,34 @@ pub(crate) async fn gather<E: External>(
     }
     let mut values = values_of(&status.dependent_values);
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();
-    read_secrets(context, &namespace, dependencies, &mut values).await.map_err(Outcome::Kubernetes)?;
+    let answered = &status.dependent_values.from_secrets;
+    context
+        .secrets
+        .read(&context.shell.client, &namespace, dependencies, answered, &mut values)
+        .await
+        .map_err(Outcome::Kubernetes)?;
     Ok(Gathered { values })
+}
+
+/// Fails if the namespace is being deleted: nothing is stored either way.
+async fn is_alive(api: &Api<DependencyRequest>) -> Result<(), ApiError> {
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    let probe = DependencyRequest::new(PROBE, DependencyRequestSpec::default());
+    match within("create a DependencyRequest", api.create(&params, &probe)).await {
+        Err(error) if error.is_namespace_terminating() => Err(error),
+        // Whatever else it says, it speaks of the probe and not of the namespace.
+        _ => Ok(()),
+    }
+}
+
+/// In a namespace that is being deleted there is nothing to do but to wait for the resource's own deletion.
+pub(crate) fn failed(error: ApiError) -> Outcome {
+    if error.is_namespace_terminating() {
+        let message =
+            "the namespace is being deleted: nothing is created or changed in it any more".to_owned();
+        return Outcome::InProgress(Reason::Deleting, message);
+    }
+    Outcome::Kubernetes(error)
 }
 
 /// Whether the object's controller is this very resource, and not an earlier one of its name.
@@ -87,36 +122,4 @@ fn values_of(answer: &DependentValues) -> Values {
         resources: answer.from_kraken_resources.clone(),
         ..Values::default()
     }
-}
-
-/// Secrets are read by who needs them, one by one and uncached: the hub passes on only which version there is.
-async fn read_secrets<E: External>(
-    context: &Context<E>,
-    namespace: &str,
-    dependencies: &Dependencies,
-    values: &mut Values,
-) -> Result<(), ApiError> {
-    let api: Api<Secret> = Api::namespaced(context.shell.client.clone(), namespace);
-    let names: BTreeSet<&str> = dependencies.secrets.iter().map(|key| key.name.as_str()).collect();
-    for name in names {
-        let Some(secret) = within("read a referenced Secret", api.get_opt(name)).await? else { continue };
-        let version =
-            format!("{}/{}", secret.uid().unwrap_or_default(), secret.resource_version().unwrap_or_default());
-        let mut keys = BTreeMap::new();
-        for wanted in dependencies.secrets.iter().filter(|key| key.name == name) {
-            let cause = match secret.data.as_ref().and_then(|data| data.get(&wanted.key)) {
-                None => format!("Secret {name} has no key \"{}\"", wanted.key),
-                Some(bytes) => match String::from_utf8(bytes.0.clone()) {
-                    Ok(text) => {
-                        keys.insert(wanted.key.clone(), SecretString::from(text));
-                        continue;
-                    }
-                    Err(_) => format!("Secret {name} key \"{}\" is not text (UTF-8)", wanted.key),
-                },
-            };
-            values.causes.insert(Dependency::Secret(wanted.clone()), cause);
-        }
-        values.secrets.insert(name.to_owned(), SecretData { version, keys });
-    }
-    Ok(())
 }

@@ -9,8 +9,10 @@ pub(crate) mod observe; // client required
 pub(crate) mod own_secret; // client required
 pub(crate) mod persist; // client required
 pub(crate) mod record; // client required
+pub(crate) mod references; // client required
 pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
 pub(crate) mod report; // client required
 pub(crate) mod resolve; // no client required
+pub(crate) mod undecodable; // client required
 pub(crate) mod unprotect; // client required

@@ -5,6 +5,7 @@ use kraken_api::{Approval, Deletion, FINALIZER, HasLifecycle, PlanAction, reason
 use kraken_runtime::{
     patch::{ApiError, json_patch},
     queue::Lane,
+    watch::ObjectKey,
     work::Slot,
 };
 use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
@@ -20,6 +21,7 @@ use crate::{
     steps::{
         observe::{Known, observe, union},
         record::record,
+        references,
         unprotect::unprotect,
     },
 };
@@ -32,7 +34,7 @@ pub(crate) async fn remove<E: External>(
     slot: &mut Slot,
 ) -> Outcome {
     if !object.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
-        return Outcome::Removed;
+        return released(context, object).await;
     }
     let lifecycle = object.spec().lifecycle();
     if lifecycle.paused {
@@ -147,9 +149,17 @@ async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Rea
     match take_finalizer_off(context, object).await {
         Ok(()) => {
             record(context, object, reason, note).await;
-            Outcome::Removed
+            released(context, object).await
         }
-        Err(error) if error.is_not_found() => Outcome::Removed,
+        Err(error) if error.is_not_found() => released(context, object).await,
+        Err(error) => Outcome::Kubernetes(error),
+    }
+}
+
+/// Those that this resource referred to may go now.
+async fn released<E: External>(context: &Context<E>, object: &E::Kind) -> Outcome {
+    match references::release_of(context, &ObjectKey::of(object.meta())).await {
+        Ok(()) => Outcome::Removed,
         Err(error) => Outcome::Kubernetes(error),
     }
 }

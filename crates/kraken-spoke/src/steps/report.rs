@@ -3,16 +3,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_api::{ResourceStatus, conditions, reasons::Reason};
+use kraken_api::{ResourceStatus, conditions};
 use kraken_runtime::{
     events::EventType,
-    patch::{ApiError, Version, apply_status, replace_status},
+    patch::{ApiError, Version, replace_status},
 };
-use kube::{
-    Api, Resource,
-    api::{DynamicObject, ObjectMeta},
-    core::{ApiResource, object::HasStatus},
-};
+use kube::{Api, Resource, core::object::HasStatus};
 use serde_json::json;
 use tracing::{info, warn};
 
@@ -122,26 +118,5 @@ async fn tell<E: External>(
         let kind = if outcome.is_warning() { EventType::Warning } else { EventType::Normal };
         let reference = object.object_ref(&());
         context.shell.events.publish(&reference, kind, &ready.reason, "Reconcile", &ready.message).await;
-    }
-}
-
-/// Says on an object that does not decode as its kind why nothing happens to it.
-pub(crate) async fn report_undecodable<E: External>(context: &Context<E>, meta: &ObjectMeta, error: &str) {
-    let (namespace, name) =
-        (meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default());
-    let message = format!("this object cannot be read as {}: {error}", E::Kind::kind(&()));
-    warn!(namespace, name, error, "an object does not decode and is passed over");
-    let mut list = vec![];
-    let reason = Reason::InvalidSpec.as_str();
-    let state = conditions::State::False;
-    conditions::set(&mut list, conditions::READY, state, reason, &message, meta.generation, Timestamp::now());
-    let resource = ApiResource::erase::<E::Kind>(&());
-    let api: Api<DynamicObject> = Api::namespaced_with(context.shell.client.clone(), &namespace, &resource);
-    let patch = json!({
-        "apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name, "uid": meta.uid},
-        "status": {"conditions": list, "observedGeneration": meta.generation},
-    });
-    if let Err(error) = apply_status(&api, context.shell.name, &name, &patch).await {
-        warn!(namespace, name, %error, "failed to report that an object does not decode");
     }
 }
