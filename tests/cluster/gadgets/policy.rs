@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use kraken_runtime::patch::{Version, replace_status};
 use kraken_spoke::FailureClass;
 use kraken_testing::toy::Fault;
 use kraken_tests::world::condition;
@@ -162,6 +163,40 @@ async fn what_is_wrong_for_certain_and_what_is_being_deleted_is_said_at_once() -
     assert_eq!(condition(&object, "Reconciling")["status"], "True");
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     s.world.gone("Gadget", "deleted").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_edit_of_what_is_applied_at_creation_only_is_reported_until_it_is_created_anew() -> Result<()> {
+    let s = setting().await?;
+    let spec = |password: &str, replace: &str| {
+        json!({
+            "size": {"value": 3}, "password": {"value": password}, "lifecycle": {"replace": replace},
+        })
+    };
+    let owner = s.ready("a", &spec("first", "Never")).await?;
+    s.world.apply(&gadget("a", &spec("second", "Never"))).await?;
+    let message = s.world.not_ready("Gadget", "a", "ImmutableField").await?;
+    assert!(message.contains("spec.password") && message.contains("at creation only"), "{message}");
+    s.ready("a", &spec("first", "Never")).await?;
+    s.ready("a", &spec("second", "DeleteFirst")).await?;
+    assert_eq!(s.cloud.alive(&owner)[0].note, "second");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_status_from_a_stale_copy_is_a_conflict_and_a_broken_one_is_none() -> Result<()> {
+    let s = setting().await?;
+    s.ready("a", &small()).await?;
+    let api = s.world.api("Gadget");
+    let (status, broken) = (json!({"conditions": []}), json!({"conditions": [{"type": "Ready"}]}));
+    let stale = Version::of(&api.get("a").await?);
+    s.world.patch("Gadget", "a", json!({"metadata": {"labels": {"a": "b"}}})).await?;
+    let error = replace_status(&api, "test", "a", &stale, status).await.expect_err("it is stale");
+    assert!(error.is_conflict(), "{error}");
+    let fresh = Version::of(&api.get("a").await?);
+    let error = replace_status(&api, "test", "a", &fresh, broken).await.expect_err("it breaks the schema");
+    assert!(error.is_invalid() && !error.is_conflict(), "{error}");
     Ok(())
 }
 

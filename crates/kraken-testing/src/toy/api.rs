@@ -24,7 +24,7 @@ pub struct GadgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub colour: Option<Opt<String>>,
 
-    /// Words that are never shown. Example: `{valueFrom: {secret: {name: words, key: first}}}`.
+    /// Words that are never shown, and are given to it at creation only. Example: `{valueFrom: {secret: {name: words, key: first}}}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<Opt<String>>,
 

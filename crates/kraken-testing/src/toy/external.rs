@@ -40,6 +40,10 @@ impl External for Gadgets {
         plan::compare(desired, observed.iter().find(|thing| !thing.gone))
     }
 
+    fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
+        vec![("password", plan::password_shown(desired))]
+    }
+
     fn ids(observed: &Vec<Thing>) -> Vec<String> {
         observed.iter().filter(|thing| !thing.gone).map(|thing| thing.id.clone()).collect()
     }

@@ -34,6 +34,12 @@ pub(super) fn desired(spec: &GadgetSpec, values: &mut Resolver<'_>) -> Option<De
     })
 }
 
+/// The password as it may be shown: nothing if there is none.
+pub(super) fn password_shown(desired: &Desired) -> String {
+    let shown = |password: &Resolved<String>| password.public().map_or("***", String::as_str).to_owned();
+    desired.password.as_ref().map(shown).unwrap_or_default()
+}
+
 pub(super) fn compare(desired: &Desired, observed: Option<&Thing>) -> Comparison<Change> {
     let Some(thing) = observed.filter(|thing| !thing.gone) else {
         return Comparison { missing: Some("1 gadget".to_owned()), ..Comparison::default() };
