@@ -59,16 +59,21 @@ pub struct Withheld {
 
 impl Withheld {
     /// Whether it is the reason why a reference finds nothing: `path` is that of the reference, empty for the main id.
+    ///
+    /// A JSONPath that names the last part of what is withheld anywhere, in a filter too, may have found nothing because of it.
     pub fn explains(&self, path: &str) -> bool {
         if self.path.is_empty() || path.is_empty() {
             return self.path == path;
         }
-        let Ok(path) = path.parse::<Path>() else { return false };
-        let Some(names) = path.segments() else { return self.path == "*" };
+        let own: Vec<&str> = self.path.split('.').collect();
+        let Ok(parsed) = path.parse::<Path>() else { return false };
+        let Some(names) = parsed.segments() else {
+            let mut words = path.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
+            return self.path == "*" || words.any(|word| own.last() == Some(&word));
+        };
         // Positions in lists are passed through, as in `path`.
         let is_index = |name: &&str| name.bytes().all(|byte| byte.is_ascii_digit());
         let names: Vec<&str> = names.into_iter().filter(|name| !is_index(name)).collect();
-        let own: Vec<&str> = self.path.split('.').collect();
         self.path == "*" || own.len() <= names.len() && names.iter().zip(&own).all(|(a, b)| a == b)
     }
 }
@@ -186,7 +191,10 @@ mod tests {
         let of = |path: &str| Withheld { path: path.into(), field: "imageID".into() };
         let image = of("instances.ImageId");
         for path in
-            ["instances.0.ImageId", "instances.ImageId", "instances[1].ImageId.x", "instances[\"0\"].ImageId"]
+            [
+                "instances.0.ImageId", "instances.ImageId", "instances[1].ImageId.x", "instances[\"0\"].ImageId",
+                "$.instances[0].ImageId", "$..ImageId", "$.instances[?@.ImageId == 'a'].InstanceId", "$..['ImageId']",
+            ]
         {
             assert!(image.explains(path), "{path}");
         }
@@ -196,7 +204,8 @@ mod tests {
             "instances.0.ImageIds",
             "instances.0.SubnetId",
             "a..b",
-            "$.instances[0].ImageId",
+            "$.instances[0].ImageIds",
+            "$.instances[*]",
         ] {
             assert!(!image.explains(path), "{path}");
         }
