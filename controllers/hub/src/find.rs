@@ -3,7 +3,7 @@
 use kraken_api::{
     dependency_request::SecretVersion, reasons::DependencyReason as Reason, state_declaration::STATIC_KIND,
 };
-use kraken_options::{JsonType, KeyRef, LookupError, LookupReason, Path, ResourceRef};
+use kraken_options::{Budget, JsonType, KeyRef, LookupError, LookupReason, Path, ResourceRef};
 use serde_json::Value;
 
 use crate::{
@@ -98,11 +98,16 @@ pub fn secret(fact: &Fact, wanted: &KeyRef) -> Result<SecretVersion, Cause> {
 ///
 /// # Errors
 /// The cause why there is none.
-pub fn resource(fact: &Fact, wanted: &ResourceRef, json_type: JsonType) -> Result<Value, Cause> {
+pub fn resource(
+    fact: &Fact,
+    wanted: &ResourceRef,
+    json_type: JsonType,
+    budget: &mut Budget,
+) -> Result<Value, Cause> {
     let (value, place) = if wanted.is_id() {
         (main_id(fact, wanted)?, "its id".to_owned())
     } else {
-        (at_path(fact, wanted)?, format!("path {}", wanted.path))
+        (at_path(fact, wanted, budget)?, format!("path {}", wanted.path))
     };
     if !json_type.accepts(&value) {
         let message = format!(
@@ -132,19 +137,30 @@ fn main_id(fact: &Fact, wanted: &ResourceRef) -> Result<Value, Cause> {
     }
 }
 
-fn at_path(fact: &Fact, wanted: &ResourceRef) -> Result<Value, Cause> {
+fn at_path(fact: &Fact, wanted: &ResourceRef, budget: &mut Budget) -> Result<Value, Cause> {
     let ResourceRef { kind, name, path } = wanted;
     let parsed = Path::parse(path).map_err(|error| {
         Cause::new(Reason::InvalidPath, format!("path \"{}\" {error}", bounded(path, 100)))
     })?;
     let Fact::State(state) = fact else { return Err(no_state(fact, kind, name)) };
-    parsed.find(&state.data).map_err(|error| {
-        let reason = lookup_reason(&error);
-        if reason == Reason::PathNotFound && state.withheld.iter().any(|withheld| withheld.explains(path)) {
-            return withheld(state, wanted, &format!("path {}", bounded(path, 100)));
+    let is_withheld = || state.withheld.iter().any(|withheld| withheld.explains(path));
+    let withheld = || withheld(state, wanted, &format!("path {}", bounded(path, 100)));
+    match parsed.find_within(&state.data, budget) {
+        // A query finds nothing where something is withheld, and that is no empty list.
+        Ok(Value::Array(found)) if found.is_empty() && !parsed.is_singular() && is_withheld() => {
+            Err(withheld())
         }
-        Cause::new(reason, format!("{kind} {name}: {error}"))
-    })
+        Ok(found) => Ok(found),
+        Err(error) => match lookup_reason(&error) {
+            Reason::PathNotFound if is_withheld() => Err(withheld()),
+            reason => Err(Cause::new(reason, format!("{kind} {name}: {error}"))),
+        },
+    }
+}
+
+/// Whether paths may take so many steps that they are followed where that holds up nobody: a JSONPath may.
+pub fn are_costly<'a>(mut paths: impl Iterator<Item = &'a str>) -> bool {
+    paths.any(|path| path.starts_with('$'))
 }
 
 /// What is said of a value that comes from a Secret.
@@ -234,6 +250,11 @@ mod tests {
         facts::{ConfigMapData, tests::read_error},
         secrets::SecretVersions,
     };
+
+    /// With a budget of its own.
+    fn resource(fact: &Fact, wanted: &ResourceRef, json_type: JsonType) -> Result<Value, Cause> {
+        super::resource(fact, wanted, json_type, &mut Budget::default())
+    }
 
     fn key(key: &str) -> KeyRef {
         KeyRef { name: "sizes".into(), key: key.into() }
@@ -376,6 +397,11 @@ mod tests {
         );
         assert!(message("").contains("its id is not published, because spec.name of ec2instance a"));
         assert!(!message("instances.0.SubnetId").contains("Secret"));
+        // A query finds nothing there, and that is no empty list.
+        assert!(
+            message("$.instances[*].ImageId").contains("spec.imageID of ec2instance a comes from a Secret")
+        );
+        assert_eq!(resource(&fact, &a("$.instances[*].SubnetId"), JsonType::Array), Ok(json!([])));
     }
 
     #[test]

@@ -190,12 +190,16 @@ mod tests {
     fn a_reference_below_or_at_a_withheld_path_is_explained() {
         let of = |path: &str| Withheld { path: path.into(), field: "imageID".into() };
         let image = of("instances.ImageId");
-        for path in
-            [
-                "instances.0.ImageId", "instances.ImageId", "instances[1].ImageId.x", "instances[\"0\"].ImageId",
-                "$.instances[0].ImageId", "$..ImageId", "$.instances[?@.ImageId == 'a'].InstanceId", "$..['ImageId']",
-            ]
-        {
+        for path in [
+            "instances.0.ImageId",
+            "instances.ImageId",
+            "instances[1].ImageId.x",
+            "instances[\"0\"].ImageId",
+            "$.instances[0].ImageId",
+            "$..ImageId",
+            "$.instances[?@.ImageId == 'a'].InstanceId",
+            "$..['ImageId']",
+        ] {
             assert!(image.explains(path), "{path}");
         }
         for path in [

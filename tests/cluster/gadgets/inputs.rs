@@ -42,6 +42,12 @@ async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
     assert!(state["spec"]["data"]["gadget"].get("Note").is_none(), "{state}");
     assert_eq!(state["spec"]["withheld"], json!([{"path": "gadget.Note", "field": "password"}]));
 
+    // Who refers to what is withheld is told why.
+    let asks = json!({"size": {"value": 1}, "colour": {"valueFrom": {"ref": "Gadget/a/gadget.Note"}}});
+    s.world.apply(&gadget("b", &asks)).await?;
+    let message = s.world.not_ready("Gadget", "b", "DependenciesNotReady").await?;
+    assert!(message.contains("spec.password of gadget a comes from a Secret"), "{message}");
+
     // Rotated: the cloud still says the old words, which no Secret holds any more.
     let rotated = json!({"stringData": {"first": "battery-staple-horse"}});
     s.world.patch("Secret", "words", rotated).await?;

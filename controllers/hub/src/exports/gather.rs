@@ -3,7 +3,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use kraken_options::{Dependencies, Dependency, JsonType, KeyRef, Values};
+use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values};
+use kraken_runtime::work;
 
 use crate::{
     exports::Parsed,
@@ -43,7 +44,13 @@ pub async fn gather(
     if let Some(error) = known.failure() {
         return Err(error.clone());
     }
-    let mut gathered = values_of(namespace, &parsed.dependencies, &known);
+    let paths = parsed.dependencies.resources.keys().map(|resource| resource.path.as_str());
+    let mut gathered = if find::are_costly(paths) {
+        let (namespace, wanted) = (namespace.to_owned(), parsed.dependencies.clone());
+        work::compute(move || values_of(&namespace, &wanted, &known)).await
+    } else {
+        values_of(namespace, &parsed.dependencies, &known)
+    };
     for (named, keys) in readable_secrets(namespace, &parsed.dependencies, &gathered.values) {
         let read = world.reader.secret(&named, &keys).await.map_err(Arc::new)?;
         if !read.causes.is_empty() {
@@ -61,7 +68,7 @@ pub async fn gather(
 
 /// Everything but the values of Secrets.
 fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered {
-    let mut gathered = Gathered::default();
+    let (mut gathered, mut budget) = (Gathered::default(), Budget::default());
     for key in &wanted.config_maps {
         let named = Named::new(Class::ConfigMap, namespace, &key.name);
         match find::fact(known, &named).and_then(|fact| find::config_map(fact, key)) {
@@ -80,7 +87,9 @@ fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered 
     }
     for resource in wanted.resources.keys() {
         let named = Named::state(namespace, &resource.kind, &resource.name);
-        match find::fact(known, &named).and_then(|fact| find::resource(fact, resource, JsonType::Any)) {
+        let found = find::fact(known, &named)
+            .and_then(|fact| find::resource(fact, resource, JsonType::Any, &mut budget));
+        match found {
             Ok(value) => {
                 let by_name = gathered.values.resources.entry(resource.kind.clone()).or_default();
                 by_name.entry(resource.name.clone()).or_default().insert(resource.path.clone(), value);

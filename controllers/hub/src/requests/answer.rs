@@ -5,7 +5,7 @@ use kraken_api::{
     dependency_request::{DependentValues, KeyDependency, ResourceDependency, Unmet},
     reasons::DependencyReason as Reason,
 };
-use kraken_options::{Dependency, KeyRef, ResourceRef, kind_key};
+use kraken_options::{Budget, Dependency, KeyRef, ResourceRef, kind_key};
 use serde_json::Value;
 
 use crate::{
@@ -32,7 +32,7 @@ pub struct Answer {
 
 /// Answers every dependency: with its value, or with why there is none.
 pub fn answer(namespace: &str, spec: &DependencyRequestSpec, known: &Known) -> Answer {
-    let mut made = Making { known, left: MAX_TOTAL, answer: Answer::default() };
+    let mut made = Making { known, left: MAX_TOTAL, budget: Budget::default(), answer: Answer::default() };
     for wanted in &spec.config_map_dependencies {
         made.config_map(&Named::new(Class::ConfigMap, namespace, &wanted.name), key_ref(wanted));
     }
@@ -49,6 +49,8 @@ struct Making<'a> {
     known: &'a Known,
     /// How many bytes of values may follow.
     left: usize,
+    /// What all paths together may cost.
+    budget: Budget,
     answer: Answer,
 }
 
@@ -77,8 +79,9 @@ impl Making<'_> {
         let asked =
             ResourceRef { kind: wanted.kind.clone(), name: wanted.name.clone(), path: wanted.path.clone() };
         let looked_up = ResourceRef { kind: kind_key(&wanted.kind), ..asked.clone() };
-        let found =
-            find::fact(self.known, named).and_then(|fact| find::resource(fact, &looked_up, wanted.json_type));
+        let budget = &mut self.budget;
+        let found = find::fact(self.known, named)
+            .and_then(|fact| find::resource(fact, &looked_up, wanted.json_type, budget));
         match found.and_then(|value| self.fits(size(&value)).map(|()| value)) {
             Ok(value) => {
                 let by_name = self.answer.values.from_kraken_resources.entry(asked.kind).or_default();
@@ -180,6 +183,24 @@ pub(crate) mod tests {
             })
         );
         assert_eq!(reasons(&answer), ["ConfigMapNotFound", "SecretNotFound", "StateNotFound"]);
+    }
+
+    #[test]
+    fn all_paths_of_a_request_share_one_budget() {
+        let data = (0..20_000).map(|n| json!({"a": {"b": n}})).collect();
+        let state = StateData { data, ..StateData::default() };
+        let facts = HashMap::from([(Named::state("ns", "ec2instance", "a"), Fact::State(Arc::new(state)))]);
+        let known = Known { facts, ..Known::default() };
+        let paths: Vec<Value> = (0..200)
+            .map(|n| json!({"kind": "ec2instance", "name": "a", "path": format!("$[?@.a.b == {n}].a")}))
+            .collect();
+        let answer = answered(json!({"krakenResourceDependencies": paths}), &known);
+        let values = &answer.values.from_kraken_resources["ec2instance"]["a"];
+        assert!(!values.is_empty() && values.len() < 100, "{}", values.len());
+        assert!(
+            answer.unmet.len() > 100
+                && answer.unmet.iter().all(|unmet| unmet.message.contains("too many steps"))
+        );
     }
 
     #[test]

@@ -16,12 +16,14 @@ use kraken_runtime::{
     patch::{ApiError, apply_status},
     queue::Requeue,
     watch::ObjectKey,
+    work,
 };
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 use tracing::{debug, warn};
 
 use crate::{
+    find,
     index::{Asker, Asks, Class, Named, StateName},
     requests::{answer::answer, status::Next},
     world::World,
@@ -122,7 +124,13 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
     if let Some(error) = failed {
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "a dependency could not be read");
     }
-    let answer = answer(&key.namespace, &request.spec, &known);
+    let paths = request.spec.kraken_resource_dependencies.iter().map(|wanted| wanted.path.as_str());
+    let answer = if find::are_costly(paths) {
+        let (namespace, spec, known) = (key.namespace.to_string(), request.spec.clone(), known.clone());
+        work::compute(move || answer(&namespace, &spec, &known)).await
+    } else {
+        answer(&key.namespace, &request.spec, &known)
+    };
     let kind = asks.provides.as_ref().and_then(Named::state_name);
     let kind = kind.map(|StateName { kind, group, .. }| format!("{kind}.{group}"));
     match answer.gap {
