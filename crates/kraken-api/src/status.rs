@@ -38,6 +38,10 @@ pub struct ResourceStatus {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub summary: BTreeMap<String, String>,
 
+    /// How many there are, of a kind that scales: what `kubectl scale` and autoscalers read. Example: `2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+
     /// The launch that these ids come from: a higher number than the last one means that a launch is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<i64>,

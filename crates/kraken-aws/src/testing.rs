@@ -92,6 +92,7 @@ pub fn told<C: Debug>(differences: Vec<Difference<C>>) -> Vec<String> {
         let remedy = match remedy {
             Remedy::Change(change) => format!("{change:?}"),
             Remedy::Disruptive(change, _) => format!("disruptive {change:?}"),
+            Remedy::Resume(change) => format!("resumed {change:?}"),
             Remedy::Immutable(_) => "fixed".to_owned(),
         };
         format!("{}: {} becomes {}: {remedy}", field.path, field.have, field.want)

@@ -15,6 +15,8 @@ pub(crate) enum Decision<C> {
     Create(String),
     /// These fields can be changed in place, and this changes the first.
     Change(Vec<FieldDiff>, C),
+    /// This follows on a disruption that was begun, and finishes it.
+    Resume(FieldDiff, C),
     /// Fields cannot be changed in place, and the thing may be replaced.
     Replace(Vec<FieldDiff>),
     /// A field cannot be changed in place: each with the reason.
@@ -30,7 +32,9 @@ pub(crate) fn heed<C>(
     ignored: &Ignored,
     missing_path: Option<&str>,
 ) -> Comparison<C> {
-    comparison.differences.retain(|difference| !ignored.covers(&difference.field.path));
+    comparison
+        .differences
+        .retain(|difference| difference.is_resumption() || !ignored.covers(&difference.field.path));
     if missing_path.is_some_and(|path| ignored.covers(path)) {
         comparison.missing = None;
     }
@@ -40,7 +44,14 @@ pub(crate) fn heed<C>(
 /// Decides on a comparison that was [heeded](heed). `edited` says that the spec or a referenced value is not what was last
 /// in place: then a difference is an order to carry out, and not drift.
 pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
-    let Comparison { missing, settling, differences } = comparison;
+    let Comparison { missing, settling, mut differences } = comparison;
+
+    // Whatever else is to be done or to be left alone: nothing stays down because of what this resource began.
+    if let Some(index) = differences.iter().position(Difference::is_resumption)
+        && let Difference { field, remedy: Remedy::Resume(change) } = differences.swap_remove(index)
+    {
+        return Decision::Resume(field, change);
+    }
 
     if !edited && lifecycle.drift == Drift::Report && (missing.is_some() || !differences.is_empty()) {
         let gone = missing.map(|what| FieldDiff::new("", what, "missing"));
@@ -81,7 +92,7 @@ pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle
             Remedy::Disruptive(_, takes) if lifecycle.disruption == Disruption::Forbid => {
                 immutable.push((field, format!("{takes}, or set spec.lifecycle.disruption to Allow")));
             }
-            Remedy::Change(change) | Remedy::Disruptive(change, _) => {
+            Remedy::Change(change) | Remedy::Disruptive(change, _) | Remedy::Resume(change) => {
                 changes.push(field);
                 first.get_or_insert(change);
             }
@@ -142,6 +153,25 @@ mod tests {
     fn what_can_be_changed_is_changed_before_what_cannot_is_reported() {
         let decision = decide(tags_and_image(), &Lifecycle::default(), true);
         assert!(matches!(decision, Decision::Change(_, "tag")));
+    }
+
+    #[test]
+    fn a_disruption_is_finished_before_anything_else_and_whatever_the_lifecycle_says() {
+        let differences = vec![
+            difference("tags.Team", Remedy::Change("tag")),
+            difference("state", Remedy::Resume("start")),
+        ];
+        let comparison = Comparison {
+            missing: Some("1 instance of 2".into()),
+            settling: Some("i-2 is pending".into()),
+            differences,
+        };
+        let lifecycle = Lifecycle { drift: Drift::Report, ..Lifecycle::default() };
+        let heeded = heed(comparison, &Ignored::new(&["state".to_owned()]), None);
+        assert_eq!(
+            decide(heeded, &lifecycle, false),
+            Decision::Resume(FieldDiff::new("state", "a", "b"), "start")
+        );
     }
 
     #[test]

@@ -151,11 +151,17 @@ pub struct Difference<C> {
 }
 
 impl<C> Difference<C> {
+    /// Whether it is what a disruption that was begun leaves to be done.
+    pub(crate) fn is_resumption(&self) -> bool {
+        matches!(self.remedy, Remedy::Resume(_))
+    }
+
     /// The same with its change in another form.
     pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Difference<D> {
         let remedy = match self.remedy {
             Remedy::Change(change) => Remedy::Change(form(change)),
             Remedy::Disruptive(change, takes) => Remedy::Disruptive(form(change), takes),
+            Remedy::Resume(change) => Remedy::Resume(form(change)),
             Remedy::Immutable(why) => Remedy::Immutable(why),
         };
         Difference { field: self.field, remedy }
@@ -170,6 +176,9 @@ pub enum Remedy<C> {
     /// A change in place that interrupts the service, such as a stop, by one call; carried out only if
     /// `lifecycle.disruption` allows it. The text says what it takes: "AWS changes it only while the instance is stopped".
     Disruptive(C, String),
+    /// What follows on a disruption that this resource began, such as the start of an instance that it stopped. It comes
+    /// before everything else, is no drift, is not ignored, and needs no approval of its own.
+    Resume(C),
     /// The cloud cannot change it, or not now; the text says what would make it possible.
     Immutable(String),
 }
@@ -256,6 +265,12 @@ pub trait External: Send + Sync + 'static {
         vec![]
     }
 
+    /// Pure. What a change does, for the event and the condition, where the difference that led to it does not say so:
+    /// "stopped i-1 for a change".
+    fn what_is_done(_: &Self::Change) -> Option<String> {
+        None
+    }
+
     /// Pure. The ids of what exists and is not on its way out, the main one first.
     fn ids(observed: &Self::Observed) -> Vec<String>;
 
@@ -274,6 +289,11 @@ pub trait External: Send + Sync + 'static {
     /// Pure. How many live objects this spec explains at most. No launch is made that would exceed it.
     fn max_objects(_: &Self::Desired) -> usize {
         1
+    }
+
+    /// Pure. How many there are, for the scale subresource of a kind that has one.
+    fn replicas(_: &Self::Observed) -> Option<i32> {
+        None
     }
 
     /// Pure. Whether nothing is left that still has to be deleted or is still going away.

@@ -39,7 +39,12 @@ impl Proposal {
             Decision::Create(what) => (PlanAction::Create, what.clone(), vec![]),
             Decision::Change(fields, _) => (PlanAction::Change, String::new(), fields.clone()),
             Decision::Replace(fields) => (PlanAction::Replace, String::new(), fields.clone()),
-            Decision::InPlace | Decision::Settle(_) | Decision::Immutable(_) | Decision::Report(_) => {
+            // What finishes a disruption was agreed to with what began it.
+            Decision::InPlace
+            | Decision::Settle(_)
+            | Decision::Resume(..)
+            | Decision::Immutable(_)
+            | Decision::Report(_) => {
                 return None;
             }
         };

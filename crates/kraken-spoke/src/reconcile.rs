@@ -98,6 +98,7 @@ async fn steps<E: External>(
         memory.looked_deep(context.deep_interval);
     }
     learned.ids = Some(E::ids(&observed));
+    learned.replicas = E::replicas(&observed);
     let epoch = E::epoch(&observed).max(known.epoch);
     learned.epoch = (epoch > 0).then_some(epoch);
 
@@ -133,7 +134,7 @@ async fn steps<E: External>(
         Decision::Settle(_) | Decision::Create(_) => false,
         // Who refers to this gets to know of it when it can be used: a gateway that is not attached yet is of no use to a
         // route. A state that is there already is kept up to date.
-        Decision::Change(..) => declare::is_declared(context, object),
+        Decision::Change(..) | Decision::Resume(..) => declare::is_declared(context, object),
         _ => true,
     };
     // What cannot be published is told, and keeps nobody from acting: it may be too large, and to scale down is the way out.
@@ -165,7 +166,7 @@ async fn steps<E: External>(
             return Ok(outcome);
         }
     }
-    if !matches!(decision, Decision::Change(..)) {
+    if !matches!(decision, Decision::Change(..) | Decision::Resume(..)) {
         memory.changed = None;
     }
     if edited && matches!(decision, Decision::Create(_) | Decision::Change(..) | Decision::Replace(_)) {

@@ -72,6 +72,7 @@ impl Secrecy {
             Remedy::Immutable(why) => Remedy::Immutable(scrub(&why)),
             Remedy::Disruptive(change, takes) => Remedy::Disruptive(change, scrub(&takes)),
             Remedy::Change(change) => Remedy::Change(change),
+            Remedy::Resume(change) => Remedy::Resume(change),
         };
         // An item may be named by its value: `subnetIDs["subnet-1"]`.
         if let Some(at) = field.path.find('[') {

@@ -19,6 +19,8 @@ use crate::{
 pub(crate) struct Learned {
     /// The ids of what is there, if the cloud was asked.
     pub ids: Option<Vec<String>>,
+    /// How many there are, of a kind that scales.
+    pub replicas: Option<i32>,
     /// The highest epoch known to have taken effect.
     pub epoch: Option<i64>,
     /// What is in place if the outcome is that it is.
@@ -46,6 +48,9 @@ pub(crate) fn status_of(
     }
     if let Some(summary) = &learned.summary {
         status.summary.clone_from(summary);
+    }
+    if learned.replicas.is_some() {
+        status.replicas = learned.replicas;
     }
     if learned.epoch.is_some() {
         status.epoch = learned.epoch;
@@ -139,6 +144,7 @@ mod tests {
         let in_place = InPlace { generation: 3, spec: "s".into(), inputs: "7".into() };
         Learned {
             ids: Some(vec!["i-1".into()]),
+            replicas: Some(1),
             epoch: Some(1),
             in_place: Some(in_place),
             ..Learned::default()
@@ -173,7 +179,7 @@ mod tests {
     fn ids_survive_an_outcome_that_did_not_ask_the_cloud() {
         let status = status_of(&Outcome::Asked, &Learned::default(), Some(&ready_status()), Some(4), at(11));
         assert_eq!(status.external_ids, ["i-1"]);
-        assert_eq!(status.epoch, Some(1));
+        assert_eq!((status.epoch, status.replicas), (Some(1), Some(1)));
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
     fn changes(desired: &Desired, group: &Group) -> Vec<Change> {
         let change = |difference: Difference<Change>| match difference.remedy {
             Remedy::Change(change) => change,
-            Remedy::Disruptive(_, why) | Remedy::Immutable(why) => panic!("{why}"),
+            other => panic!("{other:?}"),
         };
         differences(desired, group).into_iter().map(change).collect()
     }

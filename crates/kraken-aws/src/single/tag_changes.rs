@@ -81,7 +81,7 @@ mod tests {
     fn told(wanted: &[(&str, &str)], have: &Tags) -> Vec<(String, TagChange)> {
         let change = |difference: Difference<TagChange>| match difference.remedy {
             Remedy::Change(change) => (difference.field.path, change),
-            Remedy::Disruptive(_, why) | Remedy::Immutable(why) => panic!("{why}"),
+            other => panic!("{other:?}"),
         };
         differences(&tags(wanted), have).into_iter().map(change).collect()
     }

@@ -30,33 +30,49 @@ pub(crate) async fn act<E: External>(
         Decision::Report(fields) => Outcome::Drifted(fields),
         Decision::Replace(fields) => begin_replacement(context, object, memory, sight, &fields).await,
         Decision::Create(what) => create(context, object, memory, sight, &what, drifted).await,
-        Decision::Change(fields, change) => {
-            let Some(field) = fields.into_iter().next() else { return Outcome::InPlace };
-            let what = match field.path.as_str() {
-                "" => format!("changed {} to {}", field.have, field.want),
-                path => format!("changed spec.{path} from {} to {}", field.have, field.want),
-            };
-            if let Some(outcome) = lagging(memory, &what) {
-                return outcome;
-            }
-            match context.external.update(&sight.identity, &change, sight.effective, &sight.observed).await {
-                Ok(()) => {
-                    let reason = match () {
-                        () if drifted => Reason::DriftReverted,
-                        () if !E::MISSING_PATH.is_empty() && field.path == E::MISSING_PATH => Reason::Scaled,
-                        () => Reason::Updated,
-                    };
-                    let outcome = changed(memory, what);
-                    if let Outcome::Changed(what) = &outcome
-                        && memory.changed.as_ref().is_some_and(|changed| changed.times == 1)
-                    {
-                        record(context, object, reason, what).await;
-                    }
-                    outcome
-                }
-                Err(failure) => refused(failure, Reason::Updating),
-            }
+        Decision::Change(fields, change) => match fields.into_iter().next() {
+            Some(field) => change_in_place(context, object, memory, sight, &field, &change, drifted).await,
+            None => Outcome::InPlace,
+        },
+        Decision::Resume(field, change) => {
+            change_in_place(context, object, memory, sight, &field, &change, false).await
         }
+    }
+}
+
+/// Makes one change, unless the cloud may only not show it yet.
+async fn change_in_place<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
+    field: &FieldDiff,
+    change: &E::Change,
+    drifted: bool,
+) -> Outcome {
+    let what = E::what_is_done(change).unwrap_or_else(|| match field.path.as_str() {
+        "" => format!("changed {} to {}", field.have, field.want),
+        path => format!("changed spec.{path} from {} to {}", field.have, field.want),
+    });
+    if let Some(outcome) = lagging(memory, &what) {
+        return outcome;
+    }
+    match context.external.update(&sight.identity, change, sight.effective, &sight.observed).await {
+        Ok(()) => {
+            let reason = match () {
+                () if drifted => Reason::DriftReverted,
+                () if !E::MISSING_PATH.is_empty() && field.path == E::MISSING_PATH => Reason::Scaled,
+                () => Reason::Updated,
+            };
+            let outcome = changed(memory, what);
+            if let Outcome::Changed(what) = &outcome
+                && memory.changed.as_ref().is_some_and(|changed| changed.times == 1)
+            {
+                record(context, object, reason, what).await;
+            }
+            outcome
+        }
+        Err(failure) => refused(failure, Reason::Updating),
     }
 }
 
