@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn trial() -> Trial {
-        let trial = Trial::new(Cloud::start(Duration::ZERO).unwrap(), None);
+        let trial = Trial::new(Cloud::start(Duration::ZERO, None).unwrap(), None);
         trial.bound(0, 1);
         trial
     }

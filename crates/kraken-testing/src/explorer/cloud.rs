@@ -20,12 +20,13 @@ pub(super) struct Cloud {
 }
 
 impl Cloud {
-    pub(super) fn start(lag: Duration) -> Result<Self> {
+    pub(super) fn start(lag: Duration, per_launch: Option<usize>) -> Result<Self> {
         let simulator = Simulator::start(SimulatorOptions {
             pending: PENDING,
             shutting_down: PENDING,
             describe_lag: lag,
             tag_lag: LAG,
+            per_launch,
             ..SimulatorOptions::default()
         })?;
         let decoy = simulator.launch_outside(IMAGE, "t2.nano", &[("Team", "web")])?;

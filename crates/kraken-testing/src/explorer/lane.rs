@@ -94,7 +94,7 @@ pub(super) async fn verdict(
 impl Lane {
     pub(super) async fn start(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Self> {
         let namespace = namespace(&stage.client).await?;
-        let trial = Arc::new(Trial::new(Cloud::start(scenario.lag)?, point));
+        let trial = Arc::new(Trial::new(Cloud::start(scenario.lag, scenario.per_launch)?, point));
         let side = |cloud| Arc::new(Side { trial: Arc::clone(&trial), cloud });
         let replicas = trial.point.as_ref().is_some_and(|point| point.fault == Fault::Stop);
         let rights = if replicas { &stage.admin } else { &stage.kubeconfig };

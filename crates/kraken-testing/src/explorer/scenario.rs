@@ -19,6 +19,8 @@ pub(super) struct Wish {
     pub(super) referenced: bool,
     /// The instance that is there is to be taken over.
     pub(super) adopts: bool,
+    /// `lifecycle.disruption` is `Allow`, and a stopped instance is no drift.
+    pub(super) disrupts: bool,
 }
 
 const ONE: Wish = Wish {
@@ -29,6 +31,7 @@ const ONE: Wish = Wish {
     tags: &[("Team", "web")],
     referenced: false,
     adopts: false,
+    disrupts: false,
 };
 const THREE: Wish = Wish { count: 3, ..ONE };
 
@@ -55,12 +58,16 @@ impl Wish {
             lifecycle["adopt"] = json!({"tags": {ADOPTABLE: "yes"}});
             lifecycle["deletion"] = json!("Delete");
         }
+        if self.disrupts {
+            lifecycle["disruption"] = json!("Allow");
+            lifecycle["ignoreChanges"] = json!(["state"]);
+        }
         json!({
             "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance",
             "metadata": {"name": NAME},
             "spec": {
                 "imageID": {"value": self.image}, "instanceType": instance_type, "tags": tags,
-                "minCount": {"value": self.count}, "maxCount": {"value": self.count},
+                "minCount": {"value": 1}, "maxCount": {"value": self.count},
                 "lifecycle": lifecycle,
             },
         })
@@ -104,13 +111,23 @@ pub struct Scenario {
     pub(super) act: Act,
     /// How long the cloud's reads lag behind.
     pub(super) lag: Duration,
+    /// How many instances a launch gets at most.
+    pub(super) per_launch: Option<usize>,
 }
 
 const LONG_LAG: Duration = Duration::from_secs(4);
 
 /// All of them.
 pub fn scenarios() -> Vec<Scenario> {
-    let story = |name, first, act| Scenario { name, first, outside: false, stopped: false, act, lag: LAG };
+    let story = |name, first, act| Scenario {
+        name,
+        first,
+        outside: false,
+        stopped: false,
+        act,
+        lag: LAG,
+        per_launch: None,
+    };
     let tagged = Wish { tags: &[("Team", "web"), ("Old", "yes")], ..ONE };
     let other = Wish { tags: &[("Team", "shop")], ..ONE };
     vec![
@@ -123,6 +140,7 @@ pub fn scenarios() -> Vec<Scenario> {
             stopped: true,
             ..story("type", Some(ONE), Act::Apply(Wish { instance_type: "t2.micro", ..ONE }))
         },
+        story("resize", Some(ONE), Act::Apply(Wish { instance_type: "t2.micro", disrupts: true, ..ONE })),
         story("delete", Some(Wish { count: 2, ..ONE }), Act::Delete),
         story("recreate", Some(ONE), Act::Recreate(ONE)),
         story(
@@ -143,6 +161,18 @@ pub fn scenarios() -> Vec<Scenario> {
                 most: 1,
             },
         ),
+        Scenario {
+            per_launch: Some(1),
+            ..story(
+                "trickle",
+                Some(Wish { count: 2, ..ONE }),
+                Act::Replace {
+                    wish: Wish { count: 2, image: OTHER_IMAGE, replace: "CreateFirst", ..ONE },
+                    least: 2,
+                    most: 4,
+                },
+            )
+        },
         Scenario { lag: LONG_LAG, ..story("lag", None, Act::Apply(THREE)) },
         story("abandon", None, Act::Abandon(ONE)),
         story("hurry", None, Act::Hurry(ONE, Wish { count: 2, ..other })),
