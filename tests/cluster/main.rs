@@ -8,6 +8,7 @@ mod crash;
 mod exports;
 mod gadgets;
 mod install;
+mod instance_changes;
 mod instances;
 mod keys;
 mod network;

@@ -6,8 +6,11 @@ use kraken_spoke::{
     options::{ListOpt, Public},
 };
 use kube::CustomResource;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::rules::MAX_COUNT;
 
 /// One or more EC2 instances that are alike.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,25 +23,36 @@ use serde::{Deserialize, Serialize};
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
+    scale(spec_replicas_path = ".spec.maxCount.value", status_replicas_path = ".status.replicas"),
     doc = "One or more EC2 instances that are alike. Kraken creates, heals, scales and deletes them."
 )]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "!has(self.minCount.value) || !has(self.maxCount.value) || self.maxCount.value == 0 \
+             || self.minCount.value <= self.maxCount.value",
+    "message": "minCount must not be greater than maxCount, unless that is 0",
+    "fieldPath": ".minCount",
+}]))]
 pub(crate) struct EC2InstanceSpec {
     /// The image (AMI) to launch from. It cannot be changed later. Example: `{value: ami-0abc1234def567890}`
     #[serde(rename = "imageID")]
     pub(crate) image_id: Opt<String>,
 
-    /// The instance type. It can be changed while the instance is stopped. Example: `{value: t2.nano}`
+    /// The instance type. AWS changes it on a stopped instance: with `lifecycle.disruption: Allow` Kraken stops, changes
+    /// and starts the instances one after the other. Example: `{value: t2.nano}`
     #[serde(rename = "instanceType")]
     pub(crate) instance_type: Opt<String>,
 
-    /// How many instances a launch must reach to count as one, 1 to 1000, at most `maxCount`: AWS launches none if it
-    /// has capacity for fewer. Example: `{value: 1}`
+    /// How many instances a launch must reach to count as one, 0 to 500, at most `maxCount` unless that is 0: AWS launches
+    /// none if it has capacity for fewer. It counts for launches alone. Example: `{value: 1}`
     #[serde(rename = "minCount")]
+    #[schemars(schema_with = "count")]
     pub(crate) min_count: Public<Opt<i32>>,
 
-    /// How many instances there shall be, 1 to 1000. A change scales up or down; the youngest go first. Example:
-    /// `{value: 2}`
+    /// How many instances there shall be, 0 to 500, fewer if they have many tags: their state has to fit into one object
+    /// of Kubernetes. A change scales up or down; the youngest go first. With a `value` (not `valueFrom`), `kubectl
+    /// scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
     #[serde(rename = "maxCount")]
+    #[schemars(schema_with = "count")]
     pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. It cannot be changed later. Default: one of the default VPC. Example:
@@ -52,19 +66,19 @@ pub(crate) struct EC2InstanceSpec {
     #[serde(rename = "securityGroupIDs", skip_serializing_if = "Option::is_none")]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
 
-    /// The name of the key pair for SSH, 1 to 255 characters. It cannot be changed later. Default: none. Example:
-    /// `{value: ops}`
+    /// The name of the key pair for SSH, 1 to 255 characters. It is applied at launch only: it cannot be changed or
+    /// removed later, because the key is on the instance's disk. Default: none. Example: `{value: ops}`
     #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
     pub(crate) key_name: Option<Public<Opt<String>>>,
 
-    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. It can be changed while the instance is
-    /// stopped, and is not run again by itself. It is never shown, but whoever may call the instance's metadata
+    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS changes it on a stopped instance, see
+    /// `instanceType`, and it is not run again by itself. It is never shown, but whoever may call the instance's metadata
     /// service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
     #[serde(rename = "userData", skip_serializing_if = "Option::is_none")]
     pub(crate) user_data: Option<Opt<String>>,
 
-    /// The IAM instance profile, by name or ARN. Kraken does not change it later. Default: none. Example:
-    /// `{value: web}`
+    /// The IAM instance profile, by name or ARN; changed in place. An empty text means none and takes off what is there.
+    /// Default: none at launch, and what is there is left alone. Example: `{value: web}`
     #[serde(rename = "iamInstanceProfile", skip_serializing_if = "Option::is_none")]
     pub(crate) iam_instance_profile: Option<Opt<String>>,
 
@@ -73,18 +87,18 @@ pub(crate) struct EC2InstanceSpec {
     #[serde(rename = "privateIPAddress", skip_serializing_if = "Option::is_none")]
     pub(crate) private_ip_address: Option<Opt<String>>,
 
-    /// Whether the instance gets a public IPv4 address at launch; a later change has no effect. Default: as the subnet
-    /// says. Example: `{value: true}`
+    /// Whether the instance gets a public IPv4 address. It is applied at launch only: a later change is reported and needs
+    /// a replacement. Default: as the subnet says. Example: `{value: true}`
     #[serde(rename = "associatePublicIPAddress", skip_serializing_if = "Option::is_none")]
     pub(crate) associate_public_ip_address: Option<Opt<bool>>,
 
-    /// The root volume at launch; a later change has no effect. Default: as the image says. Example:
-    /// `{value: {sizeGiB: 20, type: gp3, encrypted: true}}`
+    /// The root volume. It is applied at launch only: a later change is reported and needs a replacement. Default: as the
+    /// image says. Example: `{value: {sizeGiB: 20, type: gp3, encrypted: true}}`
     #[serde(rename = "rootVolume", skip_serializing_if = "Option::is_none")]
     pub(crate) root_volume: Option<Opt<RootVolume>>,
 
-    /// The instance metadata service; changed in place. Default: IMDSv2 is required. Example:
-    /// `{value: {httpPutResponseHopLimit: 2}}`
+    /// The instance metadata service; changed in place. Default: launches require IMDSv2, and what is there is left alone.
+    /// Example: `{value: {httpPutResponseHopLimit: 2}}`
     #[serde(rename = "metadataOptions", skip_serializing_if = "Option::is_none")]
     pub(crate) metadata_options: Option<Opt<MetadataOptions>>,
 
@@ -93,8 +107,9 @@ pub(crate) struct EC2InstanceSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) monitoring: Option<Opt<bool>>,
 
-    /// Whether the instance has bandwidth of its own for EBS, on types that do not have it anyway. It can be changed
-    /// while the instance is stopped. Default: AWS's (off). Example: `{value: true}`
+    /// Whether the instance has bandwidth of its own for EBS, on types that do not have it anyway. AWS changes it on a
+    /// stopped instance, see `instanceType`. Default: AWS's (off), and what is there is left alone. Example:
+    /// `{value: true}`
     #[serde(rename = "ebsOptimized", skip_serializing_if = "Option::is_none")]
     pub(crate) ebs_optimized: Option<Opt<bool>>,
 
@@ -104,9 +119,20 @@ pub(crate) struct EC2InstanceSpec {
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted. A stopped instance is drift at the path `state`.
+    /// How this resource is created, healed and deleted. A stopped instance is drift at the path `state`: it is started,
+    /// unless `ignoreChanges` has `state`.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
+}
+
+/// A number of instances: with the bounds of a literal in the schema, which is all that `kubectl scale` is checked by.
+fn count(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = <Public<Opt<i32>>>::json_schema(generator);
+    if let Some(value) = schema.pointer_mut("/properties/value").and_then(Value::as_object_mut) {
+        value.insert("minimum".to_owned(), 0.into());
+        value.insert("maximum".to_owned(), MAX_COUNT.into());
+    }
+    schema
 }
 
 impl HasLifecycle for EC2InstanceSpec {
@@ -166,9 +192,10 @@ pub(crate) enum VolumeType {
 /// The instance metadata service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct MetadataOptions {
-    /// Whether a session token is needed (IMDSv2): `required` or `optional`. Default: `required`.
-    #[serde(rename = "httpTokens", default)]
-    pub(crate) tokens: HttpTokens,
+    /// Whether a session token is needed (IMDSv2): `required` or `optional`. Default: `required` for what Kraken
+    /// launches; what is there, such as on an adopted instance, is left alone.
+    #[serde(rename = "httpTokens", skip_serializing_if = "Option::is_none")]
+    pub(crate) tokens: Option<HttpTokens>,
 
     /// How many network hops the token may travel, 1 to 64; 2 for containers on the instance. Default: AWS's.
     #[serde(rename = "httpPutResponseHopLimit", skip_serializing_if = "Option::is_none")]
@@ -182,10 +209,9 @@ pub(crate) struct MetadataOptions {
 }
 
 /// Whether the metadata service wants a session token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HttpTokens {
-    #[default]
     Required,
     Optional,
 }
@@ -251,6 +277,23 @@ mod tests {
     #[test]
     fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
         assert_eq!(unlisted_secrets::<Ec2>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_scale_subresource_is_the_literal_maximum_with_its_bounds() {
+        let crd = serde_json::to_value(spoke_kind::<EC2Instance>()).unwrap();
+        let version = &crd["spec"]["versions"][0];
+        assert_eq!(
+            version["subresources"]["scale"],
+            json!({"specReplicasPath": ".spec.maxCount.value", "statusReplicasPath": ".status.replicas"})
+        );
+        let schema = &version["schema"]["openAPIV3Schema"]["properties"];
+        assert_eq!(schema["status"]["properties"]["replicas"]["type"], "integer");
+        let count = &schema["spec"]["properties"]["maxCount"];
+        assert!(count["description"].as_str().unwrap().starts_with("How many instances"));
+        let value = &count["properties"]["value"];
+        assert_eq!((&value["minimum"], &value["maximum"]), (&json!(0.0), &json!(500.0)));
+        assert!(schema["spec"]["x-kubernetes-validations"][0]["rule"].as_str().unwrap().contains("minCount"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How desired and observed differ, and what mends each difference. Pure.
 //!
 //! The order of the differences is the order of the changes: what is too many goes first, then what can be changed at any
-//! time, then what can be changed on a stopped instance, and only then is it started.
+//! time, then what can be changed on a stopped instance, and only then is it started. Last of all another one is stopped.
 
 use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET, listed, shown, tag_path},
@@ -12,9 +12,11 @@ use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 use crate::{
     desired::Desired,
     instance::{Instance, Observed},
+    mark::Mark,
 };
 
 mod settings;
+mod stops;
 
 /// A change in place of the instances with these ids; the values are those of the desired state. All can be repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,10 +35,18 @@ pub(crate) enum Change {
     SecurityGroups(Vec<String>),
     Monitoring(Vec<String>),
     MetadataOptions(Vec<String>),
+    InstanceProfile(Vec<String>),
     InstanceType(Vec<String>),
     EbsOptimized(Vec<String>),
     UserData(Vec<String>),
     Start(Vec<String>),
+    /// Stops an instance that is marked for that.
+    Stop(String),
+    /// Writes down on an instance what Kraken is about to do with it, or that this is done.
+    Mark {
+        id: String,
+        mark: Mark,
+    },
 }
 
 /// Compares. Of too many instances the youngest are the ones to go; only those that stay are looked at.
@@ -133,37 +143,28 @@ impl<'a> Found<'a> {
         differing: &[(&Instance, String)],
         change: impl FnOnce(Vec<String>) -> Change,
     ) {
-        if !differing.is_empty() {
-            let remedy = Remedy::Change(change(ids(differing.iter().map(|(instance, _)| instance))));
-            self.push(path, want, self.have(differing), remedy);
-        }
+        self.push_by(path, want, differing, |ids| Remedy::Change(change(ids)));
     }
 
-    /// A difference that can be mended on the instances that are stopped, and on the others only when they are.
-    fn push_stopped(
+    /// A difference that is mended on every instance in one way.
+    fn push_by(
         &mut self,
         path: &str,
-        want: &str,
-        differing: Differing<'_>,
-        change: impl FnOnce(Vec<String>) -> Change,
+        want: String,
+        differing: &[(&Instance, String)],
+        remedy: impl FnOnce(Vec<String>) -> Remedy<Change>,
     ) {
-        let (stopped, others): (Differing<'_>, Differing<'_>) =
-            differing.into_iter().partition(|(instance, _)| instance.state.is_stopped());
-        self.push_all(path, want.to_owned(), &stopped, change);
-        if !others.is_empty() {
-            let why = format!(
-                "AWS changes it only while the instance is stopped: stop {} and Kraken will change it and start it \
-                 again, or delete and re-create the resource",
-                listed(&ids(others.iter().map(|(instance, _)| instance)))
-            );
-            self.push(path, want.to_owned(), self.have(&others), Remedy::Immutable(why));
+        if !differing.is_empty() {
+            let remedy = remedy(ids(differing.iter().map(|(instance, _)| instance)));
+            self.push(path, want, self.have(differing), remedy);
         }
     }
 
     /// A difference in what is fixed at launch.
     fn push_fixed(&mut self, path: &str, want: String, differing: &[(&Instance, String)]) {
         if !differing.is_empty() {
-            let why = "it is fixed at launch: change it back, or delete and re-create the resource";
+            let why = "it is fixed at launch: change it back, or let Kraken replace the instances \
+                       (spec.lifecycle.replace)";
             self.push(path, want, self.have(differing), Remedy::Immutable(why.to_owned()));
         }
     }

@@ -60,10 +60,14 @@ impl Desired {
 
         // Rules between fields, as far as both have a value.
         let value = |count: &Option<Resolved<i32>>| count.as_ref().map(|count| *count.expose());
-        if let (Some(min), Some(max)) = (value(&min_count), value(&max_count))
-            && min > max
-        {
-            take.problem("minCount", "must not be greater than maxCount");
+        if let (Some(min), Some(max)) = (value(&min_count), value(&max_count)) {
+            // A count of none is no launch: `kubectl scale --replicas=0` needs no second edit.
+            if min > max && max > 0 {
+                take.problem("minCount", "must not be greater than maxCount, unless that is 0");
+            }
+            if let Some(Err(why)) = tags.as_ref().map(|tags| rules::fits_a_state(max, tags)) {
+                take.problem("maxCount", why);
+            }
         }
         if matches!(private_ip_address, Some(Some(_))) && value(&max_count).is_some_and(|max| max > 1) {
             take.problem("privateIPAddress", "needs a maxCount of 1: instances cannot share it");
@@ -95,8 +99,7 @@ impl Desired {
         usize::try_from(*self.max_count.expose()).unwrap_or(0)
     }
 
-    /// The metadata service as it shall be: IMDSv2 is required unless the spec says otherwise. Without the endpoint AWS
-    /// takes nothing else.
+    /// The metadata service as the spec has it; what is absent is left alone. Without the endpoint AWS takes nothing else.
     pub(crate) fn metadata(&self) -> MetadataOptions {
         self.metadata_options.as_ref().map(|options| options.expose().clone()).unwrap_or_default()
     }
@@ -159,12 +162,20 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn imdsv2_is_required_unless_the_spec_says_otherwise() {
-        assert_eq!(desired(json!({})).metadata().tokens.as_str(), "required");
-        let hops = desired(json!({"metadataOptions": {"value": {"httpPutResponseHopLimit": 2}}}));
-        assert_eq!(hops.metadata().tokens.as_str(), "required");
-        let optional = desired(json!({"metadataOptions": {"value": {"httpTokens": "optional"}}}));
-        assert_eq!(optional.metadata().tokens.as_str(), "optional");
+    fn none_may_be_desired_whatever_a_launch_must_reach() {
+        let counts = |min: i32, max: i32| json!({"minCount": {"value": min}, "maxCount": {"value": max}});
+        assert_eq!(desired(counts(0, 0)).count(), 0);
+        assert_eq!(desired(counts(3, 0)).count(), 0);
+        assert_eq!(desired(counts(0, 3)).count(), 3);
+        let found = problems(counts(3, 2));
+        assert_eq!(found, ["spec.minCount: must not be greater than maxCount, unless that is 0"]);
+    }
+
+    #[test]
+    fn the_number_is_bounded_by_what_a_state_can_hold() {
+        let tags: Tags = (0..45).map(|n| (format!("key-{n}"), "v".repeat(256))).collect();
+        let found = problems(json!({"maxCount": {"value": 500}, "tags": tags}));
+        assert_begin(&found, &["spec.maxCount: is more than the state of one resource can hold"]);
     }
 
     #[test]

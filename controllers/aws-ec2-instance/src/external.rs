@@ -1,21 +1,30 @@
 //! EC2Instance as the loop sees it. What names the SDK is here and below.
 
+mod disruption;
 mod launch;
+mod profile;
 mod read;
 mod update;
 
-use kraken_aws::{Aws, claim, lookup, missing::for_existing, release, tags};
-use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Location, Look, Resolver,
+use kraken_aws::{
+    Aws, claim,
+    fields::{ABSENT, SECRET, listed, shown},
+    lookup,
+    missing::for_existing,
+    release, tags,
 };
-use serde_json::Value;
+use kraken_spoke::{
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location, Look,
+    Resolver,
+};
+use serde_json::{Value, json};
 
 use crate::{
-    api::{EC2Instance, EC2InstanceSpec},
+    api::{EC2Instance, EC2InstanceSpec, MetadataOptions},
     compare::{self, Change},
     desired::Desired,
     instance::Observed,
-    state,
+    mark, state,
 };
 
 /// The instances of every EC2Instance.
@@ -70,6 +79,7 @@ impl External for Instances {
         ("Public IP", "instances.0.PublicIpAddress"),
         ("State", "instances.0.State.Name"),
     ];
+    const MISSING_PATH: &str = "maxCount";
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         Desired::from_spec(spec, values)
@@ -101,6 +111,10 @@ impl External for Instances {
         desired.count()
     }
 
+    fn replicas(observed: &Observed) -> Option<i32> {
+        i32::try_from(observed.live().len()).ok()
+    }
+
     fn is_gone(observed: &Observed) -> bool {
         observed.instances.iter().all(|instance| instance.state.is_terminated())
     }
@@ -125,6 +139,43 @@ impl External for Instances {
     /// User data is in no Describe: it costs a call per instance.
     fn needs_deep_look(desired: &Desired) -> bool {
         desired.user_data.is_some()
+    }
+
+    /// One call sets all of the metadata service: an ignored setting is not among them.
+    fn without_ignored(desired: &Desired, _: &Observed, ignored: &Ignored) -> Option<Desired> {
+        let options = desired.metadata_options.as_ref()?;
+        let is_ignored = |name: &str| ignored.covers(&format!("metadataOptions.{name}"));
+        let kept = options.map(|options| MetadataOptions {
+            tokens: options.tokens.filter(|_| !is_ignored("httpTokens")),
+            hop_limit: options.hop_limit.filter(|_| !is_ignored("httpPutResponseHopLimit")),
+            endpoint: options.endpoint.filter(|_| !is_ignored("httpEndpoint")),
+        });
+        (kept != *options).then(|| Desired { metadata_options: Some(kept), ..desired.clone() })
+    }
+
+    /// What AWS does not show, or not in a form that could be compared. A key that is removed from the spec is one of them:
+    /// an absent key is not compared, as anything that is absent.
+    fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
+        let key = if desired.key_name.is_some() { "" } else { ABSENT };
+        let public = desired.associate_public_ip_address.as_ref().map(shown);
+        let volume = desired.root_volume.as_ref().map(|volume| {
+            volume.public().map_or_else(|| SECRET.to_owned(), |volume| json!(volume).to_string())
+        });
+        vec![
+            ("keyName", key.to_owned()),
+            ("associatePublicIPAddress", public.unwrap_or_default()),
+            ("rootVolume", volume.unwrap_or_default()),
+        ]
+    }
+
+    fn what_is_done(change: &Change) -> Option<String> {
+        match change {
+            Change::Stop(id) => Some(format!("stopped {id} for a change")),
+            Change::Start(ids) => Some(format!("started {}", listed(ids))),
+            Change::Mark { id, mark } if mark.stop => Some(format!("marked {id} to be stopped for a change")),
+            Change::Mark { id, .. } => Some(format!("{id} is running again: removed its mark")),
+            _ => None,
+        }
     }
 
     fn state(desired: &Desired, observed: &Observed) -> Value {
@@ -198,7 +249,14 @@ impl External for Instances {
     }
 
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
-        release::release(&self.aws, identity, &owned(identity, observed), &["volume"]).await
+        let marked = |id: &String| {
+            let mut of_id = observed.instances.iter().filter(|instance| instance.instance_id == *id);
+            of_id.any(|instance| instance.tags.contains_key(mark::KEY))
+        };
+        let owned = owned(identity, observed);
+        disruption::remove(&self.aws, &owned.iter().filter(|id| marked(id)).cloned().collect::<Vec<_>>())
+            .await?;
+        release::release(&self.aws, identity, &owned, &["volume"]).await
     }
 }
 
@@ -221,9 +279,12 @@ async fn terminate(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instance::{
-        Instance,
-        tests::{in_state, instance},
+    use crate::{
+        desired::tests::desired,
+        instance::{
+            Instance,
+            tests::{in_state, instance},
+        },
     };
     use kraken_aws::tags::{CLUSTER, EPOCH, UID};
 
@@ -246,6 +307,46 @@ mod tests {
             instance("i-5"),
         ]);
         assert_eq!(owned(&identity(), &observed), ["i-1"]);
+    }
+
+    #[test]
+    fn an_ignored_setting_of_the_metadata_service_is_not_sent_with_the_others() {
+        let desired = desired(json!({"metadataOptions": {"value": {
+            "httpTokens": "required", "httpPutResponseHopLimit": 2,
+        }}}));
+        let kept = |path: &str| {
+            let ignored = Ignored::new(&[path.to_owned()]);
+            Instances::without_ignored(&desired, &Observed::default(), &ignored).map(|kept| kept.metadata())
+        };
+        let hops = MetadataOptions { hop_limit: Some(2), ..MetadataOptions::default() };
+        assert_eq!(kept("metadataOptions.httpTokens"), Some(hops));
+        assert_eq!(kept("metadataOptions"), Some(MetadataOptions::default()));
+        assert_eq!(kept("tags"), None);
+    }
+
+    #[test]
+    fn a_live_instance_without_an_owner_is_claimed_again() {
+        let observed = Observed::new(vec![
+            tagged(instance("i-1"), &[(CLUSTER, "c"), (UID, "u")]),
+            instance("i-2"),
+            in_state("i-3", "terminated"),
+        ]);
+        assert_eq!(Instances::untagged(&observed), ["i-2"]);
+    }
+
+    #[test]
+    fn what_a_launch_alone_applies_is_recorded_and_a_removed_key_too() {
+        let of = |changes| Instances::at_creation(&desired(changes));
+        let none = [("keyName", "(absent)"), ("associatePublicIPAddress", ""), ("rootVolume", "")];
+        assert_eq!(of(json!({})), none.map(|(path, value)| (path, value.to_owned())));
+        let all = of(json!({
+            "keyName": {"value": "ops"},
+            "associatePublicIPAddress": {"value": true},
+            "rootVolume": {"value": {"sizeGiB": 20}},
+        }));
+        let wanted =
+            [("keyName", ""), ("associatePublicIPAddress", "true"), ("rootVolume", "{\"sizeGiB\":20}")];
+        assert_eq!(all, wanted.map(|(path, value)| (path, value.to_owned())));
     }
 
     #[test]

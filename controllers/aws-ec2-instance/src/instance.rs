@@ -81,6 +81,11 @@ impl Instance {
     fn rank(&self) -> (i64, i32, &str) {
         (tags::epoch(&self.tags), self.launch_index, &self.instance_id)
     }
+
+    /// AWS cannot stop an instance without losing its root volume, unless that is an EBS volume.
+    pub(crate) fn can_be_stopped(&self) -> bool {
+        self.root_device_type.as_deref() != Some("instance-store")
+    }
 }
 
 impl Tagged for Instance {
@@ -113,6 +118,10 @@ impl State {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.name == "stopped"
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.name == "running"
     }
 
     pub(crate) fn is_at_rest(&self) -> bool {

@@ -5,6 +5,7 @@ mod compare;
 mod desired;
 mod external;
 mod instance;
+mod mark;
 mod rules;
 mod state;
 

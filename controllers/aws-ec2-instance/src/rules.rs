@@ -2,12 +2,21 @@
 
 use std::net::Ipv4Addr;
 
-use kraken_aws::rules::{Verdict, a_text, an_id, between, each, ensure};
+use kraken_aws::{
+    Tags,
+    rules::{Verdict, a_text, an_id, between, each, ensure},
+};
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
 
-/// The most instances of one resource: as many as one call of AWS speaks of, and as a status can list.
-pub(crate) const MAX_COUNT: i32 = 1000;
+/// The most instances of one resource: as many as fit into the object that publishes their state, see [`fits_a_state`].
+pub(crate) const MAX_COUNT: i32 = 500;
+/// What etcd stores in one object, 1.5 MiB, less a reserve for metadata, the spec and what Kraken does not bound.
+const MAX_STATE: usize = 1_300_000;
+/// What a published instance takes without its tags: about 1.6 KB with one interface, some groups and volumes.
+pub(crate) const INSTANCE_BYTES: usize = 2_400;
+/// What a tag takes beside its key and value: `{"Key":"","Value":""},`.
+pub(crate) const TAG_BYTES: usize = 24;
 /// The most user data, in bytes before encoding.
 pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
 /// The most security groups that AWS can be brought to allow for one network interface.
@@ -31,7 +40,19 @@ pub(crate) fn instance_type(name: &str) -> Verdict {
 }
 
 pub(crate) fn count(count: i32) -> Verdict {
-    between(count, 1, MAX_COUNT)
+    between(count, 0, MAX_COUNT)
+}
+
+/// Whether the state of so many instances with these tags can be published: it is one object of Kubernetes.
+pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
+    let of_tags: usize = tags.iter().map(|(key, value)| key.len() + value.len() + TAG_BYTES).sum();
+    let most = MAX_STATE / (INSTANCE_BYTES + of_tags);
+    if usize::try_from(count).is_ok_and(|count| count > most) {
+        return Err(format!(
+            "is more than the state of one resource can hold: with these tags at most {most}"
+        ));
+    }
+    Ok(())
 }
 
 pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
@@ -54,7 +75,9 @@ pub(crate) fn iam_instance_profile(profile: &str) -> Verdict {
         profile.starts_with("arn:") && profile.contains(":instance-profile/") && profile.len() <= 2048;
     let is_name = (1..=128).contains(&profile.len())
         && profile.chars().all(|c| c.is_ascii_alphanumeric() || "+=,.@_-".contains(c));
-    ensure(is_arn || is_name, || "must be a name or ARN of an instance profile".to_owned())
+    ensure(is_arn || is_name || profile.is_empty(), || {
+        "must be a name or ARN of an instance profile, or empty for none".to_owned()
+    })
 }
 
 pub(crate) fn private_ip_address(address: &str) -> Verdict {
@@ -138,9 +161,18 @@ mod tests {
 
     #[test]
     fn counts_are_bounded() {
-        assert_eq!((count(1), count(1000)), (Ok(()), Ok(())));
-        assert_eq!(count(0), Err("must be 1 to 1000".to_owned()));
-        assert_eq!(count(1001), count(0));
+        assert_eq!((count(0), count(500)), (Ok(()), Ok(())));
+        assert_eq!(count(501), Err("must be 0 to 500".to_owned()));
+        assert_eq!(count(501), count(-1));
+    }
+
+    #[test]
+    fn instances_with_many_tags_are_fewer() {
+        let tags = |count: usize| (0..count).map(|n| (format!("key-{n:02}"), "v".repeat(250))).collect();
+        assert_eq!(fits_a_state(MAX_COUNT, &Tags::new()), Ok(()));
+        assert_eq!(fits_a_state(90, &tags(40)), Ok(()));
+        let why = fits_a_state(100, &tags(40)).unwrap_err();
+        assert!(why.contains("at most 95"), "{why}");
     }
 
     #[test]
@@ -171,6 +203,7 @@ mod tests {
         accepts(iam_instance_profile, "arn:aws:iam::123456789012:instance-profile/path/web");
         rejects(iam_instance_profile, "arn:aws:iam::123456789012:role/web", "instance profile");
         rejects(iam_instance_profile, "a/b", "instance profile");
+        accepts(iam_instance_profile, "");
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl Public {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::{INSTANCE_BYTES, TAG_BYTES};
     use crate::{
         desired::tests::desired,
         instance::{
@@ -142,6 +143,58 @@ mod tests {
                 "Tags": [{"Key": "Name", "Value": "web"}],
             })
         );
+    }
+
+    /// What [`crate::rules::fits_a_state`] reckons with: ids as long as AWS's, two interfaces, five groups, three volumes.
+    #[test]
+    fn a_published_instance_is_no_larger_than_the_bound_of_their_number_assumes() {
+        let id = |prefix: &str| Some(format!("{prefix}-0123456789abcdef0"));
+        let name = || some("ec2-123-123-123-123.ap-southeast-2.compute.amazonaws.com");
+        let interface = || NetworkInterface {
+            network_interface_id: id("eni"),
+            vpc_id: id("vpc"),
+            subnet_id: id("subnet"),
+            mac_address: some("02:00:00:00:00:00"),
+            private_ip_address: some("10.123.123.123"),
+            private_dns_name: name(),
+            association: Some(Association { public_ip: some("123.123.123.123"), public_dns_name: name() }),
+        };
+        let group = || SecurityGroup { group_id: id("sg"), group_name: some("a-security-group-of-the-web") };
+        let volume =
+            || BlockDeviceMapping { device_name: some("/dev/sda1"), ebs: Some(Ebs { volume_id: id("vol") }) };
+        let tags: Tags = (0..10).map(|n| (format!("key-{n}"), "v".repeat(40))).collect();
+        let full = Instance {
+            instance_id: id("i").unwrap(),
+            instance_type: some("u7in-32tb.224xlarge"),
+            image_id: id("ami"),
+            state: State { code: 16, name: "running".into() },
+            private_ip_address: some("10.123.123.123"),
+            public_ip_address: some("123.123.123.123"),
+            private_dns_name: name(),
+            public_dns_name: name(),
+            subnet_id: id("subnet"),
+            vpc_id: id("vpc"),
+            architecture: some("x86_64"),
+            root_device_name: some("/dev/sda1"),
+            root_device_type: some("ebs"),
+            key_name: some("a-key-pair-of-operations"),
+            placement: Some(Placement { availability_zone: some("ap-southeast-2a") }),
+            launch_time: some("2026-01-02T03:04:05Z"),
+            security_groups: (0..5).map(|_| group()).collect(),
+            network_interfaces: vec![interface(), interface()],
+            block_device_mappings: (0..3).map(|_| volume()).collect(),
+            iam_instance_profile: Some(IamInstanceProfile {
+                arn: some("arn:aws:iam::123456789012:instance-profile/web-servers"),
+            }),
+            monitoring: Some(Monitoring { state: some("disabled") }),
+            ebs_optimized: Some(false),
+            tags: tags.clone(),
+            ..Instance::default()
+        };
+        let size = serde_json::to_string(&pruned(json!(full))).unwrap().len();
+        let of_tags: usize = tags.iter().map(|(key, value)| key.len() + value.len() + TAG_BYTES).sum();
+        let assumed = INSTANCE_BYTES + of_tags;
+        assert!(size <= assumed && assumed - size < 300, "{size} of {assumed} bytes");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use kraken_spoke::{OptionType, Resolved};
 
-use super::{Change, Found, NOT_SHOWN, SECRET, shown};
+use super::{Change, Found, NOT_SHOWN, SECRET, shown, stops};
 use crate::{
     api::MetadataOptions,
     desired::Desired,
@@ -16,9 +16,8 @@ use crate::{
 /// Compares everything but counts and tags.
 pub(super) fn compare(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
     at_any_time(desired, found);
-    when_stopped(desired, observed, found);
-    start(found);
     fixed(desired, found);
+    stops::compare(desired, observed, found);
 }
 
 fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
@@ -46,6 +45,23 @@ fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
         found.push_all("monitoring", shown(wanted), &differing, Change::Monitoring);
     }
     metadata(desired, found);
+    profile(desired, found);
+}
+
+/// A profile is known by its name or its ARN; an empty name means that there is none.
+fn profile(desired: &Desired, found: &mut Found<'_>) {
+    let Some(wanted) = &desired.iam_instance_profile else { return };
+    let want = wanted.expose().as_str();
+    let differing = found.differing(|instance| {
+        let arn = instance.iam_instance_profile.as_ref().and_then(|profile| profile.arn.as_deref());
+        let same = match arn {
+            None => want.is_empty(),
+            Some(arn) => arn == want || arn.rsplit('/').next() == Some(want),
+        };
+        (!same).then(|| secretly(wanted, || arn.unwrap_or(ABSENT).to_owned()))
+    });
+    let shown = if want.is_empty() { ABSENT.to_owned() } else { shown(wanted) };
+    found.push_all("iamInstanceProfile", shown, &differing, Change::InstanceProfile);
 }
 
 fn metadata(desired: &Desired, found: &mut Found<'_>) {
@@ -64,35 +80,14 @@ fn metadata(desired: &Desired, found: &mut Found<'_>) {
         instance.metadata.endpoint.clone()
     });
     if !desired.without_metadata() {
-        one("httpTokens", Some(tokens.as_str().to_owned()), |instance| instance.metadata.tokens.clone());
+        // IMDSv2 is the default of a launch and nothing more: what was adopted may need the older version.
+        one("httpTokens", tokens.map(|tokens| tokens.as_str().to_owned()), |instance| {
+            instance.metadata.tokens.clone()
+        });
         one("httpPutResponseHopLimit", hop_limit.map(|limit| limit.to_string()), |instance| {
             instance.metadata.hop_limit.map(|limit| limit.to_string())
         });
     }
-}
-
-fn when_stopped(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
-    let wanted = &desired.instance_type;
-    let differing = found.differing(|instance| other(wanted, instance.instance_type.as_ref()));
-    found.push_stopped("instanceType", &shown(wanted), differing, Change::InstanceType);
-
-    if let Some(wanted) = &desired.ebs_optimized {
-        let differing = found.differing(|instance| other(wanted, instance.ebs_optimized.as_ref()));
-        found.push_stopped("ebsOptimized", &shown(wanted), differing, Change::EbsOptimized);
-    }
-    if let Some(wanted) = &desired.user_data {
-        let differing = found.differing(|instance| {
-            let have = observed.user_data.get(&instance.instance_id)?;
-            (have.0 != wanted.expose().as_bytes()).then(|| NOT_SHOWN.to_owned())
-        });
-        found.push_stopped("userData", NOT_SHOWN, differing, Change::UserData);
-    }
-}
-
-/// A stopped instance is started, after everything that needs it stopped.
-fn start(found: &mut Found<'_>) {
-    let stopped = found.differing(|instance| instance.state.is_stopped().then(|| "stopped".to_owned()));
-    found.push_all("state", "running".to_owned(), &stopped, Change::Start);
 }
 
 fn fixed(desired: &Desired, found: &mut Found<'_>) {
@@ -109,23 +104,10 @@ fn fixed(desired: &Desired, found: &mut Found<'_>) {
     one("subnetID", desired.subnet_id.as_ref(), |instance| &instance.subnet_id);
     one("keyName", desired.key_name.as_ref(), |instance| &instance.key_name);
     one("privateIPAddress", desired.private_ip_address.as_ref(), |instance| &instance.private_ip_address);
-
-    if let Some(wanted) = &desired.iam_instance_profile {
-        let differing = found.differing(|instance| {
-            let Some(arn) = instance.iam_instance_profile.as_ref().and_then(|profile| profile.arn.as_deref())
-            else {
-                return Some(ABSENT.to_owned());
-            };
-            let name = arn.rsplit('/').next();
-            let same = arn == wanted.expose() || name == Some(wanted.expose().as_str());
-            (!same).then(|| secretly(wanted, || arn.to_owned()))
-        });
-        found.push_fixed("iamInstanceProfile", shown(wanted), &differing);
-    }
 }
 
 /// What there is, if it is known and is not what is wanted.
-fn other<T: OptionType + ToString>(wanted: &Resolved<T>, have: Option<&T>) -> Option<String> {
+pub(super) fn other<T: OptionType + ToString>(wanted: &Resolved<T>, have: Option<&T>) -> Option<String> {
     have.filter(|have| *have != wanted.expose()).map(|have| secretly(wanted, || have.to_string()))
 }
 

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     desired::tests::desired,
     instance::{
-        IamInstanceProfile, Metadata, Monitoring, SecurityGroup, UserData,
+        IamInstanceProfile, Metadata, Monitoring, SecurityGroup,
         tests::{in_state, instance},
     },
 };
@@ -45,8 +45,8 @@ fn tagged(id: &str, tags: &[(&str, &str)]) -> Instance {
 
 fn why(remedy: &Remedy<Change>) -> &str {
     match remedy {
-        Remedy::Immutable(why) | Remedy::Disruptive(_, why) => why,
-        Remedy::Change(change) => panic!("{change:?}"),
+        Remedy::Immutable(why) => why,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -145,10 +145,15 @@ fn monitoring_on_its_way_is_not_asked_for_again() {
 }
 
 #[test]
-fn imdsv1_is_turned_off_although_the_spec_does_not_speak_of_it() {
+fn imdsv1_is_left_alone_unless_the_spec_forbids_it() {
     let metadata = Metadata { tokens: Some("optional".into()), ..Metadata::default() };
+    let there = || vec![Instance { metadata: metadata.clone(), ..instance("i-1") }];
+    assert_eq!(differences(json!({}), there()), []);
+    let hops = json!({"metadataOptions": {"value": {"httpPutResponseHopLimit": 2}}});
+    assert_eq!(differences(hops, there()), []);
+    let required = json!({"metadataOptions": {"value": {"httpTokens": "required"}}});
     assert_eq!(
-        difference(json!({}), vec![Instance { metadata, ..instance("i-1") }]),
+        difference(required, there()),
         changes("metadataOptions.httpTokens", "required", "optional", Change::MetadataOptions(ids(&["i-1"])))
     );
 }
@@ -163,52 +168,16 @@ fn a_metadata_service_that_is_off_has_no_other_settings() {
 }
 
 #[test]
-fn the_type_of_a_running_instance_waits_until_it_is_stopped() {
-    let spec = json!({"instanceType": {"value": "t2.large"}});
-    let (path, want, have, remedy) = difference(spec, vec![instance("i-1")]);
-    assert_eq!((path.as_str(), want.as_str(), have.as_str()), ("instanceType", "t2.large", "t2.nano"));
-    assert_eq!(
-        why(&remedy),
-        "AWS changes it only while the instance is stopped: stop i-1 and Kraken will change it and start it again, or \
-         delete and re-create the resource"
-    );
-}
-
-#[test]
-fn a_stopped_instance_is_changed_and_then_started() {
-    let spec = json!({"instanceType": {"value": "t2.large"}, "maxCount": {"value": 2}});
-    let found = differences(spec, vec![in_state("i-1", "stopped"), instance("i-2")]);
-    assert_eq!(found.len(), 3);
-    assert_eq!(found[0].3, Remedy::Change(Change::InstanceType(ids(&["i-1"]))));
-    assert!(why(&found[1].3).contains("stop i-2"));
-    assert_eq!(found[2], changes("state", "running", "i-1: stopped", Change::Start(ids(&["i-1"]))));
-}
-
-#[test]
-fn user_data_is_compared_only_when_it_was_read_and_is_never_shown() {
-    let wanted = desired(json!({"userData": {"value": "new"}}));
-    let mut observed = Observed::new(vec![in_state("i-1", "stopped")]);
-    assert_eq!(compare(&wanted, &observed).differences.len(), 1, "only the start");
-    observed.user_data.insert("i-1".into(), UserData(b"old".to_vec()));
-    let found = compare(&wanted, &observed).differences;
-    assert_eq!(found[0].field, FieldDiff::new("userData", "(not shown)", "(not shown)"));
-    assert_eq!(found[0].remedy, Remedy::Change(Change::UserData(ids(&["i-1"]))));
-    observed.user_data.insert("i-1".into(), UserData(b"new".to_vec()));
-    assert_eq!(compare(&wanted, &observed).differences.len(), 1);
-}
-
-#[test]
 fn what_is_fixed_at_launch_is_only_told() {
     let spec = json!({
         "imageID": {"value": "ami-2"},
         "subnetID": {"value": "subnet-2"},
         "keyName": {"value": "ops"},
         "privateIPAddress": {"value": "10.0.0.2"},
-        "iamInstanceProfile": {"value": "web"},
     });
     let found = differences(spec, vec![instance("i-1")]);
     let paths: Vec<_> = found.iter().map(|difference| difference.0.as_str()).collect();
-    assert_eq!(paths, ["imageID", "subnetID", "keyName", "privateIPAddress", "iamInstanceProfile"]);
+    assert_eq!(paths, ["imageID", "subnetID", "keyName", "privateIPAddress"]);
     assert!(found.iter().all(|difference| why(&difference.3).contains("fixed at launch")));
 }
 
@@ -223,6 +192,43 @@ fn a_profile_is_known_by_its_name_or_its_arn() {
         let spec = json!({"iamInstanceProfile": {"value": wanted}});
         assert_eq!(differences(spec, vec![there.clone()]).len(), count, "{wanted}");
     }
+}
+
+#[test]
+fn a_profile_is_changed_in_place_and_taken_off_by_an_empty_name() {
+    let arn = "arn:aws:iam::123456789012:instance-profile/web";
+    let with = Instance {
+        iam_instance_profile: Some(IamInstanceProfile { arn: Some(arn.into()) }),
+        ..instance("i-1")
+    };
+    let wanted = |name: &str| json!({"iamInstanceProfile": {"value": name}});
+    let change = || Change::InstanceProfile(ids(&["i-1"]));
+    assert_eq!(
+        difference(wanted("db"), vec![with.clone()]),
+        changes("iamInstanceProfile", "db", arn, change())
+    );
+    assert_eq!(
+        difference(wanted("db"), vec![instance("i-1")]),
+        changes("iamInstanceProfile", "db", "(absent)", change())
+    );
+    assert_eq!(
+        difference(wanted(""), vec![with.clone()]),
+        changes("iamInstanceProfile", "(absent)", arn, change())
+    );
+    assert_eq!(differences(wanted(""), vec![instance("i-1")]), []);
+    assert_eq!(differences(json!({}), vec![with]), [], "what the spec does not have is left alone");
+}
+
+#[test]
+fn none_are_desired_and_all_are_too_many() {
+    let none = json!({"minCount": {"value": 0}, "maxCount": {"value": 0}});
+    assert_eq!(comparison(none.clone(), vec![]), Comparison::default());
+    assert_eq!(comparison(none.clone(), vec![in_state("i-1", "shutting-down")]), Comparison::default());
+    let terminate = Change::Terminate(ids(&["i-2", "i-1"]));
+    assert_eq!(
+        difference(none, vec![instance("i-1"), in_state("i-2", "pending")]),
+        changes("maxCount", "0", "2 instances", terminate)
+    );
 }
 
 #[test]
@@ -241,3 +247,5 @@ fn many_instances_are_listed_in_short() {
     let (_, _, have, _) = difference(spec, there);
     assert!(have.ends_with("i-5: (absent) and 4 more"), "{have}");
 }
+
+mod stops;

@@ -6,10 +6,9 @@ use kraken_aws::{
     ec2::{
         operation::run_instances::builders::RunInstancesInputBuilder,
         types::{
-            BlockDeviceMapping, EbsBlockDevice, HttpTokensState, IamInstanceProfileSpecification,
-            InstanceMetadataEndpointState, InstanceMetadataOptionsRequest,
-            InstanceNetworkInterfaceSpecification, InstanceType, ResourceType, RunInstancesMonitoringEnabled,
-            VolumeType,
+            BlockDeviceMapping, EbsBlockDevice, HttpTokensState, InstanceMetadataEndpointState,
+            InstanceMetadataOptionsRequest, InstanceNetworkInterfaceSpecification, InstanceType,
+            ResourceType, RunInstancesMonitoringEnabled, VolumeType,
         },
     },
     tag_memory,
@@ -18,8 +17,12 @@ use kraken_aws::{
 };
 use kraken_spoke::{Failure, FailureClass, Identity, Launch};
 
-use super::read::instance;
-use crate::{api::RootVolume, desired::Desired, instance::Observed};
+use super::{profile, read::instance};
+use crate::{
+    api::{HttpTokens, RootVolume},
+    desired::Desired,
+    instance::Observed,
+};
 
 const ACTION: &str = "failed to launch instances";
 
@@ -98,10 +101,10 @@ fn input(
         input =
             input.monitoring(RunInstancesMonitoringEnabled::builder().enabled(*monitoring.expose()).build());
     }
-    if let Some(profile) = &desired.iam_instance_profile {
-        let (builder, profile) = (IamInstanceProfileSpecification::builder(), profile.expose());
-        let profile = if profile.starts_with("arn:") { builder.arn(profile) } else { builder.name(profile) };
-        input = input.iam_instance_profile(profile.build());
+    if let Some(profile) =
+        desired.iam_instance_profile.as_ref().filter(|profile| !profile.expose().is_empty())
+    {
+        input = input.iam_instance_profile(profile::specification(profile.expose()));
     }
     if let (Some(volume), Some(device)) = (&desired.root_volume, root_device) {
         input = input.block_device_mappings(root_volume(volume.expose(), device));
@@ -136,8 +139,9 @@ fn metadata_options(desired: &Desired) -> InstanceMetadataOptionsRequest {
     if desired.without_metadata() {
         return options.build();
     }
+    let tokens = wanted.tokens.unwrap_or(HttpTokens::Required);
     options
-        .http_tokens(HttpTokensState::from(wanted.tokens.as_str()))
+        .http_tokens(HttpTokensState::from(tokens.as_str()))
         .set_http_put_response_hop_limit(wanted.hop_limit)
         .build()
 }
@@ -192,6 +196,8 @@ mod tests {
             let input = made(spec.clone(), live);
             assert_eq!((input.get_min_count(), input.get_max_count()), (&Some(min), &Some(max)));
         }
+        let any = made(json!({"minCount": {"value": 0}, "maxCount": {"value": 5}}), 0);
+        assert_eq!((any.get_min_count(), any.get_max_count()), (&Some(1), &Some(5)));
     }
 
     #[test]
@@ -236,6 +242,7 @@ mod tests {
         assert_eq!(input.get_iam_instance_profile().clone().unwrap().name(), Some("web"));
         let input = made(json!({"iamInstanceProfile": {"value": arn}}), 0);
         assert_eq!(input.get_iam_instance_profile().clone().unwrap().arn(), Some(arn));
+        assert!(made(json!({"iamInstanceProfile": {"value": ""}}), 0).get_iam_instance_profile().is_none());
     }
 
     #[test]

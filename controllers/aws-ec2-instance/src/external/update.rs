@@ -11,14 +11,21 @@ use kraken_aws::{
             SecureBlobAttributeValue, Tag,
         },
     },
+    fields::{NOT_SHOWN, shown},
     missing::for_existing,
     tag_memory,
     tags::{MEMORY, Tags, to_sdk},
     taken::exposed,
 };
-use kraken_spoke::Failure;
+use kraken_spoke::{Failure, FailureClass};
 
-use crate::{compare::Change, desired::Desired, instance::Observed};
+use super::{disruption, profile};
+use crate::{
+    compare::Change,
+    desired::Desired,
+    instance::Observed,
+    mark::{Mark, refusal},
+};
 
 /// Carries out one change on each of its instances. Where AWS takes one instance per call, a failure leaves the rest for
 /// the next look.
@@ -57,22 +64,68 @@ pub(super) async fn update(
             .await?;
             Ok(())
         }
+        Change::Stop(id) => disruption::stop(aws, id).await,
+        Change::Mark { id, mark } => disruption::mark(aws, id, mark, desired, observed).await,
+        Change::InstanceProfile(ids) => {
+            let wanted = exposed(desired.iam_instance_profile.as_ref()).unwrap_or_default();
+            for id in ids {
+                profile::change(aws, id, &wanted).await?;
+            }
+            Ok(())
+        }
         Change::MetadataOptions(ids) => {
             for id in ids {
                 metadata_options(aws, id, desired).await?;
             }
             Ok(())
         }
-        Change::SecurityGroups(ids)
-        | Change::InstanceType(ids)
-        | Change::EbsOptimized(ids)
-        | Change::UserData(ids) => {
+        Change::SecurityGroups(ids) => {
             for id in ids {
                 modify(aws, change, id, desired).await?;
             }
             Ok(())
         }
+        Change::InstanceType(ids) => {
+            modify_stopped(
+                aws,
+                change,
+                ("instanceType", &shown(&desired.instance_type)),
+                ids,
+                desired,
+                observed,
+            )
+            .await
+        }
+        Change::EbsOptimized(ids) => {
+            let want = desired.ebs_optimized.as_ref().map(shown).unwrap_or_default();
+            modify_stopped(aws, change, ("ebsOptimized", &want), ids, desired, observed).await
+        }
+        Change::UserData(ids) => {
+            modify_stopped(aws, change, ("userData", NOT_SHOWN), ids, desired, observed).await
+        }
     }
+}
+
+/// A change of stopped instances. What AWS refuses is written down on the instance, so that it is started as it is and
+/// not kept down for what cannot be.
+async fn modify_stopped(
+    aws: &Aws,
+    change: &Change,
+    (path, want): (&str, &str),
+    ids: &[String],
+    desired: &Desired,
+    observed: &Observed,
+) -> Result<(), Failure> {
+    for id in ids {
+        let Err(failure) = modify(aws, change, id, desired).await else { continue };
+        let instance = observed.instances.iter().find(|instance| instance.instance_id == *id);
+        if let (FailureClass::Terminal, Some(instance)) = (failure.class, instance) {
+            let mark = Mark { refused: Some(refusal(path, want)), ..Mark::of(&instance.tags) };
+            disruption::write(aws, id, &mark).await?;
+        }
+        return Err(failure);
+    }
+    Ok(())
 }
 
 /// One attribute of one instance. AWS takes a single attribute per call.
@@ -108,7 +161,7 @@ async fn metadata_options(aws: &Aws, id: &str, desired: &Desired) -> Result<(), 
     let mut call = aws.ec2().modify_instance_metadata_options().instance_id(id).set_http_endpoint(endpoint);
     if !desired.without_metadata() {
         call = call
-            .http_tokens(HttpTokensState::from(wanted.tokens.as_str()))
+            .set_http_tokens(wanted.tokens.map(|tokens| HttpTokensState::from(tokens.as_str())))
             .set_http_put_response_hop_limit(wanted.hop_limit);
     }
     aws.call("ModifyInstanceMetadataOptions", "failed to change the metadata service", call.send()).await?;
@@ -136,7 +189,7 @@ async fn monitoring(aws: &Aws, ids: &[String], desired: &Desired) -> Result<(), 
     Ok(())
 }
 
-async fn create_tags(aws: &Aws, ids: &[String], tags: &Tags) -> Result<(), Failure> {
+pub(super) async fn create_tags(aws: &Aws, ids: &[String], tags: &Tags) -> Result<(), Failure> {
     for_existing(ids, |ids| {
         let call = aws.ec2().create_tags().set_resources(Some(ids)).set_tags(Some(to_sdk(tags)));
         aws.call("CreateTags", "failed to set tags", call.send())

@@ -1,0 +1,143 @@
+//! What AWS changes only on a stopped instance, step by step.
+
+use super::*;
+use crate::{
+    instance::UserData,
+    mark::{self, Mark},
+};
+
+fn resize() -> Value {
+    json!({"instanceType": {"value": "t2.large"}})
+}
+
+fn marked(id: &str, state: &str, instance_type: &str, mark: &Mark) -> Instance {
+    let mut instance = in_state(id, state);
+    instance.instance_type = Some(instance_type.into());
+    instance.tags.extend(mark.value().map(|value| (mark::KEY.to_owned(), value)));
+    instance
+}
+
+fn stopping() -> Mark {
+    Mark { stop: true, refused: None }
+}
+
+fn refused(stop: bool) -> Mark {
+    Mark { stop, refused: Some("instanceType=t2.large".into()) }
+}
+
+/// The first thing to do, as the loop picks it where disruption is allowed.
+fn first(changes: Value, instances: Vec<Instance>) -> Option<Change> {
+    differences(changes, instances).into_iter().find_map(|(_, _, _, remedy)| match remedy {
+        Remedy::Change(change) | Remedy::Disruptive(change, _) | Remedy::Resume(change) => Some(change),
+        Remedy::Immutable(_) => None,
+    })
+}
+
+fn mark_of(id: &str, mark: Mark) -> Option<Change> {
+    Some(Change::Mark { id: id.into(), mark })
+}
+
+#[test]
+fn a_running_instance_is_stopped_only_as_a_disruption() {
+    let (path, want, have, remedy) = difference(resize(), vec![instance("i-1")]);
+    assert_eq!((path.as_str(), want.as_str(), have.as_str()), ("instanceType", "t2.large", "t2.nano"));
+    let Remedy::Disruptive(change, takes) = remedy else { panic!("{remedy:?}") };
+    assert_eq!(Some(change), mark_of("i-1", stopping()));
+    assert!(takes.contains("stop i-1, and Kraken changes and starts it"), "{takes}");
+}
+
+#[test]
+fn a_disruption_is_marked_stopped_changed_started_and_cleared() {
+    let step = |state: &str, instance_type: &str, mark: &Mark| {
+        first(resize(), vec![marked("i-1", state, instance_type, mark)])
+    };
+    let none = Mark::default();
+    let one = || ids(&["i-1"]);
+    assert_eq!(step("running", "t2.nano", &none), mark_of("i-1", stopping()));
+    assert_eq!(step("running", "t2.nano", &stopping()), Some(Change::Stop("i-1".into())));
+    assert_eq!(step("stopped", "t2.nano", &stopping()), Some(Change::InstanceType(one())));
+    assert_eq!(step("stopped", "t2.large", &stopping()), Some(Change::Start(one())));
+    assert_eq!(step("running", "t2.large", &stopping()), mark_of("i-1", none.clone()));
+    assert_eq!(step("running", "t2.large", &none), None);
+}
+
+#[test]
+fn whatever_follows_a_stop_of_kraken_is_resumed_and_no_drift() {
+    for (state, instance_type) in [("stopped", "t2.nano"), ("stopped", "t2.large"), ("running", "t2.large")] {
+        let found = differences(resize(), vec![marked("i-1", state, instance_type, &stopping())]);
+        assert!(matches!(found[0].3, Remedy::Resume(_)), "{state} {instance_type}: {found:?}");
+    }
+}
+
+#[test]
+fn an_edit_that_is_taken_back_leaves_nothing_stopped() {
+    let start = Change::Start(ids(&["i-1"]));
+    assert_eq!(first(json!({}), vec![marked("i-1", "stopped", "t2.nano", &stopping())]), Some(start));
+    let clear = mark_of("i-1", Mark::default());
+    assert_eq!(first(json!({}), vec![marked("i-1", "running", "t2.nano", &stopping())]), clear);
+}
+
+#[test]
+fn a_refused_change_is_not_tried_again_and_the_instance_is_started() {
+    let start = Change::Start(ids(&["i-1"]));
+    assert_eq!(first(resize(), vec![marked("i-1", "stopped", "t2.nano", &refused(true))]), Some(start));
+    let running = |mark| vec![marked("i-1", "running", "t2.nano", &mark)];
+    assert_eq!(first(resize(), running(refused(true))), mark_of("i-1", refused(false)));
+    let (_, _, _, remedy) = difference(resize(), running(refused(false)));
+    assert!(why(&remedy).contains("AWS refused it while i-1 was stopped"), "{remedy:?}");
+    let other = json!({"instanceType": {"value": "t2.huge"}});
+    assert_eq!(first(other, running(refused(false))), mark_of("i-1", Mark::default()));
+}
+
+#[test]
+fn one_instance_is_stopped_at_a_time() {
+    let spec = json!({"instanceType": {"value": "t2.large"}, "maxCount": {"value": 3}});
+    let nano = |id, state: &str, mark| marked(id, state, "t2.nano", &mark);
+    let none = Mark::default;
+    let all = vec![instance("i-1"), instance("i-2"), instance("i-3")];
+    assert_eq!(first(spec.clone(), all), mark_of("i-1", stopping()));
+    let second = vec![instance("i-1"), nano("i-2", "running", stopping()), instance("i-3")];
+    assert_eq!(first(spec.clone(), second), Some(Change::Stop("i-2".into())));
+    let done = marked("i-1", "running", "t2.large", &none());
+    let under_way = vec![done.clone(), nano("i-2", "stopped", stopping()), instance("i-3")];
+    let found = differences(spec.clone(), under_way);
+    assert_eq!(found[0].3, Remedy::Resume(Change::InstanceType(ids(&["i-2"]))));
+    assert!(comparison(spec.clone(), vec![done, nano("i-2", "stopping", stopping())]).settling.is_some());
+}
+
+#[test]
+fn an_instance_that_somebody_stopped_is_changed_and_its_stop_stays_drift() {
+    let spec = json!({"instanceType": {"value": "t2.large"}, "maxCount": {"value": 2}});
+    let found = differences(spec, vec![in_state("i-1", "stopped"), instance("i-2")]);
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[0].3, Remedy::Change(Change::InstanceType(ids(&["i-1"]))));
+    assert_eq!(found[1], changes("state", "running", "i-1: stopped", Change::Start(ids(&["i-1"]))));
+    assert!(matches!(&found[2].3, Remedy::Disruptive(..)));
+}
+
+#[test]
+fn no_instance_is_stopped_for_a_spec_that_only_a_replacement_fulfils() {
+    let spec = json!({"instanceType": {"value": "t2.large"}, "imageID": {"value": "ami-2"}});
+    let found = differences(spec, vec![instance("i-1")]);
+    assert!(found.iter().all(|one| matches!(one.3, Remedy::Immutable(_))), "{found:?}");
+}
+
+#[test]
+fn an_instance_store_cannot_be_stopped() {
+    let there = Instance { root_device_type: Some("instance-store".into()), ..instance("i-1") };
+    let (_, _, _, remedy) = difference(resize(), vec![there]);
+    assert!(why(&remedy).contains("instance store"), "{remedy:?}");
+}
+
+#[test]
+fn user_data_is_compared_only_when_it_was_read_and_is_never_shown() {
+    let wanted = desired(json!({"userData": {"value": "new"}}));
+    let mut observed = Observed::new(vec![in_state("i-1", "stopped")]);
+    assert_eq!(compare(&wanted, &observed).differences.len(), 1, "only the start");
+    observed.user_data.insert("i-1".into(), UserData(b"old".to_vec()));
+    let found = compare(&wanted, &observed).differences;
+    assert_eq!(found[0].field, FieldDiff::new("userData", "(not shown)", "(not shown)"));
+    assert_eq!(found[0].remedy, Remedy::Change(Change::UserData(ids(&["i-1"]))));
+    observed.user_data.insert("i-1".into(), UserData(b"new".to_vec()));
+    assert_eq!(compare(&wanted, &observed).differences.len(), 1);
+}

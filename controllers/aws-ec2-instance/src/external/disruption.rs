@@ -1,0 +1,103 @@
+//! Stopping an instance for a change, and what keeps it from being down for nothing.
+
+use kraken_aws::{
+    Aws,
+    ec2::types::{InstanceType, LocationType, Tag},
+    missing::for_existing,
+    release::filter,
+    tags::Tags,
+};
+use kraken_spoke::{Failure, FailureClass};
+
+use super::update::create_tags;
+use crate::{
+    desired::Desired,
+    instance::{Instance, Observed},
+    mark::{KEY, Mark},
+};
+
+const CHECK: &str = "failed to check the instance type";
+
+/// Writes a mark down, or takes it away. Before an instance is marked to be stopped, its new type is checked: a typing
+/// error shall not cost anybody a running server.
+pub(super) async fn mark(
+    aws: &Aws,
+    id: &str,
+    mark: &Mark,
+    desired: &Desired,
+    observed: &Observed,
+) -> Result<(), Failure> {
+    if mark.stop
+        && let Some(instance) = observed.instances.iter().find(|instance| instance.instance_id == id)
+        && instance.instance_type.as_ref() != Some(desired.instance_type.expose())
+    {
+        check_type(aws, instance, desired.instance_type.expose()).await?;
+    }
+    write(aws, id, mark).await
+}
+
+/// Writes a mark down as it is.
+pub(super) async fn write(aws: &Aws, id: &str, mark: &Mark) -> Result<(), Failure> {
+    let ids = [id.to_owned()];
+    match mark.value() {
+        Some(value) => create_tags(aws, &ids, &Tags::from([(KEY.to_owned(), value)])).await,
+        None => remove(aws, &ids).await,
+    }
+}
+
+/// Takes the marks off.
+pub(super) async fn remove(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
+    for_existing(ids, |ids| {
+        let tag = Tag::builder().key(KEY).build();
+        let call = aws.ec2().delete_tags().set_resources(Some(ids)).tags(tag);
+        aws.call("DeleteTags", "failed to remove the mark of a disruption", call.send())
+    })
+    .await?;
+    Ok(())
+}
+
+/// Stops an instance.
+pub(super) async fn stop(aws: &Aws, id: &str) -> Result<(), Failure> {
+    let call = aws.ec2().stop_instances().instance_ids(id).send();
+    aws.call("StopInstances", "failed to stop an instance for a change", call).await?;
+    Ok(())
+}
+
+/// Whether the instance could run as this type: AWS says so only when it is stopped already, or started again.
+async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), Failure> {
+    let call = aws.ec2().describe_instance_types().instance_types(InstanceType::from(wanted)).send();
+    let answer = aws.call("DescribeInstanceTypes", CHECK, call).await?;
+    let processor = answer.instance_types().first().and_then(|found| found.processor_info());
+    if let (Some(processor), Some(architecture)) = (processor, &instance.architecture) {
+        let supported = processor.supported_architectures();
+        if !supported.is_empty() && !supported.iter().any(|one| one.as_str() == architecture) {
+            return Err(refused(format!(
+                "its processors do not run {architecture}, which the image of {} is made for",
+                instance.instance_id
+            )));
+        }
+    }
+    let zone = instance.placement.as_ref().and_then(|placement| placement.availability_zone.clone());
+    let Some(zone) = zone else { return Ok(()) };
+    let call = aws
+        .ec2()
+        .describe_instance_type_offerings()
+        .location_type(LocationType::AvailabilityZone)
+        .filters(filter("location", vec![zone.clone()]))
+        .filters(filter("instance-type", vec![wanted.to_owned()]));
+    let answer = aws.call("DescribeInstanceTypeOfferings", CHECK, call.send()).await?;
+    if answer.instance_type_offerings().is_empty() {
+        return Err(refused(format!("AWS does not offer it in {zone}, where {} is", instance.instance_id)));
+    }
+    Ok(())
+}
+
+/// Said before anything was done, and so that an edit mends it.
+fn refused(message: String) -> Failure {
+    Failure {
+        class: FailureClass::Terminal,
+        action: "the instance type cannot be changed to the one in the spec".to_owned(),
+        code: String::new(),
+        message,
+    }
+}

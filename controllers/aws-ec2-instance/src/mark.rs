@@ -1,0 +1,84 @@
+//! The tag by which an instance itself says that Kraken stops it for a change, and which change AWS refused. Pure.
+//!
+//! Nothing else can say so after a crash: the status may be lost, and a stopped instance looks the same whoever stopped it.
+
+use kraken_aws::tags::Tags;
+
+/// The tag's key.
+pub(crate) const KEY: &str = "kraken-iac.eoinfennessy.com/disruption";
+
+const STOP: &str = "stop";
+const REFUSED: &str = "refused ";
+const SEPARATOR: &str = " / ";
+
+/// What the tag says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Kraken stops this instance for a change, and has to start it again.
+    pub(crate) stop: bool,
+    /// The field and value that AWS refused on the stopped instance, such as `instanceType=t3.huge`: it is not stopped
+    /// for that again.
+    pub(crate) refused: Option<String>,
+}
+
+impl Mark {
+    /// The mark of an instance with these tags.
+    pub(crate) fn of(tags: &Tags) -> Self {
+        let mut mark = Self::default();
+        for part in tags.get(KEY).map_or("", String::as_str).split(SEPARATOR) {
+            match part.strip_prefix(REFUSED) {
+                Some(refused) => mark.refused = Some(refused.to_owned()),
+                None => mark.stop |= part == STOP,
+            }
+        }
+        mark
+    }
+
+    /// Whether it refuses this value of a field.
+    pub(crate) fn refuses(&self, path: &str, want: &str) -> bool {
+        self.refused.as_ref() == Some(&refusal(path, want))
+    }
+
+    /// The tag's value; `None`: no tag is needed.
+    pub(crate) fn value(&self) -> Option<String> {
+        let refused = self.refused.as_ref().map(|refused| format!("{REFUSED}{refused}"));
+        let parts: Vec<String> = self.stop.then(|| STOP.to_owned()).into_iter().chain(refused).collect();
+        (!parts.is_empty()).then(|| parts.join(SEPARATOR))
+    }
+}
+
+/// A field and its value, as a mark names them. A value that is not shown is only known by its field.
+pub(crate) fn refusal(path: &str, want: &str) -> String {
+    format!("{path}={want}").chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_as_it_was_written() {
+        for (stop, refused) in
+            [(true, None), (false, Some("instanceType=t3.x")), (true, Some("userData=(not shown)"))]
+        {
+            let mark = Mark { stop, refused: refused.map(str::to_owned) };
+            assert_eq!(Mark::of(&Tags::from([(KEY.to_owned(), mark.value().unwrap())])), mark);
+        }
+        assert_eq!(Mark::default().value(), None);
+    }
+
+    #[test]
+    fn a_tag_that_somebody_edited_says_nothing() {
+        for value in ["", "stopped", "refused", "/ /"] {
+            assert_eq!(Mark::of(&Tags::from([(KEY.to_owned(), value.to_owned())])), Mark::default());
+        }
+        assert_eq!(Mark::of(&Tags::new()), Mark::default());
+    }
+
+    #[test]
+    fn a_refusal_is_of_one_value_of_one_field() {
+        let mark = Mark { stop: false, refused: Some(refusal("instanceType", "t3.x")) };
+        assert!(mark.refuses("instanceType", "t3.x"));
+        assert!(!mark.refuses("instanceType", "t3.y") && !mark.refuses("ebsOptimized", "t3.x"));
+    }
+}

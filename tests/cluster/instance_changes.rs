@@ -1,0 +1,224 @@
+//! EC2 instances on the simulator, which is short of capacity and knows the states of an instance: scaling, replacing,
+//! changing. All tests share one control plane.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use kraken_testing::{
+    Environment, EnvironmentOptions, SuiteOptions,
+    moto::Instance,
+    proxy::{How, When},
+    simulator::{Simulator, SimulatorOptions},
+};
+use kraken_tests::{World, world::PATIENCE};
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+const SPOKE: &str = "aws-ec2-instance";
+const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
+
+/// A namespace on the control plane of these tests, and their cloud: a launch gets one instance, whatever it asks for.
+async fn world() -> Result<(World, &'static Simulator)> {
+    static SHARED: OnceCell<(Environment, Simulator)> = OnceCell::const_new();
+    let (environment, cloud) = SHARED
+        .get_or_try_init(|| async {
+            let cloud =
+                Simulator::start(SimulatorOptions { per_launch: Some(1), ..SimulatorOptions::default() })?;
+            let suite = SuiteOptions {
+                only: Some(["hub", SPOKE].map(str::to_owned).to_vec()),
+                cloud_endpoint: Some(cloud.endpoint().to_owned()),
+                ..SuiteOptions::default()
+            };
+            let options = EnvironmentOptions { suite, ..EnvironmentOptions::default() };
+            anyhow::Ok((Environment::start(options).await?, cloud))
+        })
+        .await?;
+    Ok((World::on(environment).await?, cloud))
+}
+
+fn instance(name: &str, count: i64, more: &str) -> String {
+    format!(
+        "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {{name: {name}}}, \
+         spec: {{imageID: {{value: ami-12c6146b}}, instanceType: {{value: t2.nano}}, \
+         minCount: {{value: 1}}, maxCount: {{value: {count}}}{more}}}}}"
+    )
+}
+
+/// Every instance that a resource ever launched.
+fn ever(world: &World, cloud: &Simulator, name: &str) -> Vec<Instance> {
+    let owner = format!("EC2Instance/{}/{name}", world.ns.name);
+    let all = cloud.instances().into_iter().map(|record| record.instance);
+    all.filter(|instance| instance.tags.get(OWNER) == Some(&owner)).collect()
+}
+
+fn alive(world: &World, cloud: &Simulator, name: &str) -> Vec<Instance> {
+    ever(world, cloud, name).into_iter().filter(Instance::is_alive).collect()
+}
+
+/// The calls of an action that were about an instance.
+fn calls(cloud: &Simulator, action: &str, id: &str) -> usize {
+    let journal = cloud.journal();
+    journal.iter().filter(|call| call.action == action && call.ids.iter().any(|one| one == id)).count()
+}
+
+async fn set(world: &World, name: &str, spec: Value) -> Result<()> {
+    world.patch("EC2Instance", name, json!({"spec": spec})).await
+}
+
+#[tokio::test]
+async fn a_type_changes_by_stop_and_start_where_the_lifecycle_allows_it() -> Result<()> {
+    let (world, cloud) = world().await?;
+    // Who stops instances by hand must not keep Kraken from starting what it stopped itself.
+    world.apply(&instance("a", 1, ", lifecycle: {ignoreChanges: [state]}")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let id = alive(&world, cloud, "a")[0].id.clone();
+    set(&world, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
+    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    assert!(message.contains("stop") && message.contains("lifecycle.disruption"), "{message}");
+    assert_eq!(calls(cloud, "StopInstances", &id), 0);
+
+    set(&world, "a", json!({"lifecycle": {"disruption": "Allow"}})).await?;
+    world.ready("EC2Instance", "a").await?;
+    let after = alive(&world, cloud, "a").remove(0);
+    assert_eq!(
+        (after.id.as_str(), after.state.as_str(), after.instance_type.as_str()),
+        (&*id, "running", "t2.large")
+    );
+    for action in ["StopInstances", "ModifyInstanceAttribute", "StartInstances"] {
+        assert_eq!(calls(cloud, action, &id), 1, "{action}");
+    }
+    assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
+
+    // What AWS refuses on the stopped instance must not keep it down, nor stop it again and again.
+    let refusal = How::error(400, "InvalidParameterValue", "not on this host");
+    cloud.fail_next("ModifyInstanceAttribute", When::Before, refusal);
+    set(&world, "a", json!({"instanceType": {"value": "t2.huge"}})).await?;
+    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    assert!(message.contains("AWS refused it"), "{message}");
+    let after = alive(&world, cloud, "a").remove(0);
+    assert_eq!((after.state.as_str(), after.instance_type.as_str()), ("running", "t2.large"));
+    assert_eq!(calls(cloud, "StopInstances", &id), 2);
+    set(&world, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
+    world.ready("EC2Instance", "a").await?;
+
+    // A type that does not exist costs nobody a running server.
+    cloud.configure(|options| {
+        options.instance_types = Some(["t2.nano", "t2.large"].map(str::to_owned).into())
+    });
+    set(&world, "a", json!({"instanceType": {"value": "t2.lagre"}})).await?;
+    let message = world.not_ready("EC2Instance", "a", "CloudRefused").await?;
+    cloud.configure(|options| options.instance_types = None);
+    assert!(message.contains("t2.lagre"), "{message}");
+    assert_eq!(calls(cloud, "StopInstances", &id), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()> {
+    let (world, cloud) = world().await?;
+    world.apply(&instance("crash", 1, ", lifecycle: {ignoreChanges: [state], disruption: Allow}")).await?;
+    world.ready("EC2Instance", "crash").await?;
+    let id = alive(&world, cloud, "crash")[0].id.clone();
+    // Slow enough to be killed in between.
+    cloud.configure(|options| options.stopping = Duration::from_secs(2));
+    set(&world, "crash", json!({"ebsOptimized": {"value": true}})).await?;
+    let started = Instant::now();
+    while alive(&world, cloud, "crash")[0].state != "stopping" {
+        assert!(started.elapsed() < PATIENCE, "it is not stopped");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let controller = world.env.suite.controller(SPOKE)?;
+    controller.kill().await?;
+    cloud.configure(|options| options.stopping = Duration::from_millis(50));
+    world
+        .api("EC2Instance")
+        .patch("crash", &PatchParams::default(), &Patch::Merge(json!({"spec": {"ebsOptimized": null}})))
+        .await?;
+    controller.start().await?;
+    world.ready("EC2Instance", "crash").await?;
+    let after = alive(&world, cloud, "crash").remove(0);
+    assert_eq!((after.id.as_str(), after.state.as_str()), (&*id, "running"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_profile_changes_in_place_and_a_key_says_that_it_cannot_be_removed() -> Result<()> {
+    let (world, cloud) = world().await?;
+    world.apply(&instance("a", 1, ", keyName: {value: ops}, iamInstanceProfile: {value: web}")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let id = alive(&world, cloud, "a")[0].id.clone();
+    let profile = async || {
+        let state = world.get("StateDeclaration", "ec2instance-a").await?;
+        anyhow::Ok(state["spec"]["data"]["instances"][0]["IamInstanceProfile"]["Arn"].clone())
+    };
+    for (name, arn) in [("db", json!("arn:aws:iam::123456789012:instance-profile/db")), ("", Value::Null)] {
+        set(&world, "a", json!({"iamInstanceProfile": {"value": name}})).await?;
+        world.ready("EC2Instance", "a").await?;
+        assert_eq!(profile().await?, arn);
+    }
+    assert_eq!(calls(cloud, "StopInstances", &id), 0);
+
+    set(&world, "a", json!({"keyName": null})).await?;
+    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    assert!(message.contains("spec.keyName") && message.contains("at creation only"), "{message}");
+    set(&world, "a", json!({"keyName": {"value": "ops"}, "rootVolume": {"value": {"sizeGiB": 20}}})).await?;
+    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    assert!(message.contains("spec.rootVolume"), "{message}");
+    assert_eq!(alive(&world, cloud, "a")[0].id, id);
+    Ok(())
+}
+
+#[tokio::test]
+async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
+    let (world, cloud) = world().await?;
+    let api = world.api("EC2Instance");
+    world.apply(&instance("a", 1, "")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let scale = async |replicas: i32| {
+        let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        api.patch_scale("a", &PatchParams::default(), &patch).await
+    };
+    scale(3).await?;
+    let object = world.ready("EC2Instance", "a").await?;
+    assert_eq!((&object["status"]["replicas"], alive(&world, cloud, "a").len()), (&json!(3), 3));
+    scale(0).await?;
+    let object = world.ready("EC2Instance", "a").await?;
+    assert_eq!((&object["status"]["replicas"], alive(&world, cloud, "a").len()), (&json!(0), 0));
+
+    let dependent = instance(
+        "b",
+        1,
+        ", privateIPAddress: {valueFrom: {krakenResource: {kind: ec2instance, name: a, \
+         path: instances.0.PrivateIpAddress}}}",
+    );
+    world.apply(&dependent).await?;
+    let message = world.not_ready("EC2Instance", "b", "DependenciesNotReady").await?;
+    assert!(message.contains("instances.0"), "{message}");
+
+    scale(1).await?;
+    world.ready("EC2Instance", "a").await?;
+    assert_eq!(api.get_scale("a").await?.status.context("a scale without a status")?.replicas, 1);
+
+    let too_many = scale(501).await.unwrap_err().to_string();
+    assert!(too_many.contains("maxCount"), "{too_many}");
+    world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: sizes}, data: {count: '1'}}").await?;
+    let from =
+        json!({"maxCount": {"value": null, "valueFrom": {"configMap": {"name": "sizes", "key": "count"}}}});
+    set(&world, "a", from).await?;
+    world.ready("EC2Instance", "a").await?;
+    let refusal = scale(2).await.unwrap_err().to_string();
+    assert!(refusal.contains("maxCount"), "{refusal}");
+    assert_eq!(alive(&world, cloud, "a").len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn adopting_an_instance_leaves_its_metadata_service_alone() -> Result<()> {
+    let (world, cloud) = world().await?;
+    let id = cloud.launch_outside("ami-12c6146b", "t2.nano", &[])?;
+    world.apply(&instance("a", 1, &format!(", lifecycle: {{adopt: {{id: {id}}}}}"))).await?;
+    world.ready("EC2Instance", "a").await?;
+    assert_eq!(calls(cloud, "ModifyInstanceMetadataOptions", &id), 0);
+    Ok(())
+}
