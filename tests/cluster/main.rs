@@ -15,4 +15,5 @@ mod network;
 mod network_once;
 mod once;
 mod references;
+mod replaced;
 mod web_tier;

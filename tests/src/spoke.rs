@@ -32,6 +32,11 @@ pub struct InProcess {
 }
 
 impl InProcess {
+    /// One that does not run.
+    pub fn stopped() -> Self {
+        Self { runtime: None }
+    }
+
     /// Starts it for one namespace, with a memory as empty as after a crash.
     ///
     /// # Errors

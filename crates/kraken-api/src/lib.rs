@@ -56,6 +56,11 @@ pub const APPROVED_PLAN_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/approved
 /// Annotation that holds the persisted intent of a launch: written before the cloud is called.
 pub const INTENT_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";
 
+/// Annotation by which a person confirms that something may be created although a breaker stopped it: the time of the
+/// confirmation in RFC 3339, such as `2026-01-31T12:00:00Z`. It counts for what happened before that time, and for an hour
+/// for what vanished.
+pub const CREATION_CONFIRMED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/creation-confirmed-at";
+
 /// Finalizer of every kind that manages something outside Kubernetes.
 pub const FINALIZER: &str = "kraken-iac.eoinfennessy.com/external";
 

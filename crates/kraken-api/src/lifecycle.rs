@@ -28,7 +28,8 @@ pub struct Lifecycle {
     pub ignore_changes: Vec<String>,
 
     /// What happens to the infrastructure when this resource is deleted: `Delete` deletes it; `Retain` leaves it and takes
-    /// Kraken's tags off. Default: `Delete`, and `Retain` for what was adopted.
+    /// Kraken's tags off. Default: `Retain` for each remote object that was adopted, and `Delete` for each that this
+    /// resource created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion: Option<Deletion>,
 
@@ -77,9 +78,9 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// What a deletion means, `adopted` saying whether the infrastructure was there before the resource.
+    /// What a deletion means for one remote object, `adopted` saying whether it was there before the resource.
     pub fn deletion(&self, adopted: bool) -> Deletion {
-        let default = if adopted || self.adopt.is_some() { Deletion::Retain } else { Deletion::Delete };
+        let default = if adopted { Deletion::Retain } else { Deletion::Delete };
         self.deletion.unwrap_or(default)
     }
 }

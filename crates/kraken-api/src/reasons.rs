@@ -64,6 +64,17 @@ reasons! {
         AdoptionRefused,
         /// What existed already was taken over (event only).
         Adopted,
+        /// What the resource manages is in another account or region than the one that the controller works in; nothing is
+        /// touched. The message names both.
+        LocationMismatch,
+        /// More objects exist than spec and replacement explain; nothing is launched.
+        LaunchRefused,
+        /// The resource launched too often for one spec; nothing is launched until a person confirms or edits it.
+        LaunchLimitReached,
+        /// Much of what the kind manages vanished at once; nothing is created again until a person confirms.
+        RecreationHeld,
+        /// The finalizer and the record of launches were removed by somebody and put back (event only).
+        RecordRestored,
         /// `lifecycle.paused` is true.
         Paused,
         /// `lifecycle.protect` is true and the resource is being deleted.

@@ -40,6 +40,7 @@ struct Inner {
     cloud_call_seconds: Family<Operation, Histogram, Buckets>,
     requests: Family<Request, Counter>,
     orphans: Family<Kind, Gauge>,
+    launches_withheld: Family<Withheld, Counter>,
     watch_errors: Family<Kind, Counter>,
     leader: Gauge,
 }
@@ -89,6 +90,12 @@ struct Call {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Withheld {
+    kind: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
     verb: &'static str,
     resource: String,
@@ -109,6 +116,7 @@ impl Metrics {
             cloud_call_seconds: Family::new_with_constructor(Buckets),
             requests: Family::default(),
             orphans: Family::default(),
+            launches_withheld: Family::default(),
             watch_errors: Family::default(),
             leader: Gauge::default(),
         };
@@ -149,6 +157,11 @@ impl Metrics {
     /// How many resources that are gone still have things in the cloud, as the last sweep saw it.
     pub fn orphans(&self, kind: &'static str, number: usize) {
         self.inner.orphans.get_or_create(&Kind { kind }).set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    /// A launch was due and was not made, to be safe; `reason` is that of the condition.
+    pub fn launch_withheld(&self, kind: &'static str, reason: &'static str) {
+        self.inner.launches_withheld.get_or_create(&Withheld { kind, reason }).inc();
     }
 
     /// A watch failed and starts again.
@@ -194,6 +207,11 @@ impl Inner {
             self.requests.clone(),
         );
         r.register("orphans", "Owners that are gone and left things in the cloud", self.orphans.clone());
+        r.register(
+            "launches_withheld",
+            "Launches that were due and not made, to be safe, by the reason of the condition",
+            self.launches_withheld.clone(),
+        );
         r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
         r.register("leader", "1 while this process leads", self.leader.clone());
         let build = Info::new([("name", name), ("version", env!("CARGO_PKG_VERSION"))]);
@@ -220,6 +238,7 @@ mod tests {
         metrics.queue_depth("EC2Instance", "edit", 3);
         metrics.cloud_call("DescribeInstances", "ok", Duration::from_secs(1));
         metrics.orphans("EC2Instance", 2);
+        metrics.launch_withheld("EC2Instance", "LaunchRefused");
         metrics.watch_failed("ConfigMap");
         metrics.leading(true);
         metrics.requested("get", "leases".to_owned(), "2xx");
@@ -235,6 +254,7 @@ mod tests {
             r#"kraken_cloud_call_seconds_sum{operation="DescribeInstances"} 1.0"#,
             r#"kraken_kubernetes_requests_total{verb="get",resource="leases",code="2xx"} 1"#,
             r#"kraken_orphans{kind="EC2Instance"} 2"#,
+            r#"kraken_launches_withheld_total{kind="EC2Instance",reason="LaunchRefused"} 1"#,
             r#"kraken_watch_errors_total{kind="ConfigMap"} 1"#,
             "kraken_leader 1",
             r#"kraken_build_info{name="kraken-test""#,

@@ -18,6 +18,23 @@ pub struct LoopArgs {
     /// VPC; each resource has its own turn, so that the calls are spread evenly. 0 turns it off
     #[arg(long, env = "KRAKEN_DEEP_RESYNC_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
     pub deep_resync_interval: Duration,
+    /// How many launches one resource may make within --launch-window for the same spec: then it is stopped until its spec is
+    /// edited or a person confirms; 0 turns it off
+    #[arg(long, env = "KRAKEN_LAUNCH_LIMIT", value_name = "NUMBER", default_value_t = 10)]
+    pub launch_limit: usize,
+
+    /// The time that --launch-limit is about
+    #[arg(long, env = "KRAKEN_LAUNCH_WINDOW", value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    pub launch_window: Duration,
+
+    /// The share of a kind's resources, in percent, that may lose what they manage at once: of more, nothing is created again
+    /// until a person confirms; 100 turns it off
+    #[arg(long, env = "KRAKEN_VANISHED_SHARE", value_name = "PERCENT", default_value_t = 20)]
+    pub vanished_share: usize,
+
+    /// How many resources at least have to be concerned for --vanished-share
+    #[arg(long, env = "KRAKEN_VANISHED_MINIMUM", value_name = "NUMBER", default_value_t = 5)]
+    pub vanished_minimum: usize,
 
     /// The sweep for things that no resource owns.
     #[command(flatten)]

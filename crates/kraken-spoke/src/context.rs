@@ -1,9 +1,14 @@
 //! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
+use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
 use kraken_runtime::{
     shell::Shell,
     watch::{ObjectKey, Store},
@@ -14,12 +19,15 @@ use parking_lot::Mutex;
 use crate::{
     External, Identity, SpokeKind,
     batch::Batchers,
+    breaker::Breaker,
     claims::Claims,
+    fates::Fates,
     fields::Fields,
     hub::Hub,
     memory::Memories,
     secrets::Secrets,
     steps::{blocked::References, declare::Published, observe::Known},
+    vanished::Vanished,
 };
 
 /// The objects that do not decode as their kind, and why.
@@ -53,6 +61,12 @@ pub(crate) struct Context<E: External> {
     pub(crate) visibility_window: Duration,
     /// How often what costs a call per object is read although nothing was edited; zero: never.
     pub(crate) deep_interval: Duration,
+    /// When this process began to reconcile the kind: of what is younger, it knows every launch.
+    pub(crate) began: OnceLock<Timestamp>,
+    /// How many launches of one resource are too many.
+    pub(crate) breaker: Breaker,
+    /// What vanished lately.
+    pub(crate) vanished: Vanished,
 }
 
 impl<E: External> std::fmt::Debug for Context<E> {
@@ -62,6 +76,11 @@ impl<E: External> std::fmt::Debug for Context<E> {
 }
 
 impl<E: External> Context<E> {
+    /// When this process began to reconcile the kind.
+    pub(crate) fn began(&self) -> Timestamp {
+        self.began.get().copied().unwrap_or(Timestamp::MAX)
+    }
+
     /// The name of the DependencyRequest and the StateDeclaration of the resource of this name.
     pub(crate) fn owned_name(&self, name: &str) -> String {
         owned_name(&self.kind_key, name)
@@ -105,4 +124,12 @@ pub(crate) struct Sight<'a, E: External> {
     /// What counts: all there is, or only what is new while it replaces the old.
     pub observed: E::Observed,
     pub replacing: bool,
+    /// The ids of everything that exists under the identity, what is replaced included.
+    pub live: Vec<String>,
+    /// The ids that were recorded and may not be visible yet.
+    pub unseen: Vec<String>,
+    /// What becomes of what is replaced.
+    pub fates: Fates<'a>,
+    /// Where this controller works.
+    pub location: Option<Location>,
 }

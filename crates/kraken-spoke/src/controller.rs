@@ -1,6 +1,10 @@
 //! The controller of one kind: what wakes it, and how one run is kept from harming another.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use futures::FutureExt;
 use kraken_api::{
@@ -19,6 +23,7 @@ use crate::{
     External,
     args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
+    breaker::Breaker,
     claims::Claims,
     context::{Context, Undecodable},
     fields::Fields,
@@ -29,7 +34,10 @@ use crate::{
     reconcile::reconcile,
     secrets::Secrets,
     status::Learned,
-    steps::{blocked::References, declare::Published, references, report, undecodable},
+    steps::{
+        blocked::References, declare::Published, observe::has_finalizer, references, report, undecodable,
+    },
+    vanished::Vanished,
 };
 
 /// How many runs may be under way, most of them waiting for a batched read: three quarters, which resyncs may take, fill
@@ -123,6 +131,9 @@ pub async fn run_among<E: External>(
         fields: Fields::of::<E>(),
         visibility_window: args.visibility_window,
         deep_interval: args.deep_resync_interval,
+        began: OnceLock::new(),
+        breaker: Breaker { limit: args.launch_limit, window: args.launch_window },
+        vanished: Vanished::new(args.vanished_share, args.vanished_minimum),
         shell: shell.clone(),
     });
     // A decision on a store that is still filling would take what is not listed yet for missing.
@@ -130,6 +141,7 @@ pub async fn run_among<E: External>(
     if !synced || !shell.leading().await {
         return Ok(());
     }
+    let _ = context.began.set(jiff::Timestamp::now());
     let sweeper = tokio::spawn({
         let (context, shell) = (context.clone(), shell.clone());
         async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
@@ -169,9 +181,14 @@ fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Sen
     }
 }
 
-/// Our own writes of status, finalizer and intent wake nobody; everything a person can change does.
+/// Our own writes of status, finalizer and intent wake nobody; everything a person can change does. To take finalizer or intent
+/// off is something that we never do while there is anything left to do.
 fn concerns_us<K: Resource>(change: &Change<K>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
+    let has_intent = |object: &K| object.annotations().contains_key(INTENT_ANNOTATION);
+    if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
+        return true;
+    }
     let (now, before) = (now.meta(), before.meta());
     let annotations = |meta: &kube::api::ObjectMeta| {
         let mut annotations = meta.annotations.clone().unwrap_or_default();
@@ -197,6 +214,7 @@ async fn guarded<E: External>(
     }
     let Some(watched) = context.objects.get(&key) else {
         context.memories.forget(&key);
+        context.vanished.forget(&key);
         return released(&context, &key).await;
     };
     let started = Instant::now();
@@ -215,6 +233,9 @@ async fn guarded<E: External>(
     });
     if let Outcome::Failed(failure) = &outcome {
         metrics.reconcile_failed(kind, failure.class.as_str());
+    }
+    if let Some(reason) = outcome.withheld() {
+        metrics.launch_withheld(kind, reason);
     }
     metrics.reconciled(kind, outcome.label(), started.elapsed());
     debug!(outcome = outcome.label(), "reconciled");

@@ -6,13 +6,16 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_api::INTENT_ANNOTATION;
+use kraken_api::{INTENT_ANNOTATION, Location};
 use kube::Resource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// A launch that was, or may have been, asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+use crate::breaker::History;
+
+/// A launch that was, or may have been, asked for, and what has to be known of those before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Intent {
     /// Which launch of this resource it is, from 1.
     pub epoch: i64,
@@ -20,12 +23,28 @@ pub(crate) struct Intent {
     pub at: Timestamp,
     /// A digest of the public parameters: the same token must not be sent with others.
     pub hash: String,
-    /// Whether it replaces what earlier launches created.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub replaces: bool,
+    /// How many objects the call asks for at most, if that is known: so many are visible when all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<usize>,
+    /// The launch from which on objects count: what earlier ones created is outgoing. Fixed when a replacement begins, and
+    /// carried over by every later launch, however many the replacement takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_before: Option<i64>,
+    /// The ids of what was there when the replacement began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outgoing: Vec<String>,
     /// Whether it takes over what exists already, and launches nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopts: bool,
+    /// The ids that were adopted by this intent or an earlier one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adopted: Vec<String>,
+    /// Where it creates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+    /// The last launches, for the circuit breaker.
+    #[serde(default, skip_serializing_if = "History::is_empty")]
+    pub launches: History,
 }
 
 impl Intent {
@@ -33,6 +52,11 @@ impl Intent {
     pub(crate) fn of(object: &impl Resource) -> Option<Self> {
         let text = object.meta().annotations.as_ref()?.get(INTENT_ANNOTATION)?;
         serde_json::from_str(text).ok()
+    }
+
+    /// The intent of another launch: what is known of the resource goes on with it.
+    pub(crate) fn next(before: Option<&Self>, epoch: i64, at: Timestamp, hash: String) -> Self {
+        Self { epoch, at, hash, adopts: false, ..before.cloned().unwrap_or_default() }
     }
 
     /// Whether what it launched may still be invisible.
@@ -101,7 +125,13 @@ pub(crate) fn plan_launch(
     let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
     let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
     if seen >= intent.epoch {
-        return next;
+        // A launch may make several objects, which become visible one by one. Which they are, only its answer tells.
+        return match fate {
+            Fate::Unknown if intent.may_be_invisible(clock) => {
+                LaunchPlan::Wait("some of what an earlier launch made may not be visible yet")
+            }
+            _ => next,
+        };
     }
     match fate {
         Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
@@ -129,7 +159,30 @@ mod tests {
     }
 
     fn intent(epoch: i64, age: i64) -> Intent {
-        Intent { epoch, at: at(1_000_000 - age), hash: "h".into(), replaces: false, adopts: false }
+        Intent { epoch, at: at(1_000_000 - age), hash: "h".into(), ..Intent::default() }
+    }
+
+    #[test]
+    fn a_later_launch_of_a_replacement_keeps_the_boundary_that_it_began_with() {
+        let begun = Intent { replaced_before: Some(3), outgoing: vec!["i-1".into()], ..intent(3, 5) };
+        let second = Intent::next(Some(&begun), 4, at(1_000_000), "other".into());
+        assert_eq!((second.epoch, second.replaced_before), (4, Some(3)));
+        assert_eq!(second.outgoing, ["i-1"]);
+    }
+
+    #[test]
+    fn an_intent_survives_being_written_and_read() {
+        let location = Location { account: "1".into(), region: "r".into() };
+        let full = Intent {
+            replaced_before: Some(2),
+            outgoing: vec!["i-1".into()],
+            adopted: vec!["i-2".into()],
+            location: Some(location),
+            launches: History::default().with(Some(7), at(5)),
+            ..intent(3, 5)
+        };
+        let text = serde_json::to_string(&full).unwrap();
+        assert_eq!(serde_json::from_str::<Intent>(&text).unwrap(), full);
     }
 
     #[test]
@@ -169,6 +222,14 @@ mod tests {
     fn a_read_that_lags_behind_a_launch_never_leads_to_a_second_one() {
         let plan = plan_launch(Some(&intent(1, 5)), 0, Fate::Confirmed, true, "h", now());
         assert!(matches!(plan, LaunchPlan::Wait(_)));
+    }
+
+    #[test]
+    fn what_a_launch_without_an_answer_made_is_waited_for_even_if_some_of_it_is_visible() {
+        let plan = |age, fate| plan_launch(Some(&intent(2, age)), 2, fate, true, "h", now());
+        assert!(matches!(plan(5, Fate::Unknown), LaunchPlan::Wait(_)));
+        assert_eq!(plan(600, Fate::Unknown), LaunchPlan::New(3));
+        assert_eq!(plan(5, Fate::Confirmed), LaunchPlan::New(3));
     }
 
     #[test]

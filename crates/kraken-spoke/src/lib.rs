@@ -9,12 +9,14 @@
 
 pub mod args;
 mod batch;
+mod breaker;
 mod claims;
 mod context;
 pub mod controller;
 mod decide;
 pub mod external;
 pub mod failure;
+mod fates;
 mod fields;
 mod hub;
 mod ignored;
@@ -32,6 +34,7 @@ mod share;
 mod status;
 mod steps;
 mod summary;
+mod vanished;
 
 pub use args::LoopArgs;
 pub use external::{

@@ -14,13 +14,19 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
-use crate::{FailureClass, intent::Clock, outcome::Outcome};
+use crate::{
+    FailureClass,
+    intent::{Clock, Intent},
+    outcome::Outcome,
+};
 
 /// What is remembered of one resource.
 #[derive(Debug)]
 pub(crate) struct Memory<K> {
     /// The object as the API server answered our last write; the watch may not have caught up with it.
     pub latest: Option<Arc<K>>,
+    /// The intent as this process read or wrote it last: somebody may wipe the annotation.
+    pub intent: Option<Intent>,
     /// The epoch this process saw confirmed, and the ids it created.
     pub created: Option<(i64, Vec<String>)>,
     /// The epoch under which nothing was created, by the cloud's own word: this process persisted it, and every call since
@@ -46,6 +52,14 @@ pub(crate) struct Memory<K> {
     pub refusals: u32,
     /// When it is this resource's turn to have everything read, also what costs a call of its own.
     pub deep_due: Option<Instant>,
+    /// The ids that this process asked to be deleted: not to be shown is what becomes of them.
+    pub deleted_ids: Vec<String>,
+    /// The ids that this process let go of: they are not this resource's any more.
+    pub released_ids: Vec<String>,
+    /// Whether the next observation searches by tag from the start, because the last one had to.
+    pub searching: bool,
+    /// The ids that were tagged again last, when, and how many times in a row.
+    pub claimed: Option<Claimed>,
     /// Since when the resource has been in progress without a report.
     pub in_progress: Option<Progress>,
     /// Every secret text that the resource was resolved with, the newest last: the cloud may still quote an old one.
@@ -67,6 +81,22 @@ impl Changed {
     /// How long after it was made the cloud may show the old value before it is made again.
     pub(crate) fn delay(&self) -> Duration {
         Duration::from_secs(1 << self.times.saturating_sub(1).min(6))
+    }
+}
+
+/// A claim of objects whose tags were missing. A cloud may take a while to show tags.
+#[derive(Clone, Debug)]
+pub(crate) struct Claimed {
+    pub ids: Vec<String>,
+    pub at: Instant,
+    pub times: u32,
+}
+
+impl Claimed {
+    /// Whether it is too early to claim these again: the wait doubles with each time.
+    pub(crate) fn is_recent(&self, ids: &[String]) -> bool {
+        const LONGEST: u32 = 6;
+        self.ids == ids && self.at.elapsed() < Duration::from_secs(1 << self.times.min(LONGEST))
     }
 }
 
@@ -96,12 +126,17 @@ impl<K> Default for Memory<K> {
     fn default() -> Self {
         Self {
             latest: None,
+            intent: None,
             created: None,
             refused: None,
             asked: Timestamp::now(),
             spent: None,
             deleted: None,
             found: None,
+            deleted_ids: vec![],
+            released_ids: vec![],
+            searching: false,
+            claimed: None,
             changed: None,
             edit_under_way: false,
             at_creation: None,
@@ -146,6 +181,28 @@ impl<K> Memory<K> {
         }
         let surplus = self.secrets.len().saturating_sub(KEPT);
         self.secrets.drain(..surplus);
+    }
+
+    /// Notes that these were asked to be deleted.
+    pub(crate) fn deleting(&mut self, ids: &[String]) {
+        self.deleted_ids
+            .extend(ids.iter().filter(|id| !self.deleted_ids.contains(id)).cloned().collect::<Vec<_>>());
+    }
+
+    /// Notes that these are not the resource's any more.
+    pub(crate) fn released(&mut self, ids: &[String]) {
+        self.released_ids.extend(ids.iter().cloned());
+        if let Some((_, created)) = &mut self.created {
+            created.retain(|id| !ids.contains(id));
+        }
+    }
+
+    /// Forgets the ids that were created once and do not exist any more, as an observation by id and by tag told.
+    pub(crate) fn forget_ids(&mut self, gone: &[String]) {
+        if let Some((_, created)) = &mut self.created {
+            created.retain(|id| !gone.contains(id));
+        }
+        self.deleted_ids.retain(|id| !gone.contains(id));
     }
 
     /// What the age of a launch is measured by.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kraken_api::{FieldDiff, Plan, conditions::State, reasons::Reason};
+use kraken_api::{FieldDiff, Location, Plan, conditions::State, reasons::Reason};
 use kraken_options::{Problem, ProblemKind, summary};
 use kraken_runtime::{patch::ApiError, queue::Requeue};
 
@@ -71,6 +71,14 @@ pub(crate) enum Outcome {
     AdoptionRefused(String),
     /// The cloud did not do what was asked.
     Failed(Failure),
+    /// Its objects are in the first place, and the controller works in the second.
+    Elsewhere(Location, Location),
+    /// More exists than the spec explains: nothing is launched.
+    LaunchRefused(String),
+    /// It launched too often: nothing is launched until a person looks at it.
+    LaunchLimit(String),
+    /// Much vanished at once: nothing is created again until a person confirms.
+    Held(String),
     /// `lifecycle.paused`.
     Paused,
     /// Something is to be deleted, and `lifecycle.protect`: what, and what it takes.
@@ -123,6 +131,16 @@ impl Outcome {
                 "the cloud asks for fewer calls: they are repeated with growing delays".to_owned(),
             ),
             Self::Failed(failure) => no(failure_reason(failure.class), failure.to_string()),
+            Self::Elsewhere(there, here) => no(
+                Reason::LocationMismatch,
+                format!(
+                    "what this resource manages is in {there}; this controller works in {here} and touches nothing of it: \
+                     give the controller credentials and region of the former"
+                ),
+            ),
+            Self::LaunchRefused(why) => no(Reason::LaunchRefused, why.clone()),
+            Self::LaunchLimit(why) => no(Reason::LaunchLimitReached, why.clone()),
+            Self::Held(why) => no(Reason::RecreationHeld, why.clone()),
             Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: nothing is touched".to_owned()),
             Self::Protected(message) => no(Reason::DeletionProtected, message.clone()),
             Self::Blocked(by) => no(
@@ -141,6 +159,9 @@ impl Outcome {
         match self {
             Self::InPlace | Self::Immutable(_) | Self::Drifted(_) | Self::AwaitingApproval(_) => at_resync,
             Self::AdoptionRefused(_) => Requeue::After(ADOPTION),
+            // A person has to do something, which wakes it or restarts the controller.
+            Self::Elsewhere(..) | Self::LaunchLimit(_) | Self::Held(_) => at_resync,
+            Self::LaunchRefused(_) => Requeue::Backoff,
             // The watch on what is missing, or on the spec, wakes it.
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected(_) | Self::Removed => {
                 Requeue::Never
@@ -206,6 +227,7 @@ impl Outcome {
     pub(crate) fn is_stalled(&self) -> bool {
         match self {
             Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
+            Self::Elsewhere(..) | Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) => true,
             Self::Failed(failure) => failure.class == FailureClass::Terminal,
             _ => false,
         }
@@ -225,6 +247,9 @@ impl Outcome {
             | Self::Changed(_)
             | Self::Unseen(..)
             | Self::Unheeded(_)
+            | Self::LaunchRefused(_)
+            | Self::LaunchLimit(_)
+            | Self::Held(_)
             | Self::Immutable(_)
             | Self::Drifted(_)
             | Self::AwaitingApproval(_)
@@ -234,6 +259,7 @@ impl Outcome {
             | Self::Asked
             | Self::NotYet(..)
             | Self::AdoptionRefused(_)
+            | Self::Elsewhere(..)
             | Self::Failed(_)
             | Self::Paused
             | Self::Protected(_)
@@ -271,6 +297,12 @@ impl Outcome {
         !is_fine && (!self.is_in_progress() || self.is_not_yet())
     }
 
+    /// Why no launch was made, as a metric's label, if one was due and is withheld.
+    pub(crate) fn withheld(&self) -> Option<&'static str> {
+        matches!(self, Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) | Self::Elsewhere(..))
+            .then(|| self.label())
+    }
+
     pub(crate) fn dependencies(&self) -> Option<(State, String)> {
         match self {
             Self::Invalid(problems) if problems.iter().all(|p| p.kind == ProblemKind::Invalid) => {
@@ -281,6 +313,7 @@ impl Outcome {
             Self::Paused
             | Self::Protected(_)
             | Self::Blocked(_)
+            | Self::Elsewhere(..)
             | Self::Kubernetes(_)
             | Self::Internal(_)
             | Self::Removed => None,
@@ -296,6 +329,10 @@ impl Outcome {
             | Self::AwaitingApproval(_)
             | Self::Approved(_)
             | Self::AdoptionRefused(_)
+            | Self::Elsewhere(..)
+            | Self::LaunchRefused(_)
+            | Self::LaunchLimit(_)
+            | Self::Held(_)
             | Self::Failed(_)
             | Self::Changed(_)
             | Self::Unseen(..)

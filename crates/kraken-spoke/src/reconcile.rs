@@ -3,17 +3,22 @@
 //! The steps are boxed: a thousand runs may wait for one batched read at once, and each would otherwise hold the room that
 //! its largest step needs, which it is not at.
 
-use kraken_api::{Approval, HasLifecycle, Replace, ResourceStatus, conditions, reasons::Reason};
-use kraken_runtime::work::Slot;
+use jiff::Timestamp;
+use kraken_api::{
+    Approval, Drift, FieldDiff, HasLifecycle, Replace, ResourceStatus, conditions, reasons::Reason,
+};
+use kraken_runtime::{watch::ObjectKey, work::Slot};
 use kube::{
-    Resource, ResourceExt,
+    Resource,
     core::object::{HasSpec, HasStatus},
 };
 
 use crate::{
     External, Ignored,
+    breaker::confirmed_at,
     context::{Context, Sight, identity_of},
     decide::{Decision, decide, heed},
+    fates::Fates,
     in_place,
     intent::{Intent, parameters_hash},
     memory::Memory,
@@ -24,12 +29,14 @@ use crate::{
     steps::{
         act, adopt, declare,
         gather::{Gathered, failed, gather},
-        observe::{Known, observe},
+        location,
+        observe::{Known, Shown, has_finalizer, observe, union},
         remove,
         replace::{self, Parts},
-        resolve,
+        resolve, restore, retag,
     },
     summary::summary,
+    vanished::{self, CONFIRMED_FOR},
 };
 
 /// One reconcile: the steps of this folder in their order.
@@ -40,6 +47,13 @@ pub(crate) async fn reconcile<E: External>(
     slot: &mut Slot,
 ) -> (Outcome, Learned) {
     let mut learned = Learned::default();
+    // Also of a paused one: nothing may be left behind when it is deleted.
+    let restored = match Box::pin(restore::restore(context, object, memory)).await {
+        Ok(true) => memory.latest.clone(),
+        Ok(false) => None,
+        Err(error) => return (Outcome::Kubernetes(error), learned),
+    };
+    let object = restored.as_deref().unwrap_or(object);
     let outcome = match steps(context, object, memory, slot, &mut learned).await {
         Ok(outcome) | Err(outcome) => outcome,
     };
@@ -74,8 +88,9 @@ async fn steps<E: External>(
 
     let identity = identity_of(context, object);
     let intent = Intent::of(object);
-    let known = Known::of(object, memory, intent.as_ref());
-    let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == kraken_api::FINALIZER);
+    let clock = memory.clock(context.visibility_window);
+    let mut known = Known::of(object, memory, intent.as_ref(), clock, context.began());
+    let here = location::here(context, object, intent.as_ref()).await?;
     let uid = identity.uid.clone();
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = in_place::inputs_digest(&uid, &values);
@@ -90,32 +105,80 @@ async fn steps<E: External>(
             || has_open_differences(object.status())
             || memory.is_deep_due(context.deep_interval, &uid));
     let lane = slot.lane();
-    let observed = slot
-        .lend(observe(context, lane, &identity, &known, has_finalizer, false, deep))
-        .await
-        .map_err(Outcome::Failed)?;
-    if deep {
-        memory.looked_deep(context.deep_interval);
-    }
-    learned.ids = Some(E::ids(&observed));
-    learned.replicas = E::replicas(&observed);
-    let epoch = E::epoch(&observed).max(known.epoch);
-    learned.epoch = (epoch > 0).then_some(epoch);
-
-    let Parts { outgoing, current } = replace::parts::<E>(object, observed);
     let fixed = E::at_creation(&desired);
     learned.at_creation = in_place::at_creation(&uid, &fixed);
     if let Some(at_creation) = &memory.at_creation {
         learned.at_creation.clone_from(at_creation);
     }
     let ignored = Ignored::new(&lifecycle.ignore_changes);
-    let kept = if ignored.is_empty() { None } else { E::without_ignored(&desired, &current, &ignored) };
+    let mut search = known.needs_search() || memory.searching;
+    let (shown, Parts { outgoing, current }, kept, comparison) = loop {
+        let look = observe(context, lane, &identity, &known, search, deep);
+        let observed = slot.lend(look).await.map_err(Outcome::Failed)?;
+        let untagged = E::untagged(&observed);
+        if !untagged.is_empty() && !edited && lifecycle.drift == Drift::Report {
+            let field = FieldDiff::new("tags", "the owner tags of this resource", "absent");
+            return Ok(Outcome::Drifted(vec![field]));
+        }
+        if !untagged.is_empty() {
+            let retagged = retag::retag(context, object, memory, &identity, &observed, &untagged, &known);
+            let note = Box::pin(retagged).await.map_err(Outcome::Failed)?;
+            return Ok(Outcome::InProgress(Reason::Updating, note));
+        }
+        learned.replicas = E::replicas(&observed);
+        let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
+        let parts = replace::parts::<E>(intent.as_ref(), observed);
+        let current = &parts.current;
+        let kept = if ignored.is_empty() { None } else { E::without_ignored(&desired, current, &ignored) };
+        let mut comparison = E::compare(kept.as_ref().unwrap_or(&desired), current);
+        let ids = E::ids(current);
+        let fixed = in_place::edits_at_creation(&uid, fixed.clone(), object.status(), &ids);
+        comparison.differences.extend(fixed);
+        let missing_path = (!ids.is_empty()).then_some(E::MISSING_PATH);
+        let comparison = heed(secrecy.mask(comparison), &ignored, missing_path);
+        // Before anything is created, and before what is known is taken for gone, the cloud is asked by id and by tag.
+        let is_enough = !shown.hidden && comparison.missing.is_none();
+        memory.searching = !is_enough;
+        if search || is_enough {
+            break (shown, parts, kept, comparison);
+        }
+        search = true;
+    };
+    if deep {
+        memory.looked_deep(context.deep_interval);
+    }
+    known.confirm(&shown, intent.as_ref());
+    let is_missing = comparison.missing.is_some();
+    let unseen = if is_missing { &shown.unseen[..] } else { &[] };
+    // The launch is on record when all it made is: not while some of it may be invisible.
+    let is_settled = !is_missing || intent.as_ref().is_none_or(|intent| !intent.may_be_invisible(clock));
+    let epoch = if is_settled { shown.epoch.max(known.epoch) } else { known.epoch };
+    learned.epoch = (epoch > 0).then_some(epoch);
+    learned.location.clone_from(&here);
+    learned.replaced_before = intent.as_ref().and_then(|intent| intent.replaced_before);
+    // What is gone stays on record until it is decided that it is created again.
+    let lost = if is_missing { &shown.lost[..] } else { &[] };
+    let adopted = adopt::adopted(object.status(), intent.as_ref());
+    learned.of(&union(union(shown.live.clone(), unseen), lost), adopted.clone());
+    if !has_finalizer(object) && !shown.live.is_empty() {
+        let restored = restore::restore_from_tags(context, object, memory, shown.epoch);
+        Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
+        return Ok(Outcome::Changed(format!("found {} by its tags", listed(&shown.live))));
+    }
+    if !unseen.is_empty() {
+        let message = format!("waiting for {} to become visible", listed(unseen));
+        return Ok(Outcome::InProgress(Reason::Creating, message));
+    }
+
+    let decision = decide(comparison, lifecycle, edited);
+    let withheld = withheld(context, object, &shown, is_missing);
+    if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {
+        return Ok(outcome);
+    }
+    memory.forget_ids(&shown.gone);
+    learned.of(&shown.live, adopted.clone());
     let effective = kept.as_ref().unwrap_or(&desired);
     let ids = E::ids(&current);
-    let mut comparison = E::compare(effective, &current);
-    comparison.differences.extend(in_place::edits_at_creation(&uid, fixed, object.status(), &ids));
-    let missing_path = (!ids.is_empty()).then_some(E::MISSING_PATH);
-    let decision = decide(heed(secrecy.mask(comparison), &ignored, missing_path), lifecycle, edited);
     let sight = Sight {
         identity,
         known,
@@ -123,6 +186,10 @@ async fn steps<E: External>(
         effective,
         observed: current,
         replacing: outgoing.is_some(),
+        live: shown.live,
+        unseen: shown.unseen,
+        fates: Fates { lifecycle, adopted },
+        location: here,
     };
     if let Some(wanted) = &lifecycle.adopt
         && adopt::is_due(intent.as_ref(), &sight)
@@ -161,8 +228,9 @@ async fn steps<E: External>(
                 "{ids} is replaced and stays while spec.lifecycle.protect is true: set it to false to let it go"
             )));
         }
-        let retired = replace::retire(context, object, &sight.identity, outgoing, is_up);
-        if let Some(outcome) = Box::pin(retired).await {
+        if let Some(outcome) =
+            Box::pin(replace::retire(context, object, memory, &sight, outgoing, is_up)).await
+        {
             return Ok(outcome);
         }
     }
@@ -181,6 +249,37 @@ async fn steps<E: External>(
     match (acted, unpublished) {
         (Outcome::InPlace, Some(error)) => Ok(Outcome::Kubernetes(error)),
         (acted, _) => Ok(acted),
+    }
+}
+
+/// Why what vanished is not created again now, if much of what the kind manages vanished with it.
+fn withheld<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    shown: &Shown,
+    is_missing: bool,
+) -> Option<Outcome> {
+    let key = ObjectKey::of(object.meta());
+    if shown.lost.is_empty() || !is_missing {
+        if !shown.live.is_empty() {
+            context.vanished.present(&key);
+        }
+        return None;
+    }
+    let now = Timestamp::now();
+    if confirmed_at(object, now).is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR) {
+        context.vanished.forget(&key);
+        return None;
+    }
+    let ready = object.status().and_then(|status| conditions::get(&status.conditions, conditions::READY));
+    let was_held = ready.is_some_and(|ready| ready.reason == Reason::RecreationHeld.as_str());
+    match context.vanished.lost(&key, was_held) {
+        vanished::Verdict::Go => None,
+        vanished::Verdict::Wait => {
+            let message = format!("{} vanished; looking whether more did", listed(&shown.lost));
+            Some(Outcome::InProgress(Reason::Creating, message))
+        }
+        vanished::Verdict::Hold(lost, all) => Some(Outcome::Held(vanished::message(&shown.lost, lost, all))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use kraken_api::{
-    FieldDiff, InPlace, ResourceStatus,
+    FieldDiff, InPlace, Location, ResourceStatus,
     conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State},
     reasons::Reason,
 };
@@ -31,6 +31,21 @@ pub(crate) struct Learned {
     pub at_creation: BTreeMap<String, String>,
     /// A few public values of what is there, if it is published.
     pub summary: Option<BTreeMap<String, String>>,
+    /// Those of the ids that were adopted.
+    pub adopted: Vec<String>,
+    /// Where they are.
+    pub location: Option<Location>,
+    /// The launch from which on objects count.
+    pub replaced_before: Option<i64>,
+}
+
+impl Learned {
+    /// Takes these ids for what there is, and remembers which of them were adopted.
+    pub(crate) fn of(&mut self, ids: &[String], mut adopted: Vec<String>) {
+        adopted.retain(|id| ids.contains(id));
+        self.adopted = adopted;
+        self.ids = Some(ids.to_vec());
+    }
 }
 
 /// The status that an outcome leads to, from the one before.
@@ -45,6 +60,12 @@ pub(crate) fn status_of(
     status.observed_generation = generation;
     if let Some(ids) = &learned.ids {
         status.external_ids.clone_from(ids);
+        status.adopted.clone_from(&learned.adopted);
+        status.replaced_before = learned.replaced_before;
+        // Pinned with the first creation.
+        if !ids.is_empty() && status.location.is_none() {
+            status.location.clone_from(&learned.location);
+        }
     }
     if let Some(summary) = &learned.summary {
         status.summary.clone_from(summary);
@@ -173,6 +194,16 @@ mod tests {
     fn the_same_outcome_again_changes_nothing_so_that_nothing_is_written_at_rest() {
         let before = ready_status();
         assert_eq!(status_of(&Outcome::InPlace, &learned(), Some(&before), Some(3), at(99)), before);
+    }
+
+    #[test]
+    fn the_first_location_is_kept() {
+        let at_home = |region: &str| Location { account: "1".into(), region: region.into() };
+        let learned = |region| Learned { location: Some(at_home(region)), ..learned() };
+        let first = status_of(&Outcome::InPlace, &learned("a"), None, Some(3), at(10));
+        assert_eq!(first.location, Some(at_home("a")));
+        let second = status_of(&Outcome::InPlace, &learned("b"), Some(&first), Some(3), at(11));
+        assert_eq!(second.location, Some(at_home("a")));
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod deletion;
 mod inputs;
 mod namespace;
 mod policy;
+mod promises;
+mod records;
 mod tampering;
 
 use std::time::Duration;
@@ -40,17 +42,42 @@ struct Setting {
 }
 
 async fn setting() -> Result<Setting> {
+    setting_with(&[]).await
+}
+
+async fn setting_with(flags: &[&str]) -> Result<Setting> {
     let world = World::new().await?;
     let cloud = Cloud::default();
-    let spoke = InProcess::start(&world, &cloud).await?;
+    let spoke = InProcess::with(&world, &cloud, flags).await?;
     Ok(Setting { world, cloud, spoke })
 }
 
 impl Setting {
-    async fn crash_and_restart(mut self) -> Result<Self> {
+    async fn crash_and_restart(self) -> Result<Self> {
+        self.restart_with(&[]).await
+    }
+
+    async fn restart_with(mut self, flags: &[&str]) -> Result<Self> {
         drop(self.spoke);
-        self.spoke = InProcess::start(&self.world, &self.cloud).await?;
+        self.spoke = InProcess::with(&self.world, &self.cloud, flags).await?;
         Ok(self)
+    }
+
+    /// How many times the cloud was called so.
+    fn calls(&self, operation: &str) -> usize {
+        self.cloud.journal().iter().filter(|call| *call == operation).count()
+    }
+
+    /// Annotates a gadget with the time now.
+    async fn annotate(&self, name: &str, key: &str) -> Result<()> {
+        let now = jiff::Timestamp::now().to_string();
+        let annotations = json!({format!("kraken-iac.eoinfennessy.com/{key}"): now});
+        self.world.patch("Gadget", name, json!({"metadata": {"annotations": annotations}})).await
+    }
+
+    /// Asks for a reconcile now.
+    async fn touch(&self, name: &str) -> Result<()> {
+        self.annotate(name, "reconcile-requested-at").await
     }
 
     /// Creates one and waits until it is ready; returns its UID.

@@ -1,6 +1,5 @@
 //! Step 4: carry out a decision, one side effect per run. Client required.
 
-use jiff::Timestamp;
 use kraken_api::{FieldDiff, reasons::Reason};
 use tokio::time::Instant;
 
@@ -11,7 +10,7 @@ use crate::{
     intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
     memory::{Changed, Memory},
     outcome::{Outcome, listed, refused},
-    steps::{observe::union, persist::persist, record::record},
+    steps::{guard, observe::union, persist::persist, record::record, replace},
 };
 
 /// Carries it out. `drifted` says that the difference came from outside and not from an edit.
@@ -110,18 +109,23 @@ async fn create<E: External>(
     let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
     let fate = fate(intent.as_ref(), memory, sight.known.epoch);
     let clock = memory.clock(context.visibility_window);
-    let epoch = match plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, clock) {
+    let plan = plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, clock);
+    if !matches!(plan, LaunchPlan::Wait(_))
+        && let Err(outcome) = guard::check(sight, intent.as_ref())
+    {
+        return outcome;
+    }
+    let epoch = match plan {
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
         LaunchPlan::New(epoch) => {
-            // A replacement goes on until what is replaced is gone, however many launches it takes.
-            let replaces = sight.replacing;
-            let intent = Intent { epoch, at: clock.now, hash, replaces, adopts: false };
+            let intent = match guard::new_launch(context, object, memory, sight, (epoch, hash)).await {
+                Ok(intent) => intent,
+                Err(outcome) => return outcome,
+            };
             if let Err(error) = persist(context, object, memory, &intent).await {
                 return Outcome::Kubernetes(error);
             }
-            // Nothing was asked of the cloud under this epoch yet.
-            memory.refused = Some(epoch);
             epoch
         }
     };
@@ -159,6 +163,11 @@ async fn begin_replacement<E: External>(
     sight: &Sight<'_, E>,
     fields: &[FieldDiff],
 ) -> Outcome {
+    // The replacement that is under way is not wanted any more either. It goes first: so there is never more than what was
+    // there and one replacement of it.
+    if sight.replacing {
+        return replace::let_go(context, object, memory, sight, &sight.observed).await;
+    }
     let nothing = E::Observed::default();
     let missing = E::compare(sight.desired, &nothing).missing.unwrap_or_default();
     let last = Intent::of(object)
@@ -166,11 +175,15 @@ async fn begin_replacement<E: External>(
         .max(sight.known.epoch)
         .max(E::epoch(&sight.observed));
     let hash = parameters_hash(sight.desired, &missing);
-    let intent = Intent { epoch: last + 1, at: Timestamp::now(), hash, replaces: true, adopts: false };
+    let intent = match guard::new_launch(context, object, memory, sight, (last + 1, hash)).await {
+        Ok(intent) => intent,
+        Err(outcome) => return outcome,
+    };
+    let outgoing = union(sight.live.clone(), &sight.unseen);
+    let asks = Some(E::max_objects(sight.desired));
+    let intent = Intent { replaced_before: Some(intent.epoch), outgoing, asks, ..intent };
     match persist(context, object, memory, &intent).await {
         Ok(()) => {
-            // Nothing was asked of the cloud under this epoch yet.
-            memory.refused = Some(intent.epoch);
             let paths: Vec<String> = fields.iter().map(|field| format!("spec.{}", field.path)).collect();
             Outcome::InProgress(Reason::Replacing, format!("replacing, to change {}", paths.join(", ")))
         }

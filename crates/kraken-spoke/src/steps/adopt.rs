@@ -4,8 +4,9 @@
 //! have to change, that a person agreed to the plan.
 
 use jiff::Timestamp;
-use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, reasons::Reason};
+use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, ResourceStatus, reasons::Reason};
 use kube::Resource;
+use tokio::time::Instant;
 
 use crate::{
     Comparison, External, FailureClass, Ignored,
@@ -13,11 +14,11 @@ use crate::{
     decide::{Remedies, heed, may_replace, remedies},
     external::Candidate,
     intent::{Intent, parameters_hash},
-    memory::Memory,
+    memory::{Claimed, Memory},
     outcome::{Outcome, listed, refused},
     plan::Proposal,
     secrecy::Secrecy,
-    steps::{persist::persist, record::record},
+    steps::{observe::union, persist::write, record::record},
 };
 
 /// Whether the resource is to adopt, and has neither adopted nor created anything yet.
@@ -25,6 +26,12 @@ pub(crate) fn is_due<E: External>(intent: Option<&Intent>, sight: &Sight<'_, E>)
     let seen = sight.known.epoch.max(E::epoch(&sight.observed));
     let is_open = intent.map_or(seen == 0, |intent| intent.adopts && seen < intent.epoch);
     is_open && E::ids(&sight.observed).is_empty()
+}
+
+/// The ids that existed before the resource, as the status and the intent have them.
+pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
+    let of_status = status.map(|status| status.adopted.clone()).unwrap_or_default();
+    union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
 }
 
 /// Adopts, or says why not.
@@ -56,14 +63,18 @@ pub(crate) async fn adopt<E: External>(
     }
     let epoch = Intent::of(object).map_or(1, |intent| intent.epoch);
     let hash = parameters_hash(&id, "adopt");
-    let intent = Intent { epoch, at: Timestamp::now(), hash, replaces: false, adopts: true };
+    let before = Intent::of(object);
+    let mut intent = Intent { adopts: true, ..Intent::next(before.as_ref(), epoch, Timestamp::now(), hash) };
+    intent.asks = Some(1);
+    intent.adopted = vec![id.clone()];
+    intent.location = sight.location.clone().or(intent.location);
     // Of two resources that want the same object, the second must see whose it has become.
     if !context.claims.take(&id, &sight.identity.uid, context.visibility_window) {
         return Outcome::AdoptionRefused(format!(
             "spec.lifecycle.adopt: {id} is being adopted by another resource: name another"
         ));
     }
-    if let Err(error) = persist(context, object, memory, &intent).await {
+    if let Err(error) = write(context, object, memory, &intent).await {
         context.claims.give_back(&id, &sight.identity.uid);
         return Outcome::Kubernetes(error);
     }
@@ -71,6 +82,7 @@ pub(crate) async fn adopt<E: External>(
         Ok(()) => {
             // From now on it is found by its id and not adopted again, also while its tags are not visible yet.
             memory.created = Some((epoch, vec![id.clone()]));
+            memory.claimed = Some(Claimed { ids: vec![id.clone()], at: Instant::now(), times: 0 });
             let note = format!("adopted {id}");
             record(context, object, Reason::Adopted, &note).await;
             Outcome::Changed(note)

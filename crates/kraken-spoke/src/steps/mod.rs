@@ -5,6 +5,8 @@ pub(crate) mod adopt; // client required
 pub(crate) mod blocked; // client required
 pub(crate) mod declare; // client required
 pub(crate) mod gather; // client required
+pub(crate) mod guard; // client required
+pub(crate) mod location; // client required
 pub(crate) mod observe; // client required
 pub(crate) mod own_secret; // client required
 pub(crate) mod persist; // client required
@@ -14,5 +16,7 @@ pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
 pub(crate) mod report; // client required
 pub(crate) mod resolve; // no client required
+pub(crate) mod restore; // client required
+pub(crate) mod retag; // client required
 pub(crate) mod undecodable; // client required
 pub(crate) mod unprotect; // client required

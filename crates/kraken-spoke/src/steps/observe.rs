@@ -1,26 +1,39 @@
 //! Step 3: what the cloud has, through the batched reader. Client required, but not always used.
 
-use kraken_api::ResourceStatus;
+use jiff::Timestamp;
+use kraken_api::{FINALIZER, ResourceStatus};
 use kraken_runtime::queue::Lane;
-use kube::core::object::HasStatus;
+use kube::{Resource, ResourceExt, core::object::HasStatus};
 
-use crate::{External, Failure, Identity, Look, context::Context, intent::Intent, memory::Memory};
+use crate::{
+    External, Failure, Identity, Look,
+    context::Context,
+    intent::{Clock, Intent},
+    memory::Memory,
+};
 
-/// What is known of a resource's things before the cloud is asked.
+/// What is known of a resource's objects before the cloud is asked.
 #[derive(Debug)]
 pub(crate) struct Known {
+    /// The ids that were recorded, in the status or by this process.
     pub ids: Vec<String>,
     /// The highest epoch that is known to have taken effect.
     pub epoch: i64,
     /// A launch may have been made whose result nobody recorded.
     pub outstanding: bool,
+    /// Whether the cloud can have anything at all.
+    pub may_exist: bool,
 }
 
 impl Known {
-    pub(crate) fn of<K: HasStatus<Status = ResourceStatus>>(
+    /// `began` is when this process began to reconcile the kind: what a resource older than that had, somebody may have
+    /// wiped, or a backup from before its launch may have been restored.
+    pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
         object: &K,
         memory: &Memory<K>,
         intent: Option<&Intent>,
+        clock: Clock,
+        began: Timestamp,
     ) -> Self {
         let status = object.status();
         let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
@@ -29,38 +42,104 @@ impl Known {
             epoch = epoch.max(*created);
             ids = union(ids, new);
         }
-        let outstanding =
-            intent.is_some_and(|intent| intent.epoch > epoch && memory.refused != Some(intent.epoch));
-        Self { ids, epoch, outstanding }
+        ids.retain(|id| !memory.released_ids.contains(id));
+        let outstanding = intent.is_some_and(|intent| {
+            intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
+        });
+        let is_new = object.creation_timestamp().is_some_and(|created| created.0 >= began);
+        let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
+        Self { ids, epoch, outstanding, may_exist }
     }
 
-    /// Whether the cloud can have anything at all: not before the first intent was persisted.
-    pub(crate) fn may_exist(&self, has_finalizer: bool) -> bool {
-        has_finalizer || self.outstanding || !self.ids.is_empty()
+    /// Takes note of a launch that is shown as a whole.
+    pub(crate) fn confirm(&mut self, shown: &Shown, intent: Option<&Intent>) {
+        if let Some(intent) = intent.filter(|_| shown.is_complete) {
+            self.epoch = self.epoch.max(intent.epoch);
+        }
+    }
+
+    /// Whether ids are not enough to find everything: they are lost with a status; tags are not.
+    pub(crate) fn needs_search(&self) -> bool {
+        self.outstanding || self.ids.is_empty()
     }
 }
 
-/// Looks. A resource that was never launched costs no call.
+/// Whether a resource carries our finalizer.
+pub(crate) fn has_finalizer(object: &impl Resource) -> bool {
+    object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
+}
+
+/// Observes, by the known ids and, if `search` says so, by tag too. A resource that cannot have anything costs no call.
 pub(crate) async fn observe<E: External>(
     context: &Context<E>,
     lane: Lane,
     identity: &Identity,
     known: &Known,
-    has_finalizer: bool,
     search: bool,
     deep: bool,
 ) -> Result<E::Observed, Failure> {
-    if !known.may_exist(has_finalizer) {
+    if !known.may_exist {
         return Ok(E::Observed::default());
     }
-    let look = Look {
-        identity: identity.clone(),
-        ids: known.ids.clone(),
-        // Ids are lost with a status; tags are not.
-        search: search || known.outstanding || known.ids.is_empty(),
-        deep,
-    };
+    let look = Look { identity: identity.clone(), ids: known.ids.clone(), search, deep };
     context.batchers.of(lane).observe(look).await
+}
+
+/// What an observation tells of the ids that were known before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// What exists, known before or not.
+    pub live: Vec<String>,
+    /// Known, not shown, and perhaps not visible yet.
+    pub unseen: Vec<String>,
+    /// Known, and gone without having been asked to go.
+    pub lost: Vec<String>,
+    /// Whether something that is known is not shown, not even as deleted, and nobody asked it to go.
+    pub hidden: bool,
+    /// Known and gone, whoever asked for it.
+    pub gone: Vec<String>,
+    /// The highest epoch on anything shown.
+    pub epoch: i64,
+    /// Whether all is shown that the launch of the intent can have made.
+    pub is_complete: bool,
+}
+
+impl Shown {
+    pub(crate) fn of<E: External>(
+        observed: &E::Observed,
+        known: &Known,
+        memory: &Memory<E::Kind>,
+        intent: Option<&Intent>,
+        clock: Clock,
+    ) -> Self {
+        let shown = E::shown(observed);
+        let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
+        let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+        let mut this = Self { live: E::ids(observed), epoch: E::epoch(observed), ..Self::default() };
+        this.is_complete = intent.is_some_and(|intent| {
+            let asks = intent.asks.map_or(usize::MAX, |asks| asks.max(1));
+            known.epoch < intent.epoch
+                && this.epoch >= intent.epoch
+                && E::shown(&E::split(observed.clone(), intent.epoch).1).len() >= asks
+        });
+        for id in known.ids.iter().filter(|id| !this.live.contains(id)) {
+            // What was outgoing has been visible before: not to be shown is what becomes of it.
+            if memory.deleted_ids.contains(id) || outgoing.contains(id) {
+                if !shown.contains(id) {
+                    this.gone.push(id.clone());
+                }
+                continue;
+            }
+            this.hidden |= !shown.contains(id);
+            if !shown.contains(id) && may_be_invisible {
+                this.unseen.push(id.clone());
+            } else {
+                this.lost.push(id.clone());
+                this.gone.push(id.clone());
+            }
+        }
+        this
+    }
 }
 
 /// The first ids, and those of the others that are not among them.

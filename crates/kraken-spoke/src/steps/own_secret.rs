@@ -28,7 +28,10 @@ pub(crate) async fn make<E: External>(context: &Context<E>, object: &E::Kind) ->
     let texts = (own.make)().map_err(Outcome::Internal)?;
     let texts = texts.iter().map(|(key, text)| ((*key).to_owned(), text.expose_secret().to_owned()));
     // What outlives the resource must stay of use: its Secret then does not go with the resource either.
-    let goes_with_it = object.spec().lifecycle().deletion(false) == Deletion::Delete;
+    let goes_with_it = {
+        let lifecycle = object.spec().lifecycle();
+        lifecycle.deletion(lifecycle.adopt.is_some()) == Deletion::Delete
+    };
     let owners = if goes_with_it { Some(vec![owner_reference(object)]) } else { None };
     let (namespace, _) = place(object);
     let secret = Secret {

@@ -1,27 +1,34 @@
 //! Deletion: needs only the identity, never a value or a valid spec. The finalizer goes when the cloud says that
 //! everything is gone. Client required.
 
-use kraken_api::{Approval, Deletion, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
+use kraken_api::{Approval, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
     patch::{ApiError, json_patch},
     queue::Lane,
     watch::ObjectKey,
     work::Slot,
 };
-use kube::{Api, Resource, ResourceExt, core::object::HasSpec};
+use kube::{
+    Api, Resource, ResourceExt,
+    core::object::{HasSpec, HasStatus},
+};
 use serde_json::{Value, json};
 
 use crate::{
     External, Failure, FailureClass, Identity,
     context::{Context, identity_of, place},
+    fates::Fates,
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed, refused},
     plan::Proposal,
     steps::{
-        observe::{Known, observe, union},
+        adopt::adopted,
+        location,
+        observe::{Known, Shown, has_finalizer, observe, union},
         record::record,
         references,
+        retag::retag,
         unprotect::unprotect,
     },
 };
@@ -33,94 +40,135 @@ pub(crate) async fn remove<E: External>(
     memory: &mut Memory<E::Kind>,
     slot: &mut Slot,
 ) -> Outcome {
-    if !object.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
+    if !has_finalizer(object) {
         return released(context, object).await;
     }
     let lifecycle = object.spec().lifecycle();
     if lifecycle.paused {
         return Outcome::Paused;
     }
-    let intent = Intent::of(object);
-    let deletion = lifecycle.deletion(intent.as_ref().is_some_and(|intent| intent.adopts));
-    if lifecycle.protect && deletion == Deletion::Delete {
-        return Outcome::Protected(
-            "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
-        );
+    // Who cannot see what there is must not take it for gone.
+    let intent = Intent::of(object).or_else(|| memory.intent.clone());
+    if let Err(outcome) = location::here(context, object, intent.as_ref()).await {
+        return outcome;
     }
-    if deletion == Deletion::Delete && memory.deleted.is_none() {
-        let node = (context.kind_key.clone(), object.name_any());
-        let namespace = object.namespace().unwrap_or_default();
-        match context.references.blockers(&context.shell.client, &namespace, &node).await {
-            Ok(blockers) if blockers.is_empty() => {}
-            Ok(blockers) => return Outcome::Blocked(blockers),
-            Err(error) => return Outcome::Kubernetes(error),
-        }
+    let clock = memory.clock(context.visibility_window);
+    let mut known = Known::of(object, memory, intent.as_ref(), clock, context.began());
+    let fates = Fates { lifecycle, adopted: adopted(object.status(), intent.as_ref()) };
+    let expects_deletion = fates.deletes_any(&known.ids);
+    if expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
+        return outcome;
     }
     let identity = identity_of(context, object);
-    let observed = match slot.lend(last_look(context, &identity, object, memory, intent.as_ref())).await {
+    let observed = match slot.lend(last_look(context, &identity, memory, &mut known)).await {
         Ok(observed) => observed,
         Err(failure) => return Outcome::Failed(failure),
     };
-    let ids = E::ids(&observed);
-
-    // An empty answer of a read that lags is no proof: a launch may not be visible yet. What the cloud agreed to delete was
-    // visible; not everything is shown for a while after that.
-    let seen = E::epoch(&observed).max(memory.deleted.unwrap_or_default());
-    let unseen = intent.is_some_and(|intent| {
-        seen < intent.epoch
-            && memory.refused != Some(intent.epoch)
-            && intent.may_be_invisible(memory.clock(context.visibility_window))
-    });
-    if deletion == Deletion::Retain {
-        // What is not visible would keep its tags.
-        if unseen {
-            return Outcome::InProgress(
-                Reason::Deleting,
-                "waiting for the last launch to become visible".to_owned(),
-            );
-        }
-        if let Err(failure) = context.external.release(&identity, &observed).await {
-            return Outcome::Failed(failure);
-        }
-        let note = format!("kept {}, without Kraken's tags", listed(&ids));
-        return finish(context, object, Reason::Released, &note).await;
-    }
-    if !E::is_gone(&observed) {
-        if ids.is_empty() {
-            return Outcome::InProgress(
-                Reason::Deleting,
-                "waiting for the cloud to finish the deletion".to_owned(),
-            );
-        }
-        if lifecycle.approval == Approval::Manual {
-            let (what, changes, target) = (listed(&ids), vec![], String::new());
-            let proposal = Proposal { action: PlanAction::Delete, what, changes, target };
-            if let Err(outcome) = proposal.approved(object) {
-                return outcome;
-            }
-        }
-        let is_first = memory.deleted.is_none();
-        return match context.external.delete(&identity, &observed).await {
-            Ok(()) => {
-                memory.deleted = memory.deleted.max(Some(E::epoch(&observed)));
-                if is_first {
-                    let note = format!("asked for the deletion of {}", listed(&ids));
-                    record(context, object, Reason::Deleted, &note).await;
-                }
-                Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
-            }
-            // Something else has to go first, which the cloud names.
-            Err(failure) if failure.class == FailureClass::Protected => {
-                unprotect(context, object, &identity, &observed, failure, Reason::Deleting).await
-            }
-            Err(failure) => refused(failure, Reason::Deleting),
+    let untagged: Vec<String> = E::untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
+    if !untagged.is_empty() {
+        // Nothing is deleted that does not say whose it is.
+        return match retag(context, object, memory, &identity, &observed, &untagged, &known).await {
+            Ok(note) => Outcome::InProgress(Reason::Deleting, note),
+            Err(failure) => Outcome::Failed(failure),
         };
     }
-    if unseen {
+
+    // An answer of a read that lags is no proof: a launch may not be visible yet, or not all that it made. What is on record
+    // was visible, or is known by its id.
+    let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
+    known.confirm(&shown, intent.as_ref());
+    let is_unseen = !shown.unseen.is_empty()
+        || intent.is_some_and(|intent| {
+            known.epoch < intent.epoch
+                && memory.refused != Some(intent.epoch)
+                && intent.may_be_invisible(clock)
+        });
+    let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
+    let (kept, doomed) = E::select(observed, &kept);
+    if !E::is_gone(&doomed) {
+        if !expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
+            return outcome;
+        }
+        return delete(context, object, memory, &identity, &doomed).await;
+    }
+    if is_unseen {
+        // What is not visible would be left behind, or keep its tags.
         let message = "making sure that no launch is left that the cloud does not show yet".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
-    finish(context, object, Reason::Deleted, "everything is gone").await
+    let ids = E::ids(&kept);
+    if ids.is_empty() {
+        return finish(context, object, Reason::Deleted, "everything is gone").await;
+    }
+    if let Err(failure) = context.external.release(&identity, &kept).await {
+        return Outcome::Failed(failure);
+    }
+    memory.released(&ids);
+    finish(context, object, Reason::Released, &format!("kept {}, without Kraken's tags", listed(&ids))).await
+}
+
+/// Whether anything may be deleted now: not what is protected, and not before those who refer to it.
+async fn permitted<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &Memory<E::Kind>,
+) -> Result<(), Outcome> {
+    if object.spec().lifecycle().protect {
+        return Err(Outcome::Protected(
+            "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
+        ));
+    }
+    if memory.deleted.is_some() {
+        return Ok(());
+    }
+    let node = (context.kind_key.clone(), object.name_any());
+    let namespace = object.namespace().unwrap_or_default();
+    match context.references.blockers(&context.shell.client, &namespace, &node).await {
+        Ok(blockers) if blockers.is_empty() => Ok(()),
+        Ok(blockers) => Err(Outcome::Blocked(blockers)),
+        Err(error) => Err(Outcome::Kubernetes(error)),
+    }
+}
+
+/// Asks for the deletion of what is left, or waits for it.
+async fn delete<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    identity: &Identity,
+    doomed: &E::Observed,
+) -> Outcome {
+    let ids = E::ids(doomed);
+    if ids.is_empty() {
+        return Outcome::InProgress(
+            Reason::Deleting,
+            "waiting for the cloud to finish the deletion".to_owned(),
+        );
+    }
+    if object.spec().lifecycle().approval == Approval::Manual {
+        let (what, changes, target) = (listed(&ids), vec![], String::new());
+        let proposal = Proposal { action: PlanAction::Delete, what, changes, target };
+        if let Err(outcome) = proposal.approved(object) {
+            return outcome;
+        }
+    }
+    let is_first = memory.deleted.is_none();
+    match context.external.delete(identity, doomed).await {
+        Ok(()) => {
+            memory.deleted = memory.deleted.max(Some(E::epoch(doomed)));
+            memory.deleting(&ids);
+            if is_first {
+                let note = format!("asked for the deletion of {}", listed(&ids));
+                record(context, object, Reason::Deleted, &note).await;
+            }
+            Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
+        }
+        Err(failure) if failure.class == FailureClass::Protected => {
+            unprotect(context, object, identity, doomed, failure, Reason::Deleting).await
+        }
+        // Something else has to go first, which the cloud names.
+        Err(failure) => refused(failure, Reason::Deleting),
+    }
 }
 
 /// Everything that any launch of this resource made: found by tag when the deletion begins and again before it ends,
@@ -128,19 +176,17 @@ pub(crate) async fn remove<E: External>(
 async fn last_look<E: External>(
     context: &Context<E>,
     identity: &Identity,
-    object: &E::Kind,
     memory: &mut Memory<E::Kind>,
-    intent: Option<&Intent>,
+    known: &mut Known,
 ) -> Result<E::Observed, Failure> {
-    let mut known = Known::of(object, memory, intent);
     if let Some(found) = &memory.found {
-        known.ids = union(known.ids, found);
-        let observed = observe(context, Lane::Edit, identity, &known, true, false, false).await?;
+        known.ids = union(std::mem::take(&mut known.ids), found);
+        let observed = observe(context, Lane::Edit, identity, known, false, false).await?;
         if !E::is_gone(&observed) {
             return Ok(observed);
         }
     }
-    let observed = observe(context, Lane::Edit, identity, &known, true, true, false).await?;
+    let observed = observe(context, Lane::Edit, identity, known, true, false).await?;
     memory.found = Some(E::ids(&observed));
     Ok(observed)
 }

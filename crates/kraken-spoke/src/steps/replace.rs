@@ -3,15 +3,15 @@
 //! It is persisted as an intent that says that earlier launches are replaced; what each part then needs is decided from
 //! what is there, so a crash at any point goes on where it was.
 
-use kraken_api::{HasLifecycle, Replace, reasons::Reason};
-use kube::{Resource, core::object::HasSpec};
+use kraken_api::{Replace, reasons::Reason};
 
 use crate::{
     External, FailureClass, Identity,
-    context::Context,
+    context::{Context, Sight},
     intent::Intent,
+    memory::Memory,
     outcome::{Outcome, listed, refused},
-    steps::unprotect::unprotect,
+    steps::{record::record, unprotect::unprotect},
 };
 
 /// What a replacement tells apart.
@@ -22,12 +22,13 @@ pub(crate) struct Parts<O> {
     pub current: O,
 }
 
-/// Tells apart what is replaced and what replaces it, by the epoch that each was launched under. No client required.
-pub(crate) fn parts<E: External>(object: &impl Resource, observed: E::Observed) -> Parts<E::Observed> {
-    let Some(intent) = Intent::of(object).filter(|intent| intent.replaces) else {
+/// Tells apart what is replaced and what replaces it, by the epoch that each was launched under: the boundary is that of the
+/// launch by which the replacement began, however many followed. No client required.
+pub(crate) fn parts<E: External>(intent: Option<&Intent>, observed: E::Observed) -> Parts<E::Observed> {
+    let Some(boundary) = intent.and_then(|intent| intent.replaced_before) else {
         return Parts { outgoing: None, current: observed };
     };
-    let (before, since) = E::split(observed, intent.epoch);
+    let (before, since) = E::split(observed, boundary);
     let outgoing = (!E::is_gone(&before)).then_some(before);
     Parts { outgoing, current: since }
 }
@@ -36,28 +37,62 @@ pub(crate) fn parts<E: External>(object: &impl Resource, observed: E::Observed) 
 pub(crate) async fn retire<E: External>(
     context: &Context<E>,
     object: &E::Kind,
-    identity: &Identity,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
     outgoing: &E::Observed,
     is_replacement_up: bool,
 ) -> Option<Outcome> {
-    let order = object.spec().lifecycle().replace;
     // `Never`, set while a replacement was under way, must not leave a gap.
-    if order != Replace::DeleteFirst && !is_replacement_up {
+    if sight.fates.lifecycle.replace != Replace::DeleteFirst && !is_replacement_up {
         return None;
     }
-    let ids = E::ids(outgoing);
-    if ids.is_empty() {
-        let message = "waiting for the cloud to finish the deletion of what is replaced".to_owned();
-        return Some(Outcome::InProgress(Reason::Replacing, message));
+    Some(let_go(context, object, memory, sight, outgoing).await)
+}
+
+/// Asks for the deletion of what is replaced, and leaves behind what is to be kept.
+pub(crate) async fn let_go<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
+    replaced: &E::Observed,
+) -> Outcome {
+    let kept: Vec<String> = E::ids(replaced).into_iter().filter(|id| sight.fates.keeps(id)).collect();
+    let (to_keep, to_delete) = E::select(replaced.clone(), &kept);
+    let ids = E::ids(&to_delete);
+    if !ids.is_empty() {
+        return delete(context, object, memory, &sight.identity, &to_delete).await;
     }
-    Some(match context.external.delete(identity, outgoing).await {
+    if kept.is_empty() {
+        let message = "waiting for the cloud to finish the deletion of what is replaced".to_owned();
+        return Outcome::InProgress(Reason::Replacing, message);
+    }
+    if let Err(failure) = context.external.release(&sight.identity, &to_keep).await {
+        return refused(failure, Reason::Replacing);
+    }
+    memory.released(&kept);
+    let note = format!("kept {}, which is replaced, without Kraken's tags", listed(&kept));
+    record(context, object, Reason::Released, &note).await;
+    Outcome::InProgress(Reason::Replacing, note)
+}
+
+async fn delete<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    identity: &Identity,
+    replaced: &E::Observed,
+) -> Outcome {
+    let ids = E::ids(replaced);
+    match context.external.delete(identity, replaced).await {
         Ok(()) => {
+            memory.deleting(&ids);
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(&ids)))
         }
-        // Something else has to go first, which the cloud names.
         Err(failure) if failure.class == FailureClass::Protected => {
-            unprotect(context, object, identity, outgoing, failure, Reason::Replacing).await
+            unprotect(context, object, identity, replaced, failure, Reason::Replacing).await
         }
+        // Something else has to go first, which the cloud names.
         Err(failure) => refused(failure, Reason::Replacing),
-    })
+    }
 }

@@ -2,7 +2,7 @@
 //! carried out: it needs who the object is and which ids its status has, read from the JSON as it is. Client required.
 
 use jiff::Timestamp;
-use kraken_api::{Deletion, FINALIZER, conditions, reasons::Reason};
+use kraken_api::{Deletion, FINALIZER, Lifecycle, conditions, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
     patch::{Version, json_patch, replace_status, within},
@@ -17,12 +17,15 @@ use tracing::warn;
 use crate::{
     External, Identity,
     context::Context,
-    intent::Intent,
+    fates::Fates,
+    intent::{Clock, Intent},
     memory::Memory,
     outcome::{Outcome, listed, refused},
     steps::{
-        observe::{Known, observe},
+        location,
+        observe::{Known, Shown, observe, union},
         references,
+        retag::claim,
     },
 };
 
@@ -32,13 +35,14 @@ struct Rules {
     /// Nothing is touched.
     paused: bool,
     protect: bool,
-    deletion: Deletion,
+    /// What the resource says for all of its objects, if it does.
+    deletion: Option<Deletion>,
     /// Each deletion waits for a person.
     manual: bool,
 }
 
 impl Rules {
-    fn of(object: &Value, adopts: bool) -> Self {
+    fn of(object: &Value) -> Self {
         let (spec, lifecycle) = (&object["spec"], &object["spec"]["lifecycle"]);
         let is_readable = |value: &Value| value.is_null() || value.is_object();
         let is_on = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
@@ -47,10 +51,13 @@ impl Rules {
             paused: is_on(&lifecycle["paused"]),
             protect: unreadable || is_on(&lifecycle["protect"]),
             deletion: match &lifecycle["deletion"] {
-                Value::Null if adopts => Deletion::Retain,
-                Value::Null => Deletion::Delete,
-                Value::String(text) if text == "Delete" => Deletion::Delete,
-                _ => Deletion::Retain,
+                // Adopting, it may have adopted everything.
+                Value::Null if !lifecycle["adopt"].is_null() && object["status"]["adopted"].is_null() => {
+                    Some(Deletion::Retain)
+                }
+                Value::Null => None,
+                Value::String(text) if text == "Delete" => Some(Deletion::Delete),
+                _ => Some(Deletion::Retain),
             },
             manual: !matches!(&lifecycle["approval"], Value::Null)
                 && lifecycle["approval"].as_str() != Some("Automatic"),
@@ -129,89 +136,146 @@ async fn remove<E: External>(
         return Outcome::Removed;
     }
     let intent = Intent::of(object);
-    let rules = Rules::of(&object.data, intent.as_ref().is_some_and(|intent| intent.adopts));
+    let rules = Rules::of(&object.data);
     if rules.paused {
         return Outcome::Paused;
     }
-    if rules.deletion == Deletion::Delete {
-        if rules.protect {
-            let message = "spec.lifecycle.protect is true: set it to false to let the deletion go on";
-            return Outcome::Protected(message.to_owned());
-        }
-        if rules.manual {
-            let message = "the deletion waits for an approval, and there is no plan of an object that cannot be read: \
-                           correct it, or set spec.lifecycle.approval to Automatic";
-            return Outcome::InProgress(Reason::AwaitingApproval, message.to_owned());
-        }
-        if memory.deleted.is_none() {
-            let node = (context.kind_key.clone(), name.clone());
-            match context.references.blockers(&context.shell.client, &namespace, &node).await {
-                Ok(blockers) if blockers.is_empty() => {}
-                Ok(blockers) => return Outcome::Blocked(blockers),
-                Err(error) => return Outcome::Kubernetes(error),
-            }
-        }
+    let there = serde_json::from_value(object.data["status"]["location"].clone()).ok();
+    let there = there.or_else(|| intent.as_ref().and_then(|intent| intent.location.clone()));
+    if let Err(outcome) = location::agreed(context, there).await {
+        return outcome;
+    }
+    let clock = memory.clock(context.visibility_window);
+    let mut known = known(&object.data, intent.as_ref(), memory, clock);
+    let lifecycle = Lifecycle { deletion: rules.deletion, ..Lifecycle::default() };
+    let fates = Fates { lifecycle: &lifecycle, adopted: adopted(&object.data, intent.as_ref()) };
+    let expects_deletion = fates.deletes_any(&known.ids);
+    if expects_deletion && let Err(outcome) = permitted(context, (&namespace, &name), rules, memory).await {
+        return outcome;
     }
     let identity = Identity {
         cluster: context.shell.cluster_id.clone(),
         uid: object.uid().unwrap_or_default(),
         owner: format!("{}/{namespace}/{name}", E::Kind::kind(&())),
     };
-    let known = known(&object.data, intent.as_ref(), memory);
-    let observed = match slot.lend(observe(context, Lane::Edit, &identity, &known, true, true, false)).await {
+    let observed = match slot.lend(observe(context, Lane::Edit, &identity, &known, true, false)).await {
         Ok(observed) => observed,
         Err(failure) => return Outcome::Failed(failure),
     };
-    let ids = E::ids(&observed);
-    let seen = E::epoch(&observed).max(memory.deleted.unwrap_or_default());
-    let unseen = intent.is_some_and(|intent| {
-        seen < intent.epoch
-            && memory.refused != Some(intent.epoch)
-            && intent.may_be_invisible(memory.clock(context.visibility_window))
-    });
-    if rules.deletion == Deletion::Delete && !E::is_gone(&observed) {
-        let waiting =
-            || Outcome::InProgress(Reason::Deleting, "waiting for the deletion in the cloud".to_owned());
-        if ids.is_empty() {
-            return waiting();
-        }
-        let is_first = memory.deleted.is_none();
-        return match context.external.delete(&identity, &observed).await {
-            Ok(()) => {
-                memory.deleted = memory.deleted.max(Some(E::epoch(&observed)));
-                if is_first {
-                    let note = format!("asked for the deletion of {}", listed(&ids));
-                    record::<E>(context, object, Reason::Deleted, &note).await;
-                }
-                Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
-            }
-            Err(failure) => refused(failure, Reason::Deleting),
+    let untagged: Vec<String> = E::untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
+    if !untagged.is_empty() {
+        let facts = (intent.as_ref(), &known);
+        return match claim(context, memory, &identity, &observed, &untagged, facts).await {
+            Ok(note) => Outcome::InProgress(Reason::Deleting, note),
+            Err(failure) => Outcome::Failed(failure),
         };
     }
-    if unseen {
+    let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
+    known.confirm(&shown, intent.as_ref());
+    let is_unseen = !shown.unseen.is_empty()
+        || intent.is_some_and(|intent| {
+            known.epoch < intent.epoch
+                && memory.refused != Some(intent.epoch)
+                && intent.may_be_invisible(clock)
+        });
+    let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
+    let (kept, doomed) = E::select(observed, &kept);
+    if !E::is_gone(&doomed) {
+        if !expects_deletion
+            && let Err(outcome) = permitted(context, (&namespace, &name), rules, memory).await
+        {
+            return outcome;
+        }
+        return delete(context, object, memory, &identity, &doomed).await;
+    }
+    if is_unseen {
         let message = "waiting until the last launch must be visible".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
-    let (mut reason, mut note) = (Reason::Deleted, "everything is gone".to_owned());
-    if rules.deletion == Deletion::Retain {
-        if let Err(failure) = context.external.release(&identity, &observed).await {
-            return Outcome::Failed(failure);
-        }
-        (reason, note) = (Reason::Released, format!("kept {}, without Kraken's tags", listed(&ids)));
+    let ids = E::ids(&kept);
+    if ids.is_empty() {
+        return finish(context, api, object, Reason::Deleted, "everything is gone").await;
     }
-    finish(context, api, object, reason, &note).await
+    if let Err(failure) = context.external.release(&identity, &kept).await {
+        return Outcome::Failed(failure);
+    }
+    memory.released(&ids);
+    let note = format!("kept {}, without Kraken's tags", listed(&ids));
+    finish(context, api, object, Reason::Released, &note).await
+}
+
+/// Whether anything may be deleted now.
+async fn permitted<E: External>(
+    context: &Context<E>,
+    (namespace, name): (&str, &str),
+    rules: Rules,
+    memory: &Memory<E::Kind>,
+) -> Result<(), Outcome> {
+    if rules.protect {
+        let message = "spec.lifecycle.protect is true: set it to false to let the deletion go on";
+        return Err(Outcome::Protected(message.to_owned()));
+    }
+    if rules.manual {
+        let message = "the deletion waits for an approval, and there is no plan of an object that cannot be read: \
+                       correct it, or set spec.lifecycle.approval to Automatic";
+        return Err(Outcome::InProgress(Reason::AwaitingApproval, message.to_owned()));
+    }
+    if memory.deleted.is_some() {
+        return Ok(());
+    }
+    let node = (context.kind_key.clone(), name.to_owned());
+    match context.references.blockers(&context.shell.client, namespace, &node).await {
+        Ok(blockers) if blockers.is_empty() => Ok(()),
+        Ok(blockers) => Err(Outcome::Blocked(blockers)),
+        Err(error) => Err(Outcome::Kubernetes(error)),
+    }
+}
+
+/// Asks for the deletion of what is left, or waits for it.
+async fn delete<E: External>(
+    context: &Context<E>,
+    object: &DynamicObject,
+    memory: &mut Memory<E::Kind>,
+    identity: &Identity,
+    doomed: &E::Observed,
+) -> Outcome {
+    let ids = E::ids(doomed);
+    if ids.is_empty() {
+        return Outcome::InProgress(Reason::Deleting, "waiting for the deletion in the cloud".to_owned());
+    }
+    let is_first = memory.deleted.is_none();
+    match context.external.delete(identity, doomed).await {
+        Ok(()) => {
+            memory.deleted = memory.deleted.max(Some(E::epoch(doomed)));
+            memory.deleting(&ids);
+            if is_first {
+                let note = format!("asked for the deletion of {}", listed(&ids));
+                record::<E>(context, object, Reason::Deleted, &note).await;
+            }
+            Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
+        }
+        Err(failure) => refused(failure, Reason::Deleting),
+    }
+}
+
+/// The ids that existed before the resource.
+fn adopted(object: &Value, intent: Option<&Intent>) -> Vec<String> {
+    let of_status = object["status"]["adopted"].as_array().into_iter().flatten();
+    let of_status = of_status.filter_map(Value::as_str).map(str::to_owned).collect();
+    union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
 }
 
 /// What the status and the process know of its remote objects.
-fn known<K>(object: &Value, intent: Option<&Intent>, memory: &Memory<K>) -> Known {
+fn known<K>(object: &Value, intent: Option<&Intent>, memory: &Memory<K>, clock: Clock) -> Known {
     let status = &object["status"];
     let ids = status["externalIds"].as_array().into_iter().flatten();
     let ids = ids.filter_map(Value::as_str).map(str::to_owned).collect();
     let epoch = status["epoch"].as_i64().unwrap_or_default();
     let epoch = epoch.max(memory.created.as_ref().map_or(0, |(epoch, _)| *epoch));
-    let outstanding =
-        intent.is_some_and(|intent| intent.epoch > epoch && memory.refused != Some(intent.epoch));
-    Known { ids, epoch, outstanding }
+    let outstanding = intent.is_some_and(|intent| {
+        intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
+    });
+    Known { ids, epoch, outstanding, may_exist: true }
 }
 
 async fn finish<E: External>(
@@ -283,35 +347,38 @@ mod tests {
     use super::*;
 
     fn rules(lifecycle: Value) -> Rules {
-        Rules::of(&json!({"spec": {"size": "not a number", "lifecycle": lifecycle}}), false)
+        Rules::of(&json!({"spec": {"size": "not a number", "lifecycle": lifecycle}}))
     }
 
     #[test]
     fn what_can_be_read_of_the_lifecycle_is_obeyed() {
-        let free = Rules { paused: false, protect: false, deletion: Deletion::Delete, manual: false };
+        let free = Rules { paused: false, protect: false, deletion: None, manual: false };
         assert_eq!(rules(Value::Null), free);
-        assert_eq!(rules(json!({"resyncInterval": 7, "protect": false, "deletion": "Delete"})), free);
+        let told = Rules { deletion: Some(Deletion::Delete), ..free };
+        assert_eq!(rules(json!({"resyncInterval": 7, "protect": false, "deletion": "Delete"})), told);
         assert!(rules(json!({"paused": true})).paused);
         assert!(rules(json!({"protect": true})).protect);
-        assert_eq!(rules(json!({"deletion": "Retain"})).deletion, Deletion::Retain);
+        assert_eq!(rules(json!({"deletion": "Retain"})).deletion, Some(Deletion::Retain));
         assert!(rules(json!({"approval": "Manual"})).manual);
-        assert_eq!(Rules::of(&json!({}), true).deletion, Deletion::Retain, "what was adopted is kept");
+        let adopting = rules(json!({"adopt": {"id": "i-1"}}));
+        assert_eq!(adopting.deletion, Some(Deletion::Retain), "what may have been adopted is kept");
     }
 
     #[test]
     fn what_cannot_be_read_forbids() {
         assert!(rules(json!({"protect": "yes", "paused": "true"})).protect);
         assert!(rules(json!({"paused": "true"})).paused);
-        assert_eq!(rules(json!({"deletion": 7})).deletion, Deletion::Retain);
+        assert_eq!(rules(json!({"deletion": 7})).deletion, Some(Deletion::Retain));
         assert!(rules(json!({"approval": 7})).manual);
         assert!(rules(json!("protect: true")).protect);
-        assert!(Rules::of(&json!({"spec": []}), false).protect);
+        assert!(Rules::of(&json!({"spec": []})).protect);
     }
 
     #[test]
     fn ids_are_read_from_the_status_as_it_is() {
         let object = json!({"status": {"externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh"}});
-        let known = known(&object, None, &Memory::<()>::default());
+        let memory = Memory::<()>::default();
+        let known = known(&object, None, &memory, memory.clock(std::time::Duration::ZERO));
         assert_eq!((known.ids, known.epoch, known.outstanding), (vec!["i-1".into(), "i-2".into()], 3, false));
     }
 }

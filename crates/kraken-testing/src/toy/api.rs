@@ -5,7 +5,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A thing of a size and a colour.
+/// Things of a size and a colour.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "testing.kraken-iac.eoinfennessy.com",
@@ -23,6 +23,10 @@ pub struct GadgetSpec {
     /// The colour. It cannot be changed. Default: `grey`. Example: `{value: red}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub colour: Option<Opt<String>>,
+
+    /// How many there are, 1 to 10. Default: `1`. Example: `{value: 2}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<Opt<i64>>,
 
     /// Words that are never shown, and are given to it at creation only. Example: `{valueFrom: {secret: {name: words, key: first}}}`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use kraken_spoke::{Failure, FailureClass};
+use kraken_spoke::{Failure, FailureClass, Location};
 use parking_lot::Mutex;
 
 /// A gadget as the cloud has it.
@@ -29,6 +29,8 @@ pub struct Thing {
     pub lag: usize,
     /// What reads show instead, and how many of them still do: a change that is not visible yet.
     pub stale: Option<(Box<Thing>, usize)>,
+    /// Where it is: from elsewhere it cannot be seen.
+    pub at: Option<Location>,
 }
 
 impl Thing {
@@ -64,12 +66,22 @@ pub enum Fault {
     Lag(usize),
     /// What is changed is shown as it was for this many reads.
     Stale(usize),
+    /// Of what is created, so many are visible at once and the others stay invisible for so many reads.
+    LagOfSome(usize, usize),
 }
 
 #[derive(Debug, Default)]
 struct Inside {
     things: BTreeMap<String, Thing>,
-    tokens: BTreeMap<String, String>,
+    tokens: BTreeMap<String, Vec<String>>,
+    /// The most that ever existed at once, by owner.
+    most: BTreeMap<String, usize>,
+    /// Something outside writes this epoch on everything.
+    epoch_of_all: Option<i64>,
+    /// How many one launch makes at most.
+    capacity: Option<usize>,
+    /// Where calls arrive.
+    here: Option<Location>,
     faults: BTreeMap<&'static str, VecDeque<Fault>>,
     journal: Vec<String>,
     /// How many looks searched everything.
@@ -91,6 +103,37 @@ impl Cloud {
     /// From now on what is deleted leaves no trace.
     pub fn forget_what_is_deleted(&self) {
         self.0.lock().traceless = true;
+    }
+
+    /// From now on one launch makes so many at most, like a cloud that is short of capacity.
+    pub fn limit_launches(&self, most: usize) {
+        self.0.lock().capacity = Some(most);
+    }
+
+    /// From now on something outside writes this epoch on everything, as tag policies do.
+    pub fn rewrite_epochs(&self, epoch: i64) {
+        self.0.lock().epoch_of_all = Some(epoch);
+    }
+
+    /// The most gadgets of one resource that ever existed at once.
+    pub fn most(&self, owner: &str) -> usize {
+        self.0.lock().most.get(owner).copied().unwrap_or_default()
+    }
+
+    /// From now on calls arrive in this region: what was made elsewhere cannot be seen from there.
+    pub fn move_to(&self, region: &str) {
+        let here = Location { account: "123456789012".to_owned(), region: region.to_owned() };
+        self.0.lock().here = Some(here);
+    }
+
+    /// Where calls arrive.
+    pub(super) fn here(&self) -> Option<Location> {
+        self.0.lock().here.clone()
+    }
+
+    /// How many one launch makes, of so many that are asked for.
+    pub(super) fn capacity(&self, asked: usize) -> usize {
+        self.0.lock().capacity.map_or(asked, |most| asked.min(most))
     }
 
     /// Every call so far.
@@ -127,6 +170,7 @@ impl Cloud {
             gone: false,
             lag: 0,
             stale: None,
+            at: inside.here.clone(),
         };
         inside.things.insert(id.clone(), thing);
         id
@@ -157,7 +201,7 @@ impl Cloud {
     pub(super) fn call<T>(
         &self,
         operation: &'static str,
-        work: impl FnOnce(&mut BTreeMap<String, Thing>, &mut BTreeMap<String, String>) -> T,
+        work: impl FnOnce(&mut BTreeMap<String, Thing>, &mut BTreeMap<String, Vec<String>>) -> T,
     ) -> Result<T, Failure> {
         let mut inside = self.0.lock();
         inside.journal.push(operation.to_owned());
@@ -177,6 +221,17 @@ impl Cloud {
         let inside = &mut *inside;
         let before = inside.things.clone();
         let done = work(&mut inside.things, &mut inside.tokens);
+        if let Some(epoch) = inside.epoch_of_all {
+            inside.things.values_mut().for_each(|thing| thing.epoch = epoch);
+        }
+        let mut live = BTreeMap::<String, usize>::new();
+        for thing in inside.things.values().filter(|thing| !thing.gone) {
+            *live.entry(thing.owner.clone()).or_default() += 1;
+        }
+        for (owner, number) in live {
+            let most = inside.most.entry(owner).or_default();
+            *most = number.max(*most);
+        }
         if inside.traceless {
             inside.things.retain(|_, thing| !thing.gone);
         }
@@ -193,6 +248,10 @@ impl Cloud {
                         thing.stale = Some((Box::new(old), reads));
                     }
                 }
+            }
+            Some(Fault::LagOfSome(visible, reads)) => {
+                let new = inside.things.values_mut().filter(|t| !before.contains_key(&t.id));
+                new.skip(visible).for_each(|thing| thing.lag = reads);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The calls to the cloud.
 
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Look, Resolver,
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Location, Look, Resolver,
     external::SpecOf,
 };
 use serde_json::Value;
@@ -37,7 +37,7 @@ impl External for Gadgets {
     }
 
     fn compare(desired: &Desired, observed: &Vec<Thing>) -> Comparison<Change> {
-        plan::compare(desired, observed.iter().find(|thing| !thing.gone))
+        plan::compare(desired, observed)
     }
 
     fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
@@ -56,6 +56,15 @@ impl External for Gadgets {
         observed.into_iter().partition(|thing| ids.contains(&thing.id))
     }
 
+    fn untagged(observed: &Vec<Thing>) -> Vec<String> {
+        let bare = observed.iter().filter(|thing| !thing.gone && thing.owner.is_empty());
+        bare.map(|thing| thing.id.clone()).collect()
+    }
+
+    fn max_objects(desired: &Desired) -> usize {
+        desired.count
+    }
+
     fn is_gone(observed: &Vec<Thing>) -> bool {
         observed.iter().all(|thing| thing.gone)
     }
@@ -72,12 +81,20 @@ impl External for Gadgets {
         observed.iter().find(|thing| !thing.gone).map(plan::state).unwrap_or_default()
     }
 
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        Ok(self.cloud.here())
+    }
+
     async fn observe(&self, looks: &[Look]) -> Result<Vec<Vec<Thing>>, Failure> {
         self.cloud.searched(looks.iter().filter(|look| look.search).count());
+        let here = self.cloud.here();
         self.cloud.call("describe", |things, _| {
             let find = |look: &Look| {
-                let is_asked =
-                    |t: &Thing| t.owner == look.identity.uid && (look.search || look.ids.contains(&t.id));
+                let is_asked = |t: &Thing| {
+                    let is_known = look.ids.contains(&t.id);
+                    let is_own = t.owner == look.identity.uid && (look.search || is_known);
+                    t.at == here && (is_own || t.owner.is_empty() && is_known)
+                };
                 let own = things.values_mut().filter(|thing| is_asked(thing));
                 own.filter_map(Thing::read).filter(|shown| is_asked(shown)).collect()
             };
@@ -90,14 +107,16 @@ impl External for Gadgets {
         identity: &Identity,
         launch: &Launch,
         desired: &Desired,
-        _: &Vec<Thing>,
+        observed: &Vec<Thing>,
     ) -> Result<Vec<Thing>, Failure> {
+        let live = observed.iter().filter(|thing| !thing.gone).count();
+        let number = self.cloud.capacity(desired.count.saturating_sub(live));
+        let here = self.cloud.here();
         self.cloud.call("create", |things, tokens| {
-            let id = tokens
-                .entry(launch.token.clone())
-                .or_insert_with(|| format!("g-{}", things.len() + 1))
-                .clone();
-            let thing = things.entry(id.clone()).or_insert_with(|| Thing {
+            let made = tokens.values().flatten().count();
+            let new = || (1..=number).map(|index| format!("g-{}", made + index)).collect();
+            let ids = tokens.entry(launch.token.clone()).or_insert_with(new).clone();
+            let thing = |id: String| Thing {
                 id,
                 owner: identity.uid.clone(),
                 epoch: launch.epoch,
@@ -107,8 +126,9 @@ impl External for Gadgets {
                 gone: false,
                 lag: 0,
                 stale: None,
-            });
-            vec![thing.clone()]
+                at: here.clone(),
+            };
+            ids.into_iter().map(|id| things.entry(id.clone()).or_insert_with(|| thing(id)).clone()).collect()
         })
     }
 
@@ -119,8 +139,13 @@ impl External for Gadgets {
         _: &Desired,
         observed: &Vec<Thing>,
     ) -> Result<(), Failure> {
-        let Change::Resize(size) = change;
-        self.cloud.each("resize", observed, |thing| thing.size = *size)
+        match change {
+            Change::Resize(size) => self.cloud.each("resize", observed, |thing| thing.size = *size),
+            Change::Remove(id) => {
+                let surplus: Vec<Thing> = observed.iter().filter(|thing| thing.id == *id).cloned().collect();
+                self.cloud.each("remove", &surplus, |thing| thing.gone = true)
+            }
+        }
     }
 
     async fn delete(&self, _: &Identity, observed: &Vec<Thing>) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ use super::{api::GadgetSpec, cloud::Thing};
 pub struct Desired {
     pub size: i64,
     pub colour: String,
+    pub count: usize,
     pub password: Option<Resolved<String>>,
 }
 
@@ -18,11 +19,14 @@ pub struct Desired {
 pub enum Change {
     /// Give it this size.
     Resize(i64),
+    /// Delete this one, which is one too many.
+    Remove(String),
 }
 
 pub(super) fn desired(spec: &GadgetSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let size = values.take("size", &spec.size);
     let colour = values.take_if("colour", spec.colour.as_ref());
+    let count = values.take_if("count", spec.count.as_ref());
     let password = values.take_if("password", spec.password.as_ref());
     if let Some(size) = size.as_ref().map(Resolved::expose).filter(|size| !(1..=100).contains(*size)) {
         values.problem("size", format!("{size} is not from 1 to 100"));
@@ -30,6 +34,7 @@ pub(super) fn desired(spec: &GadgetSpec, values: &mut Resolver<'_>) -> Option<De
     Some(Desired {
         size: *size?.expose(),
         colour: colour?.map_or_else(|| "grey".to_owned(), |colour| colour.expose().clone()),
+        count: count?.map_or(1, |count| usize::try_from((*count.expose()).clamp(1, 10)).unwrap_or(1)),
         password: password?,
     })
 }
@@ -40,18 +45,30 @@ pub(super) fn password_shown(desired: &Desired) -> String {
     desired.password.as_ref().map(shown).unwrap_or_default()
 }
 
-pub(super) fn compare(desired: &Desired, observed: Option<&Thing>) -> Comparison<Change> {
-    let Some(thing) = observed.filter(|thing| !thing.gone) else {
-        return Comparison { missing: Some("1 gadget".to_owned()), ..Comparison::default() };
-    };
+pub(super) fn compare(desired: &Desired, observed: &[Thing]) -> Comparison<Change> {
+    let mut live: Vec<&Thing> = observed.iter().filter(|thing| !thing.gone).collect();
+    live.sort_by_key(|thing| thing.epoch);
+    if live.len() < desired.count {
+        let missing = Some(match desired.count - live.len() {
+            1 => "1 gadget".to_owned(),
+            more => format!("{more} gadgets"),
+        });
+        return Comparison { missing, ..Comparison::default() };
+    }
     let mut differences = vec![];
-    if thing.size != desired.size {
+    for thing in live.drain(desired.count..) {
+        differences.push(Difference {
+            field: FieldDiff::new("count", desired.count.to_string(), format!("{} too", thing.id)),
+            remedy: Remedy::Change(Change::Remove(thing.id.clone())),
+        });
+    }
+    if let Some(thing) = live.iter().find(|thing| thing.size != desired.size) {
         differences.push(Difference {
             field: FieldDiff::new("size", desired.size.to_string(), thing.size.to_string()),
             remedy: Remedy::Change(Change::Resize(desired.size)),
         });
     }
-    if thing.colour != desired.colour {
+    if let Some(thing) = live.iter().find(|thing| thing.colour != desired.colour) {
         differences.push(Difference {
             field: FieldDiff::new("colour", desired.colour.clone(), thing.colour.clone()),
             remedy: Remedy::Immutable("delete and re-create the gadget to have another colour".to_owned()),

@@ -1,0 +1,148 @@
+//! The circuit breaker of launches: a resource that launches again and again is stopped until a person looks at it. Pure.
+//!
+//! It rests on the launches that the persisted intent lists, so a restart does not reset it. An edit of the spec does, and
+//! so does the annotation by which a person confirms.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kraken_api::CREATION_CONFIRMED_ANNOTATION;
+use kube::Resource;
+use serde::{Deserialize, Serialize};
+
+/// How far in the future a confirmation may be: clocks differ.
+const SKEW: Duration = Duration::from_mins(5);
+/// How many launches are remembered at most, whatever the limit.
+const REMEMBERED: usize = 100;
+
+/// The last launches under one generation of the spec.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct History {
+    /// The generation that they were launched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generation: Option<i64>,
+    /// When, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    at: Vec<Timestamp>,
+    /// Whether the breaker has stopped the resource.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stopped: bool,
+}
+
+impl History {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// The same with one more launch. Those for another generation do not count any more.
+    pub(crate) fn with(&self, generation: Option<i64>, now: Timestamp) -> Self {
+        let mut at = if self.generation == generation { self.at.clone() } else { vec![] };
+        at.push(now);
+        at.drain(..at.len().saturating_sub(REMEMBERED));
+        Self { generation, at, stopped: false }
+    }
+
+    /// The same, stopped.
+    pub(crate) fn stopped(&self) -> Self {
+        Self { stopped: true, ..self.clone() }
+    }
+
+    /// Whether it is written down that the resource is stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+}
+
+/// How many launches are too many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Breaker {
+    /// How many are allowed; 0 turns the breaker off.
+    pub limit: usize,
+    /// Within how long.
+    pub window: Duration,
+}
+
+impl Breaker {
+    /// Whether one more launch for this generation has to wait for a person.
+    pub(crate) fn is_open(
+        self,
+        history: &History,
+        generation: Option<i64>,
+        confirmed: Option<Timestamp>,
+        now: Timestamp,
+    ) -> bool {
+        if self.limit == 0 || history.generation != generation {
+            return false;
+        }
+        let unconfirmed = |at: &&Timestamp| confirmed.is_none_or(|confirmed| **at > confirmed);
+        let counted: Vec<_> = history.at.iter().filter(unconfirmed).collect();
+        // Once stopped it stays so however long nobody looks: else it would go on at the rate of the limit.
+        let Some(first) = counted.len().checked_sub(self.limit.min(REMEMBERED)) else { return false };
+        history.stopped || counted[first].duration_until(now).unsigned_abs() < self.window
+    }
+}
+
+/// When a person confirmed that creation may go on, if that is not in the future: such a one would confirm whatever comes.
+pub(crate) fn confirmed_at(object: &impl Resource, now: Timestamp) -> Option<Timestamp> {
+    let text = object.meta().annotations.as_ref()?.get(CREATION_CONFIRMED_ANNOTATION)?;
+    let at: Timestamp = text.parse().ok()?;
+    (at.as_millisecond() <= now.as_millisecond().saturating_add(i64::try_from(SKEW.as_millis()).ok()?))
+        .then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::ObjectMeta;
+
+    use super::*;
+
+    const BREAKER: Breaker = Breaker { limit: 3, window: Duration::from_mins(10) };
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn launched(seconds: &[i64]) -> History {
+        seconds.iter().fold(History::default(), |history, second| history.with(Some(1), at(*second)))
+    }
+
+    #[test]
+    fn so_many_launches_are_allowed_and_one_more_is_not() {
+        assert!(!BREAKER.is_open(&launched(&[0, 1]), Some(1), None, at(2)));
+        assert!(BREAKER.is_open(&launched(&[0, 1, 2]), Some(1), None, at(3)));
+        assert!(!BREAKER.is_open(&launched(&[0, 1, 2]), Some(1), None, at(700)), "they are long ago");
+    }
+
+    #[test]
+    fn once_stopped_it_stays_so_until_an_edit_or_a_confirmation() {
+        let stopped = launched(&[0, 1, 2]).stopped();
+        assert!(BREAKER.is_open(&stopped, Some(1), None, at(1_000_000)));
+        assert!(!BREAKER.is_open(&stopped, Some(2), None, at(4)));
+        assert!(!BREAKER.is_open(&stopped, Some(1), Some(at(3)), at(4)));
+        assert!(BREAKER.is_open(
+            &stopped.with(Some(1), at(5)).with(Some(1), at(6)).with(Some(1), at(7)),
+            Some(1),
+            Some(at(3)),
+            at(8)
+        ));
+    }
+
+    #[test]
+    fn a_limit_of_zero_turns_it_off() {
+        let off = Breaker { limit: 0, ..BREAKER };
+        assert!(!off.is_open(&launched(&[0, 0, 0, 0]).stopped(), Some(1), None, at(1)));
+    }
+
+    #[test]
+    fn a_confirmation_from_the_future_confirms_nothing() {
+        let confirming = |text: &str| {
+            let annotations = [(CREATION_CONFIRMED_ANNOTATION.to_owned(), text.to_owned())].into();
+            let metadata = ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() };
+            confirmed_at(&ConfigMap { metadata, ..ConfigMap::default() }, at(0))
+        };
+        assert_eq!(confirming("1970-01-01T00:00:00Z"), Some(at(0)));
+        assert_eq!(confirming("2070-01-01T00:00:00Z"), None);
+        assert_eq!(confirming("yes"), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether a remote object is deleted or left behind: adopted or created is a property of each, and not of the resource. Pure.
+
+use kraken_api::{Deletion, Lifecycle};
+
+/// What becomes of each remote object when it is deleted or replaced.
+#[derive(Clone, Debug)]
+pub(crate) struct Fates<'a> {
+    pub lifecycle: &'a Lifecycle,
+    /// The ids that existed before the resource.
+    pub adopted: Vec<String>,
+}
+
+impl Fates<'_> {
+    /// Whether it is left behind.
+    pub(crate) fn keeps(&self, id: &String) -> bool {
+        // Without a record of what was adopted, everything may have been.
+        let is_unknown = self.adopted.is_empty() && self.lifecycle.adopt.is_some();
+        self.lifecycle.deletion(is_unknown || self.adopted.contains(id)) == Deletion::Retain
+    }
+
+    /// Whether anything of what is known is deleted; also if nothing is known.
+    pub(crate) fn deletes_any(&self, known: &[String]) -> bool {
+        let by_default = self.adopted.is_empty() && self.lifecycle.adopt.is_none();
+        match self.lifecycle.deletion {
+            Some(deletion) => deletion == Deletion::Delete,
+            None => by_default || known.iter().any(|id| !self.keeps(id)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(list: &[&str]) -> Vec<String> {
+        list.iter().map(|id| (*id).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_was_adopted_is_kept_and_what_was_created_beside_it_is_deleted() {
+        let lifecycle = Lifecycle::default();
+        let fates = Fates { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
+        assert!(fates.keeps(&"i-1".to_owned()));
+        assert!(!fates.keeps(&"i-2".to_owned()));
+        assert!(!fates.deletes_any(&ids(&["i-1"])));
+        assert!(fates.deletes_any(&ids(&["i-1", "i-2"])));
+    }
+
+    #[test]
+    fn what_the_resource_says_holds_for_all() {
+        for (deletion, keeps) in [(Deletion::Retain, true), (Deletion::Delete, false)] {
+            let lifecycle = Lifecycle { deletion: Some(deletion), ..Lifecycle::default() };
+            let fates = Fates { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
+            assert!(["i-1", "i-2"].iter().all(|id| fates.keeps(&(*id).to_owned()) == keeps));
+            assert_eq!(fates.deletes_any(&[]), !keeps);
+        }
+    }
+
+    #[test]
+    fn without_a_record_of_what_was_adopted_nothing_that_may_have_been_is_deleted() {
+        let adopt = kraken_api::Adopt::Id(kraken_api::ById { id: "i-1".into() });
+        let lifecycle = Lifecycle { adopt: Some(adopt), ..Lifecycle::default() };
+        let fates = Fates { lifecycle: &lifecycle, adopted: vec![] };
+        assert!(fates.keeps(&"i-2".to_owned()) && !fates.deletes_any(&[]));
+        let nothing = Lifecycle::default();
+        assert!(Fates { lifecycle: &nothing, adopted: vec![] }.deletes_any(&[]));
+    }
+}

@@ -1,0 +1,93 @@
+//! What no creating call gets past, whatever decision led to it: never more than spec and replacement explain, and never so
+//! often that something must be wrong. Pure, but for the write that stops a resource.
+
+use jiff::Timestamp;
+use kraken_api::CREATION_CONFIRMED_ANNOTATION;
+use kube::Resource;
+
+use crate::{
+    External,
+    breaker::{History, confirmed_at},
+    context::{Context, Sight},
+    intent::Intent,
+    memory::Memory,
+    outcome::{Outcome, listed},
+    steps::{observe::union, persist::write},
+};
+
+/// Why nothing may be created, if more exists already than is explained: by the spec, and by a replacement that is under way
+/// for what was there when it began.
+pub(crate) fn excess(live: &[String], unseen: &[String], outgoing: &[String], max: usize) -> Option<String> {
+    let all = union(live.to_vec(), unseen);
+    let unexplained: Vec<String> = all.into_iter().filter(|id| !outgoing.contains(id)).collect();
+    (unexplained.len() >= max).then(|| {
+        format!(
+            "{} of this resource exist and its spec explains {max}: {}. Nothing is created while that is so; delete what \
+             should not exist, and please report this",
+            unexplained.len(),
+            listed(&unexplained)
+        )
+    })
+}
+
+/// The same for what was observed.
+pub(crate) fn check<E: External>(sight: &Sight<'_, E>, intent: Option<&Intent>) -> Result<(), Outcome> {
+    let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+    match excess(&sight.live, &sight.unseen, outgoing, E::max_objects(sight.desired)) {
+        Some(why) => Err(Outcome::LaunchRefused(why)),
+        None => Ok(()),
+    }
+}
+
+/// The intent of a new launch, unless the resource launches so often that it is stopped.
+pub(crate) async fn new_launch<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    sight: &Sight<'_, E>,
+    (epoch, hash): (i64, String),
+) -> Result<Intent, Outcome> {
+    let now = Timestamp::now();
+    let before = Intent::of(object);
+    let history = before.as_ref().map(|intent| intent.launches.clone()).unwrap_or_default();
+    let generation = object.meta().generation;
+    if context.breaker.is_open(&history, generation, confirmed_at(object, now), now) {
+        if let Some(intent) = before.filter(|_| !history.is_stopped()) {
+            let stopped = Intent { launches: history.stopped(), ..intent };
+            write(context, object, memory, &stopped).await.map_err(Outcome::Kubernetes)?;
+        }
+        return Err(Outcome::LaunchLimit(format!(
+            "launched {} times within {:?} for the same spec: no further launch is made. Find out why what is launched does \
+             not stay; then edit the spec, or annotate the resource with {CREATION_CONFIRMED_ANNOTATION}=<the time now, \
+             such as 2026-01-31T12:00:00Z>",
+            context.breaker.limit, context.breaker.window
+        )));
+    }
+    let mut intent = Intent::next(before.as_ref(), epoch, now, hash);
+    intent.asks = Some(E::max_objects(sight.desired).saturating_sub(E::ids(&sight.observed).len()));
+    intent.outgoing.retain(|id| sight.live.contains(id));
+    intent.location = sight.location.clone().or(intent.location);
+    intent.launches = History::with(&history, generation, now);
+    Ok(intent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(list: &[&str]) -> Vec<String> {
+        list.iter().map(|id| (*id).to_owned()).collect()
+    }
+
+    #[test]
+    fn nothing_is_launched_beyond_what_spec_and_replacement_explain() {
+        let (old, new) = (ids(&["i-1", "i-2"]), ids(&["i-3"]));
+        let all = ids(&["i-1", "i-2", "i-3"]);
+        assert_eq!(excess(&all, &[], &old, 2), None);
+        assert!(excess(&all, &ids(&["i-4"]), &old, 2).is_some(), "what is not visible yet counts");
+        assert!(excess(&all, &[], &[], 3).is_some());
+        assert_eq!(excess(&new, &[], &[], 2), None);
+        assert_eq!(excess(&[], &[], &[], 1), None);
+        assert!(excess(&[], &[], &[], 0).is_some());
+    }
+}

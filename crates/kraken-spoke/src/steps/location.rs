@@ -1,0 +1,37 @@
+//! Where the controller works, and whether what a resource has is there: in another account or region nothing of it can be
+//! seen, and everything would be created again. Client required.
+
+use kraken_api::{Location, ResourceStatus};
+use kube::{Resource, core::object::HasStatus};
+
+use crate::{External, context::Context, intent::Intent, outcome::Outcome};
+
+/// Where this controller works, unless the resource's objects are elsewhere.
+pub(crate) async fn here<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    intent: Option<&Intent>,
+) -> Result<Option<Location>, Outcome> {
+    agreed(context, recorded(object, intent)).await
+}
+
+/// The same for a place that was read from what does not decode as its kind.
+pub(crate) async fn agreed<E: External>(
+    context: &Context<E>,
+    there: Option<Location>,
+) -> Result<Option<Location>, Outcome> {
+    let here = context.external.location().await.map_err(Outcome::Failed)?;
+    match (there, here) {
+        (Some(there), Some(here)) if there != here => Err(Outcome::Elsewhere(there, here)),
+        (_, here) => Ok(here),
+    }
+}
+
+/// Where the first launch was, as the status or the intent has it.
+fn recorded<K: Resource + HasStatus<Status = ResourceStatus>>(
+    object: &K,
+    intent: Option<&Intent>,
+) -> Option<Location> {
+    let status = object.status().and_then(|status| status.location.clone());
+    status.or_else(|| intent.and_then(|intent| intent.location.clone()))
+}

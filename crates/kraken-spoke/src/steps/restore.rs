@@ -1,0 +1,121 @@
+//! The finalizer and the intent are put back where somebody took them off: `kubectl replace`, a restored backup, a person.
+//! Without them a deletion would leave everything behind, and a crash could launch twice. Client required.
+
+use jiff::Timestamp;
+use kraken_api::{ResourceStatus, reasons::Reason};
+use kraken_runtime::{events::EventType, patch::ApiError};
+use kube::{Resource, core::object::HasStatus};
+use tracing::warn;
+
+use crate::{
+    External,
+    context::{Context, place},
+    intent::Intent,
+    memory::Memory,
+    outcome::listed,
+    steps::{
+        observe::{has_finalizer, union},
+        persist::write,
+    },
+};
+
+/// The intent to put back, if the resource has objects, or may have some, and lacks the finalizer or the intent.
+fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
+    object: &K,
+    memory: &Memory<K>,
+    now: Timestamp,
+) -> Option<Intent> {
+    let present = Intent::of(object);
+    if object.meta().deletion_timestamp.is_some() || (present.is_some() && has_finalizer(object)) {
+        return None;
+    }
+    let status = object.status();
+    let recorded = status.is_some_and(|s| !s.external_ids.is_empty() || s.epoch.is_some());
+    // An intent is never written without the finalizer: one alone says that somebody took the other off.
+    if present.is_none() && memory.intent.is_none() && memory.created.is_none() && !recorded {
+        return None;
+    }
+    present.or_else(|| memory.intent.clone()).or_else(|| {
+        let created = memory.created.as_ref().map_or(0, |(epoch, _)| *epoch);
+        Some(rebuilt(status, created, now))
+    })
+}
+
+/// An intent from what the status says. A launch may have been under way of which nothing is left: it is taken to have
+/// been, so that its token is used again, or where there are none it is waited for.
+pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestamp) -> Intent {
+    let last = status.and_then(|status| status.epoch).unwrap_or_default().max(epoch);
+    Intent {
+        epoch: last + 1,
+        at: now,
+        replaced_before: status.and_then(|status| status.replaced_before),
+        adopted: status.map(|status| status.adopted.clone()).unwrap_or_default(),
+        location: status.and_then(|status| status.location.clone()),
+        ..Intent::default()
+    }
+}
+
+/// Puts back what is missing; whether anything was.
+pub(crate) async fn restore<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+) -> Result<bool, ApiError> {
+    if let Some(intent) = Intent::of(object) {
+        memory.intent = Some(intent);
+    }
+    let Some(intent) = due(object, memory, Timestamp::now()) else { return Ok(false) };
+    put_back(context, object, memory, &intent).await?;
+    Ok(true)
+}
+
+/// The same for a resource of which only the tags of its objects tell that it has any.
+pub(crate) async fn restore_from_tags<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    epoch: i64,
+) -> Result<(), ApiError> {
+    let intent = rebuilt(object.status(), epoch, Timestamp::now());
+    put_back(context, object, memory, &intent).await
+}
+
+async fn put_back<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    intent: &Intent,
+) -> Result<(), ApiError> {
+    write(context, object, memory, intent).await?;
+    let (namespace, name) = place(object);
+    let known = memory.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
+    let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &known);
+    let what = if ids.is_empty() { "what it manages".to_owned() } else { listed(&ids) };
+    let note = format!(
+        "put back the finalizer and the record of launches, which were removed although this resource manages {what}; to \
+         let go of it, set spec.lifecycle.deletion to Retain and delete the resource"
+    );
+    warn!(namespace, name, "{note}");
+    let (reference, reason) = (object.object_ref(&()), Reason::RecordRestored.as_str());
+    context.shell.events.publish(&reference, EventType::Warning, reason, "Restore", &note).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_intent_is_rebuilt_so_that_a_launch_that_was_under_way_is_not_made_twice() {
+        let status = ResourceStatus {
+            epoch: Some(3),
+            replaced_before: Some(2),
+            adopted: vec!["i-1".into()],
+            ..ResourceStatus::default()
+        };
+        let intent = rebuilt(Some(&status), 1, Timestamp::UNIX_EPOCH);
+        assert_eq!((intent.epoch, intent.replaced_before), (4, Some(2)));
+        assert_eq!(intent.adopted, ["i-1"]);
+        assert_eq!(rebuilt(None, 0, Timestamp::UNIX_EPOCH).epoch, 1);
+    }
+}

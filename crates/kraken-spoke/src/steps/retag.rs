@@ -1,0 +1,80 @@
+//! Owner tags that were taken off are put back: without them an object is found by its id alone, and nothing may delete it.
+//! Client required.
+
+use kraken_api::reasons::Reason;
+use tokio::time::Instant;
+
+use crate::{
+    External, Failure, Identity,
+    context::Context,
+    intent::Intent,
+    memory::{Claimed, Memory},
+    outcome::listed,
+    steps::{observe::Known, record::record},
+};
+
+/// Tags the objects with these ids again, or waits for tags that were set a moment ago; says what was done.
+pub(crate) async fn retag<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &mut Memory<E::Kind>,
+    identity: &Identity,
+    observed: &E::Observed,
+    ids: &[String],
+    known: &Known,
+) -> Result<String, Failure> {
+    let intent = Intent::of(object);
+    let times = memory.claimed.as_ref().map(|claimed| claimed.at);
+    let note = claim(context, memory, identity, observed, ids, (intent.as_ref(), known)).await?;
+    if memory.claimed.as_ref().map(|claimed| claimed.at) != times {
+        record(context, object, Reason::DriftReverted, &note).await;
+    }
+    Ok(note)
+}
+
+/// The same without the event.
+pub(crate) async fn claim<E: External>(
+    context: &Context<E>,
+    memory: &mut Memory<E::Kind>,
+    identity: &Identity,
+    observed: &E::Observed,
+    ids: &[String],
+    (intent, known): (Option<&Intent>, &Known),
+) -> Result<String, Failure> {
+    let (ids, epoch) = batch(ids, intent, known.epoch);
+    if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
+        return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
+    }
+    let (bare, _) = E::select(observed.clone(), &ids);
+    context.external.claim(identity, epoch, &bare).await?;
+    let note = format!("put the owner tags back on {}", listed(&ids));
+    let times = match &memory.claimed {
+        Some(before) if before.ids == ids => before.times + 1,
+        _ => 0,
+    };
+    memory.claimed = Some(Claimed { ids, at: Instant::now(), times });
+    Ok(note)
+}
+
+/// The objects to tag by one call and the epoch that puts them on the right side of a replacement: what is outgoing first.
+fn batch(ids: &[String], intent: Option<&Intent>, known: i64) -> (Vec<String>, i64) {
+    let Some(intent) = intent else { return (ids.to_vec(), known.max(1)) };
+    let boundary = intent.replaced_before.unwrap_or_default();
+    let (outgoing, current): (Vec<_>, Vec<_>) =
+        ids.iter().cloned().partition(|id| boundary > 0 && intent.outgoing.contains(id));
+    if outgoing.is_empty() { (current, known.max(boundary).max(1)) } else { (outgoing, boundary - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tagged_again_stays_on_its_side_of_a_replacement() {
+        let ids = ["i-old", "i-new"].map(str::to_owned);
+        let intent = Intent { replaced_before: Some(4), outgoing: vec!["i-old".into()], ..Intent::default() };
+        assert_eq!(batch(&ids, Some(&intent), 3), (vec!["i-old".to_owned()], 3));
+        assert_eq!(batch(&ids[1..], Some(&intent), 3), (vec!["i-new".to_owned()], 4));
+        assert_eq!(batch(&ids, None, 0).1, 1);
+    }
+}
