@@ -116,14 +116,12 @@ impl Wake {
     pub fn parsed(&self, export: &ConfigExport) -> Arc<Parsed> {
         let mut parsed = self.parsed.lock();
         let key = ObjectKey::of(export.meta());
-        match parsed.get(&key).filter(|parsed| parsed.is_of(export)) {
-            Some(parsed) => parsed.clone(),
-            None => {
-                let found = Arc::new(Parsed::of(export));
-                parsed.insert(key, found.clone());
-                found
-            }
+        if let Some(parsed) = parsed.get(&key).filter(|parsed| parsed.is_of(export)) {
+            return parsed.clone();
         }
+        let found = Arc::new(Parsed::of(export));
+        parsed.insert(key, found.clone());
+        found
     }
 
     /// An object that may be named changed.
@@ -289,8 +287,8 @@ mod tests {
         wake.request(&Change::Applied(Arc::new(asked.clone()), None));
         drained(&wake.requests);
         let ours = answered(&asked, "t2.nano");
-        let asker = Asker::Request(ObjectKey::of(asked.meta()));
-        wake.written.sending(&asker, ours.status.as_ref().unwrap());
+        let by = Asker::Request(ObjectKey::of(asked.meta()));
+        wake.written.sending(&by, ours.status.as_ref().unwrap());
         let theirs = answered(&asked, "x1e.32xlarge");
         wake.request(&Change::Applied(Arc::new(theirs), Some(Arc::new(ours))));
         assert_eq!(drained(&wake.requests), 1);

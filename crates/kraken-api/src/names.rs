@@ -49,14 +49,12 @@ fn kind_part(key: &str) -> String {
 
 fn group_part(group: &str) -> String {
     let label = group.strip_suffix(DOMAIN).and_then(|label| label.strip_suffix('.'));
-    match label.filter(|label| !label.contains('.')) {
-        Some(label) => cut(label, MAX_GROUP, "-"),
-        None => {
-            let first = group.split('.').next().unwrap_or_default();
-            let kept: String = first.chars().take(MAX_GROUP - DIGEST - 1).collect();
-            joined(kept.trim_end_matches('-'), "-", group)
-        }
+    if let Some(label) = label.filter(|label| !label.contains('.')) {
+        return cut(label, MAX_GROUP, "-");
     }
+    let first = group.split('.').next().unwrap_or_default();
+    let kept: String = first.chars().take(MAX_GROUP - DIGEST - 1).collect();
+    joined(kept.trim_end_matches('-'), "-", group)
 }
 
 /// The text, or if it is too long what fits of it and a digest of the whole.

@@ -351,8 +351,8 @@ mod tests {
         let look = || drop(wake.parsed(&export));
         assert_eq!((parses(&look), parses(&look)), (1, 0));
         let parsed = wake.parsed(&export);
-        let planned = || drop(plan("ns", &export.spec, &parsed.secret_entries, &Values::default()));
-        assert_eq!(parses(&planned), 1);
+        let one_plan = || drop(plan("ns", &export.spec, &parsed.secret_entries, &Values::default()));
+        assert_eq!(parses(&one_plan), 1);
         assert!(parsed.is_of(&export));
         export.metadata.generation = Some(2);
         assert!(!parsed.is_of(&export));
