@@ -62,12 +62,17 @@ impl Secrets {
     ) -> Result<(), ApiError> {
         let names: BTreeSet<&str> = dependencies.secrets.iter().map(|key| key.name.as_str()).collect();
         for name in names {
-            let version = answered.get(name).and_then(|keys| keys.values().next());
+            let version = answered.get(name).and_then(|keys| newest(keys.values()));
             let version = version.map(|v| format!("{}/{}", v.uid, v.resource_version));
             let key = ObjectKey::new(namespace, name);
             let Some(content) = self.content(client, &key, version.as_deref()).await? else { continue };
             let wanted = dependencies.secrets.iter().filter(|key| key.name == name);
-            values.secrets.insert(name.to_owned(), chosen(&content, wanted, &mut values.causes));
+            let mut data = chosen(&content, wanted, &mut values.causes);
+            // The hub's version is another one only if a value is: a label that changes on the Secret is no edit.
+            if let Some(version) = version {
+                data.version = version;
+            }
+            values.secrets.insert(name.to_owned(), data);
         }
         Ok(())
     }
@@ -153,6 +158,12 @@ fn chosen<'a>(
     SecretData { version: content.version.clone(), keys }
 }
 
+/// The newest of the versions that the keys of a Secret have: each is that with which its key got its value.
+fn newest<'a>(versions: impl Iterator<Item = &'a SecretVersion>) -> Option<&'a SecretVersion> {
+    // A longer number is a greater one.
+    versions.max_by_key(|version| (version.resource_version.len(), version.resource_version.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -216,6 +227,22 @@ mod tests {
         assert!(secrets.cells.lock().is_empty());
         read(&secrets, &client, &answered("7")).await;
         assert_eq!(requests.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_secret_of_which_one_key_changed_is_read_anew() {
+        let ((client, requests), secrets) = (server("11"), Secrets::default());
+        let answered = |bin: &str| {
+            let mut answered = answered("9");
+            let version = SecretVersion { uid: "u".into(), resource_version: bin.into() };
+            answered.entry("db".into()).or_default().insert("zip".into(), version);
+            answered
+        };
+        for (version, reads) in [("9", 1), ("9", 1), ("10", 2)] {
+            let values = read(&secrets, &client, &answered(version)).await;
+            assert_eq!(requests.load(Ordering::SeqCst), reads);
+            assert_eq!(values.secrets["db"].version, format!("u/{version}"), "not that of a label");
+        }
     }
 
     #[tokio::test(start_paused = true)]
