@@ -143,6 +143,8 @@ pub trait Single: Send + Sync + 'static {
     const STATE_KEY: &'static str;
     /// As [`kraken_spoke::External::IS_IDEMPOTENT`]: by a token, or because AWS takes a name only once ([`Creation::name`]).
     const IS_IDEMPOTENT: bool = false;
+    /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
+    const IDEMPOTENT_BY_NAME: bool = false;
     /// As [`kraken_spoke::External::DRIFT_PATHS`].
     const DRIFT_PATHS: &[&str] = &[];
     /// As [`kraken_spoke::External::SECRET_ECHOES`].

@@ -212,6 +212,10 @@ pub trait External: Send + Sync + 'static {
     /// unknown fate is waited for instead.
     const IS_IDEMPOTENT: bool = true;
 
+    /// Whether that holds for a repeated call with the same parameters only, because a name or a number of the spec that the
+    /// cloud gives out once takes the place of a token: with another name, a second object would be created.
+    const IDEMPOTENT_BY_NAME: bool = false;
+
     /// Paths that [`Difference`]s speak of and that are no fields of the spec, such as `state`: a user may name them in
     /// `lifecycle.ignoreChanges`.
     const DRIFT_PATHS: &[&str] = &[];

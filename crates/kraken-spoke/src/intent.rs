@@ -109,11 +109,17 @@ pub(crate) enum LaunchPlan {
     Wait(&'static str),
 }
 
+/// Whether an intent is for these parameters.
+pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
+    intent.is_some_and(|intent| intent.hash == hash)
+}
+
 /// Decides whether a missing thing may be created, and under which epoch.
 ///
 /// `seen` is the highest epoch on anything the cloud shows, gone things included. `is_idempotent` says that the cloud
-/// takes tokens: then the same call may always be repeated, because it answers what the first one created, or that the
-/// token was used with other parameters, which says that there is something to wait for.
+/// takes tokens, or that the parameters are [the same](is_same) where a name takes the place of a token: then the call may
+/// always be repeated, because it answers what the first one created, or that the token was used with other parameters,
+/// which says that there is something to wait for.
 pub(crate) fn plan_launch(
     intent: Option<&Intent>,
     seen: i64,
@@ -213,6 +219,11 @@ mod tests {
 
     #[test]
     fn without_tokens_a_launch_of_unknown_fate_is_waited_for() {
+        assert!(
+            is_same(Some(&intent(3, 5)), "h")
+                && !is_same(Some(&intent(3, 5)), "other")
+                && !is_same(None, "h")
+        );
         let plan = |age| plan_launch(Some(&intent(3, age)), 2, Fate::Unknown, false, "h", now());
         assert!(matches!(plan(1), LaunchPlan::Wait(_)));
         assert_eq!(plan(600), LaunchPlan::New(4));

@@ -90,6 +90,7 @@ impl Single for Listeners {
     const SUMMARY: &[(&str, &str)] = &[("Protocol", "listener.Protocol"), ("Port", "listener.Port")];
     // By its port, which a load balancer gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
 
     fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {

@@ -85,6 +85,7 @@ impl Single for ListenerRules {
     const SUMMARY: &[(&str, &str)] = &[("Priority", "rule.Priority")];
     // By its priority, which a listener gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &[
         "conditions.hostHeaders",
         "conditions.pathPatterns",

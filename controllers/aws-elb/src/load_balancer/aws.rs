@@ -181,6 +181,7 @@ impl Single for Balancers {
     ];
     // By its name, which AWS gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["subnetIDs", "securityGroupIDs"];
     const DRIFT_PATHS: &[&str] = &["state"];
 

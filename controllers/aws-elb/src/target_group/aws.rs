@@ -113,6 +113,7 @@ impl Single for Groups {
     ];
     // By its name, which AWS gives out once.
     const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["targets"];
 
     fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {

@@ -83,6 +83,7 @@ impl Single for KeyPairs {
         &[("Type", "keyPair.KeyType"), ("Fingerprint", "keyPair.KeyFingerprint")];
     /// AWS takes a name once in a region.
     const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
     const MAKES_SECRETS: bool = true;
 
     fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {

@@ -107,6 +107,7 @@ impl Single for SecurityGroups {
         &[("Group Name", "securityGroup.GroupName"), ("VPC", "securityGroup.VpcId")];
     /// AWS takes a name once in a VPC.
     const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];
 
     fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {

@@ -72,6 +72,7 @@ impl<S: Single> External for Managed<S> {
     type Observed = Vec<S::Thing>;
     type Change = Change<S::Change>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
+    const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
     const DRIFT_PATHS: &[&str] = S::DRIFT_PATHS;
     const SECRET_ECHOES: &[(&str, &[&str])] = S::SECRET_ECHOES;
     const SUMMARY: &[(&str, &str)] = S::SUMMARY;

@@ -7,7 +7,7 @@ use crate::{
     External, Launch,
     context::{Context, Sight},
     decide::Decision,
-    intent::{Fate, Intent, LaunchPlan, parameters_hash, plan_launch},
+    intent::{Fate, Intent, LaunchPlan, is_same, parameters_hash, plan_launch},
     memory::{Changed, Memory},
     outcome::{Outcome, listed, refused},
     steps::{guard, observe::union, persist::persist, record::record, replace},
@@ -109,7 +109,8 @@ async fn create<E: External>(
     let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
     let fate = fate(intent.as_ref(), memory, sight.known.epoch);
     let clock = memory.clock(context.visibility_window);
-    let plan = plan_launch(intent.as_ref(), seen, fate, E::IS_IDEMPOTENT, &hash, clock);
+    let is_idempotent = E::IS_IDEMPOTENT && (!E::IDEMPOTENT_BY_NAME || is_same(intent.as_ref(), &hash));
+    let plan = plan_launch(intent.as_ref(), seen, fate, is_idempotent, &hash, clock);
     if !matches!(plan, LaunchPlan::Wait(_))
         && let Err(outcome) = guard::check(sight, intent.as_ref())
     {
