@@ -328,6 +328,10 @@ pub trait External: Send + Sync + 'static {
 
     /// Creates what [`Comparison::missing`] speaks of, tagged with the identity and the epoch, and returns what it
     /// created; the loop looks again before it believes in it.
+    ///
+    /// # Errors
+    /// Any class but [`crate::FailureClass::Transient`] and [`crate::FailureClass::TokenUsed`] says that the call created
+    /// nothing: what fails after something was created is of the first.
     fn create(
         &self,
         identity: &Identity,

@@ -164,9 +164,10 @@ impl<K> Memory<K> {
                 | FailureClass::Throttled
                 | FailureClass::Credentials
                 | FailureClass::NotConfigured
+                | FailureClass::NotYet
                 | FailureClass::Protected,
             ) => {}
-            Err(FailureClass::Transient | FailureClass::NotYet | FailureClass::TokenUsed) => {
+            Err(FailureClass::Transient | FailureClass::TokenUsed) => {
                 self.refused = None;
             }
         }
@@ -322,6 +323,7 @@ mod tests {
         let persisted = || Memory::<ConfigMap> { refused: Some(1), ..Memory::default() };
         let mut memory = persisted();
         memory.answered(1, Err(FailureClass::Throttled));
+        memory.answered(1, Err(FailureClass::NotYet));
         assert_eq!(memory.refused, Some(1));
         memory.answered(1, Err(FailureClass::Transient));
         memory.answered(1, Err(FailureClass::Throttled));
