@@ -2,7 +2,7 @@
 
 use kraken_aws::{
     Aws, Tags,
-    ec2::types::{Filter, NetworkInterface},
+    ec2::types::{Filter, NatGatewayState, NetworkInterface},
     fields::listed,
     release::filter,
     tags,
@@ -52,10 +52,12 @@ async fn users(aws: &Aws, of: Of<'_>) -> Vec<String> {
             let filters = one("subnet-id", id);
             let gateways =
                 found!(aws, describe_nat_gateways.set_filter(filters), "DescribeNatGateways", nat_gateways);
-            let is_there = |state: Option<&str>| !matches!(state, Some("deleted" | "failed"));
+            let is_there = |state: Option<&NatGatewayState>| {
+                !matches!(state, Some(NatGatewayState::Deleted | NatGatewayState::Failed))
+            };
             let mut users: Vec<String> = gateways
                 .into_iter()
-                .filter(|gateway| is_there(gateway.state.as_ref().map(|state| state.as_str())))
+                .filter(|gateway| is_there(gateway.state.as_ref()))
                 .map(|gateway| label(gateway.nat_gateway_id, gateway.tags))
                 .collect();
             users.extend(interfaces(aws, one("subnet-id", id)).await);

@@ -132,7 +132,9 @@ fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
     let by_id: BTreeMap<String, T> = found.into_iter().map(|thing| (thing.id().to_owned(), thing)).collect();
     let mut namers = HashMap::<&str, Vec<usize>>::new();
     for (index, ids) in named.iter().enumerate() {
-        ids.iter().for_each(|id| namers.entry(id).or_default().push(index));
+        for id in ids {
+            namers.entry(id).or_default().push(index);
+        }
     }
     let mut answers = vec![vec![]; looks.len()];
     for (id, thing) in &by_id {

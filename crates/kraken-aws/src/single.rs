@@ -253,14 +253,14 @@ mod tests {
     use super::*;
 
     #[derive(Clone)]
-    struct Named(Tags);
+    struct Named(String, Tags);
 
     impl Tagged for Named {
         fn id(&self) -> &str {
-            "sg-1"
+            &self.0
         }
         fn tags(&self) -> &Tags {
-            &self.0
+            &self.1
         }
     }
 
@@ -280,7 +280,7 @@ mod tests {
             code: "InvalidGroup.Duplicate".into(),
             message: "AWS's".into(),
         };
-        let others: Vec<Named> = holder.into_iter().map(Named).collect();
+        let others: Vec<Named> = holder.into_iter().map(|tags| Named("sg-1".into(), tags)).collect();
         let failure = creation.is_taken(refusal, "the name web", &others);
         (failure.class, failure.message)
     }
