@@ -2,19 +2,29 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use kraken_testing::{
     SuiteOptions,
     proxy::{How, When},
-    simulator::{Simulator, SimulatorOptions},
+    simulator::{Call, Kind, Simulator, SimulatorOptions},
 };
-use kraken_tests::World;
+use kraken_tests::{World, world::condition};
 use serde_json::{Value, json};
 
-use crate::network::resource;
+use crate::network::{id, resource};
 
 /// Short, so that what follows its end is seen: the test looks for longer than that.
 const WINDOW: Duration = Duration::from_secs(2);
+
+const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
+
+/// Tags by which an object is known to be a resource's.
+const KEYS: [&str; 4] = [
+    "kraken-iac.eoinfennessy.com/cluster",
+    "kraken-iac.eoinfennessy.com/uid",
+    "kraken-iac.eoinfennessy.com/owner",
+    "kraken-iac.eoinfennessy.com/epoch",
+];
 
 struct Scene {
     cloud: Simulator,
@@ -43,13 +53,67 @@ impl Scene {
     async fn edit(&self, kind: &str, name: &str, spec: Value) -> Result<()> {
         self.world.patch(kind, name, json!({ "spec": spec })).await
     }
+
+    /// Waits until Ready and the main id is another one than this.
+    async fn replaced(&self, kind: &str, name: &str, before: &str) -> Result<String> {
+        let is_new = |object: &Value| {
+            let id = object["status"]["externalIds"][0].as_str().unwrap_or_default();
+            let ready = condition(object, "Ready");
+            ready["status"] == "True"
+                && ready["observedGeneration"] == object["metadata"]["generation"]
+                && !id.is_empty()
+                && id != before
+        };
+        let object = self.world.until(kind, name, is_new).await?;
+        object["status"]["externalIds"][0].as_str().map(str::to_owned).context("no id")
+    }
+
+    /// What lives of a kind and carries this resource's name.
+    fn alive(&self, of: Kind, kind: &str, name: &str) -> Vec<String> {
+        self.cloud.tagged(of, OWNER, &format!("{kind}/{}/{name}", self.world.ns.name))
+    }
+
+    /// Waits until this alone lives.
+    async fn alone(&self, of: Kind, kind: &str, name: &str, id: &str) -> Result<()> {
+        for _ in 0..300 {
+            if self.alive(of, kind, name) == [id] {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        bail!("{:?} live, and not {id} alone", self.alive(of, kind, name))
+    }
 }
 
 #[tokio::test]
-async fn what_aws_gives_once_is_told_and_what_is_done_is_done() -> Result<()> {
+async fn networks_are_never_created_twice() -> Result<()> {
     let scene = Scene::new().await?;
+    a_replacement_creates_one_and_deletes_one(&scene).await?;
     a_replacement_that_cannot_come_first_says_so(&scene).await?;
-    what_is_done_already_counts_as_done(&scene).await
+    what_is_done_already_counts_as_done(&scene).await?;
+    removed_tags_are_set_again(&scene).await?;
+    another_region_touches_nothing(&scene).await
+}
+
+/// A VPC whose CIDR is edited, and a group and a subnet that follow it.
+async fn a_replacement_creates_one_and_deletes_one(scene: &Scene) -> Result<()> {
+    let (world, first) = (&scene.world, "replace: CreateFirst");
+    scene.apply("VPC", "moving", "cidrBlock: {value: 10.60.0.0/16}", first).await?;
+    let vpc = "vpcID: {valueFrom: {krakenResource: {kind: vpc, name: moving}}}";
+    scene.apply("SecurityGroup", "moving", &format!("{vpc}, egress: []"), first).await?;
+    let (vpc, group) = (id(world, "VPC", "moving").await?, id(world, "SecurityGroup", "moving").await?);
+
+    scene.edit("VPC", "moving", json!({"cidrBlock": {"value": "10.61.0.0/16"}})).await?;
+    let new = scene.replaced("VPC", "moving", &vpc).await?;
+    let new_group = scene.replaced("SecurityGroup", "moving", &group).await?;
+    // The old one goes when nothing is in it any more; after that nothing happens for longer than the window.
+    scene.alone(Kind::SecurityGroup, "SecurityGroup", "moving", &new_group).await?;
+    scene.alone(Kind::Vpc, "VPC", "moving", &new).await?;
+    tokio::time::sleep(WINDOW * 2).await;
+    assert_eq!((scene.cloud.count("CreateVpc"), scene.cloud.count("CreateSecurityGroup")), (2, 2));
+    assert_eq!(id(world, "VPC", "moving").await?, new);
+    assert_eq!(id(world, "SecurityGroup", "moving").await?, new_group);
+    Ok(())
 }
 
 /// A name, a block of addresses and an address can be had once: the condition says what to do, and nothing is tried each second.
@@ -158,4 +222,60 @@ async fn what_is_done_already_counts_as_done(scene: &Scene) -> Result<()> {
     }
     assert!(!cloud.refusals("RulesPerSecurityGroupLimitExceeded").is_empty());
     Ok(())
+}
+
+/// Somebody, or a policy, removes tags: they are set again, and what they were on is the resource's as before.
+async fn removed_tags_are_set_again(scene: &Scene) -> Result<()> {
+    scene.cloud.clear_journal();
+    for (of, kind, name) in [
+        (Kind::Vpc, "VPC", "main"),
+        (Kind::SecurityGroup, "SecurityGroup", "web"),
+        (Kind::Address, "ElasticIP", "nat"),
+        (Kind::NatGateway, "NATGateway", "a"),
+    ] {
+        let id = id(&scene.world, kind, name).await?;
+        for key in KEYS {
+            scene.cloud.tag_outside(&id, key, None)?;
+        }
+        scene.alone(of, kind, name, &id).await?;
+    }
+    assert_eq!(creations(&scene.cloud), 0);
+    Ok(())
+}
+
+fn creations(cloud: &Simulator) -> usize {
+    let creates = |call: &&Call| {
+        !call.outside
+            && (call.action.starts_with("Create") && call.action != "CreateTags"
+                || call.action.starts_with("Allocate"))
+    };
+    cloud.journal().iter().filter(creates).count()
+}
+
+/// A controller that was started for another region says so, and neither creates nor lets go of anything.
+async fn another_region_touches_nothing(scene: &Scene) -> Result<()> {
+    let world = &scene.world;
+    let controller = world.env.suite.controller("aws-vpc")?;
+    let vpc = id(world, "VPC", "main").await?;
+    controller.restart_with(&[("AWS_REGION", "eu-west-1")]).await?;
+    scene.cloud.clear_journal();
+    for (kind, name) in [("VPC", "main"), ("SecurityGroup", "web"), ("NATGateway", "a")] {
+        let says_both = |object: &Value| {
+            let message = condition(object, "Ready")["message"].as_str().unwrap_or_default();
+            message.contains("us-east-1") && message.contains("eu-west-1")
+        };
+        world.until(kind, name, says_both).await?;
+    }
+    world.delete("SecurityGroup", "named").await?;
+    tokio::time::sleep(WINDOW * 2).await;
+    let journal = scene.cloud.journal();
+    let changes = |call: &&Call| !call.action.starts_with("Describe") && call.action != "GetCallerIdentity";
+    let changes: Vec<&str> = journal.iter().filter(changes).map(|call| call.action.as_str()).collect();
+    assert!(changes.is_empty(), "{changes:?}");
+    let finalizers = &world.get("SecurityGroup", "named").await?["metadata"]["finalizers"];
+    assert!(finalizers.as_array().is_some_and(|all| !all.is_empty()), "{finalizers}");
+
+    controller.restart().await?;
+    assert_eq!(id(world, "VPC", "main").await?, vpc);
+    world.gone("SecurityGroup", "named").await
 }
