@@ -52,6 +52,17 @@ async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()>
         let refusal = world.refused(&spoiled(field, option)).await?;
         assert!(refusal.contains(&format!("spec.{field}")), "{field}: {option}: {refusal}");
     }
+    // What is shown in many places takes no Secret.
+    let secret = "{valueFrom: {secret: {name: a, key: b}}}";
+    for (field, written) in [("keyName", secret.to_owned()), ("tags", format!("{{Name: {secret}}}"))] {
+        let refusal = world
+            .refused(&instance(&format!(
+                "imageID: {{value: ami-1}}, instanceType: {{value: t2.nano}}, minCount: {{value: 1}}, \
+                 maxCount: {{value: 1}}, {field}: {written}"
+            )))
+            .await?;
+        assert!(refusal.contains(&format!("spec.{field}")), "{field}: {refusal}");
+    }
     Ok(())
 }
 

@@ -46,9 +46,9 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
         .apply(
             r#"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: second},
             spec: {imageID: {value: ami-12c6146b}, instanceType: {value: t2.nano}, minCount: {value: 1}, maxCount: {value: 1},
-            userData: {valueFrom: {templateString: "peer={{ .EC2Instance.first }}"}},
+            userData: {valueFrom: {templateString: "peer={{ .['EC2Instance.aws'].first }}"}},
             securityGroupIDs: {value: [
-                {valueFrom: {krakenResource: {kind: ec2instance, name: first, path: instances.0.SecurityGroups.0.GroupId}}},
+                {valueFrom: {krakenResource: {kind: EC2-Instance.aws, name: first, path: instances.0.SecurityGroups.0.GroupId}}},
                 {valueFrom: {ref: static/group}}]}}}"#,
         )
         .await?;
@@ -75,7 +75,7 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
     assert_eq!(message, "spec.securityGroupIDs: item 1 is the same as item 0");
     let request = world.get("DependencyRequest", "ec2instance.aws.second").await?;
     let answered = &request["status"]["dependentValues"]["fromKrakenResources"];
-    assert_eq!((&answered["ec2instance"]["first"][""], &answered["static"]["group"][""]), (id, group));
+    assert_eq!((&answered["ec2instance.aws"]["first"][""], &answered["static"]["group"][""]), (id, group));
     let one = json!({"value": [{"valueFrom": {"krakenResource": {"kind": "static", "name": "group"}}}]});
     world.patch("EC2Instance", "second", json!({"spec": {"securityGroupIDs": one}})).await?;
     world.ready("EC2Instance", "second").await.map(drop)

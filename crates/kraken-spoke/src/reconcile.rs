@@ -105,7 +105,7 @@ async fn steps<E: External>(
             || has_open_differences(object.status())
             || memory.is_deep_due(context.deep_interval, &uid));
     let lane = slot.lane();
-    let fixed = E::at_creation(&desired);
+    let fixed = secrecy.at_creation(E::at_creation(&desired));
     learned.at_creation = in_place::at_creation(&uid, &fixed);
     if let Some(at_creation) = &memory.at_creation {
         learned.at_creation.clone_from(at_creation);

@@ -82,6 +82,16 @@ impl Secrecy {
         Difference { field, remedy }
     }
 
+    /// Values that are applied at creation only, without those of secret fields: a digest of each is recorded.
+    pub(crate) fn at_creation(&self, mut values: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+        for (path, value) in &mut values {
+            if self.fields.contains(top(path)) {
+                STARS.clone_into(value);
+            }
+        }
+        values
+    }
+
     /// The part of a state that shows no secret field.
     pub(crate) fn published(&self, mut state: Value) -> Value {
         match &self.echoes {
@@ -238,6 +248,14 @@ mod tests {
             ]
         );
         assert_eq!(masked.differences[0].remedy, Remedy::Immutable("it was *** and becomes ***".into()));
+    }
+
+    #[test]
+    fn no_digest_is_recorded_of_a_secret_value() {
+        let values =
+            vec![("imageID", "ami-1".to_owned()), ("rules.port", "1".to_owned()), ("size", "2".to_owned())];
+        let expected = [("imageID", "***"), ("rules.port", "***"), ("size", "2")];
+        assert_eq!(image().at_creation(values), expected.map(|(path, value)| (path, value.to_owned())));
     }
 
     #[test]
