@@ -105,6 +105,9 @@ async fn a_replacement_creates_first_if_told_and_moves_the_state_before_it_delet
     s.world.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
     assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    let events = s.world.events_of("a").await?;
+    let replaced: Vec<_> = events.iter().filter(|(reason, _)| reason == "Replaced").collect();
+    assert_eq!(replaced.len(), 1, "{events:#?}");
     let state = s.world.get("StateDeclaration", "gadget.testing.a").await?;
     assert_eq!(state["spec"]["data"]["gadget"]["Id"], alive[0].id);
     let journal = s.cloud.journal();

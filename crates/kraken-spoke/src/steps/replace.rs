@@ -86,7 +86,12 @@ async fn delete<E: External>(
     let ids = E::ids(replaced);
     match context.external.delete(identity, replaced).await {
         Ok(()) => {
+            let is_first = ids.iter().any(|id| !memory.deleted_ids.contains(id));
             memory.deleting(&ids);
+            if is_first {
+                let note = format!("asked for the deletion of {}, which is replaced", listed(&ids));
+                record(context, object, Reason::Replaced, &note).await;
+            }
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(&ids)))
         }
         Err(failure) if failure.class == FailureClass::Protected => {
