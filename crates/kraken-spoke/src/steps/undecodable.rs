@@ -108,7 +108,7 @@ pub(crate) async fn run<E: External>(
         outcome => outcome.requeue(None, memory.count_refusals(outcome)),
     };
     if matches!(outcome, Outcome::Removed) {
-        context.undecodable.lock().remove(key);
+        // It counts as unreadable until the watch says that it is gone: the store still has its last readable form.
         context.memories.forget(key);
         return Requeue::Never;
     }
