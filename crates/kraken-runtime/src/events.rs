@@ -243,9 +243,12 @@ mod tests {
 
     use super::*;
 
+    /// The requests that an API server got.
+    type Seen = Arc<Mutex<Vec<(Method, Value)>>>;
+
     /// An API server that keeps what it is sent, and answers with this code.
-    fn events(code: u16) -> (Events, Arc<Mutex<Vec<(Method, Value)>>>) {
-        let seen: Arc<Mutex<Vec<(Method, Value)>>> = Arc::default();
+    fn events(code: u16) -> (Events, Seen) {
+        let seen = Seen::default();
         let log = seen.clone();
         let server = service_fn(move |request: Request<Body>| {
             let log = log.clone();

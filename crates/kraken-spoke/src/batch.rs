@@ -187,7 +187,9 @@ where
             let second = batch.split_off(batch.len() / 2);
             open.extend([batch, second]);
         } else {
-            batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
+            for (_, answer) in batch {
+                let _ = answer.send(Err(failure.clone()));
+            }
         }
     }
 }
