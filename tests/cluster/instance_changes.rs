@@ -149,7 +149,7 @@ async fn a_profile_changes_in_place_and_a_key_says_that_it_cannot_be_removed() -
     world.ready("EC2Instance", "a").await?;
     let id = alive(&world, cloud, "a")[0].id.clone();
     let profile = async || {
-        let state = world.get("StateDeclaration", "ec2instance-a").await?;
+        let state = world.get("StateDeclaration", "ec2instance.aws.a").await?;
         anyhow::Ok(state["spec"]["data"]["instances"][0]["IamInstanceProfile"]["Arn"].clone())
     };
     for (name, arn) in [("db", json!("arn:aws:iam::123456789012:instance-profile/db")), ("", Value::Null)] {
