@@ -222,3 +222,19 @@ async fn adopting_an_instance_leaves_its_metadata_service_alone() -> Result<()> 
     assert_eq!(calls(cloud, "ModifyInstanceMetadataOptions", &id), 0);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_replacement_that_gets_one_instance_at_a_time_launches_as_many_as_the_spec_explains() -> Result<()>
+{
+    let (world, cloud) = world().await?;
+    world.apply(&instance("a", 2, ", lifecycle: {replace: CreateFirst}")).await?;
+    world.ready("EC2Instance", "a").await?;
+    assert_eq!(alive(&world, cloud, "a").len(), 2);
+    set(&world, "a", json!({"imageID": {"value": "ami-0b301ce3ce3475b4f"}})).await?;
+    world.ready("EC2Instance", "a").await?;
+    let left = alive(&world, cloud, "a");
+    assert!(left.len() == 2 && left.iter().all(|one| one.image_id == "ami-0b301ce3ce3475b4f"), "{left:?}");
+    // Two old and two new ones, and none beside: no moment had more.
+    assert_eq!(ever(&world, cloud, "a").len(), 4);
+    Ok(())
+}

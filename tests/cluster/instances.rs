@@ -141,3 +141,23 @@ async fn an_instance_that_exists_is_adopted_and_never_one_that_is_somebody_elses
     assert!(world.alive("e").await?.is_empty());
     Ok(())
 }
+
+/// moto gives a launch its `minCount`, never more: the new ones come one by one.
+#[tokio::test]
+async fn a_replacement_of_several_is_as_many_launches_as_it_takes_and_no_more() -> Result<()> {
+    let world = World::new().await?;
+    world.apply(&instance("a", 2, ", lifecycle: {replace: CreateFirst}")).await?;
+    world.ready("EC2Instance", "a").await?;
+    let image = "ami-0b301ce3ce3475b4f";
+    world.patch("EC2Instance", "a", json!({"spec": {"imageID": {"value": image}}})).await?;
+    world.ready("EC2Instance", "a").await?;
+    let left = world.alive("a").await?;
+    assert!(left.len() == 2 && left.iter().all(|instance| instance.image_id == image), "{left:?}");
+    let owner = format!("EC2Instance/{}/a", world.ns.name);
+    let ever = world.env.moto.instances().await?;
+    let is_own = |one: &&kraken_testing::moto::Instance| {
+        one.tags.get("kraken-iac.eoinfennessy.com/owner") == Some(&owner)
+    };
+    assert_eq!(ever.iter().filter(is_own).count(), 4);
+    Ok(())
+}
