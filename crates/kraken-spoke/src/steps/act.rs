@@ -204,3 +204,45 @@ fn fate<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> Fate 
         Fate::Unknown
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use kraken_runtime::queue::Requeue;
+
+    use super::*;
+
+    const WHAT: &str = "changed spec.size from 3 to 5";
+
+    /// How long a repetition is put off, in milliseconds.
+    fn put_off(memory: &Memory<()>, what: &str) -> Option<u128> {
+        let outcome = lagging(memory, what)?;
+        let Requeue::After(left) = outcome.requeue(None, 0) else { panic!("{outcome:?}") };
+        Some(left.as_millis())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_is_not_shown_yet_is_repeated_ever_later_and_then_reported() {
+        let mut memory = Memory::<()>::default();
+        assert_eq!(put_off(&memory, WHAT), None);
+        for delay in [1000, 2000, 4000, 8000] {
+            assert!(matches!(changed(&mut memory, WHAT.to_owned()), Outcome::Changed(_)));
+            assert_eq!(put_off(&memory, WHAT), Some(delay));
+            tokio::time::advance(Duration::from_millis(100)).await;
+            assert_eq!(put_off(&memory, WHAT), Some(delay - 100));
+            tokio::time::advance(Duration::from_secs(8)).await;
+            assert_eq!(put_off(&memory, WHAT), None);
+        }
+        assert!(matches!(changed(&mut memory, WHAT.to_owned()), Outcome::Unheeded(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_change_waits_for_nothing() {
+        let mut memory = Memory::<()>::default();
+        changed(&mut memory, WHAT.to_owned());
+        assert_eq!(put_off(&memory, "changed spec.size from 3 to 7"), None);
+        changed(&mut memory, "changed spec.colour from a to b".to_owned());
+        assert_eq!(put_off(&memory, WHAT), None);
+    }
+}

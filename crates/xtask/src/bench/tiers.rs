@@ -85,7 +85,9 @@ pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
     let applied = resources + namespaces.len();
     let server = number_of(tally.total + applied as u64) / speed;
     let bound = 3.0 * chain.as_secs_f64() + server;
-    let per_resource = number_of(tally.total) / number_of(resources as u64);
+    // Of the events, one for each resource says that it is in place; those of actions on the cloud are besides.
+    let of_actions = tally.events.saturating_sub(resources as u64);
+    let per_resource = number_of(tally.total.saturating_sub(of_actions)) / number_of(resources as u64);
     ui::headline(&format!("{} web tiers, {resources} resources", tiers.n));
     print!("{}", ui::table(&["call", "number"], calls.iter().map(|(name, n)| [name.clone(), n.to_string()])));
     println!("Writes to Kubernetes, by our service accounts");
