@@ -44,9 +44,16 @@ pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResource
     with_columns(K::crd(), &std::iter::once(id).chain(own).collect::<Vec<_>>())
 }
 
-/// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicip`.
+/// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicIp`. In camel case, which
+/// `kubectl describe` takes apart into words: `Public Ip`.
 pub fn summary_key(column: &str) -> String {
-    column.to_lowercase().replace(' ', "")
+    let mut words = column.split(' ').map(str::to_lowercase);
+    let first = words.next().unwrap_or_default();
+    words.fold(first, |key, word| {
+        let mut letters = word.chars();
+        let initial = letters.next().map(|letter| letter.to_ascii_uppercase());
+        key + &initial.into_iter().chain(letters).collect::<String>()
+    })
 }
 
 /// The CRD of a kind of the hub that has a Ready condition.
@@ -116,7 +123,7 @@ mod tests {
         let crd = summarised_kind::<ConfigExport>(&["CIDR", "Public IP"]);
         let names: Vec<_> = columns(&crd).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["Ready", "Reason", "External ID", "CIDR", "Public IP", "Age", "Message"]);
-        assert_eq!(columns(&crd)[4].1, ".status.summary.publicip");
+        assert_eq!(columns(&crd)[4].1, ".status.summary.publicIp");
     }
 
     #[test]
