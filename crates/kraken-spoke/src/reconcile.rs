@@ -138,7 +138,8 @@ async fn steps<E: External>(
         let comparison = heed(secrecy.mask(comparison), &ignored, missing_path);
         // Before anything is created, and before what is known is taken for gone, the cloud is asked by id and by tag.
         let is_enough = !shown.hidden && comparison.missing.is_none();
-        memory.searching = !is_enough;
+        // What cannot exist yet was not searched for, and need not be once it has been created and has an id.
+        memory.searching = !is_enough && known.may_exist;
         if search || is_enough {
             break (shown, parts, kept, comparison);
         }
