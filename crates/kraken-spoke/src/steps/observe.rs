@@ -43,9 +43,7 @@ impl Known {
             ids = union(ids, new);
         }
         ids.retain(|id| !memory.released_ids.contains(id));
-        let outstanding = intent.is_some_and(|intent| {
-            intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
-        });
+        let outstanding = is_outstanding(intent, epoch, memory, clock);
         let is_new = object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
         Self { ids, epoch, outstanding, may_exist }
@@ -62,6 +60,18 @@ impl Known {
     pub(crate) fn needs_search(&self) -> bool {
         self.outstanding || self.ids.is_empty()
     }
+}
+
+/// Whether the launch of the intent may have created what nobody recorded, `epoch` being the highest that is on record.
+pub(crate) fn is_outstanding<K>(
+    intent: Option<&Intent>,
+    epoch: i64,
+    memory: &Memory<K>,
+    clock: Clock,
+) -> bool {
+    intent.is_some_and(|intent| {
+        intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
+    })
 }
 
 /// Whether a resource carries our finalizer.

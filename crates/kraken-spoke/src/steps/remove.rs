@@ -1,6 +1,8 @@
 //! Deletion: needs only the identity, never a value or a valid spec. The finalizer goes when the cloud says that
 //! everything is gone. Client required.
 
+use std::fmt::Debug;
+
 use kraken_api::{Approval, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
     patch::{ApiError, json_patch},
@@ -12,6 +14,7 @@ use kube::{
     Api, Resource, ResourceExt,
     core::object::{HasSpec, HasStatus},
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,7 +28,7 @@ use crate::{
     steps::{
         adopt::adopted,
         location,
-        observe::{Known, Shown, has_finalizer, observe, union},
+        observe::{Known, Shown, has_finalizer, is_outstanding, observe, union},
         record::record,
         references,
         retag::retag,
@@ -77,12 +80,7 @@ pub(crate) async fn remove<E: External>(
     // was visible, or is known by its id.
     let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
     known.confirm(&shown, intent.as_ref());
-    let is_unseen = !shown.unseen.is_empty()
-        || intent.is_some_and(|intent| {
-            known.epoch < intent.epoch
-                && memory.refused != Some(intent.epoch)
-                && intent.may_be_invisible(clock)
-        });
+    let is_unseen = !shown.unseen.is_empty() || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
     let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
     let (kept, doomed) = E::select(observed, &kept);
     if !E::is_gone(&doomed) {
@@ -118,12 +116,22 @@ async fn permitted<E: External>(
             "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
         ));
     }
+    let (namespace, name) = place(object);
+    unblocked(context, (&namespace, &name), memory).await
+}
+
+/// Whether nobody refers to the resource of this namespace and name any more. What was asked to be deleted already waits
+/// for nobody.
+pub(super) async fn unblocked<E: External>(
+    context: &Context<E>,
+    (namespace, name): (&str, &str),
+    memory: &Memory<E::Kind>,
+) -> Result<(), Outcome> {
     if memory.deleted.is_some() {
         return Ok(());
     }
-    let node = (context.kind_key.clone(), object.name_any());
-    let namespace = object.namespace().unwrap_or_default();
-    match context.references.blockers(&context.shell.client, &namespace, &node).await {
+    let node = (context.kind_key.clone(), name.to_owned());
+    match context.references.blockers(&context.shell.client, namespace, &node).await {
         Ok(blockers) if blockers.is_empty() => Ok(()),
         Ok(blockers) => Err(Outcome::Blocked(blockers)),
         Err(error) => Err(Outcome::Kubernetes(error)),
@@ -192,7 +200,8 @@ async fn last_look<E: External>(
 }
 
 async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Reason, note: &str) -> Outcome {
-    match take_finalizer_off(context, object).await {
+    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &place(object).0);
+    match take_finalizer_off(&api, context.shell.name, object).await {
         Ok(()) => {
             record(context, object, reason, note).await;
             released(context, object).await
@@ -211,7 +220,10 @@ async fn released<E: External>(context: &Context<E>, object: &E::Kind) -> Outcom
 }
 
 /// Fails if the object is another one of the same name, or its finalizers changed meanwhile.
-async fn take_finalizer_off<E: External>(context: &Context<E>, object: &E::Kind) -> Result<(), ApiError> {
+pub(super) async fn take_finalizer_off<K>(api: &Api<K>, manager: &str, object: &K) -> Result<(), ApiError>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
     let before = object.finalizers();
     let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
     let operations: Value = json!([
@@ -219,7 +231,5 @@ async fn take_finalizer_off<E: External>(context: &Context<E>, object: &E::Kind)
         {"op": "test", "path": "/metadata/finalizers", "value": before},
         {"op": "replace", "path": "/metadata/finalizers", "value": after},
     ]);
-    let (namespace, name) = place(object);
-    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
-    json_patch(&api, context.shell.name, &name, operations).await.map(drop)
+    json_patch(api, manager, &object.name_any(), operations).await.map(drop)
 }

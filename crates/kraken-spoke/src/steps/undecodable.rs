@@ -2,10 +2,10 @@
 //! carried out: it needs who the object is and which ids its status has, read from the JSON as it is. Client required.
 
 use jiff::Timestamp;
-use kraken_api::{Deletion, FINALIZER, Lifecycle, conditions, reasons::Reason};
+use kraken_api::{Deletion, Lifecycle, conditions, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
-    patch::{Version, json_patch, replace_status, within},
+    patch::{Version, replace_status, within},
     queue::{Lane, Requeue},
     watch::ObjectKey,
     work::Slot,
@@ -23,8 +23,9 @@ use crate::{
     outcome::{Outcome, listed, refused},
     steps::{
         location,
-        observe::{Known, Shown, observe, union},
+        observe::{Known, Shown, has_finalizer, is_outstanding, observe, union},
         references,
+        remove::{take_finalizer_off, unblocked},
         retag::claim,
     },
 };
@@ -132,7 +133,7 @@ async fn remove<E: External>(
     slot: &mut Slot,
 ) -> Outcome {
     let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
-    if !object.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
+    if !has_finalizer(object) {
         return Outcome::Removed;
     }
     let intent = Intent::of(object);
@@ -172,12 +173,7 @@ async fn remove<E: External>(
     }
     let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
     known.confirm(&shown, intent.as_ref());
-    let is_unseen = !shown.unseen.is_empty()
-        || intent.is_some_and(|intent| {
-            known.epoch < intent.epoch
-                && memory.refused != Some(intent.epoch)
-                && intent.may_be_invisible(clock)
-        });
+    let is_unseen = !shown.unseen.is_empty() || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
     let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
     let (kept, doomed) = E::select(observed, &kept);
     if !E::is_gone(&doomed) {
@@ -220,15 +216,7 @@ async fn permitted<E: External>(
                        correct it, or set spec.lifecycle.approval to Automatic";
         return Err(Outcome::InProgress(Reason::AwaitingApproval, message.to_owned()));
     }
-    if memory.deleted.is_some() {
-        return Ok(());
-    }
-    let node = (context.kind_key.clone(), name.to_owned());
-    match context.references.blockers(&context.shell.client, namespace, &node).await {
-        Ok(blockers) if blockers.is_empty() => Ok(()),
-        Ok(blockers) => Err(Outcome::Blocked(blockers)),
-        Err(error) => Err(Outcome::Kubernetes(error)),
-    }
+    unblocked(context, (namespace, name), memory).await
 }
 
 /// Asks for the deletion of what is left, or waits for it.
@@ -272,9 +260,7 @@ fn known<K>(object: &Value, intent: Option<&Intent>, memory: &Memory<K>, clock: 
     let ids = ids.filter_map(Value::as_str).map(str::to_owned).collect();
     let epoch = status["epoch"].as_i64().unwrap_or_default();
     let epoch = epoch.max(memory.created.as_ref().map_or(0, |(epoch, _)| *epoch));
-    let outstanding = intent.is_some_and(|intent| {
-        intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
-    });
+    let outstanding = is_outstanding(intent, epoch, memory, clock);
     Known { ids, epoch, outstanding, may_exist: true }
 }
 
@@ -285,15 +271,8 @@ async fn finish<E: External>(
     reason: Reason,
     note: &str,
 ) -> Outcome {
-    let before = object.finalizers();
-    let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
-    let operations = json!([
-        {"op": "test", "path": "/metadata/uid", "value": object.metadata.uid},
-        {"op": "test", "path": "/metadata/finalizers", "value": before},
-        {"op": "replace", "path": "/metadata/finalizers", "value": after},
-    ]);
-    match json_patch(api, context.shell.name, &object.name_any(), operations).await {
-        Ok(_) => {}
+    match take_finalizer_off(api, context.shell.name, object).await {
+        Ok(()) => {}
         Err(error) if error.is_not_found() => {}
         Err(error) => return Outcome::Kubernetes(error),
     }
