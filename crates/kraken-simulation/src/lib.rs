@@ -4,4 +4,5 @@
 #![warn(missing_docs)]
 
 pub mod apiserver;
+pub mod faults;
 pub mod schedule;

@@ -1,0 +1,198 @@
+//! What people and accidents do.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::millis;
+use super::names::{Controller, ObjectName, Remote};
+
+/// What people, other tools and accidents do, to the cluster, to the cloud and to the installation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Operation {
+    /// `kubectl apply --server-side --force-conflicts` of one manifest.
+    Apply {
+        /// With apiVersion, kind, metadata.name and metadata.namespace.
+        object: Value,
+    },
+    /// `kubectl replace`: the object becomes the manifest, without the finalizers and annotations that others wrote.
+    Replace {
+        /// As for apply.
+        object: Value,
+    },
+    /// `kubectl replace --force`: deleted, and created again as soon as it is gone.
+    Recreate {
+        /// As for apply.
+        object: Value,
+    },
+    /// `kubectl patch --type merge` of one field.
+    Edit {
+        /// Whose.
+        object: ObjectName,
+        /// A JSON pointer to the field, of which the fields on the way are created: `/spec/lifecycle/replace`.
+        path: String,
+        /// Its new value; without one it is removed.
+        value: Option<Value>,
+    },
+    /// Sets or removes one key of a ConfigMap or Secret, which is created for that if need be.
+    SetData {
+        /// The ConfigMap or Secret.
+        object: ObjectName,
+        /// The key.
+        key: String,
+        /// Its new text; without one the key is removed.
+        value: Option<String>,
+    },
+    /// `kubectl scale`, through the scale subresource.
+    Scale {
+        /// An EC2Instance.
+        object: ObjectName,
+        /// The number.
+        replicas: i64,
+    },
+    /// `kubectl delete --wait=false`.
+    Delete {
+        /// What.
+        object: ObjectName,
+        /// What becomes of its dependents.
+        propagation: Propagation,
+    },
+    /// `kubectl delete namespace`.
+    DeleteNamespace {
+        /// Its name.
+        name: String,
+    },
+    /// `kubectl create namespace`; nothing if there is one.
+    CreateNamespace {
+        /// Its name.
+        name: String,
+    },
+    /// Sets `lifecycle.adopt`, to the id or the `Name` tag that a remote object has now.
+    Adopt {
+        /// Who shall manage it.
+        object: ObjectName,
+        /// What.
+        remote: Remote,
+        /// By its id; otherwise by its `Name` tag.
+        by_id: bool,
+    },
+    /// Approves the plan in `status.plan`.
+    Approve {
+        /// Whose.
+        object: ObjectName,
+        /// Approves the plan that was there when this operation was carried out before, or a wrong hash.
+        stale: bool,
+    },
+    /// Sets an annotation to the present time: `reconcile-requested-at` or `creation-confirmed-at`.
+    Annotate {
+        /// Whose.
+        object: ObjectName,
+        /// The annotation, without the domain.
+        annotation: String,
+    },
+    /// Takes off what the controllers keep in the object's metadata or status.
+    Strip {
+        /// Whose.
+        object: ObjectName,
+        /// What.
+        lost: Lost,
+    },
+    /// Writes into the status by the status subresource.
+    ForgeStatus {
+        /// Whose.
+        object: ObjectName,
+        /// A merge patch of the status.
+        status: Value,
+    },
+    /// Creates a remote object without Kraken, with a `Name` tag of this name.
+    CreateRemote {
+        /// The kind that Kraken would give it.
+        kind: String,
+        /// How other operations call it.
+        name: String,
+        /// With the owner tags of this object, as a copy made by a person has them.
+        tags_of: Option<ObjectName>,
+    },
+    /// Changes or deletes a remote object without Kraken.
+    TamperRemote {
+        /// Which.
+        remote: Remote,
+        /// How.
+        tamper: Tamper,
+    },
+    /// Restarts a controller with another region or account.
+    Restart {
+        /// Which.
+        controller: Controller,
+        /// Its region; without one that of before.
+        region: Option<String>,
+        /// Its account; without one that of before.
+        account: Option<String>,
+    },
+    /// The credentials of all spokes expire and are renewed.
+    ExpireCredentials {
+        /// For how long the cloud refuses them.
+        #[serde(rename = "lastsMillis", with = "millis")]
+        lasts: Duration,
+    },
+    /// Takes a backup of the API server's storage.
+    Backup,
+    /// Restores the last backup of the API server's storage, and with it its former resourceVersions.
+    Restore,
+}
+
+/// `propagationPolicy` of a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Propagation {
+    /// Dependents are deleted afterwards.
+    Background,
+    /// Dependents are deleted before.
+    Foreground,
+    /// Dependents stay, without the owner reference.
+    Orphan,
+}
+
+/// What an object loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Lost {
+    /// All finalizers.
+    Finalizers,
+    /// All owner references.
+    OwnerReferences,
+    /// The intent annotation.
+    Intent,
+    /// All annotations.
+    Annotations,
+    /// All labels.
+    Labels,
+    /// The whole status.
+    Status,
+}
+
+/// What happens to a remote object without Kraken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Tamper {
+    /// It is deleted.
+    Delete,
+    /// It loses all tags that Kraken set to know it again.
+    StripOwnerTags,
+    /// It gets the owner tags of another object.
+    OwnerTagsOf(ObjectName),
+    /// A tag is set, or removed without a value.
+    Tag {
+        /// The key.
+        key: String,
+        /// The value.
+        value: Option<String>,
+    },
+    /// A property of it is changed; which of those that its kind has is decided by the number.
+    Change {
+        /// Chooses among the changes of the kind.
+        number: usize,
+    },
+}

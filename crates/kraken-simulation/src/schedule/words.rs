@@ -1,0 +1,223 @@
+//! Actions in words: one line each, as the story tells them.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Action, Fault, Lost, Moment, Operation, Propagation, Tamper};
+
+/// What of a value is shown.
+const SHOWN: usize = 160;
+
+impl fmt::Display for Action {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operation(operation) => operation.fmt(formatter),
+            Self::Fault(fault) => fault.fmt(formatter),
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Apply { object } => write!(to, "apply {} with {}", name(object), spec(object)),
+            Self::Replace { object } => {
+                write!(to, "replace {} with {}, without metadata of others", name(object), spec(object))
+            }
+            Self::Recreate { object } => {
+                write!(to, "delete {} and create it again with {}", name(object), spec(object))
+            }
+            Self::Edit { object, path, value: Some(value) } => {
+                write!(to, "edit {object}: set {} to {}", field(path), short(value))
+            }
+            Self::Edit { object, path, value: None } => write!(to, "edit {object}: remove {}", field(path)),
+            Self::SetData { object, key, value: Some(value) } => {
+                write!(to, "set key {key} of {object} to {value:?}")
+            }
+            Self::SetData { object, key, value: None } => write!(to, "remove key {key} of {object}"),
+            Self::Scale { object, replicas } => write!(to, "scale {object} to {replicas}"),
+            Self::Delete { object, propagation } => {
+                let how = match propagation {
+                    Propagation::Background => "",
+                    Propagation::Foreground => " and its dependents first",
+                    Propagation::Orphan => " and orphan its dependents",
+                };
+                write!(to, "delete {object}{how}")
+            }
+            Self::DeleteNamespace { name } => write!(to, "delete namespace {name}"),
+            Self::CreateNamespace { name } => write!(to, "create namespace {name}"),
+            Self::Adopt { object, remote, by_id } => {
+                let by = if *by_id { "id" } else { "tags" };
+                write!(to, "edit {object}: adopt {remote} by {by}")
+            }
+            Self::Approve { object, stale: false } => write!(to, "approve the plan of {object}"),
+            Self::Approve { object, stale: true } => write!(to, "approve a former plan of {object}"),
+            Self::Annotate { object, annotation } => write!(to, "annotate {object} with {annotation}=now"),
+            Self::Strip { object, lost } => {
+                let what = match lost {
+                    Lost::Finalizers => "finalizers",
+                    Lost::OwnerReferences => "owner references",
+                    Lost::Intent => "intent annotation",
+                    Lost::Annotations => "annotations",
+                    Lost::Labels => "labels",
+                    Lost::Status => "status",
+                };
+                write!(to, "remove the {what} of {object}")
+            }
+            Self::ForgeStatus { object, status } => {
+                write!(to, "forge the status of {object}: {}", short(status))
+            }
+            Self::CreateRemote { kind, name, tags_of: None } => {
+                write!(to, "create a remote {kind} {name} without Kraken")
+            }
+            Self::CreateRemote { kind, name, tags_of: Some(object) } => {
+                write!(to, "create a remote {kind} {name} without Kraken, with the owner tags of {object}")
+            }
+            Self::TamperRemote { remote, tamper } => match tamper {
+                Tamper::Delete => write!(to, "delete {remote} without Kraken"),
+                Tamper::StripOwnerTags => write!(to, "remove the owner tags of {remote}"),
+                Tamper::OwnerTagsOf(object) => write!(to, "give {remote} the owner tags of {object}"),
+                Tamper::Tag { key, value: Some(value) } => write!(to, "set tag {key}={value} of {remote}"),
+                Tamper::Tag { key, value: None } => write!(to, "remove tag {key} of {remote}"),
+                Tamper::Change { number } => write!(to, "change {remote} without Kraken (change {number})"),
+            },
+            Self::Restart { controller, region, account } => {
+                write!(to, "restart {controller}")?;
+                if let Some(region) = region {
+                    write!(to, " with region {region}")?;
+                }
+                if let Some(account) = account {
+                    write!(to, " with account {account}")?;
+                }
+                Ok(())
+            }
+            Self::ExpireCredentials { lasts } => write!(to, "credentials expire for {}", time(*lasts)),
+            Self::Backup => to.write_str("back up the API server"),
+            Self::Restore => to.write_str("restore the last backup of the API server"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crash { controller, call, moment, down } => {
+                let when = moment_of(*moment);
+                write!(to, "fault: {controller} will crash {when} its {call}, for {}", time(*down))
+            }
+            Self::Kill { controller, down } => {
+                write!(to, "fault: {controller} crashes, for {}", time(*down))
+            }
+            Self::Replica { controller, lasts } => {
+                write!(to, "fault: a second replica of {controller} runs for {}", time(*lasts))
+            }
+            Self::Suspend { controller, lasts } => {
+                write!(to, "fault: the leader of {controller} is suspended for {}", time(*lasts))
+            }
+            Self::Lose { controller, call, moment, times } => {
+                let what = if *moment == Moment::Before { "request" } else { "answer" };
+                write!(to, "fault: the {what} of {controller}'s {call} will be lost{}", in_a_row(*times))
+            }
+            Self::Delay { controller, call, by, times } => {
+                let by = time(*by);
+                write!(to, "fault: the answer of {controller}'s {call} will be {by} late{}", in_a_row(*times))
+            }
+            Self::Refuse { controller, call, status, times } => {
+                write!(to, "fault: {controller}'s {call} will be refused with {status}{}", in_a_row(*times))
+            }
+            Self::Fail { controller, call, code, times } => {
+                write!(to, "fault: {controller}'s {call} will be refused with {code}{}", in_a_row(*times))
+            }
+            Self::CutWatches { controller } => write!(to, "fault: all watches of {controller} end"),
+            Self::Compact => to.write_str("fault: the API server's history is compacted"),
+            Self::DelayWatches { controller, plural, by, lasts } => {
+                let of = plural.as_deref().unwrap_or("all resources");
+                let (by, lasts) = (time(*by), time(*lasts));
+                write!(to, "fault: watch events of {of} reach {controller} {by} late, for {lasts}")
+            }
+            Self::ApiOutage { lasts } => {
+                write!(to, "fault: the API server is unreachable for {}", time(*lasts))
+            }
+            Self::CloudOutage { lasts } => write!(to, "fault: the cloud is unavailable for {}", time(*lasts)),
+            Self::Throttle { burst, lasts } => {
+                write!(
+                    to,
+                    "fault: the cloud throttles after {burst} calls of an action, for {}",
+                    time(*lasts)
+                )
+            }
+            Self::Capacity { instances, lasts } => {
+                write!(to, "fault: the cloud has capacity for {instances} instances, for {}", time(*lasts))
+            }
+            Self::PartialLaunches { most, lasts } => {
+                write!(to, "fault: a launch gets {most} instances at most, for {}", time(*lasts))
+            }
+            Self::Hide { remote, lasts } => {
+                write!(to, "fault: reads do not show {remote} for {}", time(*lasts))
+            }
+        }
+    }
+}
+
+fn moment_of(moment: Moment) -> &'static str {
+    if moment == Moment::Before { "before" } else { "after" }
+}
+
+fn in_a_row(times: u32) -> String {
+    if times == 1 { String::new() } else { format!(", and the {} after it", times.saturating_sub(1)) }
+}
+
+/// A duration without needless digits.
+pub(crate) fn time(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    if millis.is_multiple_of(1000) { format!("{} s", millis / 1000) } else { format!("{} ms", millis) }
+}
+
+fn name(object: &Value) -> String {
+    let part = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("?").to_owned();
+    format!("{}/{}/{}", part("/metadata/namespace"), part("/kind"), part("/metadata/name"))
+}
+
+fn spec(object: &Value) -> String {
+    let content = ["spec", "data", "stringData"].iter().find_map(|key| object.get(key));
+    content.map_or_else(|| "nothing".to_owned(), short)
+}
+
+fn field(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".")
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= SHOWN {
+        return text;
+    }
+    text.chars().take(SHOWN).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{CallMatch, Controller, Side};
+    use super::*;
+
+    #[test]
+    fn actions_are_told_in_words() {
+        let vpc = "prod/VPC/main".parse().unwrap();
+        let edit = Operation::Edit { object: vpc, path: "/spec/tags/a".to_owned(), value: Some(json!("b")) };
+        assert_eq!(edit.to_string(), r#"edit prod/VPC/main: set spec.tags.a to "b""#);
+        let crash = Fault::Crash {
+            controller: Controller::Vpc,
+            call: CallMatch { side: Side::Cloud, action: "CreateVpc".to_owned(), nth: 2 },
+            moment: Moment::After,
+            down: Duration::from_millis(2500),
+        };
+        assert_eq!(
+            crash.to_string(),
+            "fault: kraken-aws-vpc will crash after its 2nd CreateVpc to the cloud, for 2500 ms"
+        );
+    }
+}
