@@ -101,6 +101,25 @@ pub struct RunArgs {
     pub request_concurrency: usize,
 }
 
+impl Default for RunArgs {
+    /// The defaults of the flags, whatever the environment says.
+    fn default() -> Self {
+        Self {
+            resync_interval: Duration::from_mins(5),
+            concurrency: 32,
+            namespaces: Namespaces::default(),
+            log_format: LogFormat::default(),
+            log_level: None,
+            listen_address: SocketAddr::from(([0, 0, 0, 0], 8080)),
+            leader_elect: true,
+            lease_namespace: None,
+            lease_duration: Duration::from_secs(15),
+            request_timeout: Duration::from_secs(15),
+            request_concurrency: 64,
+        }
+    }
+}
+
 impl RunArgs {
     /// The default resync interval; `None` when it is off.
     pub fn resync(&self) -> Option<Duration> {
@@ -257,6 +276,11 @@ mod tests {
         assert!(args.namespaces.is_all());
         assert!(args.leader_elect);
         assert_eq!(args.log_format, LogFormat::Text);
+    }
+
+    #[test]
+    fn defaults_in_code_equal_those_of_the_flags() {
+        assert_eq!(format!("{:?}", RunArgs::default()), format!("{:?}", accepts(&[])));
     }
 
     #[test]

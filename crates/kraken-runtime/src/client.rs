@@ -9,7 +9,7 @@ use kube::{
     config::{InferConfigError, KubeConfigOptions, KubeconfigError},
 };
 
-use crate::{errors::one_line, metrics::Metrics, request::Bounds};
+use crate::{errors::one_line, request::Bounds};
 
 /// An API server that does not take a connection in this time is not reachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,18 +62,11 @@ pub async fn config() -> Result<Config, ClientError> {
     }
 }
 
-/// Makes a client that calls itself `name`, with at most `concurrency` requests at once (watches count until
-/// they begin), each for at most `request_timeout`.
+/// Makes a client that calls itself `name`, whose requests are within `bounds`.
 ///
 /// # Errors
 /// When the configuration's certificates or proxy cannot be used. The API server is not called.
-pub fn connect(
-    mut config: Config,
-    name: &'static str,
-    request_timeout: Duration,
-    concurrency: usize,
-    metrics: Metrics,
-) -> Result<Client, ClientError> {
+pub fn connect(mut config: Config, name: &'static str, bounds: &Bounds) -> Result<Client, ClientError> {
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.write_timeout = Some(WRITE_TIMEOUT);
     config.read_timeout = Some(READ_TIMEOUT);
@@ -85,9 +78,8 @@ pub fn connect(
         config.headers.push((USER_AGENT, agent));
     }
     let url = config.cluster_url.to_string();
-    let bounds = Bounds::new(request_timeout, concurrency, metrics);
     match ClientBuilder::try_from(config) {
-        Ok(builder) => Ok(builder.with_layer(&bounds).build()),
+        Ok(builder) => Ok(builder.with_layer(bounds).build()),
         Err(source) => Err(ClientError::Build { url, source: Box::new(source) }),
     }
 }
@@ -100,13 +92,17 @@ mod tests {
     };
 
     use super::*;
+    use crate::metrics::Metrics;
+
+    fn bounds() -> Bounds {
+        Bounds::new(CONNECT_TIMEOUT, 1, Metrics::new("kraken-test"))
+    }
 
     #[tokio::test]
     async fn a_request_says_who_asks() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-        let metrics = Metrics::new("kraken-test");
-        let client = connect(Config::new(url), "kraken-test", CONNECT_TIMEOUT, 1, metrics).unwrap();
+        let client = connect(Config::new(url), "kraken-test", &bounds()).unwrap();
         let server = async {
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut seen = vec![0; 4096];
@@ -125,8 +121,7 @@ mod tests {
     async fn an_unusable_proxy_is_named_with_the_server() {
         let mut config = Config::new("https://example.invalid".parse().unwrap());
         config.proxy_url = Some("ftp://proxy.invalid".parse().unwrap());
-        let error =
-            connect(config, "kraken-test", CONNECT_TIMEOUT, 1, Metrics::new("kraken-test")).err().unwrap();
+        let error = connect(config, "kraken-test", &bounds()).err().unwrap();
         assert!(error.to_string().contains("https://example.invalid"), "{error}");
     }
 }

@@ -11,6 +11,7 @@
 pub mod args;
 pub mod client;
 mod cluster;
+pub mod embedded;
 pub mod errors;
 pub mod events;
 pub mod health;
@@ -34,5 +35,6 @@ pub use events::{EventType, Events};
 pub use health::{Gate, Health, WatchBeat};
 pub use metrics::Metrics;
 pub use program::{Program, main};
-pub use request::{DeadlineExceeded, is_deadline};
+pub use request::{Bounded, Bounds, DeadlineExceeded, is_deadline};
 pub use shell::Shell;
+pub use supervise::EndError;

@@ -8,30 +8,27 @@ use std::{io, process::ExitCode};
 use tokio::{
     runtime,
     signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::RunArgs,
     client::{self, ClientError},
-    cluster,
-    events::Events,
+    embedded::{LEASE_REQUESTS, Process},
     health::Health,
     lease::LeaseThread,
     logs,
     metrics::Metrics,
     program::Program,
+    request::Bounds,
     serve::{self, ListenError},
-    shell::{self, Shell},
-    supervise::{EndError, supervise},
+    shell,
+    supervise::EndError,
 };
 
 /// Threads of the runtime. A controller waits for answers and computes little; each thread costs a stack and
 /// an allocator arena.
 const WORKER_THREADS: usize = 2;
-/// The lease's own client sends one request at a time; the second is for one that hangs.
-const LEASE_REQUESTS: usize = 2;
 /// By convention a process ended by signal N exits with 128 + N.
 const SIGNAL_EXIT: u8 = 128;
 const SIGINT: u8 = 2;
@@ -109,12 +106,16 @@ async fn live<P: Program>(
 ) -> Result<(), ProcessError> {
     let config = client::config().await?;
     let metrics = Metrics::new(P::NAME);
-    let connect =
-        |requests| client::connect(config.clone(), P::NAME, args.request_timeout, requests, metrics.clone());
+    let connect = |requests| {
+        client::connect(
+            config.clone(),
+            P::NAME,
+            &Bounds::new(args.request_timeout, requests, metrics.clone()),
+        )
+    };
     let client = connect(args.request_concurrency)?;
 
     let health = Health::default();
-    let reached = health.gate("the Kubernetes API has not answered yet");
     let listening = serve::start(args.listen_address, health.clone(), metrics.clone()).await?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -123,9 +124,6 @@ async fn live<P: Program>(
         %listening,
         "starting {}", P::NAME
     );
-    let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
-    reached.open();
-
     let identity = shell::identity(P::NAME);
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
@@ -137,21 +135,7 @@ async fn live<P: Program>(
         }
         None => None,
     };
-    metrics.leading(lease.is_none());
-    let (lead, leading) = watch::channel(lease.is_none());
-    let shell = Shell {
-        name: P::NAME,
-        events: Events::new(client.clone(), P::NAME, &identity),
-        client,
-        args,
-        metrics: metrics.clone(),
-        health,
-        shutdown: shutdown.clone(),
-        cluster_id,
-        identity,
-        leading,
-    };
-    let ended = supervise(P::run(shell, own), lease, lead, metrics, shutdown).await;
+    let ended = Process { args, client, lease, identity, metrics, health, shutdown }.run::<P>(own).await;
     // Only now: until here the lease was renewed and released on it.
     drop(lease_thread);
     Ok(ended?)
@@ -171,6 +155,7 @@ impl Signals {
     /// The number of the next one.
     async fn next(&mut self) -> u8 {
         tokio::select! {
+            biased;
             _ = self.interrupt.recv() => SIGINT,
             _ = self.terminate.recv() => SIGTERM,
         }

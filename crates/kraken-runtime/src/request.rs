@@ -11,13 +11,16 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Either};
-use kube::client::{Body, DynBody};
-use tokio::sync::Semaphore;
+use kube::{
+    Client,
+    client::{Body, ClientBuilder, DynBody},
+};
+use tokio::{sync::Semaphore, time::Instant};
 use tower::{Layer, Service};
 
 use crate::metrics::Metrics;
@@ -41,7 +44,7 @@ pub fn is_deadline(error: &kube::Error) -> bool {
 
 /// Bounds and counts the requests of one client.
 #[derive(Clone, Debug)]
-pub(crate) struct Bounds {
+pub struct Bounds {
     limit: Duration,
     in_flight: Arc<Semaphore>,
     metrics: Metrics,
@@ -49,8 +52,18 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// At most `concurrency` requests at once, each for at most `limit` once it is sent.
-    pub(crate) fn new(limit: Duration, concurrency: usize, metrics: Metrics) -> Self {
+    pub fn new(limit: Duration, concurrency: usize, metrics: Metrics) -> Self {
         Self { limit, in_flight: Arc::new(Semaphore::new(concurrency)), metrics }
+    }
+
+    /// A client whose requests `service` answers, within these bounds.
+    pub fn client<S>(&self, service: S) -> Client
+    where
+        S: Service<Request<Body>, Response = Response<Box<DynBody>>> + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send + 'static,
+    {
+        ClientBuilder::new(service, "default").with_layer(self).build()
     }
 }
 
@@ -64,7 +77,7 @@ impl<S> Layer<S> for Bounds {
 
 /// A service within [`Bounds`].
 #[derive(Debug)]
-pub(crate) struct Bounded<S> {
+pub struct Bounded<S> {
     inner: S,
     bounds: Bounds,
 }
@@ -171,7 +184,7 @@ mod tests {
     use std::convert::Infallible;
 
     use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-    use kube::{Api, Client, client::ClientBuilder};
+    use kube::Api;
     use tower::service_fn;
 
     use super::*;
@@ -194,7 +207,7 @@ mod tests {
         F: Future<Output = Result<Response<Box<DynBody>>, Infallible>> + Send + 'static,
     {
         let server = service_fn(move |_: Request<Body>| answer());
-        ClientBuilder::new(server, "default").with_layer(&Bounds::new(LIMIT, 2, metrics.clone())).build()
+        Bounds::new(LIMIT, 2, metrics.clone()).client(server)
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,11 +17,14 @@ const GRACE: Duration = Duration::from_secs(8);
 
 /// Why a controller ended without being asked to.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum EndError {
+pub enum EndError {
+    /// It returned an error.
     #[error("{}", one_line(.0.as_ref()))]
     Failed(anyhow::Error),
+    /// It panicked.
     #[error("the controller panicked: {0}")]
     Panicked(JoinError),
+    /// Another replica may lead from now on.
     #[error("lost the lease: stopping at once, because another replica takes over")]
     LostLease,
 }

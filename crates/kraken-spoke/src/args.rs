@@ -41,7 +41,40 @@ pub struct LoopArgs {
     pub orphans: OrphanArgs,
 }
 
+impl Default for LoopArgs {
+    /// The defaults of the flags, whatever the environment says.
+    fn default() -> Self {
+        Self {
+            visibility_window: Duration::from_secs(90),
+            deep_resync_interval: Duration::from_hours(1),
+            launch_limit: 10,
+            launch_window: Duration::from_mins(10),
+            vanished_share: 20,
+            vanished_minimum: 5,
+            orphans: OrphanArgs::default(),
+        }
+    }
+}
+
 /// A duration such as `90s`; `0` is one.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     interval::parse(text).map(Option::unwrap_or_default)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: LoopArgs,
+    }
+
+    #[test]
+    fn defaults_in_code_equal_those_of_the_flags() {
+        assert_eq!(format!("{:?}", LoopArgs::default()), format!("{:?}", Cli::parse_from(["x"]).args));
+    }
 }

@@ -48,4 +48,5 @@ pub use kraken_api::{
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Shell};
-pub use program::{FromContext, Registry, Spoke, main};
+pub use orphans::OrphanArgs;
+pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeProgram, main};

@@ -31,6 +31,13 @@ pub struct OrphanArgs {
     pub orphan_limit: usize,
 }
 
+impl Default for OrphanArgs {
+    /// The defaults of the flags, whatever the environment says.
+    fn default() -> Self {
+        Self { orphan_interval: Duration::from_hours(1), remove_orphans: false, orphan_limit: 10 }
+    }
+}
+
 /// Sweeps until shutdown; only the leader comes here.
 pub(crate) async fn run<E: External>(shell: Shell, args: OrphanArgs, external: &E, kind: &'static str) {
     if args.orphan_interval.is_zero() {

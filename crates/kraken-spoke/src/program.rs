@@ -57,14 +57,23 @@ pub fn main<S: Spoke>() -> ExitCode {
 
 /// The flags of every spoke, and a spoke's own.
 #[derive(Clone, Debug, clap::Args)]
-struct SpokeArgs<A: clap::Args> {
+pub struct SpokeArgs<A: clap::Args> {
     #[command(flatten)]
     own: A,
     #[command(flatten)]
     common: LoopArgs,
 }
 
-struct SpokeProgram<S>(std::marker::PhantomData<S>);
+impl<A: clap::Args> SpokeArgs<A> {
+    /// The spoke's own flags and those of the loop.
+    pub fn new(own: A, common: LoopArgs) -> Self {
+        Self { own, common }
+    }
+}
+
+/// A spoke as a [`Program`].
+#[derive(Debug)]
+pub struct SpokeProgram<S>(std::marker::PhantomData<S>);
 
 impl<S: Spoke> Program for SpokeProgram<S> {
     const NAME: &'static str = S::NAME;

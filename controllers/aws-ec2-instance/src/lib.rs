@@ -1,0 +1,32 @@
+//! `kraken-aws-ec2-instance`: the spoke that manages EC2 instances.
+
+mod api;
+mod compare;
+mod desired;
+mod external;
+mod instance;
+mod mark;
+mod rules;
+mod state;
+
+use kraken_aws::{Aws, AwsArgs};
+use kraken_spoke::{Registry, Shell, Spoke};
+
+/// The spoke of EC2 instances.
+#[derive(Clone, Copy, Debug)]
+pub struct Ec2;
+
+impl Spoke for Ec2 {
+    const NAME: &'static str = "kraken-aws-ec2-instance";
+    const ABOUT: &'static str = "Manages EC2 instances for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
+        Ok(Aws::connect(&args, shell.metrics.clone()).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<external::Instances>();
+    }
+}

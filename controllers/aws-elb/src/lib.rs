@@ -1,0 +1,57 @@
+//! `kraken-aws-elb`: the spoke that manages load balancers, target groups, listeners and their rules.
+
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
+
+mod action;
+mod listener;
+mod listener_rule;
+mod load_balancer;
+mod once;
+mod rules;
+#[cfg(test)]
+mod simulated;
+mod tagged;
+mod target_group;
+mod words;
+
+use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_spoke::{Registry, Shell, Spoke};
+
+/// The spoke of load balancers, target groups, listeners and their rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Elb;
+
+impl Spoke for Elb {
+    const NAME: &'static str = "kraken-aws-elb";
+    const ABOUT: &'static str = "Manages load balancers, target groups, listeners and their rules for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
+        Ok(Aws::connect(&args, shell.metrics.clone()).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Managed<target_group::Groups>>();
+        registry.kind::<Managed<load_balancer::Balancers>>();
+        registry.kind::<Managed<listener::Listeners>>();
+        registry.kind::<Managed<listener_rule::ListenerRules>>();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+        assert_eq!(unlisted_secrets::<super::Elb>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_field_of_every_kind_says_what_it_is_with_an_example() {
+        for (path, text) in descriptions::<super::Elb>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
+}

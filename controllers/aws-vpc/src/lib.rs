@@ -1,0 +1,62 @@
+//! `kraken-aws-vpc`: the spoke that manages VPCs and what is in them.
+
+#![allow(clippy::struct_field_names)] // AWS's names
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
+
+mod dependents;
+mod elastic_ip;
+mod internet_gateway;
+mod key_pair;
+mod nat_gateway;
+mod route_table;
+mod security_group;
+mod subnet;
+mod volume;
+mod vpc;
+
+use kraken_aws::{Aws, AwsArgs, Managed};
+use kraken_spoke::{Registry, Shell, Spoke};
+
+/// The spoke of VPCs and what is in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Network;
+
+impl Spoke for Network {
+    const NAME: &'static str = "kraken-aws-vpc";
+    const ABOUT: &'static str = "Manages VPCs and what is in them for Kraken";
+    type Args = AwsArgs;
+    type Context = Aws;
+
+    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
+        Ok(Aws::connect(&args, shell.metrics.clone()).await)
+    }
+
+    fn kinds(registry: &mut impl Registry<Aws>) {
+        registry.kind::<Managed<vpc::Vpcs>>();
+        registry.kind::<Managed<subnet::Subnets>>();
+        registry.kind::<Managed<internet_gateway::InternetGateways>>();
+        registry.kind::<Managed<security_group::SecurityGroups>>();
+        registry.kind::<Managed<route_table::RouteTables>>();
+        registry.kind::<Managed<elastic_ip::ElasticIps>>();
+        registry.kind::<Managed<nat_gateway::NatGateways>>();
+        registry.kind::<Managed<key_pair::KeyPairs>>();
+        registry.kind::<Managed<volume::Volumes>>();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_aws::testing::{descriptions, unlisted_secrets};
+
+    #[test]
+    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+        assert_eq!(unlisted_secrets::<super::Network>(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn every_field_of_every_kind_says_what_it_is_with_an_example() {
+        for (path, text) in descriptions::<super::Network>() {
+            assert!(text.contains("Example: `"), "{path}: {text}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A controller from its clients to its end. What is around it differs: a process of its own has a server, signals and a
+//! thread for the lease ([`crate::main`]); inside another program it has none of them ([`run`]).
+
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::RunArgs,
+    cluster,
+    events::Events,
+    health::Health,
+    lease::Lease,
+    metrics::Metrics,
+    program::Program,
+    request::Bounds,
+    shell::Shell,
+    supervise::{EndError, supervise},
+};
+
+/// The lease's own client sends one request at a time; the second is for one that hangs.
+pub(crate) const LEASE_REQUESTS: usize = 2;
+
+/// Runs a controller inside the current runtime: no socket, no signal and no thread of its own. `connect` makes its clients, one for
+/// the workers and, if it elects a leader, one for the lease: [`Bounds::client`] of a service that leads to an API server.
+/// `identity` must be its own among all replicas. It ends after `shutdown`, as a process does after SIGTERM.
+///
+/// # Errors
+/// When the controller fails or loses its lease.
+pub async fn run<P: Program>(
+    args: RunArgs,
+    own: P::Args,
+    identity: String,
+    connect: impl Fn(&Bounds) -> Client,
+    shutdown: CancellationToken,
+) -> Result<(), EndError> {
+    let (metrics, health) = (Metrics::new(P::NAME), Health::default());
+    let connect = |requests| connect(&Bounds::new(args.request_timeout, requests, metrics.clone()));
+    let client = connect(args.request_concurrency);
+    let lease = args.leader_elect.then(|| {
+        let namespace = args.lease_namespace_or(None);
+        Lease::new(connect(LEASE_REQUESTS), &namespace, P::NAME, identity.clone(), args.lease_duration)
+    });
+    Process { args, client, lease, identity, metrics, health, shutdown }.run::<P>(own).await
+}
+
+/// What a controller runs with.
+pub(crate) struct Process {
+    pub(crate) args: RunArgs,
+    /// The workers' client.
+    pub(crate) client: Client,
+    /// None leads from the start.
+    pub(crate) lease: Option<Lease>,
+    pub(crate) identity: String,
+    pub(crate) metrics: Metrics,
+    pub(crate) health: Health,
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl Process {
+    /// Waits for the API server, then runs the controller beside its lease.
+    pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
+        let Self { args, client, lease, identity, metrics, health, shutdown } = self;
+        let reached = health.gate("the Kubernetes API has not answered yet");
+        let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
+        reached.open();
+        metrics.leading(lease.is_none());
+        let (lead, leading) = watch::channel(lease.is_none());
+        let shell = Shell {
+            name: P::NAME,
+            events: Events::new(client.clone(), P::NAME, &identity),
+            client,
+            args,
+            metrics: metrics.clone(),
+            health,
+            shutdown: shutdown.clone(),
+            cluster_id,
+            identity,
+            leading,
+        };
+        supervise(P::run(shell, own), lease, lead, metrics, shutdown).await
+    }
+}
