@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use kraken_hub::{Hub, HubArgs};
-use kraken_runtime::{Metrics, Program, RunArgs, Shell, client::connect};
+use kraken_runtime::{Bounds, Metrics, Program, RunArgs, Shell, client::connect};
 use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace, toy::Gadget};
 use kube::{
     Api, Client, Config,
@@ -41,7 +41,8 @@ async fn hub() -> Result<&'static Metrics> {
         runtime.spawn(async move {
             let kubeconfig = Kubeconfig::read_from(control_plane.admin_kubeconfig())?;
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-            let client = connect(config, Hub::NAME, Duration::from_secs(15), 64, counted.clone())?;
+            let bounds = Bounds::new(Duration::from_secs(15), 64, counted.clone());
+            let client = connect(config, Hub::NAME, &bounds)?;
             let args = Cli::try_parse_from([Hub::NAME])?.args;
             let mut shell = Shell::detached(Hub::NAME, client, args, "cluster".into());
             shell.metrics = counted;
