@@ -1,7 +1,9 @@
 //! Circles of references: found by walking from what an asker needs back to what comes of it. Pure, and iterative: a chain
 //! may be longer than a stack.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
+
+use kraken_runtime::hash::{HashMap, HashSet};
 
 use crate::index::Named;
 
@@ -13,7 +15,7 @@ pub fn reach(
     from: impl IntoIterator<Item = Named>,
     made_from: impl Fn(&Named) -> Vec<Named>,
 ) -> HashSet<Named> {
-    let mut reached = HashSet::new();
+    let mut reached = HashSet::default();
     let mut left: Vec<Named> = from.into_iter().collect();
     while let Some(named) = left.pop() {
         if reached.contains(&named) {
@@ -37,12 +39,12 @@ pub struct WaysBack<F> {
 impl<F: Fn(&Named) -> Vec<Named>> WaysBack<F> {
     /// A search for ways back to `to`.
     pub fn new(to: Named, made_from: F) -> Self {
-        Self { to, made_from, dead: HashSet::new() }
+        Self { to, made_from, dead: HashSet::default() }
     }
 
     /// The shortest way from `from` back, both ends included.
     pub fn from(&mut self, from: &Named) -> Option<Vec<Named>> {
-        let mut came_from: HashMap<Named, Option<Named>> = HashMap::from([(from.clone(), None)]);
+        let mut came_from: HashMap<Named, Option<Named>> = HashMap::from_iter([(from.clone(), None)]);
         let mut left = VecDeque::from([from.clone()]);
         while let Some(named) = left.pop_front() {
             if named.may_mean(&self.to) {
@@ -150,6 +152,6 @@ mod tests {
     #[test]
     fn everything_reachable_is_reached_once() {
         let reached = reach([state("a")], graph(&[("a", "b"), ("b", "a"), ("b", "c"), ("x", "y")]));
-        assert_eq!(reached, HashSet::from([state("a"), state("b"), state("c")]));
+        assert_eq!(reached, HashSet::from_iter([state("a"), state("b"), state("c")]));
     }
 }

@@ -2,10 +2,12 @@
 //! want it at once.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Duration,
 };
+
+use kraken_runtime::hash::HashMap;
 
 use futures::{
     FutureExt,

@@ -6,7 +6,9 @@
 //!
 //! Time is counted from when the gap was first seen, by this process's monotonic clock: no other clock is compared with it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
+
+use kraken_runtime::hash::HashMap;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;

@@ -3,10 +3,12 @@
 //! It is what makes an event on one object cost only its askers, and it is the graph in which reference cycles show.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::BTreeSet,
     fmt,
     sync::atomic::{AtomicUsize, Ordering},
 };
+
+use kraken_runtime::hash::{HashMap, HashSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{
@@ -277,7 +279,7 @@ impl Index {
             })
         };
         if !is_needed(before) && !is_needed(after) {
-            return HashSet::new();
+            return HashSet::default();
         }
         let needs = || before.needs.union(&after.needs).cloned();
         let reached = cycle::reach(needs(), |named| self.made_from(named, |_| true));
@@ -286,7 +288,7 @@ impl Index {
             provided.into_iter().any(|provided| reached.contains(&provided))
         };
         if !closes(before) && !closes(after) {
-            return HashSet::new();
+            return HashSet::default();
         }
         let members: HashSet<Asker> =
             reached.iter().filter_map(|named| self.providers.get(named)).flatten().cloned().collect();
@@ -297,7 +299,7 @@ impl Index {
     /// Who names, without its group, what more than one provides.
     fn rivals(&self, before: &Asks, after: &Asks) -> HashSet<Asker> {
         if before.provides == after.provides {
-            return HashSet::new();
+            return HashSet::default();
         }
         let changed = before.provides.iter().chain(&after.provides);
         // One that goes leaves one less.

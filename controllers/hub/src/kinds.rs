@@ -1,7 +1,9 @@
 //! The kinds of resources that the API server serves, and whether a resource exists that has published nothing yet. Client
 //! required: discovery, and the metadata of what somebody waits for.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::{
     ConfigExport, DOMAIN, DependencyRequest,

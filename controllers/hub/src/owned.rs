@@ -3,7 +3,9 @@
 //! The status alone could not tell: a target made just before a crash, or by a write that seemed to fail, would be left
 //! behind when the spec names another.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::ConfigExport;
 use kube::{Resource, api::ObjectMeta};

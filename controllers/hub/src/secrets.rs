@@ -4,11 +4,9 @@
 //! The digest is keyed by a random number of this process and is never stored or written. A version is a resourceVersion of
 //! the Secret, so after a restart a Secret that has not changed still has the version that statuses hold.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, hash::BuildHasher, sync::Arc};
+
+use kraken_runtime::hash::{HashMap, Keyed};
 
 use k8s_openapi::ByteString;
 use kraken_api::dependency_request::SecretVersion;
@@ -42,7 +40,7 @@ impl SecretVersions {
 /// The digests of the Secrets that somebody refers to.
 #[derive(Default)]
 pub struct SecretDigests {
-    key: RandomState,
+    key: Keyed,
     known: Mutex<HashMap<Named, Known>>,
 }
 

@@ -1,6 +1,6 @@
 //! ConfigExports that do not decode: their status says so, and nothing is done for them.
 
-use std::collections::HashMap;
+use kraken_runtime::hash::HashMap;
 
 use jiff::Timestamp;
 use kraken_api::{
@@ -78,7 +78,7 @@ impl Undecodable {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
             "metadata": {"name": &*key.name, "uid": broken.uid},
-            "status": status(broken, Timestamp::now()),
+            "status": status(broken, kraken_runtime::clock::now()),
         });
         match apply_status(&api, manager, &key.name, &object).await {
             Err(error) if error.is_not_found() => self.forget(key),

@@ -1,6 +1,8 @@
 //! From events of watches to askers that look again: each event wakes exactly those it concerns. No client.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::{ConfigExport, DependencyRequest};
 use kraken_runtime::{

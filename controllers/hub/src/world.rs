@@ -1,9 +1,8 @@
 //! What every reconcile of the hub looks at: the stores, and what they say of the objects that somebody names.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
+
+use kraken_runtime::hash::HashMap;
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -166,7 +165,7 @@ impl World {
 
     /// The needs of an asker that are made, directly or not, from what comes of the asker itself.
     pub fn circles(&self, asker: &Asker, asks: &Asks) -> HashMap<Named, String> {
-        let none = HashMap::new();
+        let none = HashMap::default();
         let Some(provided) = &asks.provides else { return none };
         if !self.wake.index.read().may_be_cyclic(asker) {
             return none;

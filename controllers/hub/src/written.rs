@@ -1,10 +1,9 @@
 //! Which status was last written to what, so that a watch that lags, or a server that stores a value in another spelling,
 //! does not make the same write happen again and again.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kraken_runtime::hash::HashMap;
 
 use parking_lot::Mutex;
 use serde::Serialize;

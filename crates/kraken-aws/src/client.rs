@@ -1,6 +1,6 @@
 //! The client: what every call to AWS goes through, so that each is timed, counted and its error classified.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_ec2::{
@@ -10,7 +10,10 @@ use aws_sdk_ec2::{
 };
 use aws_smithy_async::future::pagination_stream::PaginationStream;
 use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
-use kraken_spoke::{Failure, runtime::metrics::Metrics};
+use kraken_spoke::{
+    Failure,
+    runtime::{clock::Instant, metrics::Metrics},
+};
 
 use crate::{
     AwsArgs,
@@ -84,7 +87,7 @@ impl Aws {
             "talking to AWS"
         );
         // Aside, because the last link of the chain asks a network that may not be there.
-        tokio::spawn(warn_of_what_is_missing(shared));
+        kraken_spoke::runtime::task::spawn(warn_of_what_is_missing(shared));
         let once = RetryConfig::adaptive().with_max_attempts(1);
         let pace = RetryPartition::new(CREATIONS);
         let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(pace.clone());

@@ -1,9 +1,11 @@
 //! Batched reads: the looks of many resources become as few calls as AWS allows, and each look gets what is its own.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     hash::Hash,
 };
+
+use kraken_spoke::runtime::hash::{HashMap, HashSet};
 
 use kraken_spoke::{Adopt, Candidate, Failure, Identity, Look};
 
@@ -123,14 +125,14 @@ fn questions(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
 
 /// Gives each look what is its own. What was found later is newer and replaces what was found before.
 fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
-    let mut askers = HashMap::<(&str, &str), Vec<usize>>::new();
+    let mut askers = HashMap::<(&str, &str), Vec<usize>>::default();
     for (index, look) in looks.iter().enumerate() {
         askers.entry((&look.identity.cluster, &look.identity.uid)).or_default().push(index);
     }
     let named: Vec<BTreeSet<&str>> =
         looks.iter().map(|look| look.ids.iter().map(String::as_str).collect()).collect();
     let by_id: BTreeMap<String, T> = found.into_iter().map(|thing| (thing.id().to_owned(), thing)).collect();
-    let mut namers = HashMap::<&str, Vec<usize>>::new();
+    let mut namers = HashMap::<&str, Vec<usize>>::default();
     for (index, ids) in named.iter().enumerate() {
         for id in ids {
             namers.entry(id).or_default().push(index);
@@ -154,7 +156,7 @@ fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
 }
 
 fn unique<T: Copy + Eq + Hash>(items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     items.filter(move |item| seen.insert(*item))
 }
 

@@ -1,9 +1,8 @@
 //! Ids that AWS says do not exist. AWS refuses a whole call for one of them, so the call is repeated without: one missing
 //! id hides no other.
 
-use std::collections::HashSet;
-
 use kraken_spoke::Failure;
+use kraken_spoke::runtime::hash::HashSet;
 
 /// How many ids one call takes.
 pub const IDS_PER_CALL: usize = 1000;

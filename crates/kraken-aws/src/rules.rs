@@ -1,6 +1,6 @@
 //! Rules that many kinds have in common: what AWS would refuse, said before it is asked. Pure.
 
-use std::collections::HashMap;
+use kraken_spoke::runtime::hash::HashMap;
 
 /// A rule's answer: what is wrong, without the value, which may come from a Secret.
 pub type Verdict<W = String> = Result<(), W>;
@@ -47,7 +47,7 @@ pub fn one_of(word: &str, words: &[&str]) -> Verdict {
 /// # Errors
 /// With the places of the first pair.
 pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
-    let mut places = HashMap::new();
+    let mut places = HashMap::default();
     for (index, item) in items.iter().enumerate() {
         if let Some(first) = places.insert(item.as_ref(), index) {
             return Err(format!("item {index} is the same as item {first}"));

@@ -28,6 +28,7 @@ pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken
     let mut pause = BACKOFF_BASE;
     loop {
         let asked = tokio::select! {
+            biased;
             () = shutdown.cancelled() => return None,
             answer = api.get(IDENTIFYING_NAMESPACE) => answer,
         };
@@ -40,6 +41,7 @@ pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken
             ),
         }
         tokio::select! {
+            biased;
             () = shutdown.cancelled() => return None,
             () = tokio::time::sleep(pause) => {}
         }

@@ -2,7 +2,6 @@
 //! thread for the lease ([`crate::main`]); inside another program it has none of them ([`run`]).
 
 use kube::Client;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -65,7 +64,10 @@ impl Process {
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();
         metrics.leading(lease.is_none());
-        let (lead, leading) = watch::channel(lease.is_none());
+        let leads = CancellationToken::new();
+        if lease.is_none() {
+            leads.cancel();
+        }
         let shell = Shell {
             name: P::NAME,
             events: Events::new(client.clone(), P::NAME, &identity),
@@ -76,8 +78,8 @@ impl Process {
             shutdown: shutdown.clone(),
             cluster_id,
             identity,
-            leading,
+            leads: leads.clone(),
         };
-        supervise(P::run(shell, own), lease, lead, metrics, shutdown).await
+        supervise(P::run(shell, own), lease, leads, metrics, shutdown).await
     }
 }

@@ -5,7 +5,6 @@
 //! earlier one. An event that cannot be written is logged and forgotten.
 
 use std::{
-    collections::HashMap,
     fmt,
     sync::{
         Arc,
@@ -14,7 +13,8 @@ use std::{
     time::Duration,
 };
 
-use jiff::Timestamp;
+use crate::hash::HashMap;
+
 use k8s_openapi::{
     api::{
         core::v1::ObjectReference,
@@ -168,13 +168,13 @@ impl Events {
     }
 
     async fn count(&self, api: &Api<Event>, name: &str, count: i32) -> Result<(), ApiError> {
-        let series = EventSeries { count, last_observed_time: MicroTime(Timestamp::now()) };
+        let series = EventSeries { count, last_observed_time: MicroTime(crate::clock::now()) };
         let patch = Patch::Merge(json!({"series": series}));
         within("publish an event", api.patch(name, &PatchParams::default(), &patch)).await.map(drop)
     }
 
     fn event(&self, object: &ObjectReference, key: &EventKey) -> Event {
-        let now = Timestamp::now();
+        let now = crate::clock::now();
         let nanos = i64::try_from(now.as_nanosecond()).unwrap_or_default();
         let mut unique = nanos;
         let _ = self.last_name.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {

@@ -11,7 +11,6 @@ mod record;
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use k8s_openapi::{api::coordination::v1::Lease as Object, apimachinery::pkg::apis::meta::v1::MicroTime};
 use kube::{Api, Client, api::PostParams};
 use tokio::{
@@ -161,6 +160,7 @@ impl Lease {
             }
             failing = failed;
             tokio::select! {
+                biased;
                 () = shutdown.cancelled() => {}
                 () = tokio::time::sleep(pause) => {}
             }
@@ -175,7 +175,7 @@ impl Lease {
 
     fn guard(self, held: Object, renewed: Instant) -> LeaseGuard {
         let (lost, stop) = (CancellationToken::new(), CancellationToken::new());
-        let task = tokio::spawn(self.hold(held, renewed, lost.clone(), stop.clone()));
+        let task = crate::task::spawn(self.hold(held, renewed, lost.clone(), stop.clone()));
         LeaseGuard { lost, stop: stop.drop_guard(), task }
     }
 
@@ -193,6 +193,7 @@ impl Lease {
         let mut fresh = true;
         loop {
             tokio::select! {
+                biased;
                 () = stop.cancelled() => return self.release(held).await,
                 () = tokio::time::sleep_until(due) => {}
             }
@@ -229,7 +230,7 @@ impl Lease {
         let now = Instant::now();
         let since = observer.see(found.as_ref(), now);
         let unchanged = now.duration_since(since);
-        match decide(found.as_ref(), &self.identity, self.duration, unchanged, Timestamp::now()) {
+        match decide(found.as_ref(), &self.identity, self.duration, unchanged, crate::clock::now()) {
             Decision::Wait { holder, left } => Ok(Attempt::Waiting { holder, left }),
             Decision::Create | Decision::Take | Decision::Renew => self.write(found).await,
         }
@@ -238,7 +239,7 @@ impl Lease {
     /// Takes, renews or creates the lease, if it is still as it was found.
     async fn write(&self, found: Option<Object>) -> Result<Attempt, LeaseError> {
         let exists = found.is_some();
-        let wanted = claim(found, self.name, &self.identity, self.duration, MicroTime(Timestamp::now()));
+        let wanted = claim(found, self.name, &self.identity, self.duration, MicroTime(crate::clock::now()));
         let params = self.params();
         let request = async {
             if exists {
@@ -259,7 +260,7 @@ impl Lease {
         let mut held = Some(held);
         for _ in 0..RELEASE_TRIES {
             let Some(object) = held.take() else { break };
-            let wanted = released(object, MicroTime(Timestamp::now()));
+            let wanted = released(object, MicroTime(crate::clock::now()));
             let params = self.params();
             match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &wanted)).await {
                 Ok(Ok(_)) => return tracing::info!(lease = self.name, "released the lease"),

@@ -10,10 +10,12 @@
 
 pub mod args;
 pub mod client;
+pub mod clock;
 mod cluster;
 pub mod embedded;
 pub mod errors;
 pub mod events;
+pub mod hash;
 pub mod health;
 pub mod lease;
 pub mod logs;
@@ -22,11 +24,13 @@ pub mod patch;
 mod process;
 pub mod program;
 pub mod queue;
+pub mod random;
 pub mod rbac;
 mod request;
 pub mod serve;
 pub mod shell;
 mod supervise;
+pub mod task;
 pub mod watch;
 pub mod work;
 

@@ -4,12 +4,14 @@
 //! resync of thousands, delays the edit a person is waiting for.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, VecDeque},
     fmt::Debug,
     hash::Hash,
     sync::Arc,
     time::Duration,
 };
+
+use crate::hash::HashMap;
 
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
@@ -93,13 +95,13 @@ impl<K: Key> Default for State<K> {
         Self {
             edits: VecDeque::new(),
             resyncs: VecDeque::new(),
-            waiting: HashMap::new(),
+            waiting: HashMap::default(),
             depth: [0; 2],
             timers: BTreeSet::new(),
-            timer_of: HashMap::new(),
-            running: HashMap::new(),
+            timer_of: HashMap::default(),
+            running: HashMap::default(),
             resyncing: 0,
-            failures: HashMap::new(),
+            failures: HashMap::default(),
         }
     }
 }
@@ -147,7 +149,9 @@ impl<K: Key> Queue<K> {
                 state.timers.first().map(|(at, _)| *at)
             };
             match due {
-                Some(at) => tokio::select! { () = wake => {}, () = tokio::time::sleep_until(at) => {} },
+                Some(at) => {
+                    tokio::select! { biased; () = wake => {}, () = tokio::time::sleep_until(at) => {} }
+                }
                 None => wake.await,
             }
         }

@@ -33,7 +33,7 @@ pub async fn start(address: SocketAddr, health: Health, metrics: Metrics) -> Res
     let refuse = |source| ListenError { address, source };
     let listener = TcpListener::bind(address).await.map_err(refuse)?;
     let bound = listener.local_addr().map_err(refuse)?;
-    tokio::spawn(async move {
+    crate::task::spawn(async move {
         if let Err(error) = axum::serve(listener, routes(health, metrics)).await {
             tracing::error!(%error, "the health server has ended");
         }

@@ -1,13 +1,9 @@
 //! What a running controller is given: the client, its flags, and the handles by which it reports and is told
 //! to stop.
 
-use std::{
-    fmt,
-    hash::{BuildHasher, Hasher, RandomState},
-};
+use std::fmt;
 
 use kube::Client;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -15,6 +11,7 @@ use crate::{
     events::Events,
     health::Health,
     metrics::Metrics,
+    random,
     watch::{KubeClient, Watches},
 };
 
@@ -40,8 +37,8 @@ pub struct Shell {
     pub cluster_id: String,
     /// This process among its replicas: the pod's name and a random suffix.
     pub identity: String,
-    /// Whether this process leads.
-    pub(crate) leading: watch::Receiver<bool>,
+    /// Fires when this process leads. Who waits for it is woken in the order of asking.
+    pub(crate) leads: CancellationToken,
 }
 
 impl Shell {
@@ -59,7 +56,7 @@ impl Shell {
             shutdown: CancellationToken::new(),
             cluster_id,
             identity,
-            leading: watch::channel(true).1,
+            leads: leading(),
         }
     }
 
@@ -78,13 +75,19 @@ impl Shell {
     /// ends it. False if the process is asked to stop first.
     #[must_use = "workers must not start when this is false"]
     pub async fn leading(&self) -> bool {
-        let mut leading = self.leading.clone();
         tokio::select! {
             biased;
             () = self.shutdown.cancelled() => false,
-            leads = leading.wait_for(|leads| *leads) => leads.is_ok(),
+            () = self.leads.cancelled() => true,
         }
     }
+}
+
+/// That a process leads from the start.
+fn leading() -> CancellationToken {
+    let leads = CancellationToken::new();
+    leads.cancel();
+    leads
 }
 
 impl fmt::Debug for Shell {
@@ -106,9 +109,7 @@ pub(crate) fn identity(name: &str) -> String {
         .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
         .map(|host| host.trim().to_owned())
         .filter(|host| !host.is_empty());
-    // Randomly keyed by the standard library for each call.
-    let suffix = RandomState::new().build_hasher().finish();
-    format!("{}-{suffix:016x}", host.as_deref().unwrap_or(name))
+    format!("{}-{:016x}", host.as_deref().unwrap_or(name), random::number())
 }
 
 #[cfg(test)]
@@ -142,12 +143,12 @@ mod tests {
 
     #[tokio::test]
     async fn workers_wait_for_the_lease() {
-        let (lead, leading) = watch::channel(false);
-        let shell = Shell { leading, ..shell() };
+        let leads = CancellationToken::new();
+        let shell = Shell { leads: leads.clone(), ..shell() };
         let worker = tokio::spawn(async move { shell.leading().await });
         tokio::task::yield_now().await;
         assert!(!worker.is_finished());
-        lead.send_replace(true);
+        leads.cancel();
         assert!(worker.await.unwrap());
     }
 

@@ -2,7 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use tokio::{sync::watch, task::JoinError};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -29,16 +29,16 @@ pub enum EndError {
     LostLease,
 }
 
-/// Runs a controller beside its lease until it ends. `lead` becomes true when the lease is held; without a
+/// Runs a controller beside its lease until it ends. `leads` fires when the lease is held; without a
 /// `lease` that is the caller's business.
 pub(crate) async fn supervise(
     run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
     lease: Option<Lease>,
-    lead: watch::Sender<bool>,
+    leads: CancellationToken,
     metrics: Metrics,
     shutdown: CancellationToken,
 ) -> Result<(), EndError> {
-    let mut run = tokio::spawn(run);
+    let mut run = crate::task::spawn(run);
     let stop = shutdown.clone();
     let mut acquiring = std::pin::pin!(async {
         match lease {
@@ -54,13 +54,14 @@ pub(crate) async fn supervise(
     let mut asked = false;
     let ended = loop {
         tokio::select! {
+            biased;
             ended = &mut run => break Some(ended),
             got = &mut acquiring, if !asked => {
                 asked = true;
                 guard = got;
                 if guard.is_some() {
                     metrics.leading(true);
-                    lead.send_replace(true);
+                    leads.cancel();
                 }
             }
             () = lost(guard.as_ref()) => {
@@ -122,8 +123,8 @@ mod tests {
             run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
         ) -> Result<(), EndError> {
             let lease = self.server.candidate("a", &self.link);
-            let (lead, _leading) = watch::channel(false);
-            supervise(run, Some(lease), lead, Metrics::new("test"), self.shutdown.clone()).await
+            supervise(run, Some(lease), CancellationToken::new(), Metrics::new("test"), self.shutdown.clone())
+                .await
         }
 
         fn stop_after(&self, seconds: u64) {

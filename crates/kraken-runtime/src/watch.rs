@@ -6,11 +6,9 @@
 mod kept;
 mod outage;
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Debug,
-    sync::Arc,
-};
+use std::{fmt::Debug, sync::Arc};
+
+use crate::hash::{HashMap, HashSet};
 
 use futures::StreamExt;
 use kube::{
@@ -68,7 +66,7 @@ impl<K> Clone for Store<K> {
 
 impl<K> Default for Store<K> {
     fn default() -> Self {
-        Self { objects: Arc::new(RwLock::new(HashMap::new())) }
+        Self { objects: Arc::new(RwLock::new(HashMap::default())) }
     }
 }
 
@@ -207,9 +205,9 @@ impl Watches {
             let beat = self.health.register_watch(kind);
             let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
             let mut follower =
-                Follower { objects: store.objects.clone(), keep, mine: HashSet::new(), listed: None };
+                Follower { objects: store.objects.clone(), keep, mine: HashSet::default(), listed: None };
             let mut events = Box::pin(watcher(api, config.clone()));
-            tokio::spawn(async move {
+            crate::task::spawn(async move {
                 let mut outage = Outage::default();
                 while let Some(Some(event)) = shutdown.run_until_cancelled(events.next()).await {
                     match event {
@@ -259,7 +257,7 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
         seen: &impl Fn(Change<K>),
     ) {
         match event {
-            watcher::Event::Init => self.listed = Some(HashSet::new()),
+            watcher::Event::Init => self.listed = Some(HashSet::default()),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => match open(object) {
                 Ok(object) => self.applied(object, seen),
                 Err((meta, error)) => self.invalid(meta, error, seen),
@@ -348,7 +346,7 @@ mod tests {
     fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<ConfigMap>) {
         let store = Store::default();
         let (objects, keep) = (store.objects.clone(), Kept::Whole);
-        let mut follower = Follower { objects, keep, mine: HashSet::new(), listed: None };
+        let mut follower = Follower { objects, keep, mine: HashSet::default(), listed: None };
         let log = Mutex::new(vec![]);
         for event in events {
             follower.follow(

@@ -11,8 +11,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error, info_span};
 
 use crate::{
+    clock,
     metrics::Metrics,
     queue::{Key, Lane, Queue, Requeue},
+    task,
 };
 
 /// How many computations may run at once beside the workers: each takes a thread while it lasts.
@@ -57,13 +59,13 @@ impl Slot {
 ///
 /// What it computes must be bounded by itself: nothing can end it from outside, not even the end of the reconcile.
 pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    // Never closed, so this always holds a permit.
-    let permit = COMPUTING.acquire().await;
+    // The semaphore is the whole process's, and of no use where there is one thread. It is never closed, so this always holds a permit.
+    let permit = if clock::is_simulated() { None } else { Some(COMPUTING.acquire().await) };
     let work = move || {
         let _permit = permit;
         work()
     };
-    match tokio::task::spawn_blocking(work).await {
+    match task::compute(work).await {
         Ok(computed) => computed,
         // A panic of the computation is one of the reconcile that asked for it.
         Err(failed) => match failed.try_into_panic() {
@@ -105,14 +107,14 @@ pub async fn run<K, F, Fut>(
         metrics.queue_depth(kind, "resync", queue.depth(Lane::Resync));
         let (queue, metrics, handler, stop) =
             (queue.clone(), metrics.clone(), handler.clone(), shutdown.clone());
-        runs.spawn(async move {
+        runs.spawn(task::inherit(async move {
             // Standing in line is no part of the run, whose time is bounded.
             let Some(slot) = stop.run_until_cancelled(Slot::take(lane, slots)).await else { return };
             // Boxed, so that what stands in line takes a few hundred bytes and not the tens of thousands of a run.
             let requeue = isolated(kind, &key, &metrics, Box::pin(handler(key.clone(), slot))).await;
             queue.done(&key, requeue);
             drop(permit);
-        });
+        }));
         while runs.try_join_next().is_some() {}
     }
     while runs.join_next().await.is_some() {}

@@ -56,7 +56,7 @@ impl<O: Send + 'static> Batcher<O> {
     {
         let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
         let permits = Arc::new(Semaphore::new(patience.at_once));
-        tokio::spawn(async move {
+        kraken_runtime::task::spawn(async move {
             // What did not fit into the batch before begins the next one.
             let mut left_over = None;
             loop {
@@ -86,7 +86,7 @@ impl<O: Send + 'static> Batcher<O> {
                 // Batches overlap: a slow answer delays few later looks. The semaphore is never closed.
                 let permit = permits.clone().acquire_owned().await;
                 let observe = observe.clone();
-                tokio::spawn(async move {
+                kraken_runtime::task::spawn(async move {
                     answer(observe, batch).await;
                     drop(permit);
                 });

@@ -1,7 +1,9 @@
 //! Which resource is about to adopt which remote object: of two that want the same one, the second is refused while tags,
 //! which say whose it is, may not be visible yet. One entry per candidate, held across no call.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
+
+use kraken_runtime::hash::HashMap;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;

@@ -1,10 +1,11 @@
 //! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
 
 use std::{
-    collections::HashMap,
     sync::{Arc, OnceLock},
     time::Duration,
 };
+
+use kraken_runtime::hash::HashMap;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

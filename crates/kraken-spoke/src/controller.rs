@@ -3,7 +3,6 @@
 use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
-    time::Instant,
 };
 
 use futures::FutureExt;
@@ -11,6 +10,7 @@ use kraken_api::{
     DependencyRequest, HasLifecycle, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, names::owner_kind,
 };
 use kraken_runtime::{
+    clock::Instant,
     queue::{Lane, Queue, Requeue},
     shell::Shell,
     watch::{Change, ObjectKey},
@@ -141,8 +141,8 @@ pub async fn run_among<E: External>(
     if !synced || !shell.leading().await {
         return Ok(());
     }
-    let _ = context.began.set(jiff::Timestamp::now());
-    let sweeper = tokio::spawn({
+    let _ = context.began.set(kraken_runtime::clock::now());
+    let sweeper = kraken_runtime::task::spawn({
         let (context, shell) = (context.clone(), shell.clone());
         async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
     });

@@ -1,11 +1,9 @@
 //! What the controller remembers of a resource between two runs. All of it can be lost at any moment: it saves calls
 //! and writes, and bridges what caches and the cloud's reads lag behind, but nothing correct depends on it.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use kraken_runtime::hash::HashMap;
 
 use jiff::Timestamp;
 use kraken_runtime::watch::ObjectKey;
@@ -129,7 +127,7 @@ impl<K> Default for Memory<K> {
             intent: None,
             created: None,
             refused: None,
-            asked: Timestamp::now(),
+            asked: kraken_runtime::clock::now(),
             spent: None,
             deleted: None,
             found: None,
@@ -151,7 +149,7 @@ impl<K> Default for Memory<K> {
 impl<K> Memory<K> {
     /// Notes what a call under this epoch came to, `ids` being what it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
-        self.asked = Timestamp::now();
+        self.asked = kraken_runtime::clock::now();
         match answer {
             Ok(ids) => {
                 self.created = Some((epoch, ids));
@@ -208,7 +206,7 @@ impl<K> Memory<K> {
 
     /// What the age of a launch is measured by.
     pub(crate) fn clock(&self, window: Duration) -> Clock {
-        Clock { now: Timestamp::now(), asked: self.asked, window }
+        Clock { now: kraken_runtime::clock::now(), asked: self.asked, window }
     }
 
     /// The progress of this grace that goes on, or begins. `for_hub`: it is waited for the hub.
@@ -274,7 +272,7 @@ pub(crate) struct Memories<K> {
 
 impl<K> Default for Memories<K> {
     fn default() -> Self {
-        Self { of: Mutex::new(HashMap::new()) }
+        Self { of: Mutex::new(HashMap::default()) }
     }
 }
 

@@ -3,10 +3,9 @@
 //! The cloud is listed first and the cluster second, so that what is created meanwhile is not taken for an orphan. They
 //! are reported; they are removed only when that is switched on, only if two sweeps in a row saw them, and only a few at a time.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
+
+use kraken_runtime::hash::HashSet;
 
 use kraken_runtime::{Shell, patch::within};
 use kube::{Api, ResourceExt, api::ListParams, core::PartialObjectMeta};
@@ -43,7 +42,7 @@ pub(crate) async fn run<E: External>(shell: Shell, args: OrphanArgs, external: &
     if args.orphan_interval.is_zero() {
         return;
     }
-    let mut before = HashSet::new();
+    let mut before = HashSet::default();
     while shell.shutdown.run_until_cancelled(tokio::time::sleep(args.orphan_interval)).await.is_some() {
         match sweep(&shell, &args, external, kind, &before).await {
             Ok(found) => before = found,

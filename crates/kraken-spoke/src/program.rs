@@ -6,7 +6,7 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kraken_runtime::{Program, Shell, rbac::rule};
+use kraken_runtime::{Program, Shell, rbac::rule, task};
 use kube::CustomResourceExt;
 use tokio::task::JoinSet;
 
@@ -154,11 +154,7 @@ impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let external = E::from_context(&self.context);
         tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
-        self.tasks.spawn(controller::run_among(
-            self.shell.clone(),
-            external,
-            self.flags.clone(),
-            self.shared.clone(),
-        ));
+        let (shell, flags, shared) = (self.shell.clone(), self.flags.clone(), self.shared.clone());
+        self.tasks.spawn(task::inherit(controller::run_among(shell, external, flags, shared)));
     }
 }

@@ -3,7 +3,6 @@
 //! The steps are boxed: a thousand runs may wait for one batched read at once, and each would otherwise hold the room that
 //! its largest step needs, which it is not at.
 
-use jiff::Timestamp;
 use kraken_api::{
     Approval, Drift, FieldDiff, HasLifecycle, Replace, ResourceStatus, conditions, reasons::Reason,
 };
@@ -267,7 +266,7 @@ fn withheld<E: External>(
         }
         return None;
     }
-    let now = Timestamp::now();
+    let now = kraken_runtime::clock::now();
     if confirmed_at(object, now).is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR) {
         context.vanished.forget(&key);
         return None;

@@ -5,10 +5,12 @@
 //! memory between two sweeps.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Duration,
 };
+
+use kraken_runtime::hash::HashMap;
 
 use k8s_openapi::api::core::v1::Secret;
 use kraken_api::dependency_request::SecretVersion;
@@ -109,7 +111,7 @@ impl Secrets {
     /// Forgets a Secret when it has served its time, and its place with it.
     fn wipe_later(&self, key: ObjectKey, cell: Arc<tokio::sync::Mutex<Cell>>) {
         let cells = self.cells.clone();
-        tokio::spawn(async move {
+        kraken_runtime::task::spawn(async move {
             tokio::time::sleep(SHARED).await;
             let mut held = cell.lock().await;
             if held.read.as_ref().is_none_or(|(at, ..)| at.elapsed() >= SHARED) {

@@ -3,7 +3,9 @@
 //!
 //! It lives in memory: after a restart the next sweep finds the same, and a resource that was held says so in its status.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::CREATION_CONFIRMED_ANNOTATION;
 use kraken_runtime::watch::ObjectKey;

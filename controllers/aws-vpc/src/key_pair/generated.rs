@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use kraken_spoke::{
     Opt, OwnSecret,
     options::{KeyRef, ValueFrom},
+    runtime::random,
 };
 use secrecy::SecretString;
-use ssh_key::{Algorithm, LineEnding, PrivateKey, rand_core::OsRng};
+use ssh_key::{LineEnding, PrivateKey, private::Ed25519Keypair};
+use zeroize::Zeroizing;
 
 use super::api::{Generate, KeyPairSpec};
 
@@ -30,7 +32,9 @@ pub(super) fn public_half(generate: &Generate) -> Opt<String> {
 
 fn make() -> Result<BTreeMap<&'static str, SecretString>, String> {
     let failed = |error: ssh_key::Error| format!("failed to make a key: {error}");
-    let key = PrivateKey::random(&mut OsRng, Algorithm::Ed25519).map_err(failed)?;
+    let mut seed = Zeroizing::new([0; 32]);
+    random::fill(&mut *seed).map_err(|error| format!("failed to make a key: {error}"))?;
+    let key = PrivateKey::from(Ed25519Keypair::from_seed(&seed));
     let private = key.to_openssh(LineEnding::LF).map_err(failed)?;
     let public = key.public_key().to_openssh().map_err(failed)?;
     Ok([(PRIVATE, SecretString::from(private.as_str())), (PUBLIC, SecretString::from(public))].into())

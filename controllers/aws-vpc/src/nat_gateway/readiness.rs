@@ -1,7 +1,7 @@
 //! What makes a NAT gateway fail a minute after AWS took the call, said before the call: a gateway that failed is there for an
 //! hour, and with `lifecycle.replace` one failure would follow another.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use kraken_aws::{
     Aws, Single as _,
@@ -11,7 +11,7 @@ use kraken_aws::{
     single::{Creation, Phase, Question, Thing as _},
     tags::{CLUSTER, UID},
 };
-use kraken_spoke::{Failure, FailureClass};
+use kraken_spoke::{Failure, FailureClass, runtime::clock};
 
 use super::{
     aws::{NatGateway, NatGateways},
@@ -94,8 +94,7 @@ fn refusal(class: FailureClass, message: String) -> Failure {
 }
 
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    clock::now().as_second()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Before step 1: the values that an export refers to. Client required; the bodies of ConfigMaps and states come from the
 //! cache, the values of Secrets are read now and kept by nobody.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values};
 use kraken_runtime::work;
@@ -102,7 +104,7 @@ fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered 
 
 /// The Secrets that exist and may be read, each with all its wanted keys, so that each is read once.
 fn readable_secrets(namespace: &str, wanted: &Dependencies, values: &Values) -> HashMap<Named, Vec<KeyRef>> {
-    let mut secrets: HashMap<Named, Vec<KeyRef>> = HashMap::new();
+    let mut secrets: HashMap<Named, Vec<KeyRef>> = HashMap::default();
     for key in &wanted.secrets {
         if !values.causes.contains_key(&Dependency::Secret(key.clone())) {
             secrets.entry(Named::new(Class::Secret, namespace, &key.name)).or_default().push(key.clone());
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn values_and_causes_are_found_for_all_and_a_secret_is_read_once() {
         let state = StateData { data: json!({"x": 1}), id: Some("t-1".into()), ..StateData::default() };
-        let facts = HashMap::from([
+        let facts = HashMap::from_iter([
             (Named::new(Class::Secret, "ns", "db"), db()),
             (Named::state("ns", "thing", "a"), Fact::State(Arc::new(state))),
         ]);
@@ -162,8 +164,8 @@ mod tests {
     #[test]
     fn what_is_made_of_the_target_itself_has_no_value() {
         let named = Named::new(Class::Secret, "ns", "db");
-        let facts = HashMap::from([(named.clone(), db())]);
-        let circles = HashMap::from([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
+        let facts = HashMap::from_iter([(named.clone(), db())]);
+        let circles = HashMap::from_iter([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
         let Gathered { values, gap } = values_of("ns", &wanted(), &Known { facts, circles });
         assert_eq!(gap, Some(Gap::Certain), "a cycle does not pass by itself");
         assert!(values.causes.values().any(|why| why.contains("reference cycle")));

@@ -11,10 +11,12 @@ mod target;
 pub mod write;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use kraken_runtime::{clock::Instant, hash::HashMap};
 
 use kraken_api::{ConfigExport, ConfigExportStatus, WhileWaiting};
 use kraken_options::{Dependencies, KeyRef, Values};
@@ -272,7 +274,7 @@ fn settle(world: &World, uid: String, place: Place, content: &Content, done: Don
 }
 
 async fn report(world: &World, export: &ConfigExport, outcome: &Outcome) -> Result<(), ApiError> {
-    let Next::Write(status, told) = report::next(export, outcome, jiff::Timestamp::now()) else {
+    let Next::Write(status, told) = report::next(export, outcome, kraken_runtime::clock::now()) else {
         return Ok(());
     };
     let asker = Asker::Export(ObjectKey::of(export.meta()));

@@ -1,9 +1,11 @@
 //! Step 1: the spec and the values -> what the target has to hold, or why it cannot. Pure.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     fmt,
 };
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::{ConfigExportSpec, ConfigType};
 use kraken_options::{
@@ -143,7 +145,7 @@ fn check(
             "is not a name of an object (lower case letters, digits, \"-\" and \".\")",
         );
     }
-    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut first: HashMap<&str, usize> = HashMap::default();
     for (index, entry) in spec.entries.iter().enumerate() {
         let field = format!("entries[{index}].key");
         if entry.key == "." || entry.key.starts_with("..") {

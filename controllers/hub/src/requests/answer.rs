@@ -122,7 +122,9 @@ fn size(value: &Value) -> usize {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::{collections::HashMap, sync::Arc};
+    use std::sync::Arc;
+
+    use kraken_runtime::hash::HashMap;
 
     use serde_json::json;
 
@@ -189,7 +191,8 @@ pub(crate) mod tests {
     fn all_paths_of_a_request_share_one_budget() {
         let data = (0..20_000).map(|n| json!({"a": {"b": n}})).collect();
         let state = StateData { data, ..StateData::default() };
-        let facts = HashMap::from([(Named::state("ns", "ec2instance", "a"), Fact::State(Arc::new(state)))]);
+        let facts =
+            HashMap::from_iter([(Named::state("ns", "ec2instance", "a"), Fact::State(Arc::new(state)))]);
         let known = Known { facts, ..Known::default() };
         let paths: Vec<Value> = (0..200)
             .map(|n| json!({"kind": "ec2instance", "name": "a", "path": format!("$[?@.a.b == {n}].a")}))
@@ -207,8 +210,8 @@ pub(crate) mod tests {
     fn a_value_in_a_circle_is_not_passed_on() {
         let named = Named::state("ns", "ec2instance", "a");
         let state = StateData { data: json!({"x": 1}), ..StateData::default() };
-        let facts = HashMap::from([(named.clone(), Fact::State(Arc::new(state)))]);
-        let circles = HashMap::from([(named, "reference cycle: a -> a".to_owned())]);
+        let facts = HashMap::from_iter([(named.clone(), Fact::State(Arc::new(state)))]);
+        let circles = HashMap::from_iter([(named, "reference cycle: a -> a".to_owned())]);
         let asked =
             json!({"krakenResourceDependencies": [{"kind": "ec2instance", "name": "a", "path": "x"}]});
         let answer = answer("ns", &spec(asked), &Known { facts, circles });

@@ -5,14 +5,11 @@
 pub mod answer;
 pub mod status;
 
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use kraken_api::{DependencyRequest, DependencyRequestStatus, reasons::DependencyReason as Reason};
 use kraken_runtime::{
+    clock::Instant,
     patch::{ApiError, apply_status},
     queue::Requeue,
     watch::ObjectKey,
@@ -143,7 +140,7 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
         }
     }
     let has_unknown_kind = answer.unmet.iter().any(|unmet| unmet.reason == Reason::UnknownKind.as_str());
-    let written = match status::next(&request, answer, failed.is_some(), jiff::Timestamp::now()) {
+    let written = match status::next(&request, answer, failed.is_some(), kraken_runtime::clock::now()) {
         Next::Nothing | Next::Keep => Outcome::Unchanged,
         Next::Write(status) => write(world, &request, *status).await,
     };

@@ -103,7 +103,7 @@ async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> Option<T> {
 async fn a_standby_takes_a_released_lease_at_once() {
     let server = Server::default();
     let leader = acquire(server.candidate("a", &Link::default())).await;
-    let standby = tokio::spawn(acquire(server.candidate("b", &Link::default())));
+    let standby = crate::task::spawn(acquire(server.candidate("b", &Link::default())));
     tokio::time::sleep(Duration::from_mins(10)).await;
     assert!(!leader.lost().is_cancelled() && !standby.is_finished());
     leader.release().await;
@@ -118,7 +118,7 @@ async fn a_leader_that_is_cut_off_gives_up_before_its_successor_starts() {
     let server = Server::default();
     let link = Link::default();
     let leader = acquire(server.candidate("a", &link)).await;
-    let standby = tokio::spawn(acquire(server.candidate("b", &Link::default())));
+    let standby = crate::task::spawn(acquire(server.candidate("b", &Link::default())));
     tokio::time::sleep(Duration::from_mins(1)).await;
     link.down.store(true, Ordering::SeqCst);
     let cut = Instant::now();
@@ -179,7 +179,7 @@ async fn a_standby_stops_waiting_on_shutdown() {
     let server = Server::default();
     let _leader = acquire(server.candidate("a", &Link::default())).await;
     let shutdown = CancellationToken::new();
-    let standby = tokio::spawn(server.candidate("b", &Link::default()).acquire(shutdown.clone()));
+    let standby = crate::task::spawn(server.candidate("b", &Link::default()).acquire(shutdown.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
     shutdown.cancel();
     assert!(within(1, standby).await.unwrap().unwrap().is_none());
@@ -188,8 +188,9 @@ async fn a_standby_stops_waiting_on_shutdown() {
 #[tokio::test(start_paused = true)]
 async fn of_many_candidates_one_leads() {
     let server = Server::default();
-    let candidates: Vec<_> =
-        (0..10).map(|n| tokio::spawn(acquire(server.candidate(&n.to_string(), &Link::default())))).collect();
+    let candidates: Vec<_> = (0..10)
+        .map(|n| crate::task::spawn(acquire(server.candidate(&n.to_string(), &Link::default()))))
+        .collect();
     tokio::time::sleep(Duration::from_mins(5)).await;
     assert_eq!(candidates.iter().filter(|candidate| candidate.is_finished()).count(), 1);
 }

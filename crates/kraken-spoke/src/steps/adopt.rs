@@ -3,7 +3,6 @@
 //! Nothing is touched before it is sure that exactly one thing is meant, that nobody owns it, and, where something would
 //! have to change, that a person agreed to the plan.
 
-use jiff::Timestamp;
 use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, ResourceStatus, reasons::Reason};
 use kube::Resource;
 use tokio::time::Instant;
@@ -64,7 +63,8 @@ pub(crate) async fn adopt<E: External>(
     let epoch = Intent::of(object).map_or(1, |intent| intent.epoch);
     let hash = parameters_hash(&id, "adopt");
     let before = Intent::of(object);
-    let mut intent = Intent { adopts: true, ..Intent::next(before.as_ref(), epoch, Timestamp::now(), hash) };
+    let mut intent =
+        Intent { adopts: true, ..Intent::next(before.as_ref(), epoch, kraken_runtime::clock::now(), hash) };
     intent.asks = Some(1);
     intent.adopted = vec![id.clone()];
     intent.location = sight.location.clone().or(intent.location);

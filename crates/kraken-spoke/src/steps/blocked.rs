@@ -3,10 +3,12 @@
 //! The cloud would refuse in many cases anyway, but it is asked in vain each time, and its words name no resource.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Duration,
 };
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::{
     DependencyRequest,

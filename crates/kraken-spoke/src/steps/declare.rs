@@ -3,7 +3,9 @@
 //! Only the metadata of states is watched. The digest of the content and the generation that we wrote are annotations, and
 //! remembered besides: another generation than that one is somebody else's edit, and is reverted by a forced apply.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
+
+use kraken_runtime::hash::HashMap;
 
 use kraken_api::{
     CONTENT_HASH_ANNOTATION, HasLifecycle, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION,

@@ -1,7 +1,6 @@
 //! What no creating call gets past, whatever decision led to it: never more than spec and replacement explain, and never so
 //! often that something must be wrong. Pure, but for the write that stops a resource.
 
-use jiff::Timestamp;
 use kraken_api::CREATION_CONFIRMED_ANNOTATION;
 use kube::Resource;
 
@@ -47,7 +46,7 @@ pub(crate) async fn new_launch<E: External>(
     sight: &Sight<'_, E>,
     (epoch, hash): (i64, String),
 ) -> Result<Intent, Outcome> {
-    let now = Timestamp::now();
+    let now = kraken_runtime::clock::now();
     let before = Intent::of(object);
     let history = before.as_ref().map(|intent| intent.launches.clone()).unwrap_or_default();
     let generation = object.meta().generation;

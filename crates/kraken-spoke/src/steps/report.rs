@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use kraken_api::{ResourceStatus, conditions};
 use kraken_runtime::{
     events::EventType,
@@ -50,7 +49,7 @@ pub(crate) async fn report<E: External>(
     } else {
         memory.in_progress = None;
     }
-    let status = status_of(outcome, learned, before, generation, Timestamp::now());
+    let status = status_of(outcome, learned, before, generation, kraken_runtime::clock::now());
     if before == Some(&status) {
         memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
         return Ok(());

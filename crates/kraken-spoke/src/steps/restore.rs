@@ -64,7 +64,7 @@ pub(crate) async fn restore<E: External>(
     if let Some(intent) = Intent::of(object) {
         memory.intent = Some(intent);
     }
-    let Some(intent) = due(object, memory, Timestamp::now()) else { return Ok(false) };
+    let Some(intent) = due(object, memory, kraken_runtime::clock::now()) else { return Ok(false) };
     put_back(context, object, memory, &intent).await?;
     Ok(true)
 }
@@ -76,7 +76,7 @@ pub(crate) async fn restore_from_tags<E: External>(
     memory: &mut Memory<E::Kind>,
     epoch: i64,
 ) -> Result<(), ApiError> {
-    let intent = rebuilt(object.status(), epoch, Timestamp::now());
+    let intent = rebuilt(object.status(), epoch, kraken_runtime::clock::now());
     put_back(context, object, memory, &intent).await
 }
 

@@ -1,7 +1,6 @@
 //! Objects that do not decode as their kind: an older or newer CRD let them in. They are reported, and a deletion is still
 //! carried out: it needs who the object is and which ids its status has, read from the JSON as it is. Client required.
 
-use jiff::Timestamp;
 use kraken_api::{Deletion, Lifecycle, conditions, reasons::Reason};
 use kraken_runtime::{
     events::EventType,
@@ -307,7 +306,15 @@ async fn report<E: External>(
     let before = status.clone();
     let mut list = serde_json::from_value(status["conditions"].clone()).unwrap_or_default();
     let (state, reason, generation) = (conditions::State::False, reason.as_str(), object.metadata.generation);
-    conditions::set(&mut list, conditions::READY, state, reason, message, generation, Timestamp::now());
+    conditions::set(
+        &mut list,
+        conditions::READY,
+        state,
+        reason,
+        message,
+        generation,
+        kraken_runtime::clock::now(),
+    );
     status["conditions"] = json!(list);
     status["observedGeneration"] = json!(generation);
     if status == before {

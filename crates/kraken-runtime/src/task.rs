@@ -1,0 +1,126 @@
+//! Tasks, in one place. What a controller starts belongs to the group in which it runs, if it runs in one: a simulation ends a
+//! whole controller at once by ending its group, as the end of a process would.
+
+use std::sync::Arc;
+
+use futures::future::Either;
+use parking_lot::Mutex;
+use tokio::task::{AbortHandle, JoinError, JoinHandle};
+
+use crate::clock;
+
+tokio::task_local! {
+    static GROUP: Group;
+}
+
+/// How many tasks a group has when it forgets for the first time those that have ended.
+const SWEEP: usize = 64;
+
+/// The tasks of one controller. Cloning gives another handle.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    tasks: Arc<Mutex<Tasks>>,
+}
+
+#[derive(Debug, Default)]
+struct Tasks {
+    has_ended: bool,
+    running: Vec<AbortHandle>,
+    sweep_at: usize,
+}
+
+impl Group {
+    /// Starts a task of this group; what it starts by [`spawn`] belongs to the group too.
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let task = tokio::spawn(GROUP.scope(self.clone(), future));
+        let mut tasks = self.tasks.lock();
+        if tasks.has_ended {
+            task.abort();
+        } else {
+            tasks.running.push(task.abort_handle());
+            if tasks.running.len() >= tasks.sweep_at.max(SWEEP) {
+                tasks.running.retain(|task| !task.is_finished());
+                tasks.sweep_at = tasks.running.len() * 2;
+            }
+        }
+        task
+    }
+
+    /// Ends every task of the group at its next step, and whatever is still started in it.
+    pub fn abort(&self) {
+        let mut tasks = self.tasks.lock();
+        tasks.has_ended = true;
+        for task in tasks.running.drain(..) {
+            task.abort();
+        }
+    }
+}
+
+/// Starts a task beside its caller's, in the same group if that is in one.
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    match GROUP.try_with(Clone::clone) {
+        Ok(group) => group.spawn(future),
+        Err(_) => tokio::spawn(future),
+    }
+}
+
+/// A future for a `JoinSet`, which ends its tasks by itself: what it starts belongs to its caller's group.
+pub fn inherit<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    match GROUP.try_with(Clone::clone) {
+        Ok(group) => Either::Left(GROUP.scope(group, future)),
+        Err(_) => Either::Right(future),
+    }
+}
+
+/// Computes on a thread where it holds up nobody; in a simulation, which has one thread, at once.
+///
+/// # Errors
+/// When it panics, or the process ends.
+pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
+    if clock::is_simulated() {
+        spawn(async { work() }).await
+    } else {
+        tokio::task::spawn_blocking(work).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn aborted_group_ends_its_tasks_and_all_that_they_started() {
+        let (sender, mut alive) = mpsc::unbounded_channel::<()>();
+        let group = Group::default();
+        group.spawn(async move {
+            let held = sender.clone();
+            spawn(async move {
+                std::future::pending::<()>().await;
+                drop(held);
+            });
+            let mut set = tokio::task::JoinSet::new();
+            set.spawn(inherit(async move {
+                spawn(async move {
+                    std::future::pending::<()>().await;
+                    drop(sender);
+                });
+            }));
+            std::future::pending::<()>().await;
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(alive.try_recv().is_err_and(|error| error == mpsc::error::TryRecvError::Empty));
+        group.abort();
+        assert_eq!(alive.recv().await, None, "every sender is dropped");
+        assert!(group.spawn(std::future::pending::<()>()).await.is_err_and(|error| error.is_cancelled()));
+    }
+}

@@ -1,0 +1,93 @@
+//! What decides the course of a controller has one place each, so that a simulation can decide it: no other code names the
+//! clock, random numbers, hash orders or spawned tasks of the standard library and of tokio.
+
+use std::{fs, path::Path};
+
+/// The crates that a controller is made of.
+const ROOTS: &[&str] = &[
+    "crates/kraken-options/src",
+    "crates/kraken-api/src",
+    "crates/kraken-runtime/src",
+    "crates/kraken-spoke/src",
+    "crates/kraken-aws/src",
+    "controllers/hub/src",
+    "controllers/aws-vpc/src",
+    "controllers/aws-elb/src",
+    "controllers/aws-ec2-instance/src",
+];
+/// The one place of each.
+const PLACES: &[&str] = &["clock.rs", "random.rs", "hash.rs", "task.rs"];
+/// What nothing else may name.
+const WORDS: &[&str] = &[
+    "SystemTime",
+    "Timestamp::now",
+    "Zoned::now",
+    "std::time::Instant",
+    "RandomState",
+    "OsRng",
+    "getrandom",
+    "tokio::spawn",
+    "task::spawn_blocking",
+    // It wakes who waits in a random order.
+    "sync::watch",
+    "watch::channel",
+    "collections::HashMap",
+    "collections::HashSet",
+];
+/// A cache of regular expressions by their text, of which nobody sees the order; its crate knows no other of ours.
+const EXCEPTION: &str = "kraken-options/src/jsonpath/eval.rs";
+
+/// The code of each file, without its tests.
+fn code() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = vec![];
+    for folder in ROOTS {
+        files(&root.join(folder), &mut found);
+    }
+    assert!(found.len() > 100, "{}", found.len());
+    found
+}
+
+fn files(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if path.is_dir() {
+            files(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]\n").next().unwrap_or_default();
+            let code: Vec<_> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            found.push((path.display().to_string(), code.join("\n")));
+        }
+    }
+}
+
+#[test]
+fn clocks_random_numbers_hash_orders_and_tasks_have_one_place_each() {
+    let mut wrong = vec![];
+    for (path, code) in code() {
+        let is_place = PLACES.iter().any(|place| path.ends_with(&format!("kraken-runtime/src/{place}")));
+        if is_place || path.ends_with(EXCEPTION) {
+            continue;
+        }
+        wrong.extend(WORDS.iter().filter(|word| code.contains(**word)).map(|word| format!("{path}: {word}")));
+        // Imports in braces.
+        for import in code.split("use std::").skip(1).filter_map(|text| text.split(';').next()) {
+            let words = import.split(|c: char| !c.is_alphanumeric());
+            let foreign = words.filter(|word| ["Instant", "HashMap", "HashSet"].contains(word));
+            wrong.extend(foreign.map(|word| format!("{path}: {word} of std")));
+        }
+    }
+    assert!(wrong.is_empty(), "use kraken_runtime::{{clock, random, hash, task}}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_select_is_biased() {
+    let is_biased = |after: &str| {
+        let body = after.trim_start().strip_prefix('{').unwrap_or_default();
+        body.trim_start().starts_with("biased;")
+    };
+    for (path, code) in code() {
+        assert!(code.split("select!").skip(1).all(is_biased), "{path}");
+    }
+}
