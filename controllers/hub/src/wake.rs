@@ -6,6 +6,7 @@ use kraken_runtime::hash::HashMap;
 
 use kraken_api::{ConfigExport, DependencyRequest};
 use kraken_runtime::{
+    mutants::{self, Mutant},
     queue::{Lane, Queue},
     watch::{Change, ObjectKey},
 };
@@ -131,6 +132,9 @@ impl Wake {
     where
         K: Resource<DynamicType = ()>,
     {
+        if mutants::active(Mutant::HubMissesChanges) && matches!(change, Change::Applied(_, Some(_))) {
+            return;
+        }
         let meta = change.meta();
         let named = Named { class, key: ObjectKey::of(meta) };
         let is_gone = matches!(change, Change::Deleted(_));

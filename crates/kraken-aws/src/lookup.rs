@@ -5,9 +5,13 @@ use std::{
     hash::Hash,
 };
 
-use kraken_spoke::runtime::hash::{HashMap, HashSet};
-
-use kraken_spoke::{Adopt, Candidate, Failure, Identity, Look};
+use kraken_spoke::{
+    Adopt, Candidate, Failure, Identity, Look,
+    runtime::{
+        hash::{HashMap, HashSet},
+        mutants::{self, Mutant},
+    },
+};
 
 use crate::{
     missing::for_existing,
@@ -140,7 +144,11 @@ fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
     }
     let mut answers = vec![vec![]; looks.len()];
     for (id, thing) in &by_id {
-        if tags::is_untagged(thing.tags()) && thing.has_own_id() {
+        if mutants::active(Mutant::DropTagFilter) {
+            answers.iter_mut().for_each(|answer| answer.push(thing.clone()));
+            continue;
+        }
+        if tags::is_untagged(thing.tags()) && thing.has_own_id() && !mutants::active(Mutant::UntaggedIsGone) {
             for &index in namers.get(id.as_str()).into_iter().flatten() {
                 answers[index].push(thing.clone());
             }

@@ -16,6 +16,8 @@ use crate::hash::HashMap;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
+use crate::mutants::{self, Mutant};
+
 /// The first delay after a failure; each further one doubles it.
 const BACKOFF_BASE: Duration = Duration::from_millis(250);
 /// The longest delay between two tries of one key.
@@ -200,6 +202,9 @@ impl<K: Key> Queue<K> {
 impl<K: Key> State<K> {
     fn add(&mut self, key: K, lane: Lane) {
         if let Some((_, again)) = self.running.get_mut(&key) {
+            if mutants::active(Mutant::LostWakeUp) {
+                return;
+            }
             *again = Some(again.map_or(lane, |l| l.min(lane)));
             return;
         }
@@ -211,8 +216,8 @@ impl<K: Key> State<K> {
         }
         self.depth[lane as usize] += 1;
         match lane {
-            Lane::Edit => self.edits.push_back(key),
-            Lane::Resync => self.resyncs.push_back(key),
+            Lane::Edit if !mutants::active(Mutant::WrongLane) => self.edits.push_back(key),
+            Lane::Edit | Lane::Resync => self.resyncs.push_back(key),
         }
     }
 

@@ -21,7 +21,11 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use crate::{metrics::Metrics, serve::Health};
+use crate::{
+    metrics::Metrics,
+    mutants::{self, Mutant},
+    serve::Health,
+};
 use kept::{Kept, essential};
 use outage::Outage;
 
@@ -225,6 +229,11 @@ impl Watches {
                         }
                         Err(error) => {
                             metrics.watch_failed(kind);
+                            let is_gone =
+                                matches!(&error, watcher::Error::WatchError(status) if status.code == 410);
+                            if is_gone && mutants::active(Mutant::GoneIgnored) {
+                                break;
+                            }
                             let delay = outage.goes_on(kind, &error, &beat);
                             if shutdown.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
                                 break;
@@ -272,7 +281,9 @@ impl<K: Resource<DynamicType = ()>> Follower<K> {
                 }
             },
             watcher::Event::InitDone => {
-                if let Some(listed) = self.listed.take() {
+                if let Some(listed) =
+                    self.listed.take().filter(|_| !mutants::active(Mutant::ListKeepsDeleted))
+                {
                     let gone: Vec<_> = self.mine.difference(&listed).cloned().collect();
                     for key in gone {
                         self.gone(&key, seen);

@@ -11,6 +11,7 @@ use kraken_api::{
 };
 use kraken_runtime::{
     clock::Instant,
+    coverage,
     queue::{Lane, Queue, Requeue},
     shell::Shell,
     watch::{Change, ObjectKey},
@@ -26,6 +27,7 @@ use crate::{
     breaker::Breaker,
     claims::Claims,
     context::{Context, Undecodable},
+    coverage as names,
     fields::Fields,
     hub::Hub,
     memory::{Memories, Memory},
@@ -231,7 +233,9 @@ async fn guarded<E: External>(
         let message = "a fault of the controller, tried again; its log has the place".to_owned();
         (Outcome::Internal(message), Learned::default())
     });
+    coverage::note(names::OUTCOME, names::outcome(&outcome));
     if let Outcome::Failed(failure) = &outcome {
+        coverage::note(names::FAILURE, names::failure(failure.class));
         metrics.reconcile_failed(kind, failure.class.as_str());
     }
     if let Some(reason) = outcome.withheld() {

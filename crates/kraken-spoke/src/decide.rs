@@ -1,6 +1,7 @@
 //! Decide, then do: what one comparison leads to, as an enum whose variants are the words of logs, events and tests.
 
 use kraken_api::{Disruption, Drift, FieldDiff, Lifecycle, Replace};
+use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{Comparison, Difference, Ignored, Remedy};
 
@@ -53,7 +54,8 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
         return Decision::Resume(field, change);
     }
 
-    if !edited && lifecycle.drift == Drift::Report && (missing.is_some() || !differences.is_empty()) {
+    let is_reported = lifecycle.drift == Drift::Report && !mutants::active(Mutant::ReportReverts);
+    if !edited && is_reported && (missing.is_some() || !differences.is_empty()) {
         let gone = missing.map(|what| FieldDiff::new("", what, "missing"));
         return Decision::Report(gone.into_iter().chain(differences.into_iter().map(|d| d.field)).collect());
     }
@@ -106,9 +108,9 @@ pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle
 pub(crate) fn may_replace(lifecycle: &Lifecycle, edited: bool) -> Result<(), &'static str> {
     if lifecycle.replace == Replace::Never {
         Err("")
-    } else if !edited {
+    } else if !edited && !mutants::active(Mutant::DriftReplaces) {
         Err("; it was changed outside, and drift alone replaces nothing: edit the spec to have it replaced")
-    } else if lifecycle.protect {
+    } else if lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect) {
         Err("; it is not replaced while spec.lifecycle.protect is true")
     } else {
         Ok(())

@@ -1,6 +1,7 @@
 //! Whether a remote object is deleted or left behind: adopted or created is a property of each, and not of the resource. Pure.
 
 use kraken_api::{Deletion, Lifecycle};
+use kraken_runtime::mutants::{self, Mutant};
 
 /// What becomes of each remote object when it is deleted or replaced.
 #[derive(Clone, Debug)]
@@ -14,8 +15,13 @@ impl Fates<'_> {
     /// Whether it is left behind.
     pub(crate) fn keeps(&self, id: &String) -> bool {
         // Without a record of what was adopted, everything may have been.
-        let is_unknown = self.adopted.is_empty() && self.lifecycle.adopt.is_some();
-        self.lifecycle.deletion(is_unknown || self.adopted.contains(id)) == Deletion::Retain
+        let is_unknown = self.adopted.is_empty()
+            && self.lifecycle.adopt.is_some()
+            && !mutants::active(Mutant::ForgetAdoption);
+        let is_adopted = self.adopted.contains(id)
+            || (mutants::active(Mutant::AdoptedAsWhole) && !self.adopted.is_empty());
+        self.lifecycle.deletion(is_unknown || is_adopted) == Deletion::Retain
+            && !mutants::active(Mutant::RetainDeletes)
     }
 
     /// Whether anything of what is known is deleted; also if nothing is known.

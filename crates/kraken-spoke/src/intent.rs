@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kraken_api::{INTENT_ANNOTATION, Location};
+use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -56,7 +57,11 @@ impl Intent {
 
     /// The intent of another launch: what is known of the resource goes on with it.
     pub(crate) fn next(before: Option<&Self>, epoch: i64, at: Timestamp, hash: String) -> Self {
-        Self { epoch, at, hash, adopts: false, ..before.cloned().unwrap_or_default() }
+        let mut next = Self { epoch, at, hash, adopts: false, ..before.cloned().unwrap_or_default() };
+        if mutants::active(Mutant::BoundaryMoves) {
+            next.replaced_before = next.replaced_before.map(|_| epoch);
+        }
+        next
     }
 
     /// Whether what it launched may still be invisible.
@@ -66,6 +71,7 @@ impl Intent {
         let age = clock.now.as_millisecond().saturating_sub(last.as_millisecond());
         // A clock that went backwards only makes the wait longer.
         age < i64::try_from(clock.window.as_millis()).unwrap_or(i64::MAX)
+            && !mutants::active(Mutant::IgnoreWindow)
     }
 }
 

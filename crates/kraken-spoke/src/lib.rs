@@ -13,6 +13,7 @@ mod breaker;
 mod claims;
 mod context;
 pub mod controller;
+pub mod coverage;
 mod decide;
 pub mod external;
 pub mod failure;

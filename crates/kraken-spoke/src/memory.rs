@@ -6,7 +6,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use kraken_runtime::hash::HashMap;
 
 use jiff::Timestamp;
-use kraken_runtime::watch::ObjectKey;
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    watch::ObjectKey,
+};
 use kube::Resource;
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
@@ -165,6 +168,7 @@ impl<K> Memory<K> {
                 | FailureClass::NotYet
                 | FailureClass::Protected,
             ) => {}
+            Err(_) if mutants::active(Mutant::LostAnswerIsRefusal) => {}
             Err(FailureClass::Transient | FailureClass::TokenUsed) => {
                 self.refused = None;
             }
@@ -243,7 +247,9 @@ impl<K> Memory<K> {
 impl<K: Resource> Memory<K> {
     /// Lets go of our own copy once the watch has it too: a thousand resources at rest need no second one.
     pub(crate) fn caught_up(&mut self, watched: &Arc<K>) {
-        if self.latest.as_ref().is_some_and(|ours| version(&**ours) <= version(&**watched)) {
+        if self.latest.as_ref().is_some_and(|ours| version(&**ours) <= version(&**watched))
+            && !mutants::active(Mutant::StaleCopy)
+        {
             self.latest = None;
         }
     }
@@ -251,7 +257,10 @@ impl<K: Resource> Memory<K> {
     /// The newest form of an object that this process knows: the watch's, or the answer to a later write of ours.
     pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
         match &self.latest {
-            Some(ours) if ours.meta().uid == watched.meta().uid && version(&**ours) > version(&*watched) => {
+            Some(ours)
+                if ours.meta().uid == watched.meta().uid
+                    && (version(&**ours) > version(&*watched) || mutants::active(Mutant::StaleCopy)) =>
+            {
                 ours.clone()
             }
             _ => watched,

@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use kraken_api::{FieldDiff, Location, Plan, conditions::State, reasons::Reason};
 use kraken_options::{Problem, ProblemKind, summary};
-use kraken_runtime::{patch::ApiError, queue::Requeue};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    patch::ApiError,
+    queue::Requeue,
+};
 
 use crate::{Failure, FailureClass, plan};
 
@@ -354,6 +358,7 @@ pub(crate) fn refused(failure: Failure, reason: Reason) -> Outcome {
 
 /// The delay after this many tries in a row: 1, 2, 4 s and so on, at most [`NOT_YET_MAX`].
 fn growing(tries: u32) -> Duration {
+    let tries = if mutants::active(Mutant::NoGrowingDelay) { 1 } else { tries };
     SOON.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(NOT_YET_MAX)
 }
 

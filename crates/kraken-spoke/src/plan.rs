@@ -5,6 +5,7 @@
 //! end.
 
 use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, Plan, PlanAction, ResourceStatus};
+use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 use sha2::{Digest, Sha256};
 
@@ -68,11 +69,13 @@ impl Proposal {
         let completed = status.and_then(|status| status.completed_plan.as_deref());
         // Who may write a status must not thereby approve: a plan counts only if its hash is that of its content.
         let is_genuine = |plan: &&Plan| {
-            plan.hash == hash_of(plan.action, &plan.what, &plan.changes, &plan.target, completed)
+            mutants::active(Mutant::PlanHashBelieved)
+                || plan.hash == hash_of(plan.action, &plan.what, &plan.changes, &plan.target, completed)
         };
         let stored = status.and_then(|status| status.plan.as_ref()).filter(is_genuine);
         let mut plan = self.into_plan(completed);
         match (stored, approved) {
+            (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => Verdict::Granted,
             (Some(stored), Some(hash)) if stored.hash == hash && goes_on(&plan, stored) => Verdict::Granted,
             (_, Some(hash)) if plan.hash == hash => Verdict::ToRecord(plan),
             (stored, Some(hash)) if Some(hash) != completed => {

@@ -6,7 +6,12 @@
 use kraken_api::{
     Approval, Drift, FieldDiff, HasLifecycle, Replace, ResourceStatus, conditions, reasons::Reason,
 };
-use kraken_runtime::{watch::ObjectKey, work::Slot};
+use kraken_runtime::{
+    coverage,
+    mutants::{self, Mutant},
+    watch::ObjectKey,
+    work::Slot,
+};
 use kube::{
     Resource,
     core::object::{HasSpec, HasStatus},
@@ -16,6 +21,7 @@ use crate::{
     External, Ignored,
     breaker::confirmed_at,
     context::{Context, Sight, identity_of},
+    coverage as names,
     decide::{Decision, decide, heed},
     fates::Fates,
     in_place,
@@ -70,7 +76,7 @@ async fn steps<E: External>(
         return Ok(Box::pin(remove::remove(context, object, memory, slot)).await);
     }
     let lifecycle = object.spec().lifecycle();
-    if lifecycle.paused {
+    if lifecycle.paused && !mutants::active(Mutant::PausedIgnored) {
         return Ok(Outcome::Paused);
     }
     let dependencies = resolve::dependencies::<E>(object.spec());
@@ -94,7 +100,9 @@ async fn steps<E: External>(
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = in_place::inputs_digest(&uid, &values);
     let current_spec = in_place::current(&uid, object, object.meta().generation, inputs, before);
-    let edited = memory.edit_under_way || in_place::is_edited(before, &current_spec);
+    let edited = memory.edit_under_way
+        || in_place::is_edited(before, &current_spec)
+        || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
     learned.in_place = Some(current_spec);
     learned.edit_under_way = memory.edit_under_way;
     // After an edit, where something differed in what is read so, and now and then to find drift in it.
@@ -139,7 +147,7 @@ async fn steps<E: External>(
         let is_enough = !shown.hidden && comparison.missing.is_none();
         // What cannot exist yet was not searched for, and need not be once it has been created and has an id.
         memory.searching = !is_enough && known.may_exist;
-        if search || is_enough {
+        if search || is_enough || mutants::active(Mutant::NoSearchByTag) {
             break (shown, parts, kept, comparison);
         }
         search = true;
@@ -171,6 +179,7 @@ async fn steps<E: External>(
     }
 
     let decision = decide(comparison, lifecycle, edited);
+    coverage::note(names::DECISION, names::decision(&decision));
     let withheld = withheld(context, object, &shown, is_missing);
     if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {
         return Ok(outcome);
@@ -222,7 +231,8 @@ async fn steps<E: External>(
     }
     if let Some(outgoing) = &outgoing {
         let is_up = matches!(decision, Decision::InPlace);
-        if lifecycle.protect && (is_up || lifecycle.replace == Replace::DeleteFirst) {
+        let is_protected = lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect);
+        if is_protected && (is_up || lifecycle.replace == Replace::DeleteFirst) {
             let ids = listed(&E::ids(outgoing));
             return Ok(Outcome::Protected(format!(
                 "{ids} is replaced and stays while spec.lifecycle.protect is true: set it to false to let it go"
@@ -281,6 +291,11 @@ fn withheld<E: External>(
         }
         vanished::Verdict::Hold(lost, all) => Some(Outcome::Held(vanished::message(&shown.lost, lost, all))),
     }
+}
+
+fn is_ready(status: Option<&ResourceStatus>) -> bool {
+    let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
+    ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
 }
 
 /// Whether the status speaks of a difference that is left alone: it must not vanish from it because it was not read.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use kraken_api::state_declaration::Withheld;
 use kraken_options::{Scrubber, SecretString};
+use kraken_runtime::mutants::{self, Mutant};
 use serde_json::Value;
 
 use crate::{Comparison, Difference, External, Remedy, failure::Failure, outcome::Outcome};
@@ -94,6 +95,9 @@ impl Secrecy {
 
     /// The part of a state that shows no secret field.
     pub(crate) fn published(&self, mut state: Value) -> Value {
+        if mutants::active(Mutant::SecretInState) {
+            return state;
+        }
         match &self.echoes {
             None => Value::Object(serde_json::Map::new()),
             Some(echoes) => {
@@ -132,7 +136,7 @@ impl Secrecy {
 
 /// A run's outcome without secret texts: a cloud may quote what it was sent, also what it was sent long ago.
 pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
-    if secrets.is_empty() {
+    if secrets.is_empty() || mutants::active(Mutant::SecretInError) {
         return outcome;
     }
     let scrubber = Scrubber::new(secrets);

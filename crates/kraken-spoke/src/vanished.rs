@@ -8,7 +8,10 @@ use std::time::Duration;
 use kraken_runtime::hash::HashMap;
 
 use kraken_api::CREATION_CONFIRMED_ANNOTATION;
-use kraken_runtime::watch::ObjectKey;
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    watch::ObjectKey,
+};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -78,6 +81,9 @@ impl Vanished {
 
     /// Something that this resource managed is gone. `was_held` says that it was held by a process before this one.
     pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool) -> Verdict {
+        if mutants::active(Mutant::VanishedIgnored) {
+            return Verdict::Go;
+        }
         let mut resources = self.resources.lock();
         let begin = Loss { since: Instant::now(), held: was_held };
         let loss = *resources.entry(key.clone()).or_default().get_or_insert(begin);

@@ -5,6 +5,7 @@ use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
 };
 use kraken_api::EXPORTED_BY_ANNOTATION;
+use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
 use crate::{exports::resolve::Content, owned::maker, world::Version};
@@ -50,6 +51,10 @@ pub enum Action {
     AwaitDeletion,
 }
 
+/// The words of all actions, for the deterministic simulation's table of what was reached.
+pub const ACTIONS: [&str; 8] =
+    ["create", "update", "replace", "delete", "keep", "none", "refuse", "await deletion"];
+
 impl Action {
     /// The action as one word, for logs.
     pub fn verb(&self) -> &'static str {
@@ -91,7 +96,12 @@ pub fn observed(
 ) -> Observed {
     match maker(meta) {
         // Others may make an object the export's too, so that it goes with it.
-        Some(maker) if maker.uid == uid && !is_recorded && !is_marked(meta, uid) => {
+        Some(maker)
+            if maker.uid == uid
+                && !is_recorded
+                && !is_marked(meta, uid)
+                && !mutants::active(Mutant::StrayByOwner) =>
+        {
             return Observed::Foreign("was not written by this ConfigExport, which is its owner".to_owned());
         }
         Some(maker) if maker.uid == uid => {}
@@ -125,9 +135,10 @@ pub fn map_holds(object: &ConfigMap, content: &Content) -> bool {
     let data = object.data.iter().flatten();
     let has_binary = object.binary_data.as_ref().is_some_and(|data| !data.is_empty());
     !has_binary
-        && data.clone().count() == content.0.len()
+        && (data.clone().count() == content.0.len() || mutants::active(Mutant::ExportKeepsKeys))
         && data
             .into_iter()
+            .filter(|(key, _)| content.0.contains_key(*key) || !mutants::active(Mutant::ExportKeepsKeys))
             .all(|(key, text)| content.0.get(key).is_some_and(|value| value.expose().0 == *text))
 }
 

@@ -21,6 +21,7 @@ use kraken_runtime::{clock::Instant, hash::HashMap};
 use kraken_api::{ConfigExport, ConfigExportStatus, WhileWaiting};
 use kraken_options::{Dependencies, KeyRef, Values};
 use kraken_runtime::{
+    coverage,
     patch::{ApiError, apply_status},
     queue::Requeue,
     watch::ObjectKey,
@@ -127,6 +128,7 @@ pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
         return Requeue::Never;
     };
     let Carried { outcome, unsaid, again } = run(&world, &export).await;
+    coverage::note(KIND, outcome.name());
     if let Some(left) = unsaid {
         return Requeue::After(left);
     }

@@ -43,7 +43,24 @@ pub enum Kept {
     AsLongAsNeeded,
 }
 
+/// The names of all outcomes, for the deterministic simulation's table of what was reached.
+pub const OUTCOMES: [&str; 7] =
+    ["Exported", "Waiting", "Invalid", "NotOwned", "Leaving", "Unreadable", "Failed"];
+
 impl Outcome {
+    /// Its name, one of [`OUTCOMES`].
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Exported(_) => "Exported",
+            Self::Waiting(..) => "Waiting",
+            Self::Invalid(_) => "Invalid",
+            Self::NotOwned(_) => "NotOwned",
+            Self::Leaving => "Leaving",
+            Self::Unreadable(_) => "Unreadable",
+            Self::Failed(_) => "Failed",
+        }
+    }
+
     /// The reason of the Ready condition.
     pub fn reason(&self) -> Reason {
         match self {

@@ -9,6 +9,7 @@ use k8s_openapi::{
 };
 use kraken_api::{ConfigExport, EXPORTED_BY_ANNOTATION};
 use kraken_runtime::{
+    coverage,
     metrics::Metrics,
     patch::{ApiError, json_patch, within},
 };
@@ -161,6 +162,7 @@ impl Writer<'_> {
         content: Option<&Content>,
         action: Action,
     ) -> Result<Done, WriteError> {
+        coverage::note("export action", action.verb());
         tracing::debug!(target = %named, action = action.verb(), "decided");
         match (action, content) {
             (Action::Create, Some(content)) => self.create::<T>(named, content).await,

@@ -10,6 +10,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use kraken_api::{DependencyRequest, DependencyRequestStatus, reasons::DependencyReason as Reason};
 use kraken_runtime::{
     clock::Instant,
+    coverage,
     patch::{ApiError, apply_status},
     queue::Requeue,
     watch::ObjectKey,
@@ -67,6 +68,10 @@ enum Outcome {
     Failed(ApiError),
 }
 
+/// The names of all outcomes, for the deterministic simulation's table of what was reached.
+pub const OUTCOMES: [&str; 7] =
+    ["Gone", "Unchanged", "Written", "Held", "UnknownKind", "Unreadable", "Failed"];
+
 impl Outcome {
     fn as_str(&self) -> &'static str {
         match self {
@@ -95,6 +100,7 @@ impl Outcome {
 pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let outcome = run(&world, &key).await;
+    coverage::note(KIND, outcome.as_str());
     let metrics = &world.shell.metrics;
     metrics.reconciled(KIND, outcome.as_str(), start.elapsed());
     match &outcome {

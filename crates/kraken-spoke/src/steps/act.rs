@@ -1,6 +1,7 @@
 //! Step 4: carry out a decision, one side effect per run. Client required.
 
 use kraken_api::{FieldDiff, reasons::Reason};
+use kraken_runtime::mutants::{self, Mutant};
 use tokio::time::Instant;
 
 use crate::{
@@ -124,7 +125,9 @@ async fn create<E: External>(
                 Ok(intent) => intent,
                 Err(outcome) => return outcome,
             };
-            if let Err(error) = persist(context, object, memory, &intent).await {
+            if !mutants::active(Mutant::SkipIntent)
+                && let Err(error) = persist(context, object, memory, &intent).await
+            {
                 return Outcome::Kubernetes(error);
             }
             epoch

@@ -4,6 +4,7 @@
 //! have to change, that a person agreed to the plan.
 
 use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, ResourceStatus, reasons::Reason};
+use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 use tokio::time::Instant;
 
@@ -29,6 +30,9 @@ pub(crate) fn is_due<E: External>(intent: Option<&Intent>, sight: &Sight<'_, E>)
 
 /// The ids that existed before the resource, as the status and the intent have them.
 pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
+    if mutants::active(Mutant::ForgetAdoption) {
+        return vec![];
+    }
     let of_status = status.map(|status| status.adopted.clone()).unwrap_or_default();
     union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
 }

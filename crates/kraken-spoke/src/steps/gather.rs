@@ -1,11 +1,12 @@
 //! Step 1: ask the hub for the values that the spec refers to, and take its answer. Client required.
 
 use kraken_api::{
-    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, REFERENCES_FINALIZER,
-    dependency_request::DependentValues, reasons::Reason,
+    DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, dependency_request::DependentValues,
+    reasons::Reason,
 };
 use kraken_options::{Dependencies, Values};
 use kraken_runtime::{
+    mutants::{self, Mutant},
     patch::{ApiError, apply, within},
     watch::ObjectKey,
 };
@@ -64,7 +65,7 @@ pub(crate) async fn gather<E: External>(
             "metadata": {
                 "name": &*key.name,
                 "labels": {OWNER_KIND_LABEL: context.kind_key},
-                "finalizers": [REFERENCES_FINALIZER],
+                "finalizers": references::finalizers(),
                 "ownerReferences": [owner_reference(object)],
             },
             "spec": wanted,
@@ -74,7 +75,7 @@ pub(crate) async fn gather<E: External>(
         return Err(Outcome::Asked);
     };
     let Some(status) = &request.status else { return Err(Outcome::Asked) };
-    if status.observed_generation != request.metadata.generation {
+    if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
         return Err(Outcome::Asked);
     }
     let mut values = values_of(&status.dependent_values);

@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 use kraken_api::{FINALIZER, ResourceStatus};
-use kraken_runtime::queue::Lane;
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    queue::Lane,
+};
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
@@ -44,7 +47,8 @@ impl Known {
         }
         ids.retain(|id| !memory.released_ids.contains(id));
         let outstanding = is_outstanding(intent, epoch, memory, clock);
-        let is_new = object.creation_timestamp().is_some_and(|created| created.0 >= began);
+        let is_new = mutants::active(Mutant::NewWhateverAge)
+            || object.creation_timestamp().is_some_and(|created| created.0 >= began);
         let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
         Self { ids, epoch, outstanding, may_exist }
     }
@@ -141,7 +145,7 @@ impl Shown {
                 continue;
             }
             this.hidden |= !shown.contains(id);
-            if !shown.contains(id) && may_be_invisible {
+            if !shown.contains(id) && may_be_invisible && !mutants::active(Mutant::PartlyVisible) {
                 this.unseen.push(id.clone());
             } else {
                 this.lost.push(id.clone());

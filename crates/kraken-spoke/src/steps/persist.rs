@@ -1,7 +1,10 @@
 //! Writes down what is about to be asked of the cloud, before it is asked. Client required.
 
 use kraken_api::{FINALIZER, INTENT_ANNOTATION};
-use kraken_runtime::patch::{ApiError, within};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    patch::{ApiError, within},
+};
 use kube::{
     Api, Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -44,7 +47,7 @@ pub(crate) async fn write<E: External>(
     let text = serde_json::to_string(intent).unwrap_or_default();
     let patch = json!({"metadata": {
         "uid": object.meta().uid,
-        "resourceVersion": object.meta().resource_version,
+        "resourceVersion": object.meta().resource_version.as_ref().filter(|_| !mutants::active(Mutant::NoResourceVersion)),
         "finalizers": finalizers,
         "annotations": {INTENT_ANNOTATION: text},
     }});

@@ -6,6 +6,7 @@
 
 use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
 use kraken_runtime::{
+    mutants::{self, Mutant},
     patch::{ApiError, json_patch, within},
     watch::ObjectKey,
 };
@@ -17,9 +18,16 @@ use serde_json::json;
 
 use crate::{External, context::Context};
 
+/// What a request is held by.
+pub(crate) fn finalizers() -> &'static [&'static str] {
+    if mutants::active(Mutant::RequestNotHeld) { &[] } else { &[REFERENCES_FINALIZER] }
+}
+
 /// Whether the request stays until its spoke lets it go. One that is on its way out cannot be held any more.
 pub(crate) fn is_held(request: &DependencyRequest) -> bool {
-    request.meta().deletion_timestamp.is_some() || has_finalizer(request)
+    mutants::active(Mutant::RequestNotHeld)
+        || request.meta().deletion_timestamp.is_some()
+        || has_finalizer(request)
 }
 
 fn has_finalizer(request: &DependencyRequest) -> bool {

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use kraken_api::{Approval, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
+    mutants::{self, Mutant},
     patch::{ApiError, json_patch},
     queue::Lane,
     watch::ObjectKey,
@@ -83,13 +84,14 @@ pub(crate) async fn remove<E: External>(
     let is_unseen = !shown.unseen.is_empty() || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
     let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
     let (kept, doomed) = E::select(observed, &kept);
-    if !E::is_gone(&doomed) {
+    let is_asked_for = memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
+    if !E::is_gone(&doomed) && !is_asked_for {
         if !expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
             return outcome;
         }
         return delete(context, object, memory, &identity, &doomed).await;
     }
-    if is_unseen {
+    if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
         // What is not visible would be left behind, or keep its tags.
         let message = "making sure that no launch is left that the cloud does not show yet".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
@@ -111,7 +113,7 @@ async fn permitted<E: External>(
     object: &E::Kind,
     memory: &Memory<E::Kind>,
 ) -> Result<(), Outcome> {
-    if object.spec().lifecycle().protect {
+    if object.spec().lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
         return Err(Outcome::Protected(
             "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
         ));
@@ -127,7 +129,7 @@ pub(super) async fn unblocked<E: External>(
     (namespace, name): (&str, &str),
     memory: &Memory<E::Kind>,
 ) -> Result<(), Outcome> {
-    if memory.deleted.is_some() {
+    if memory.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
         return Ok(());
     }
     let node = (context.kind_key.clone(), name.to_owned());

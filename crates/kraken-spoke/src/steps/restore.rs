@@ -3,7 +3,11 @@
 
 use jiff::Timestamp;
 use kraken_api::{ResourceStatus, reasons::Reason};
-use kraken_runtime::{events::EventType, patch::ApiError};
+use kraken_runtime::{
+    events::EventType,
+    mutants::{self, Mutant},
+    patch::ApiError,
+};
 use kube::{Resource, core::object::HasStatus};
 use tracing::warn;
 
@@ -25,6 +29,9 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     memory: &Memory<K>,
     now: Timestamp,
 ) -> Option<Intent> {
+    if mutants::active(Mutant::NotRestored) {
+        return None;
+    }
     let present = Intent::of(object);
     if object.meta().deletion_timestamp.is_some() || (present.is_some() && has_finalizer(object)) {
         return None;

@@ -5,6 +5,7 @@
 //! resolved decides nothing here: only a literal of the spec does.
 
 use kraken_api::{HasLifecycle, reasons::Reason};
+use kraken_runtime::mutants::{self, Mutant};
 use kube::core::object::HasSpec;
 
 use crate::{
@@ -24,7 +25,9 @@ pub(crate) async fn unprotect<E: External>(
     reason: Reason,
 ) -> Outcome {
     let ignored = Ignored::new(&object.spec().lifecycle().ignore_changes);
-    let Some(field) = E::unprotected_by(object.spec()).filter(|field| !ignored.covers(field)) else {
+    let Some(field) = E::unprotected_by(object.spec())
+        .filter(|field| !ignored.covers(field) && !mutants::active(Mutant::ProtectionStays))
+    else {
         return Outcome::Failed(refusal);
     };
     if let Err(failure) = context.external.unprotect(identity, observed).await {
