@@ -1,7 +1,9 @@
 //! The flags that every AWS spoke shares. Credentials are no flags: they come from the environment or the SDK's chain.
 
+use aws_sdk_ec2::config::SharedHttpClient;
+
 /// Where AWS is. Both are optional and neither is ever a field of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct AwsArgs {
     /// The URL of an AWS-compatible endpoint (EC2, load balancing, STS), for tests and private clouds; AWS itself unless set
     #[arg(long, env = "KRAKEN_AWS_ENDPOINT", value_name = "URL", value_parser = endpoint)]
@@ -10,6 +12,11 @@ pub struct AwsArgs {
     /// The region to manage, such as eu-west-1; unless set, the SDK's chain: profile, then instance metadata
     #[arg(long, env = "AWS_REGION", value_name = "REGION")]
     pub aws_region: Option<String>,
+
+    /// What carries every call instead of a network, for a simulation in this process. There are then no credentials to be
+    /// found: no file is read and no variable.
+    #[arg(skip)]
+    pub http_client: Option<SharedHttpClient>,
 }
 
 impl AwsArgs {

@@ -18,6 +18,7 @@ use kraken_spoke::{
 use crate::{
     AwsArgs,
     errors::{CREDENTIALS_HINT, REGION_HINT, classify, no_region},
+    injected,
     location::Whereabouts,
 };
 
@@ -39,6 +40,39 @@ const ATTEMPTS: u32 = 2;
 /// their own, so that reads are not slowed by a limit of launches.
 const CREATIONS: &str = "creations";
 
+/// Who shares the SDK's pace and its budget of retries.
+pub(crate) struct Paces {
+    ec2: Option<RetryPartition>,
+    elb: Option<RetryPartition>,
+    sts: Option<RetryPartition>,
+    creations: RetryPartition,
+}
+
+impl Paces {
+    /// Every client of the process, as the SDK has it.
+    pub(crate) fn shared() -> Self {
+        Self { ec2: None, elb: None, sts: None, creations: RetryPartition::new(CREATIONS) }
+    }
+
+    /// This client alone: another one in the process is another process of the simulation.
+    fn own() -> Self {
+        let one = |name| Some(injected::pace(name));
+        Self { ec2: one("ec2"), elb: one("elb"), sts: one("sts"), creations: injected::pace(CREATIONS) }
+    }
+}
+
+fn timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(CONNECT)
+        .operation_attempt_timeout(ATTEMPT)
+        .operation_timeout(OPERATION)
+        .build()
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig::adaptive().with_max_attempts(ATTEMPTS)
+}
+
 /// AWS, as seen by one controller. Cloning gives another handle of the same connections.
 #[derive(Clone, Debug)]
 pub struct Aws {
@@ -54,26 +88,31 @@ impl Aws {
     /// Makes the client from the flags, the environment and the SDK's chain. Does not fail: what is missing is logged once
     /// and then a [`Failure`] of each call, so that every resource says so and the controller recovers by itself.
     pub async fn connect(args: &AwsArgs, metrics: Metrics) -> Self {
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(CONNECT)
-            .operation_attempt_timeout(ATTEMPT)
-            .operation_timeout(OPERATION)
-            .build();
+        if let Some(http_client) = &args.http_client {
+            let shared = injected::config(args.region(), http_client.clone(), timeouts(), retries());
+            return Self::with(shared, args.endpoint(), metrics, Paces::own());
+        }
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
-            .timeout_config(timeouts)
-            .retry_config(RetryConfig::adaptive().with_max_attempts(ATTEMPTS));
+            .timeout_config(timeouts())
+            .retry_config(retries());
         if let Some(region) = args.region() {
             loader = loader.region(Region::new(region.to_owned()));
         }
-        Self::with(loader.load().await, args.endpoint(), metrics)
+        let shared = loader.load().await;
+        // Aside, because the last link of the chain asks a network that may not be there.
+        kraken_spoke::runtime::task::spawn(warn_of_what_is_missing(shared.clone()));
+        Self::with(shared, args.endpoint(), metrics, Paces::shared())
     }
 
     /// The client of a configuration that is loaded.
-    pub(crate) fn with(shared: SdkConfig, endpoint: Option<&str>, metrics: Metrics) -> Self {
+    pub(crate) fn with(shared: SdkConfig, endpoint: Option<&str>, metrics: Metrics, paces: Paces) -> Self {
         // Here and not on the loader: the STS that may issue the credentials stays where it is.
-        let ec2 = aws_sdk_ec2::config::Builder::from(&shared);
-        let elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
-        let sts = aws_sdk_sts::config::Builder::from(&shared);
+        let mut ec2 = aws_sdk_ec2::config::Builder::from(&shared);
+        let mut elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
+        let mut sts = aws_sdk_sts::config::Builder::from(&shared);
+        ec2.set_retry_partition(paces.ec2);
+        elb.set_retry_partition(paces.elb);
+        sts.set_retry_partition(paces.sts);
         let (ec2, elb, sts) = match endpoint {
             Some(endpoint) => {
                 (ec2.endpoint_url(endpoint), elb.endpoint_url(endpoint), sts.endpoint_url(endpoint))
@@ -86,12 +125,9 @@ impl Aws {
             endpoint = endpoint.unwrap_or("AWS"),
             "talking to AWS"
         );
-        // Aside, because the last link of the chain asks a network that may not be there.
-        kraken_spoke::runtime::task::spawn(warn_of_what_is_missing(shared));
         let once = RetryConfig::adaptive().with_max_attempts(1);
-        let pace = RetryPartition::new(CREATIONS);
-        let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(pace.clone());
-        let elb_once = elb.clone().retry_config(once).retry_partition(pace);
+        let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(paces.creations.clone());
+        let elb_once = elb.clone().retry_config(once).retry_partition(paces.creations);
         Self {
             ec2_once: Client::from_conf(ec2_once.build()),
             ec2: Client::from_conf(ec2.build()),

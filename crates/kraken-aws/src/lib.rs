@@ -11,6 +11,7 @@ pub mod codes;
 pub mod differ;
 pub mod errors;
 pub mod fields;
+pub mod injected;
 mod location;
 pub mod lookup;
 pub mod missing;

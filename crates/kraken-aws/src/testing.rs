@@ -16,7 +16,7 @@ use kraken_spoke::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Aws, Managed, Single};
+use crate::{Aws, Managed, Single, client::Paces};
 
 /// The Secret `s` holds this as `k`.
 pub const HIDDEN: &str = "hunter2";
@@ -37,7 +37,7 @@ pub async fn aws(endpoint: &str) -> Aws {
         .credentials_provider(keys)
         .load()
         .await;
-    Aws::with(shared, Some(endpoint), Metrics::new("testing"))
+    Aws::with(shared, Some(endpoint), Metrics::new("testing"), Paces::shared())
 }
 
 /// What a spec that is right comes to.

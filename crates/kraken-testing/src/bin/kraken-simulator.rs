@@ -100,6 +100,7 @@ impl Args {
             releasing: settling,
             target_initial: settling,
             draining: settling,
+            ..SimulatorOptions::default()
         }
     }
 }

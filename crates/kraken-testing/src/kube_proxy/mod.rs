@@ -20,6 +20,8 @@ use tokio::task::JoinHandle;
 
 use crate::kubeconfig;
 
+pub(crate) use name::cloud as cloud_call;
+
 /// One call as it arrived.
 #[derive(Debug, Clone)]
 pub struct Call {

@@ -32,7 +32,7 @@ pub(super) fn kubernetes(head: &Parts, body: Bytes) -> Call {
 }
 
 /// A call of AWS's query protocol.
-pub(super) fn cloud(body: &Bytes) -> Call {
+pub(crate) fn cloud(body: &Bytes) -> Call {
     let text = String::from_utf8_lossy(body);
     let action = text.split('&').find_map(|field| field.strip_prefix("Action=")).unwrap_or("?").to_owned();
     let writes = !["Describe", "Get", "List"].iter().any(|prefix| action.starts_with(prefix));

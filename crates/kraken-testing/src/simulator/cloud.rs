@@ -1,8 +1,10 @@
 //! The account: everything that exists, and what happens to it by itself as time passes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
-use std::time::Instant;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::elb::{self, Balancing};
 use super::form::Form;
@@ -44,6 +46,8 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct Cloud {
     pub(super) options: SimulatorOptions,
+    /// When the account was made, by the clock on the wall and by the one that moves it.
+    born: (Timestamp, Instant),
     /// The time of the call that is carried out.
     pub(super) now: Instant,
     /// The number of that call.
@@ -53,7 +57,7 @@ pub(super) struct Cloud {
     pub(super) instances: BTreeMap<u64, Instance>,
     pub(super) network: Network,
     pub(super) balancing: Balancing,
-    tokens: HashMap<(Kind, String), Used>,
+    tokens: BTreeMap<(Kind, String), Used>,
     /// What the next launch may get at most.
     pub(super) next_launch: Option<usize>,
     events: BinaryHeap<Reverse<(Instant, Event)>>,
@@ -73,22 +77,33 @@ impl Kept for Instance {
 
 impl Cloud {
     pub(super) fn new(options: SimulatorOptions) -> Self {
+        let (now, base) = (Instant::now(), options.base());
         Self {
+            born: (options.epoch.unwrap_or_else(Timestamp::now), now),
             options,
-            now: Instant::now(),
+            now,
             call: 0,
-            registry: Registry::default(),
+            registry: Registry::new(base),
             instances: BTreeMap::new(),
-            network: Network::default(),
+            network: Network::new(base),
             balancing: Balancing::default(),
-            tokens: HashMap::new(),
+            tokens: BTreeMap::new(),
             next_launch: None,
             events: BinaryHeap::new(),
         }
     }
 
-    /// Lets time pass.
+    /// This moment as AWS writes it.
+    pub(super) fn timestamp(&self) -> String {
+        let (wall, then) = self.born;
+        let seconds = self.now.saturating_duration_since(then).as_secs();
+        let now = wall.checked_add(std::time::Duration::from_secs(seconds)).unwrap_or(wall);
+        now.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
+    }
+
+    /// Lets time pass. It never goes back: somebody may ask outside of the runtime whose clock it is.
     pub(super) fn tick(&mut self, now: Instant) {
+        let now = now.max(self.now);
         while let Some(Reverse((at, event))) = self.events.peek().copied()
             && at <= now
         {

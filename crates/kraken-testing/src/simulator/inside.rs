@@ -1,7 +1,7 @@
 //! What a test can see of the cloud as it really is: lags hide nothing here.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use tokio::time::Instant;
 
 use super::Simulator;
 use super::cloud::Cloud;

@@ -1,6 +1,6 @@
 //! One instance: its settings, its states over time, and how it is described.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use super::cloud::Cloud;
 use super::kind::id;
@@ -9,7 +9,6 @@ use super::listing::Described;
 use super::markup::Xml;
 use super::network::{self, SecurityGroup};
 
-pub(super) const ACCOUNT: &str = "123456789012";
 pub(super) const ROOT_DEVICE: &str = "/dev/sda1";
 
 /// A state of an instance.
@@ -241,7 +240,7 @@ impl Instance {
             let [.., a, b, c] = self.number.to_be_bytes();
             xml.text("networkInterfaceId", self.interface());
             xml.text("macAddress", format!("02:00:00:{a:02x}:{b:02x}:{c:02x}"));
-            xml.text("ownerId", ACCOUNT);
+            xml.text("ownerId", &cloud.options.account);
             xml.text("status", "in-use");
             place(xml);
             xml.tag("attachment", |xml| {

@@ -1,6 +1,6 @@
 //! What is written down of every call, and the hook that watches calls as they happen.
 
-use std::time::Instant;
+use tokio::time::Instant;
 
 use super::form::Form;
 use super::service::Service;

@@ -1,6 +1,8 @@
 //! A state that becomes another one by itself.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// From one state to the next.
 #[derive(Debug, Clone, Copy)]
@@ -18,9 +20,4 @@ impl<S: Copy> Life<S> {
     pub(super) fn state(self, now: Instant) -> S {
         if now >= self.at { self.to } else { self.from }
     }
-}
-
-/// This moment as AWS writes it.
-pub(super) fn timestamp() -> String {
-    k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }

@@ -5,12 +5,18 @@
 //! It runs on a thread of its own and carries out one call at a time. A [hook](Simulator::on_call) runs on that thread:
 //! nothing happens in the cloud while it does. It may use the [`Simulator`], but not over HTTP.
 //!
+//! [`Simulator::in_process`] has neither thread nor socket: [`Simulator::connector`] is an HTTP client for AWS's SDK, and time
+//! is that of the runtime that uses it. What such a simulator does comes from the calls, their times and its options
+//! alone.
+//!
 //! What it leaves out: images and types are whatever is spelled like one; there is no default VPC, and no packet ever moves.
 
 mod actions;
 mod answer;
 mod base64;
+mod calling;
 mod cloud;
+mod connector;
 mod dispatch;
 mod elb;
 mod filters;
@@ -40,10 +46,12 @@ mod throttle;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use k8s_openapi::jiff::Timestamp;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::moto::Instance;
 use crate::proxy::{How, When};
@@ -53,6 +61,9 @@ pub use kind::Kind;
 pub use options::{Limit, SimulatorOptions};
 pub use service::Service;
 use shared::Shared;
+
+/// 2026-01-01T00:00:00Z
+const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
 /// An instance that exists or existed, as it really is and not as a lagging Describe tells.
 #[derive(Debug, Clone)]
@@ -105,7 +116,15 @@ impl Simulator {
         Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// One without a thread and a socket, for [`Simulator::connector`]. Its clock is that of the runtime in which it is made and
+    /// used, be it paused. Unless the options say otherwise it starts at the beginning of 2026.
+    pub fn in_process(mut options: SimulatorOptions) -> Self {
+        options.epoch.get_or_insert(EPOCH);
+        let shared = Arc::new(Shared::new(options));
+        Self { endpoint: String::new(), shared, stop: None, thread: None }
+    }
+
+    /// Where it listens; nothing if it does not.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }

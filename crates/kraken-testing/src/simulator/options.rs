@@ -4,11 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
+
+use crate::moto::REGION;
+
+use super::kind::mixed;
+
+const ACCOUNT: &str = "123456789012";
+
 /// The behaviour of a [`super::Simulator`]. All of it but `listen` can be changed while it runs.
 #[derive(Debug, Clone)]
 pub struct SimulatorOptions {
     /// Where to listen; a free loopback port by default.
     pub listen: SocketAddr,
+    /// The account that the credentials belong to. Default: 123456789012.
+    pub account: String,
+    /// The region. Default: us-east-1.
+    pub region: String,
+    /// What ids come from, with the account and the region: two accounts have no id in common. Default: 0.
+    pub seed: u64,
+    /// The time on the wall when it starts, which then follows the clock of tokio. Default: now.
+    pub epoch: Option<Timestamp>,
     /// How long every answer takes at least. Default: none.
     pub latency: Duration,
     /// From `pending` to `running`, after a launch and after a start. Default: 50 ms.
@@ -61,6 +77,24 @@ pub struct SimulatorOptions {
     pub limits: BTreeMap<String, Limit>,
 }
 
+impl SimulatorOptions {
+    /// The region and the account, as they are in an ARN.
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", self.region, self.account)
+    }
+
+    /// Where numbers of things, and with them ids, begin.
+    pub(super) fn base(&self) -> u64 {
+        if self.seed == 0 && self.region == REGION && self.account == ACCOUNT {
+            return 0;
+        }
+        let place = self.place();
+        let mixed = place.bytes().fold(mixed(self.seed), |hash, byte| mixed(hash ^ u64::from(byte)));
+        // What looks at the last digits alone, such as addresses, still counts from 1.
+        (mixed >> 33) << 32
+    }
+}
+
 /// A token bucket: each call takes one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
@@ -75,6 +109,10 @@ impl Default for SimulatorOptions {
         let short = Duration::from_millis(50);
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            account: ACCOUNT.to_owned(),
+            region: REGION.to_owned(),
+            seed: 0,
+            epoch: None,
             latency: Duration::ZERO,
             pending: short,
             stopping: short,

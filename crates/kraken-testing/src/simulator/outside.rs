@@ -1,6 +1,8 @@
 //! What happens in the account without Kraken: people, other tools, AWS itself. No fault, limit or hook applies to it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use anyhow::{Result, anyhow};
 

@@ -1,7 +1,7 @@
 //! Everything's id, tags and visibility, whatever kind it is of.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
 
 use super::kind::Kind;
 use super::tags::{History, TagIndex, Tags};
@@ -46,15 +46,21 @@ pub(super) struct Rack {
 /// Every thing there is.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
-    by_id: HashMap<String, Thing>,
+    /// Numbers begin after it.
+    base: u64,
+    by_id: BTreeMap<String, Thing>,
     racks: BTreeMap<Kind, Rack>,
 }
 
 impl Registry {
+    pub(super) fn new(base: u64) -> Self {
+        Self { base, ..Self::default() }
+    }
+
     /// The number of the next thing of a kind.
     pub(super) fn next_number(&self, kind: Kind) -> u64 {
         let last = self.racks.get(&kind).and_then(|rack| rack.entries.last_key_value());
-        last.map_or(1, |(last, _)| last + 1)
+        last.map_or(self.base, |(last, _)| *last) + 1
     }
 
     pub(super) fn add(&mut self, thing: Thing, entry: Entry) {

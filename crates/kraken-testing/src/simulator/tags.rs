@@ -1,7 +1,7 @@
 //! Tags that are seen later than they are set, and the index that finds things by them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+use tokio::time::Instant;
 
 /// Tags by key.
 pub(super) type Tags = BTreeMap<String, String>;
@@ -49,8 +49,8 @@ impl History {
 /// Numbers of things by tag. What is found may have had the tag a moment ago: the finder looks again.
 #[derive(Debug, Default)]
 pub(super) struct TagIndex {
-    values: HashMap<String, BTreeMap<String, BTreeSet<u64>>>,
-    keys: HashMap<String, BTreeSet<u64>>,
+    values: BTreeMap<String, BTreeMap<String, BTreeSet<u64>>>,
+    keys: BTreeMap<String, BTreeSet<u64>>,
 }
 
 impl TagIndex {

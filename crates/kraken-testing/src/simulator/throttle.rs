@@ -1,13 +1,13 @@
 //! Token buckets per action, as AWS throttles its API.
 
-use std::collections::{BTreeMap, HashMap};
-use std::time::Instant;
+use std::collections::BTreeMap;
+use tokio::time::Instant;
 
 use super::options::Limit;
 
 /// How full each bucket was when it was last used.
 #[derive(Debug, Default)]
-pub(super) struct Throttle(HashMap<String, (Instant, f64)>);
+pub(super) struct Throttle(BTreeMap<String, (Instant, f64)>);
 
 impl Throttle {
     /// Takes a token; false if there is none.

@@ -4,7 +4,7 @@ use crate::simulator::answer::Answer;
 use crate::simulator::cloud::Cloud;
 use crate::simulator::filters::Filter;
 use crate::simulator::form::Form;
-use crate::simulator::instance::{ACCOUNT, Instance, ROOT_DEVICE};
+use crate::simulator::instance::{Instance, ROOT_DEVICE};
 use crate::simulator::listing::{page, write};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::{Refusal, is_well_formed};
@@ -30,7 +30,7 @@ pub(super) fn write_reservation(xml: &mut Xml, members: &[&Instance], cloud: &Cl
     if let Some(first) = members.first() {
         xml.text("reservationId", &first.reservation);
     }
-    xml.text("ownerId", ACCOUNT);
+    xml.text("ownerId", &cloud.options.account);
     xml.list("groupSet", [(); 0], |_, ()| {});
     xml.list("instancesSet", members, |xml, instance| write(xml, cloud, instance.number, *instance));
 }

@@ -4,7 +4,7 @@ use crate::simulator::answer::Answer;
 use crate::simulator::cloud::Cloud;
 use crate::simulator::filters::Filter;
 use crate::simulator::form::Form;
-use crate::simulator::instance::{ACCOUNT, Instance, State};
+use crate::simulator::instance::{Instance, State};
 use crate::simulator::kept::Kept as _;
 use crate::simulator::kind::id;
 use crate::simulator::listing::{next_token, page_size};
@@ -15,15 +15,15 @@ use crate::simulator::registry::Sight;
 const PREFIX: &str = "iip-assoc-";
 
 /// The ARN of the profile that a call names, if it names one.
-pub(super) fn named(form: &Form) -> Option<String> {
+pub(super) fn named(cloud: &Cloud, form: &Form) -> Option<String> {
     let name = form.get("IamInstanceProfile.Name");
-    let arn = name.map(|name| format!("arn:aws:iam::{ACCOUNT}:instance-profile/{name}"));
+    let arn = name.map(|name| format!("arn:aws:iam::{}:instance-profile/{name}", cloud.options.account));
     form.text("IamInstanceProfile.Arn").or(arn)
 }
 
 /// AssociateIamInstanceProfile, with an instance that has none.
 pub(super) fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
-    let profile = required(form)?;
+    let profile = required(cloud, form)?;
     let now = cloud.now;
     let instance = cloud.one_mut::<Instance>(form.required("InstanceId")?)?;
     if !matches!(instance.state(now), State::Running | State::Stopped) {
@@ -39,7 +39,7 @@ pub(super) fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
 
 /// ReplaceIamInstanceProfileAssociation.
 pub(super) fn replace(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
-    let profile = required(form)?;
+    let profile = required(cloud, form)?;
     let instance = associated(cloud, form)?;
     instance.settings.profile = Some(profile);
     Ok(answer(instance, "associating"))
@@ -73,10 +73,10 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids: found.into_iter().map(|instance| instance.id.clone()).collect() })
 }
 
-fn required(form: &Form) -> Result<String, Refusal> {
+fn required(cloud: &Cloud, form: &Form) -> Result<String, Refusal> {
     let missing =
         || Refusal::new("MissingParameter", "The request must contain the parameter IamInstanceProfile");
-    named(form).ok_or_else(missing)
+    named(cloud, form).ok_or_else(missing)
 }
 
 /// The instance whose association a call is about.

@@ -6,7 +6,7 @@ use crate::simulator::form::Form;
 use crate::simulator::instance::{Instance, Metadata, Settings, State};
 use crate::simulator::kept::Kept as _;
 use crate::simulator::kind::{Kind, id};
-use crate::simulator::life::{Life, timestamp};
+use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::network::{Root, Site, key_exists, place, site};
 use crate::simulator::refusal::Refusal;
@@ -37,7 +37,7 @@ pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let token = form.text("ClientToken").filter(|token| !token.is_empty());
     let first = cloud.registry.next_number(Kind::Instance);
     let life = Life::new(State::Pending, State::Running, cloud.now, cloud.options.pending);
-    let launch_time = timestamp();
+    let launch_time = cloud.timestamp();
     let mut numbers = vec![];
     for (index, number) in (first..).take(count).enumerate() {
         let its_id = id("i-", number);
@@ -124,7 +124,7 @@ fn settings(cloud: &Cloud, form: &Form, site: &Site) -> Result<Settings, Refusal
         groups: site.groups.clone(),
         key_name: form.text("KeyName"),
         user_data,
-        profile: profiles::named(form),
+        profile: profiles::named(cloud, form),
         public: site.public,
         monitoring: form.flag("Monitoring.Enabled")?.unwrap_or(false),
         ebs_optimized: form.flag("EbsOptimized")?.unwrap_or(false),

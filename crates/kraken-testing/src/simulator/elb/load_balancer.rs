@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::moto::REGION;
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::{Cloud, Event};
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kept::Kept;
 use crate::simulator::kind::{Kind, mixed};
-use crate::simulator::life::{Life, timestamp};
+use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 use crate::simulator::registry::Sight;
@@ -71,12 +69,12 @@ impl Settings {
         if self.application { "app" } else { "net" }
     }
 
-    fn dns_name(&self, name: &str, number: u64) -> String {
+    fn dns_name(&self, region: &str, name: &str, number: u64) -> String {
         let prefix = if self.scheme == "internal" { "internal-" } else { "" };
         if self.application {
-            format!("{prefix}{name}-{}.{REGION}.elb.amazonaws.com", mixed(number) % 10_000_000_000)
+            format!("{prefix}{name}-{}.{region}.elb.amazonaws.com", mixed(number) % 10_000_000_000)
         } else {
-            format!("{prefix}{name}-{:016x}.elb.{REGION}.amazonaws.com", mixed(number))
+            format!("{prefix}{name}-{:016x}.elb.{region}.amazonaws.com", mixed(number))
         }
     }
 }
@@ -131,20 +129,21 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     }
     let number = cloud.registry.next_number(Kind::LoadBalancer);
     let arn = format!(
-        "arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}:loadbalancer/{}/{name}/{:016x}",
+        "arn:aws:elasticloadbalancing:{}:loadbalancer/{}/{name}/{:016x}",
+        cloud.options.place(),
         settings.short(),
         mixed(number)
     );
     let made = LoadBalancer {
         arn: arn.clone(),
-        dns_name: settings.dns_name(&name, number),
+        dns_name: settings.dns_name(&cloud.options.region, &name, number),
         name,
         attributes: attributes::of_load_balancer(settings.application),
         settings,
         groups,
         zones,
         vpc,
-        created: timestamp(),
+        created: cloud.timestamp(),
         life: Life::new("provisioning", "active", cloud.now, cloud.options.provisioning),
     };
     occupy(cloud, &arn, made.zones.iter().map(|zone| zone.subnet.as_str()))?;

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::moto::REGION;
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kept::Kept;
 use crate::simulator::kind::{Kind, mixed};
 use crate::simulator::markup::Xml;
@@ -137,8 +135,11 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("DuplicateTargetGroupName", message));
     }
     let number = cloud.registry.next_number(Kind::TargetGroup);
-    let arn =
-        format!("arn:aws:elasticloadbalancing:{REGION}:{ACCOUNT}:targetgroup/{name}/{:016x}", mixed(number));
+    let arn = format!(
+        "arn:aws:elasticloadbalancing:{}:targetgroup/{name}/{:016x}",
+        cloud.options.place(),
+        mixed(number)
+    );
     let attributes = attributes::of_target_group(settings.is_http());
     let made = TargetGroup { arn: arn.clone(), name, settings, health, attributes, targets: BTreeMap::new() };
     let number = cloud.make_as(arn, tags, made);

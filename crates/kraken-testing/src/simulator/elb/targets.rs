@@ -1,7 +1,7 @@
 //! Targets of a group: registered, healthy after a while, draining before they go.
 
 use std::net::Ipv4Addr;
-use std::time::Instant;
+use tokio::time::Instant;
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;

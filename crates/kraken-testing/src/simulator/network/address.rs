@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::moto::REGION;
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, describe_of};
 use crate::simulator::markup::Xml;
@@ -57,14 +55,14 @@ impl Described for Address {
     ];
     const PAGE: Option<(usize, usize)> = None;
 
-    fn values(&self, filter: &str, _: &Cloud) -> Vec<String> {
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         let used = self.used.as_ref();
         let of_use = |tell: fn(&Use) -> Option<&String>| used.and_then(tell).cloned().into_iter().collect();
         match filter {
             "allocation-id" => vec![self.id.clone()],
             "public-ip" => vec![self.ip.clone()],
             "domain" => vec!["vpc".to_owned()],
-            "network-border-group" => vec![REGION.to_owned()],
+            "network-border-group" => vec![cloud.options.region.clone()],
             "association-id" => of_use(|used| Some(&used.association)),
             "instance-id" => of_use(|used| used.instance.as_ref()),
             "network-interface-id" => of_use(|used| Some(&used.interface)),
@@ -72,17 +70,17 @@ impl Described for Address {
         }
     }
 
-    fn write(&self, xml: &mut Xml, _: &Cloud) {
+    fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("publicIp", &self.ip);
         xml.text("allocationId", &self.id);
         xml.text("domain", "vpc");
         xml.text("publicIpv4Pool", "amazon");
-        xml.text("networkBorderGroup", REGION);
+        xml.text("networkBorderGroup", &cloud.options.region);
         if let Some(used) = &self.used {
             xml.text("associationId", &used.association);
             xml.optional("instanceId", used.instance.as_ref());
             xml.text("networkInterfaceId", &used.interface);
-            xml.text("networkInterfaceOwnerId", ACCOUNT);
+            xml.text("networkInterfaceOwnerId", &cloud.options.account);
             xml.text("privateIpAddress", &used.private);
         }
     }
@@ -99,7 +97,7 @@ fn allocate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         xml.text("allocationId", id);
         xml.text("domain", "vpc");
         xml.text("publicIpv4Pool", "amazon");
-        xml.text("networkBorderGroup", REGION);
+        xml.text("networkBorderGroup", &cloud.options.region);
     }))
 }
 

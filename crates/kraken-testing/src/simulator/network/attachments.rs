@@ -5,7 +5,7 @@ use crate::simulator::cloud::{Cloud, Event};
 use crate::simulator::form::Form;
 use crate::simulator::instance::{Instance, ROOT_DEVICE, State};
 use crate::simulator::kept::Kept as _;
-use crate::simulator::life::{Life, timestamp};
+use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
@@ -38,7 +38,7 @@ impl Attachment {
             device: ROOT_DEVICE.to_owned(),
             goes_with_it,
             life: Life::new("attached", "attached", cloud.now, std::time::Duration::ZERO),
-            since: timestamp(),
+            since: cloud.timestamp(),
         }
     }
 
@@ -84,7 +84,7 @@ fn attach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         device: device.to_owned(),
         goes_with_it: false,
         life: Life::new("attaching", "attached", cloud.now, cloud.options.volume_attaching),
-        since: timestamp(),
+        since: cloud.timestamp(),
     };
     let answer = answer(id, &attachment, "attaching");
     cloud.one_mut::<Volume>(id)?.attachment = Some(attachment);

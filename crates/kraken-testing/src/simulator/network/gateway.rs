@@ -4,7 +4,6 @@ use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, describe, made};
 use crate::simulator::markup::Xml;
@@ -38,18 +37,18 @@ impl Described for InternetGateway {
     const FILTERS: &'static [&'static str] =
         &["internet-gateway-id", "attachment.vpc-id", "attachment.state", "owner-id"];
 
-    fn values(&self, filter: &str, _: &Cloud) -> Vec<String> {
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         match filter {
             "internet-gateway-id" => vec![self.id.clone()],
-            "owner-id" => vec![ACCOUNT.to_owned()],
+            "owner-id" => vec![cloud.options.account.clone()],
             "attachment.vpc-id" => self.vpc.iter().cloned().collect(),
             _ => self.vpc.iter().map(|_| "available".to_owned()).collect(),
         }
     }
 
-    fn write(&self, xml: &mut Xml, _: &Cloud) {
+    fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("internetGatewayId", &self.id);
-        xml.text("ownerId", ACCOUNT);
+        xml.text("ownerId", &cloud.options.account);
         xml.list("attachmentSet", &self.vpc, |xml, vpc| {
             xml.text("vpcId", vpc);
             xml.text("state", "available");

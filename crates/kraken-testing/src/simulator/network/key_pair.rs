@@ -11,7 +11,6 @@ use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
 use crate::simulator::kept::Kept as _;
 use crate::simulator::kind::Kind;
-use crate::simulator::life::timestamp;
 use crate::simulator::listing::{Described, page, write};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
@@ -130,7 +129,8 @@ fn make(
     body.text("keyFingerprint", &fingerprint);
     body.optional("keyMaterial", material);
     body.tags(&tags);
-    let new = |id| KeyPair { id, name, fingerprint, of, public, created: timestamp() };
+    let created = cloud.timestamp();
+    let new = |id| KeyPair { id, name, fingerprint, of, public, created };
     let number = cloud.make(tags, new);
     let id = cloud.network.key_pairs.get(&number).map(|pair| pair.id.clone()).unwrap_or_default();
     body.text("keyPairId", &id);

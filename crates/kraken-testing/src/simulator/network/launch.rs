@@ -82,8 +82,9 @@ pub(in crate::simulator) fn groups_exist(cloud: &Cloud, groups: &[String]) -> Re
 pub(in crate::simulator) fn place(cloud: &mut Cloud, site: &Site, number: u64, owner: &str) -> Place {
     let [.., a, b, c] = number.to_be_bytes();
     let made_up = site.address.unwrap_or(Ipv4Addr::new(10, a, b, c));
+    let first = zones::first(&cloud.options.region);
     let (vpc, zone, address) = match cloud.there_mut::<Subnet>(&site.subnet) {
-        None => (SOMEWHERE.2.to_owned(), zones::first(), made_up),
+        None => (SOMEWHERE.2.to_owned(), first, made_up),
         Some(subnet) => {
             if let Some(address) = site.address {
                 subnet.take_this(address, owner);

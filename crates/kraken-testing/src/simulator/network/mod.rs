@@ -57,6 +57,10 @@ pub(super) struct Network {
 }
 
 impl Network {
+    pub(super) fn new(base: u64) -> Self {
+        Self { parts: base, ..Self::default() }
+    }
+
     /// An id for a part of a thing.
     fn part(&mut self, prefix: &str) -> String {
         self.parts += 1;

@@ -6,7 +6,7 @@ use crate::simulator::cloud::{Cloud, Event};
 use crate::simulator::form::Form;
 use crate::simulator::kept::Kept as _;
 use crate::simulator::kind::Kind;
-use crate::simulator::life::{Life, timestamp};
+use crate::simulator::life::Life;
 use crate::simulator::listing::{Described, describe, ids, write};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
@@ -119,7 +119,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     };
     let tags = given(form, Kind::NatGateway)?;
     let failure = failure(cloud, &vpc, public, address.as_ref());
-    let (now, takes) = (cloud.now, cloud.options.nat_pending);
+    let (now, takes, created) = (cloud.now, cloud.options.nat_pending, cloud.timestamp());
     let made = |id: String| NatGateway {
         id,
         subnet: subnet.clone(),
@@ -130,7 +130,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         private_ip: None,
         association: None,
         life: Life::new("pending", if failure.is_some() { "failed" } else { "available" }, now, takes),
-        created: timestamp(),
+        created: created.clone(),
         deleted: None,
         failure: failure.clone(),
     };
@@ -202,9 +202,10 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let has_failed = nat.failure.is_some();
         let takes = cloud.options.nat_deleting;
         let (now, at) = (cloud.now, cloud.now + takes);
+        let deleted = cloud.timestamp();
         let nat = cloud.one_mut::<NatGateway>(id)?;
         nat.life = Life::new("deleting", "deleted", now, takes);
-        nat.deleted = Some(timestamp());
+        nat.deleted = Some(deleted);
         cloud.schedule(at, Event::NatDeleted(number));
         if !has_failed {
             forget_later(cloud, number);

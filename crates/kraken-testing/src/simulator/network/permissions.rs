@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
@@ -152,7 +151,12 @@ fn peers(form: &Form) -> Result<Vec<(Peer, Option<String>)>, Refusal> {
 }
 
 /// Rules of one protocol and port range are told as one permission with many peers.
-pub(super) fn write_permissions<'a>(xml: &mut Xml, name: &str, rules: impl Iterator<Item = &'a Rule>) {
+pub(super) fn write_permissions<'a>(
+    xml: &mut Xml,
+    account: &str,
+    name: &str,
+    rules: impl Iterator<Item = &'a Rule>,
+) {
     let mut merged: Vec<Vec<&Rule>> = vec![];
     for rule in rules {
         let same = |other: &&mut Vec<&Rule>| {
@@ -172,18 +176,25 @@ pub(super) fn write_permissions<'a>(xml: &mut Xml, name: &str, rules: impl Itera
                 xml.text("toPort", to);
             }
         }
-        write_peers(xml, together, "groups", "groupId", Peer::group);
-        write_peers(xml, together, "ipRanges", "cidrIp", Peer::v4);
-        write_peers(xml, together, "ipv6Ranges", "cidrIpv6", Peer::v6);
-        write_peers(xml, together, "prefixListIds", "prefixListId", Peer::prefix_list);
+        write_peers(xml, account, together, "groups", "groupId", Peer::group);
+        write_peers(xml, account, together, "ipRanges", "cidrIp", Peer::v4);
+        write_peers(xml, account, together, "ipv6Ranges", "cidrIpv6", Peer::v6);
+        write_peers(xml, account, together, "prefixListIds", "prefixListId", Peer::prefix_list);
     });
 }
 
-fn write_peers(xml: &mut Xml, rules: &[&Rule], set: &str, name: &str, of: fn(&Peer) -> Option<&String>) {
+fn write_peers(
+    xml: &mut Xml,
+    account: &str,
+    rules: &[&Rule],
+    set: &str,
+    name: &str,
+    of: fn(&Peer) -> Option<&String>,
+) {
     let peers = rules.iter().filter_map(|rule| Some((of(&rule.permission.peer)?, rule)));
     xml.list(set, peers, |xml, (peer, rule)| {
         if set == "groups" {
-            xml.text("userId", ACCOUNT);
+            xml.text("userId", account);
         }
         xml.text(name, peer);
         xml.optional("description", rule.description.as_ref());

@@ -4,7 +4,6 @@ use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, describe, made};
 use crate::simulator::markup::Xml;
@@ -105,7 +104,7 @@ impl Described for RouteTable {
         match filter {
             "route-table-id" => vec![self.id.clone()],
             "vpc-id" => vec![self.vpc.clone()],
-            "owner-id" => vec![ACCOUNT.to_owned()],
+            "owner-id" => vec![cloud.options.account.clone()],
             "association.main" => associations.map(|one| one.subnet.is_none().to_string()).collect(),
             "association.route-table-association-id" => associations.map(|one| one.id.clone()).collect(),
             "association.route-table-id" => associations.map(|_| self.id.clone()).collect(),
@@ -126,7 +125,7 @@ impl Described for RouteTable {
     fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("routeTableId", &self.id);
         xml.text("vpcId", &self.vpc);
-        xml.text("ownerId", ACCOUNT);
+        xml.text("ownerId", &cloud.options.account);
         xml.list("routeSet", &self.routes, |xml, route| route.write(xml, cloud, &self.vpc));
         xml.list("associationSet", &self.associations, |xml, one| one.write(xml, &self.id));
         xml.list("propagatingVgwSet", [(); 0], |_, ()| {});

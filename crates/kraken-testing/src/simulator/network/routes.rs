@@ -3,7 +3,7 @@
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::{ACCOUNT, Instance, State};
+use crate::simulator::instance::{Instance, State};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
@@ -98,7 +98,7 @@ impl Route {
         let element = TARGETS.iter().find(|(each, ..)| each == target).map_or("", |(.., element)| element);
         xml.text(element, id);
         if let (Target::Instance, Some(instance)) = (target, cloud.there::<Instance>(id)) {
-            xml.text("instanceOwnerId", ACCOUNT);
+            xml.text("instanceOwnerId", &cloud.options.account);
             xml.text("networkInterfaceId", instance.interface());
         }
         xml.text("state", self.state(cloud, vpc));

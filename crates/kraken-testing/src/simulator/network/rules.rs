@@ -3,7 +3,6 @@
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
@@ -51,11 +50,12 @@ fn authorize(cloud: &mut Cloud, form: &Form, egress: bool) -> Result<Answer, Ref
         .into_iter()
         .map(|(permission, description)| Rule { id: cloud.network.part("sgr-"), permission, description })
         .collect();
+    let account = cloud.options.account.clone();
     let mut body = Xml::default();
     body.text("return", true);
     body.list("securityGroupRuleSet", &new, |xml, rule| {
-        xml.text("groupOwnerId", ACCOUNT);
-        write_rule(xml, id, rule, "referencedGroupInfo");
+        xml.text("groupOwnerId", &account);
+        write_rule(xml, &account, id, rule, "referencedGroupInfo");
     });
     cloud.one_mut::<SecurityGroup>(id)?.rules.extend(new);
     Ok(Answer { body, ids: vec![id.to_owned()] })
@@ -63,6 +63,7 @@ fn authorize(cloud: &mut Cloud, form: &Form, egress: bool) -> Result<Answer, Ref
 
 fn revoke(cloud: &mut Cloud, form: &Form, egress: bool) -> Result<Answer, Refusal> {
     let id = form.required("GroupId")?;
+    let account = cloud.options.account.clone();
     let rule_ids = form.list("SecurityGroupRuleId");
     let group = cloud.one_mut::<SecurityGroup>(id)?;
     let unwanted: Vec<String> = if rule_ids.is_empty() {
@@ -90,7 +91,7 @@ fn revoke(cloud: &mut Cloud, form: &Form, egress: bool) -> Result<Answer, Refusa
     let mut body = Xml::default();
     body.text("return", true);
     body.list("revokedSecurityGroupRuleSet", &gone, |xml, rule| {
-        write_rule(xml, id, rule, "referencedGroupId");
+        write_rule(xml, &account, id, rule, "referencedGroupId");
     });
     Ok(Answer { body, ids: vec![id.to_owned()] })
 }
@@ -122,7 +123,7 @@ fn named(form: &Form, egress: bool) -> Result<Vec<(Permission, Option<String>)>,
 }
 
 /// The two answers that tell rules differ in how they tell a group.
-fn write_rule(xml: &mut Xml, group: &str, rule: &Rule, referenced: &str) {
+fn write_rule(xml: &mut Xml, account: &str, group: &str, rule: &Rule, referenced: &str) {
     let (from, to) = rule.permission.ports.unwrap_or((-1, -1));
     xml.text("securityGroupRuleId", &rule.id);
     xml.text("groupId", group);
@@ -137,7 +138,7 @@ fn write_rule(xml: &mut Xml, group: &str, rule: &Rule, referenced: &str) {
         Peer::Group(peer) if referenced == "referencedGroupId" => xml.text(referenced, peer),
         Peer::Group(peer) => xml.tag(referenced, |xml| {
             xml.text("groupId", peer);
-            xml.text("userId", ACCOUNT);
+            xml.text("userId", account);
         }),
     }
     xml.optional("description", rule.description.as_ref());

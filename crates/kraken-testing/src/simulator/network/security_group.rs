@@ -1,11 +1,9 @@
 //! Security groups. What is in use, or named by a rule of another group, stays.
 
-use crate::moto::REGION;
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, describe, describe_of, ids};
 use crate::simulator::markup::Xml;
@@ -92,14 +90,14 @@ impl Described for SecurityGroup {
         "egress.ip-permission.to-port",
     ];
 
-    fn values(&self, filter: &str, _: &Cloud) -> Vec<String> {
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         let (egress, rest) = filter.strip_prefix("egress.").map_or((false, filter), |rest| (true, rest));
         match rest {
             "group-id" => vec![self.id.clone()],
             "group-name" => vec![self.name.clone()],
             "description" => vec![self.description.clone()],
             "vpc-id" => vec![self.vpc.clone()],
-            "owner-id" => vec![ACCOUNT.to_owned()],
+            "owner-id" => vec![cloud.options.account.clone()],
             "ip-permission.cidr" => self.permissions(egress, |one| one.peer.v4().cloned()),
             "ip-permission.ipv6-cidr" => self.permissions(egress, |one| one.peer.v6().cloned()),
             "ip-permission.group-id" => self.permissions(egress, |one| one.peer.group().cloned()),
@@ -109,16 +107,23 @@ impl Described for SecurityGroup {
         }
     }
 
-    fn write(&self, xml: &mut Xml, _: &Cloud) {
+    fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("groupId", &self.id);
         xml.text("groupName", &self.name);
         xml.text("groupDescription", &self.description);
         xml.text("vpcId", &self.vpc);
-        xml.text("ownerId", ACCOUNT);
-        xml.text("securityGroupArn", arn(&self.id));
-        write_permissions(xml, "ipPermissions", self.rules.iter().filter(|rule| !rule.permission.egress));
+        xml.text("ownerId", &cloud.options.account);
+        xml.text("securityGroupArn", arn(cloud, &self.id));
+        let account = cloud.options.account.as_str();
         write_permissions(
             xml,
+            account,
+            "ipPermissions",
+            self.rules.iter().filter(|rule| !rule.permission.egress),
+        );
+        write_permissions(
+            xml,
+            account,
             "ipPermissionsEgress",
             self.rules.iter().filter(|rule| rule.permission.egress),
         );
@@ -131,8 +136,8 @@ pub(in crate::simulator) fn default_group(cloud: &Cloud, vpc: &str) -> Option<St
     groups.find(|group| group.vpc == vpc && group.is_default()).map(|group| group.id.clone())
 }
 
-fn arn(id: &str) -> String {
-    format!("arn:aws:ec2:{REGION}:{ACCOUNT}:security-group/{id}")
+fn arn(cloud: &Cloud, id: &str) -> String {
+    format!("arn:aws:ec2:{}:security-group/{id}", cloud.options.place())
 }
 
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -154,7 +159,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let mut body = Xml::default();
     body.text("return", true);
     body.optional("groupId", ids.first());
-    body.text("securityGroupArn", arn(ids.first().map_or("", |id| id)));
+    body.text("securityGroupArn", arn(cloud, ids.first().map_or("", |id| id)));
     body.tags(&tags);
     Ok(Answer { body, ids })
 }

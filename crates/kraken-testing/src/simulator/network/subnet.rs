@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use crate::moto::REGION;
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, describe, made};
 use crate::simulator::markup::Xml;
@@ -113,7 +111,7 @@ impl Described for Subnet {
         "state",
     ];
 
-    fn values(&self, filter: &str, _: &Cloud) -> Vec<String> {
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         vec![match filter {
             "subnet-id" => self.id.clone(),
             "vpc-id" => self.vpc.clone(),
@@ -121,17 +119,17 @@ impl Described for Subnet {
             "availability-zone-id" | "availabilityZoneId" => self.zone.id.clone(),
             "cidr-block" | "cidrBlock" | "cidr" => self.range.to_string(),
             "map-public-ip-on-launch" => self.maps_public.to_string(),
-            "owner-id" => ACCOUNT.to_owned(),
+            "owner-id" => cloud.options.account.clone(),
             "state" => "available".to_owned(),
             _ => "false".to_owned(),
         }]
     }
 
-    fn write(&self, xml: &mut Xml, _: &Cloud) {
+    fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("subnetId", &self.id);
-        xml.text("subnetArn", format!("arn:aws:ec2:{REGION}:{ACCOUNT}:subnet/{}", self.id));
+        xml.text("subnetArn", format!("arn:aws:ec2:{}:subnet/{}", cloud.options.place(), self.id));
         xml.text("state", "available");
-        xml.text("ownerId", ACCOUNT);
+        xml.text("ownerId", &cloud.options.account);
         xml.text("vpcId", &self.vpc);
         xml.text("cidrBlock", self.range);
         xml.list("ipv6CidrBlockAssociationSet", &self.v6, |xml, range| {
@@ -162,9 +160,11 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(Refusal::new("InvalidSubnet.Conflict", message));
     }
     let zone = match (form.get("AvailabilityZone"), form.get("AvailabilityZoneId")) {
-        (Some(name), _) => zones::named(name, "availabilityZone")?,
-        (None, Some(id)) => zones::with_id(id)?,
-        (None, None) => zones::named(&zones::first(), "availabilityZone")?,
+        (Some(name), _) => zones::named(&cloud.options.region, name, "availabilityZone")?,
+        (None, Some(id)) => zones::with_id(&cloud.options.region, id)?,
+        (None, None) => {
+            zones::named(&cloud.options.region, &zones::first(&cloud.options.region), "availabilityZone")?
+        }
     };
     let v6 = form.get("Ipv6CidrBlock").map(|text| of_v6(text, "ipv6CidrBlock")).transpose()?;
     let tags = given(form, Kind::Subnet)?;

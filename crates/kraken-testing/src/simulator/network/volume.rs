@@ -7,7 +7,7 @@ use crate::simulator::form::Form;
 use crate::simulator::instance::Instance;
 use crate::simulator::kept::Kept as _;
 use crate::simulator::kind::Kind;
-use crate::simulator::life::{Life, timestamp};
+use crate::simulator::life::Life;
 use crate::simulator::listing::{Described, describe, ids, write};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
@@ -112,7 +112,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Ok(answer(cloud, used.made.first().copied().unwrap_or_default()));
     }
     let zone = form.required("AvailabilityZone")?.to_owned();
-    if !zones::all().any(|each| each.name == zone) {
+    if !zones::all(&cloud.options.region).any(|each| each.name == zone) {
         let message = format!("The zone '{zone}' does not exist.");
         return Err(Refusal::new("InvalidZone.NotFound", message));
     }
@@ -143,7 +143,7 @@ struct Source {
 fn make(cloud: &mut Cloud, source: Source, shape: Shape, attachment: Option<Attachment>, tags: Tags) -> u64 {
     let Source { zone, snapshot, encrypted } = source;
     let life = Life::new("creating", "available", cloud.now, cloud.options.volume_creating);
-    let created = timestamp();
+    let created = cloud.timestamp();
     let new =
         |id| Volume { id, zone, shape, encrypted, snapshot, created, life, attachment, modification: None };
     cloud.make(tags, new)

@@ -4,7 +4,7 @@ use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
 use crate::simulator::kept::Kept as _;
-use crate::simulator::life::{Life, timestamp};
+use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
@@ -141,7 +141,7 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     };
     let shape = shape.checked()?;
     let life = Life::new("modifying", "completed", cloud.now, cloud.options.volume_creating);
-    let modification = Modification { before, life, started: timestamp() };
+    let modification = Modification { before, life, started: cloud.timestamp() };
     let volume = cloud.one_mut::<Volume>(id)?;
     (volume.shape, volume.modification) = (shape, Some(modification));
     let volume = cloud.one::<Volume>(id)?;

@@ -4,7 +4,6 @@ use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
-use crate::simulator::instance::ACCOUNT;
 use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, describe, made};
 use crate::simulator::markup::Xml;
@@ -63,7 +62,7 @@ impl Described for Vpc {
         "state",
     ];
 
-    fn values(&self, filter: &str, _: &Cloud) -> Vec<String> {
+    fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         let (new, old): (Vec<&Block>, Vec<&Block>) = self.blocks.iter().partition(|block| block.is_v6());
         let texts = |blocks: &[&Block]| blocks.iter().map(|block| block.text.clone()).collect();
         match filter {
@@ -74,7 +73,7 @@ impl Described for Vpc {
             }
             "cidr-block-association.cidr-block" => texts(&old),
             "ipv6-cidr-block-association.ipv6-cidr-block" => texts(&new),
-            "owner-id" => vec![ACCOUNT.to_owned()],
+            "owner-id" => vec![cloud.options.account.clone()],
             "state" => vec!["available".to_owned()],
             _ => vec!["false".to_owned()],
         }
@@ -82,7 +81,7 @@ impl Described for Vpc {
 
     fn write(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("vpcId", &self.id);
-        xml.text("ownerId", ACCOUNT);
+        xml.text("ownerId", &cloud.options.account);
         xml.text("state", if self.made_by == cloud.call { "pending" } else { "available" });
         xml.optional("cidrBlock", self.blocks.first().map(|block| &block.text));
         xml.text("dhcpOptionsId", "dopt-0123456789abcdef0");

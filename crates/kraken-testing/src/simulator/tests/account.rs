@@ -1,6 +1,8 @@
 //! An account without a server, in which time passes when the test says so.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::simulator::SimulatorOptions;
 use crate::simulator::answer::Answer;

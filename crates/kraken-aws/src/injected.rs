@@ -1,0 +1,59 @@
+//! The SDK without a network: what a simulation gives it instead of everything that it would look for. Every client is as
+//! another process is, so none shares its pace with another, and time is tokio's, which a simulation may hold still.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aws_config::{BehaviorVersion, SdkConfig, identity::IdentityCache};
+use aws_sdk_ec2::config::{
+    Credentials, Region, SharedCredentialsProvider, SharedHttpClient,
+    retry::{ClientRateLimiter, RetryPartition},
+};
+use aws_smithy_async::{rt::sleep::default_async_sleep, time::TimeSource};
+use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
+use tokio::time::Instant;
+
+/// The beginning of 2026. Signatures are checked by nobody, so the date does not matter.
+const START: Duration = Duration::from_secs(1_767_225_600);
+
+/// Lets the SDK's own random numbers on this thread come from a seed: the jitter of its retries, and the tokens that it makes
+/// for calls that have none.
+pub fn seed(seed: u64) {
+    fastrand::seed(seed);
+}
+
+/// Time that passes as tokio's does.
+#[derive(Debug)]
+struct Following(Instant);
+
+impl TimeSource for Following {
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH + START + self.0.elapsed()
+    }
+}
+
+/// All that the SDK would look up.
+pub(crate) fn config(
+    region: Option<&str>,
+    http_client: SharedHttpClient,
+    timeouts: TimeoutConfig,
+    retries: RetryConfig,
+) -> SdkConfig {
+    let keys = Credentials::new("simulated", "simulated", None, None, "simulated");
+    let mut config = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(region.map(|region| Region::new(region.to_owned())))
+        .credentials_provider(SharedCredentialsProvider::new(keys))
+        .identity_cache(IdentityCache::no_cache())
+        .http_client(http_client)
+        .time_source(Following(Instant::now()))
+        .timeout_config(timeouts)
+        .retry_config(retries);
+    config.set_sleep_impl(default_async_sleep());
+    config.build()
+}
+
+/// A pace that no other client shares.
+pub(crate) fn pace(name: &'static str) -> RetryPartition {
+    let limiter = ClientRateLimiter::new(START.as_secs_f64());
+    RetryPartition::custom(name).client_rate_limiter(limiter).build()
+}
