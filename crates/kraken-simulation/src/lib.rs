@@ -4,5 +4,9 @@
 #![warn(missing_docs)]
 
 pub mod apiserver;
+pub mod apply;
 pub mod faults;
+pub mod generate;
+pub mod kinds;
 pub mod schedule;
+pub mod shrink;

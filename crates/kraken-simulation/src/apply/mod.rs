@@ -1,0 +1,5 @@
+//! Carries out operations.
+
+mod set;
+
+pub(crate) use set::set;

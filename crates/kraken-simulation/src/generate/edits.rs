@@ -1,0 +1,344 @@
+//! Edits of one field: plausible ones by kind, policies, and whatever the schema has.
+
+use serde_json::{Value, json};
+
+use super::rng::Rng;
+use super::stack::id_path;
+use crate::kinds;
+
+/// An edit: a JSON pointer, and the new value, if it is not removed.
+pub(crate) type Edit = (String, Option<Value>);
+
+/// The fields that people edit, and what they set them to, as JSON; `-` removes the field.
+fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
+    const TEAM: (&str, &[&str]) = ("/spec/tags/Team", &[r#""web""#, r#""shop""#, "-"]);
+    const TAGS: (&str, &[&str]) =
+        ("/spec/tags", &[r#"{"Name": "x"}"#, r#"{"Team": "web", "Cost": "1"}"#, "-"]);
+    match kind {
+        "EC2Instance" => &[
+            ("/spec/maxCount", &[r#"{"value": 0}"#, r#"{"value": 1}"#, r#"{"value": 2}"#, r#"{"value": 4}"#]),
+            ("/spec/minCount", &[r#"{"value": 0}"#, r#"{"value": 1}"#, r#"{"value": 2}"#]),
+            (
+                "/spec/instanceType",
+                &[r#"{"value": "t3.micro"}"#, r#"{"value": "t3.small"}"#, r#"{"value": "t2.nano"}"#],
+            ),
+            ("/spec/imageID", &[r#"{"value": "ami-12c6146b"}"#, r#"{"value": "ami-0b301ce3ce3475b4f"}"#]),
+            ("/spec/monitoring", &[r#"{"value": true}"#, r#"{"value": false}"#, "-"]),
+            ("/spec/ebsOptimized", &[r#"{"value": true}"#, r#"{"value": false}"#, "-"]),
+            (
+                "/spec/userData",
+                &[r##"{"value": "#!/bin/sh\necho 1\n"}"##, r##"{"value": "#!/bin/sh\necho 2\n"}"##, "-"],
+            ),
+            ("/spec/keyName", &["-"]),
+            ("/spec/subnetID", &["-"]),
+            ("/spec/metadataOptions", &[r#"{"value": {"httpTokens": "optional"}}"#, "-"]),
+            TEAM,
+            TAGS,
+        ],
+        "VPC" => &[
+            ("/spec/cidrBlock", &[r#"{"value": "10.7.0.0/16"}"#, r#"{"value": "10.0.0.0/16"}"#]),
+            ("/spec/secondaryCIDRBlocks", &[r#"{"value": ["10.201.0.0/16"]}"#, r#"{"value": []}"#, "-"]),
+            ("/spec/enableDNSHostnames", &[r#"{"value": true}"#, r#"{"value": false}"#, "-"]),
+            ("/spec/enableDNSSupport", &[r#"{"value": true}"#, r#"{"value": false}"#, "-"]),
+            TEAM,
+            TAGS,
+        ],
+        "Subnet" => &[
+            ("/spec/cidrBlock", &[r#"{"value": "10.0.77.0/24"}"#, r#"{"value": "10.1.78.0/24"}"#]),
+            ("/spec/availabilityZone", &[r#"{"value": "us-east-1c"}"#, "-"]),
+            ("/spec/mapPublicIPOnLaunch", &[r#"{"value": true}"#, r#"{"value": false}"#, "-"]),
+            TEAM,
+            TAGS,
+        ],
+        "InternetGateway" => &[("/spec/vpcID", &["-", r#"{"valueFrom": {"ref": "VPC/b"}}"#]), TEAM, TAGS],
+        "RouteTable" => &[
+            (
+                "/spec/routes",
+                &[
+                    "[]",
+                    "-",
+                    r#"[{"destinationCIDRBlock": {"value": "0.0.0.0/0"}, "gatewayID": {"valueFrom": {"ref": "InternetGateway/a"}}}]"#,
+                ],
+            ),
+            (
+                "/spec/subnetIDs",
+                &[r#"{"value": []}"#, "-", r#"{"value": [{"valueFrom": {"ref": "Subnet/a"}}]}"#],
+            ),
+            TEAM,
+            TAGS,
+        ],
+        "SecurityGroup" => &[
+            ("/spec/description", &[r#"{"value": "Another text"}"#, "-"]),
+            ("/spec/groupName", &[r#"{"value": "renamed"}"#, "-"]),
+            (
+                "/spec/ingress",
+                &[
+                    "[]",
+                    "-",
+                    r#"[{"protocol": {"value": "tcp"}, "fromPort": {"value": 22}, "cidrBlocks": {"value": ["10.0.0.0/8"]}}]"#,
+                ],
+            ),
+            (
+                "/spec/egress",
+                &["[]", "-", r#"[{"protocol": {"value": -1}, "cidrBlocks": {"value": ["0.0.0.0/0"]}}]"#],
+            ),
+            TEAM,
+            TAGS,
+        ],
+        "ElasticIP" => {
+            &[("/spec/instanceID", &["-", r#"{"valueFrom": {"ref": "EC2Instance/a"}}"#]), TEAM, TAGS]
+        }
+        "NATGateway" => &[
+            ("/spec/subnetID", &[r#"{"valueFrom": {"ref": "Subnet/b"}}"#]),
+            ("/spec/connectivityType", &[r#"{"value": "private"}"#, r#"{"value": "public"}"#, "-"]),
+            ("/spec/allocationID", &["-", r#"{"valueFrom": {"ref": "ElasticIP/a"}}"#]),
+            TEAM,
+            TAGS,
+        ],
+        "KeyPair" => &[
+            ("/spec/keyName", &[r#"{"value": "renamed"}"#, "-"]),
+            ("/spec/generate", &["-", r#"{"secretName": "key-other"}"#]),
+            TEAM,
+            TAGS,
+        ],
+        "Volume" => &[
+            ("/spec/sizeGiB", &[r#"{"value": 8}"#, r#"{"value": 40}"#, r#"{"value": 200}"#]),
+            ("/spec/type", &[r#"{"value": "gp2"}"#, r#"{"value": "gp3"}"#, "-"]),
+            ("/spec/iops", &[r#"{"value": 4000}"#, "-"]),
+            ("/spec/instanceID", &["-", r#"{"valueFrom": {"ref": "EC2Instance/a"}}"#]),
+            ("/spec/availabilityZone", &[r#"{"value": "us-east-1b"}"#]),
+            TEAM,
+            TAGS,
+        ],
+        "LoadBalancer" => &[
+            ("/spec/idleTimeoutSeconds", &[r#"{"value": 60}"#, r#"{"value": 120}"#, "-"]),
+            ("/spec/deletionProtection", &[r#"{"value": true}"#, r#"{"value": false}"#, "-"]),
+            ("/spec/name", &[r#"{"value": "renamed"}"#, "-"]),
+            ("/spec/type", &[r#"{"value": "application"}"#, r#"{"value": "network"}"#]),
+            TEAM,
+            TAGS,
+        ],
+        "TargetGroup" => &[
+            ("/spec/port", &[r#"{"value": 8081}"#]),
+            (
+                "/spec/healthCheck",
+                &["-", r#"{"path": {"value": "/live"}}"#, r#"{"intervalSeconds": {"value": 60}}"#],
+            ),
+            (
+                "/spec/targets",
+                &[r#"{"value": []}"#, "-", r#"{"value": [{"valueFrom": {"ref": "EC2Instance/a"}}]}"#],
+            ),
+            ("/spec/name", &[r#"{"value": "renamed"}"#, "-"]),
+            TEAM,
+            TAGS,
+        ],
+        "Listener" => &[
+            ("/spec/port", &[r#"{"value": 80}"#, r#"{"value": 8080}"#]),
+            (
+                "/spec/defaultAction",
+                &[
+                    r#"{"fixedResponse": {"statusCode": {"value": 503}}}"#,
+                    r#"{"forward": {"targetGroupARN": {"valueFrom": {"ref": "TargetGroup/a"}}}}"#,
+                ],
+            ),
+            TEAM,
+            TAGS,
+        ],
+        "ListenerRule" => &[
+            ("/spec/priority", &[r#"{"value": 10}"#, r#"{"value": 20}"#]),
+            ("/spec/conditions", &[r#"{"hostHeaders": {"value": ["shop.example.com"]}}"#]),
+            (
+                "/spec/action",
+                &[
+                    r#"{"fixedResponse": {"statusCode": {"value": 503}}}"#,
+                    r#"{"forward": {"targetGroupARN": {"valueFrom": {"ref": "TargetGroup/a"}}}}"#,
+                ],
+            ),
+            TEAM,
+            TAGS,
+        ],
+        "ConfigExport" => &[
+            ("/spec/whileWaiting", &[r#""Keep""#, r#""Delete""#]),
+            ("/spec/configType", &[r#""ConfigMap""#, r#""Secret""#]),
+            ("/spec/configMetadata/name", &[r#""exported-0""#, r#""renamed""#, r#""settings""#]),
+            (
+                "/spec/entries",
+                &[
+                    r#"[{"key": "only", "valueFrom": {"ref": "VPC/a"}}]"#,
+                    r#"[{"key": "only", "valueFrom": {"configMap": {"name": "settings", "key": "port"}}}]"#,
+                ],
+            ),
+        ],
+        _ => &[],
+    }
+}
+
+/// An edit that somebody who knows the kind makes; not all are possible with every spec.
+pub(crate) fn sensible(rng: &mut Rng, kind: &str) -> Option<Edit> {
+    let (path, values) = rng.pick(plausible(kind))?;
+    let value = rng.pick(values)?;
+    let value = if *value == "-" { None } else { serde_json::from_str(value).ok() };
+    Some(((*path).to_owned(), value))
+}
+
+/// A change of one policy.
+pub(crate) fn policy(rng: &mut Rng, kind: &str) -> Edit {
+    let main = id_path(kind).unwrap_or("id");
+    let (field, value) = match rng.below(13) {
+        0 => ("drift", json!(rng.one(["Revert", "Report"]))),
+        1 => ("ignoreChanges", json!(rng.one([["tags.Team"], ["tags"]]))),
+        2 => ("deletion", json!(rng.one(["Retain", "Delete"]))),
+        3 => ("protect", json!(rng.chance(40))),
+        4 | 5 => ("replace", json!(rng.one(["Never", "DeleteFirst", "CreateFirst"]))),
+        6 => ("disruption", json!(rng.one(["Forbid", "Allow"]))),
+        7 => ("approval", json!(rng.one(["Automatic", "Manual"]))),
+        8 => ("paused", json!(rng.chance(40))),
+        9 => ("share", json!({"include": [rng.one([main, "nothing.here"])]})),
+        10 => ("resyncInterval", json!(rng.one(["5s", "30s", "10m", "0"]))),
+        11 => (
+            "dependsOn",
+            json!([{"kind": rng.one(["VPC", "EC2Instance", "Subnet"]), "name": rng.one(["a", "b"])}]),
+        ),
+        _ => return ("/spec/lifecycle".to_owned(), None),
+    };
+    let value = if rng.chance(15) { None } else { Some(value) };
+    (format!("/spec/lifecycle/{field}"), value)
+}
+
+/// A value that is wrong for the field, in a way that the API server may or may not notice.
+pub(crate) fn invalid(rng: &mut Rng, kind: &str) -> Option<Edit> {
+    let (path, _) = rng.pick(plausible(kind))?;
+    if path.starts_with("/spec/tags") {
+        let value = rng.one([r#"{"kraken-iac.eoinfennessy.com/uid": "x"}"#, r#"{"": "x"}"#, r#"{"a": 7}"#]);
+        return Some(("/spec/tags".to_owned(), serde_json::from_str(value).ok()));
+    }
+    let own = format!("{kind}/a");
+    let value = match rng.below(14) {
+        0 => json!({"value": ""}),
+        1 => json!({"value": -1}),
+        2 => json!({"value": "banana"}),
+        3 => json!({"value": {"deep": [1]}}),
+        4 => json!({"value": 1, "valueFrom": {"ref": "VPC/a"}}),
+        5 => json!({}),
+        6 => json!({"valueFrom": {"configMap": {"name": "settings", "key": "absent"}}}),
+        7 => json!({"valueFrom": {"configMap": {"name": "absent", "key": "k1"}}}),
+        8 => json!({"valueFrom": {"ref": "VPC/absent"}}),
+        9 => json!({"valueFrom": {"ref": "Subnett/a"}}),
+        // Refers to itself, or to what refers to it.
+        10 => json!({"valueFrom": {"ref": own}}),
+        11 => json!({"valueFrom": {"templateString": "{{ .VPC.a.vpc"}}),
+        12 => json!({"valueFrom": {"krakenResource": {"kind": "VPC", "name": "a", "path": "vpc.CidrBlock"}}}),
+        _ => json!({"valueFrom": {"secret": {"name": "creds", "key": "script"}}}),
+    };
+    Some(((*path).to_owned(), Some(value)))
+}
+
+/// Some field that the schema has, with a value that fits it more or less.
+pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
+    let mut schema = kinds::spec_schema(kind)?;
+    let mut path = "/spec".to_owned();
+    loop {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let Some(properties) = properties.filter(|all| !all.contains_key("valueFrom")) else { break };
+        // Maps keep the order of their keys, so that a seed means the same everywhere.
+        let names: Vec<&String> = properties.keys().collect();
+        let name = rng.pick(&names)?;
+        path = format!("{path}/{name}");
+        schema = properties.get(*name)?;
+        if rng.chance(10) {
+            break;
+        }
+    }
+    if rng.chance(20) {
+        return Some((path, None));
+    }
+    let value = fitting(rng, schema, 0);
+    Some((path, Some(value)))
+}
+
+/// A value for a schema.
+fn fitting(rng: &mut Rng, schema: &Value, depth: usize) -> Value {
+    if let Some(options) = schema.get("enum").and_then(Value::as_array) {
+        return rng.pick(options).cloned().unwrap_or_default();
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    if let Some(option) = properties.filter(|all| all.contains_key("valueFrom")) {
+        let value = option.get("value").map_or(json!("x"), |inner| fitting(rng, inner, depth + 1));
+        return json!({ "value": value });
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("integer" | "number") => json!(rng.one([-1, 0, 1, 2, 3, 30, 443, 70000])),
+        Some("boolean") => json!(rng.chance(50)),
+        Some("array") => {
+            let inner = schema.get("items").unwrap_or(&Value::Null);
+            let count = rng.one([0, 1, 1, 2]);
+            let items =
+                (0..count).map(|_| if depth > 4 { Value::Null } else { fitting(rng, inner, depth + 1) });
+            Value::Array(items.collect())
+        }
+        Some("object") if depth < 4 => {
+            let Some(properties) = properties else { return json!({"a": "b"}) };
+            let required: Vec<&str> = schema
+                .get("required")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let mut object = serde_json::Map::new();
+            for (name, inner) in properties {
+                if required.contains(&name.as_str()) || rng.chance(25) {
+                    object.insert(name.clone(), fitting(rng, inner, depth + 1));
+                }
+            }
+            Value::Object(object)
+        }
+        Some("object") => json!({}),
+        _ => json!(rng.one([
+            "x",
+            "a",
+            "10.0.5.0/24",
+            "10.3.0.0/16",
+            "us-east-1b",
+            "vpc-0123456789abcdef0",
+            "t3.small",
+            "web",
+            "80",
+            "HTTP",
+        ])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::stack::KINDS;
+
+    #[test]
+    fn every_plausible_edit_is_json_of_a_field_that_exists() {
+        for kind in KINDS.map(|(kind, _, _)| kind).into_iter().chain(["ConfigExport"]) {
+            let schema = kinds::spec_schema(kind).unwrap();
+            for (path, values) in plausible(kind) {
+                let field = path.split('/').nth(2).unwrap();
+                assert!(schema["properties"][field].is_object(), "{kind} {path}");
+                for value in *values {
+                    assert!(
+                        *value == "-" || serde_json::from_str::<Value>(value).is_ok(),
+                        "{kind} {path} {value}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_schema_gives_an_edit_of_every_kind() {
+        let mut rng = Rng::new(1);
+        for (kind, _, _) in KINDS {
+            for _ in 0..50 {
+                let (path, _) = by_schema(&mut rng, kind).unwrap();
+                assert!(path.starts_with("/spec/"), "{path}");
+            }
+        }
+    }
+}

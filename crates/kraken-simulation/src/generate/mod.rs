@@ -1,0 +1,169 @@
+//! Schedules from seeds: a stack, what people and accidents do to it, and what fails meanwhile.
+
+mod edits;
+mod faults;
+mod mix;
+mod operations;
+mod rng;
+mod source;
+mod stack;
+
+use std::time::Duration;
+
+pub use source::CANARY;
+
+use crate::schedule::{Action, Operation, Schedule, Settings, Step};
+use mix::Mix;
+use operations::People;
+use rng::Rng;
+use stack::Stack;
+
+/// The namespace of every stack.
+pub const NAMESPACE: &str = "prod";
+/// The apiVersion of the kinds of AWS.
+const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
+/// The apiVersion of exports.
+const EXPORTS: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
+/// The apiVersion of what the suite writes for itself.
+const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
+
+/// How many operations and faults there are after the stack was applied.
+const STEPS: (usize, usize) = (30, 70);
+
+/// The schedule of a seed.
+pub fn generate(seed: u64) -> Schedule {
+    let mut rng = Rng::new(seed);
+    let mix = Mix::of(&mut rng);
+    let settings = settings(&mut rng);
+    let stack = Stack::of(&mut rng, mix.policies);
+    let mut clock = Clock { now: Duration::ZERO, pace: pace(&mut rng) };
+    let mut steps = vec![];
+    let mut step = |at: Duration, action: Action| steps.push(Step { at, action });
+    step(clock.now, Operation::CreateNamespace { name: stack.namespace.clone() }.into());
+    let mut people = People::of(stack);
+    for object in people.first(&mut rng) {
+        clock.now += rng.time(Duration::from_millis(1), Duration::from_millis(500));
+        step(clock.now, Operation::Apply { object }.into());
+    }
+    // Most of what follows happens to a stack that is up; some of it while it comes up.
+    if rng.chance(70) {
+        clock.now += rng.time(Duration::from_secs(5), Duration::from_secs(60));
+    }
+    for _ in 0..rng.between(STEPS.0, STEPS.1) {
+        clock.go_on(&mut rng);
+        let class = mix.next(&mut rng);
+        let action = match people.operation(&mut rng, class) {
+            Some(operation) => operation.into(),
+            None => faults::fault(&mut rng, class, &people).into(),
+        };
+        step(clock.now, action);
+    }
+    Schedule { seed, settings, steps }
+}
+
+/// When the next step comes: mostly soon, now and then after everything has settled.
+struct Clock {
+    now: Duration,
+    /// The usual time between two steps.
+    pace: Duration,
+}
+
+impl Clock {
+    fn go_on(&mut self, rng: &mut Rng) {
+        let most = match rng.below(10) {
+            0..5 => self.pace,
+            5..9 => self.pace * 4,
+            _ => self.pace * 20,
+        };
+        self.now += rng.time(Duration::from_millis(1), most);
+    }
+}
+
+fn pace(rng: &mut Rng) -> Duration {
+    Duration::from_millis(rng.one([300, 1000, 3000, 10_000]))
+}
+
+fn settings(rng: &mut Rng) -> Settings {
+    let seconds = Duration::from_secs;
+    let window = rng.one([10, 20, 30, 60]);
+    // The cloud shows what it created within the window: that is what the window says.
+    let lag = |rng: &mut Rng, percent: usize| {
+        if rng.chance(percent) {
+            rng.time(Duration::from_millis(100), seconds(window / 2))
+        } else {
+            Duration::ZERO
+        }
+    };
+    Settings {
+        resync_interval: seconds(rng.one([15, 30, 60, 120])),
+        deep_resync_interval: seconds(rng.one([60, 180, 600])),
+        visibility_window: seconds(window),
+        launch_limit: u32::try_from(rng.one([3_usize, 5, 10, 10])).unwrap_or(10),
+        launch_window: seconds(rng.one([120, 600])),
+        vanished_minimum: u32::try_from(rng.one([3_usize, 5, 5])).unwrap_or(5),
+        orphan_interval: seconds(rng.one([60, 300, 3600])),
+        remove_orphans: rng.chance(15),
+        lease_duration: seconds(rng.one([5, 15])),
+        concurrency: u32::try_from(rng.one([1_usize, 4, 32])).unwrap_or(32),
+        kube_latency: Duration::from_millis(rng.one([1, 5, 30])),
+        cloud_latency: Duration::from_millis(rng.one([5, 50, 300])),
+        describe_lag: lag(rng, 40),
+        change_lag: lag(rng, 20),
+        tag_lag: lag(rng, 20),
+        transition: Duration::from_millis(rng.one([50, 500, 3000, 10_000])),
+        terminated_visible: seconds(rng.one([5, 60, 600])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_seed_always_gives_the_same_schedule() {
+        for seed in 0..20 {
+            assert_eq!(generate(seed), generate(seed));
+        }
+        assert_ne!(generate(1).steps, generate(2).steps);
+    }
+
+    #[test]
+    fn a_schedule_has_some_fifty_steps_in_the_order_of_time() {
+        for seed in 0..200 {
+            let schedule = generate(seed);
+            assert!(
+                schedule.steps.len() >= STEPS.0 && schedule.steps.len() < 110,
+                "{}",
+                schedule.steps.len()
+            );
+            assert!(schedule.steps.windows(2).all(|two| two[0].at <= two[1].at));
+            assert!(schedule.end() < Duration::from_hours(1), "{:?}", schedule.end());
+            let text = serde_json::to_string(&schedule).unwrap();
+            assert_eq!(serde_json::from_str::<Schedule>(&text).unwrap(), schedule);
+        }
+    }
+
+    #[test]
+    fn together_the_seeds_do_everything() {
+        let mut seen = BTreeSet::new();
+        let mut kinds = BTreeSet::new();
+        for seed in 0..400 {
+            for step in generate(seed).steps {
+                if let Action::Operation(Operation::Apply { object }) = &step.action {
+                    kinds.insert(object["kind"].as_str().unwrap().to_owned());
+                }
+                let json = serde_json::to_value(&step.action).unwrap();
+                let inner = json.as_object().unwrap().values().next().unwrap();
+                let name = inner.as_str().map_or_else(
+                    || inner.as_object().unwrap().keys().next().unwrap().clone(),
+                    ToOwned::to_owned,
+                );
+                seen.insert(name);
+            }
+        }
+        assert_eq!(seen.len(), 20 + 17, "{seen:?}");
+        assert_eq!(kinds.len(), 14 + 4, "{kinds:?}");
+    }
+}

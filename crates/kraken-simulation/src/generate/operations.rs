@@ -1,0 +1,300 @@
+//! What people and accidents do, one operation after the other.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::edits;
+use super::mix::Class;
+use super::rng::Rng;
+use super::stack::{Stack, id_path, name_of};
+use crate::schedule::{Controller, Lost, ObjectName, Operation, Propagation, Remote, Tamper};
+
+/// The people of one seed, with the manifests that they keep.
+#[derive(Debug)]
+pub(crate) struct People {
+    pub(crate) stack: Stack,
+    /// The remote objects that were created without Kraken, with their kinds.
+    remotes: Vec<(String, String)>,
+    backed_up: bool,
+}
+
+impl People {
+    pub(crate) fn of(stack: Stack) -> Self {
+        Self { stack, remotes: Vec::new(), backed_up: false }
+    }
+
+    /// The manifests in the order in which they are applied first.
+    pub(crate) fn first(&mut self, rng: &mut Rng) -> Vec<Value> {
+        let mut all = self.stack.sources.manifests(&self.stack.namespace);
+        all.extend(self.stack.objects.iter().cloned());
+        match rng.below(3) {
+            0 => {}
+            1 => all.reverse(),
+            _ => {
+                for index in (1..all.len()).rev() {
+                    all.swap(index, rng.below(index + 1));
+                }
+            }
+        }
+        // Now and then one is forgotten at first.
+        if rng.chance(20) {
+            let forgotten = rng.below(all.len());
+            all.remove(forgotten);
+        }
+        all
+    }
+
+    /// An operation of the class; `None` if it is a class of faults.
+    pub(crate) fn operation(&mut self, rng: &mut Rng, class: Class) -> Option<Operation> {
+        let object = self.object(rng);
+        let spoke_object = self.spoke_object(rng);
+        let kind = object.kind.clone();
+        let operation = match class {
+            Class::Apply => Operation::Apply { object: self.manifest(rng, true) },
+            Class::Replace => Operation::Replace { object: self.manifest(rng, false) },
+            Class::Recreate => Operation::Recreate { object: self.manifest(rng, false) },
+            Class::Edit => edit(object, edits::sensible(rng, &kind)),
+            Class::EditSchema => edit(object, edits::by_schema(rng, &kind)),
+            Class::EditInvalid => edit(object, edits::invalid(rng, &kind)),
+            Class::Policy => {
+                let change = edits::policy(rng, &spoke_object.kind);
+                edit(spoke_object, Some(change))
+            }
+            Class::Data => self.data(rng),
+            Class::Scale => self.scale(rng),
+            Class::Delete => Operation::Delete { object, propagation: propagation(rng) },
+            Class::DeleteNamespace if rng.chance(50) => {
+                Operation::DeleteNamespace { name: self.stack.namespace.clone() }
+            }
+            Class::DeleteNamespace => Operation::CreateNamespace { name: self.stack.namespace.clone() },
+            Class::Adopt => {
+                let remote = self.remote(rng, Some(&spoke_object.kind));
+                Operation::Adopt { object: spoke_object, remote, by_id: rng.chance(50) }
+            }
+            Class::Approve => Operation::Approve { object: spoke_object, stale: rng.chance(25) },
+            Class::Annotate => Operation::Annotate {
+                object: spoke_object,
+                annotation: rng.one(["reconcile-requested-at", "creation-confirmed-at"]).to_owned(),
+            },
+            Class::Strip => self.strip(rng),
+            Class::ForgeStatus => forge(rng, spoke_object),
+            Class::Internal => self.internal(rng),
+            Class::CreateRemote => self.create_remote(rng),
+            Class::DeleteRemote => {
+                Operation::TamperRemote { remote: self.remote(rng, None), tamper: Tamper::Delete }
+            }
+            Class::TagRemote => {
+                let tamper = match rng.below(5) {
+                    0 | 1 => Tamper::StripOwnerTags,
+                    2 => Tamper::OwnerTagsOf(spoke_object),
+                    3 => Tamper::Tag { key: "Team".to_owned(), value: Some("elsewhere".to_owned()) },
+                    _ => Tamper::Tag { key: rng.one(["Name", "Team"]).to_owned(), value: None },
+                };
+                Operation::TamperRemote { remote: self.remote(rng, None), tamper }
+            }
+            Class::ChangeRemote => {
+                let tamper = Tamper::Change { number: rng.below(8) };
+                Operation::TamperRemote { remote: self.remote(rng, None), tamper }
+            }
+            Class::Restart => {
+                let controller = rng.one([Controller::Ec2Instance, Controller::Vpc, Controller::Elb]);
+                // Back to where it belongs as often as elsewhere.
+                let region = rng.one([Some("eu-west-1"), Some("us-east-1"), None]);
+                let account = rng.one([Some("222222222222"), Some("123456789012"), None]);
+                let text = |text: Option<&str>| text.map(ToOwned::to_owned);
+                Operation::Restart { controller, region: text(region), account: text(account) }
+            }
+            Class::Expire => Operation::ExpireCredentials {
+                lasts: rng.time(Duration::from_millis(500), Duration::from_mins(1)),
+            },
+            Class::Backup if !self.backed_up || rng.chance(30) => {
+                self.backed_up = true;
+                Operation::Backup
+            }
+            Class::Backup => Operation::Restore,
+            _ => return None,
+        };
+        Some(operation)
+    }
+
+    /// Some object of the stack.
+    fn object(&self, rng: &mut Rng) -> ObjectName {
+        let names = self.stack.names();
+        rng.pick(&names).cloned().unwrap_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"))
+    }
+
+    /// Some object of a spoke.
+    pub(crate) fn spoke_object(&self, rng: &mut Rng) -> ObjectName {
+        let names: Vec<ObjectName> =
+            self.stack.names().into_iter().filter(|name| id_path(&name.kind).is_some()).collect();
+        rng.pick(&names).cloned().unwrap_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"))
+    }
+
+    /// Some remote object; of this kind if there is one.
+    pub(crate) fn remote(&self, rng: &mut Rng, kind: Option<&str>) -> Remote {
+        let named: Vec<&(String, String)> =
+            self.remotes.iter().filter(|(_, of)| kind.is_none_or(|kind| kind == of)).collect();
+        if let Some((name, _)) = rng.pick(&named).copied()
+            && rng.chance(if kind.is_some() { 75 } else { 20 })
+        {
+            return Remote::Named(name.clone());
+        }
+        let mut object = self.spoke_object(rng);
+        for _ in 0..5 {
+            if kind.is_none_or(|kind| kind == object.kind) {
+                break;
+            }
+            object = self.spoke_object(rng);
+        }
+        let number = rng.one([0, 0, 0, 1]);
+        Remote::Of(object, number)
+    }
+
+    /// A manifest as it is kept, with an edit or two if so wanted.
+    fn manifest(&mut self, rng: &mut Rng, edited: bool) -> Value {
+        let index = rng.below(self.stack.objects.len());
+        let Some(object) = self.stack.objects.get_mut(index) else { return Value::Null };
+        let kind = name_of(object).kind;
+        for _ in 0..if edited { rng.one([0, 0, 1, 1, 2]) } else { 0 } {
+            let change = if rng.chance(25) && kind != "ConfigExport" {
+                Some(edits::policy(rng, &kind))
+            } else {
+                edits::sensible(rng, &kind)
+            };
+            if let Some((path, value)) = change {
+                crate::apply::set(object, &path, value);
+            }
+        }
+        object.clone()
+    }
+
+    fn data(&mut self, rng: &mut Rng) -> Operation {
+        let keys = self.stack.sources.keys();
+        let namespace = self.stack.namespace.clone();
+        let Some((kind, name, key, text)) = rng.pick(&keys).cloned() else {
+            return Operation::Apply { object: self.manifest(rng, true) };
+        };
+        let object = ObjectName::new(&namespace, kind, &name);
+        if rng.chance(15) {
+            return Operation::Delete { object, propagation: Propagation::Background };
+        }
+        let value = match rng.below(6) {
+            0 => None,
+            1 => Some("banana".to_owned()),
+            2 if text.parse::<i64>().is_ok() => Some(rng.one(["0", "1", "2", "443"]).to_owned()),
+            3 if kind == "Secret" => Some(format!("{text}2")),
+            _ => Some(text),
+        };
+        Operation::SetData { object, key, value }
+    }
+
+    fn scale(&mut self, rng: &mut Rng) -> Operation {
+        let instances: Vec<ObjectName> =
+            self.stack.names().into_iter().filter(|name| name.kind == "EC2Instance").collect();
+        match rng.pick(&instances) {
+            Some(object) => Operation::Scale { object: object.clone(), replicas: rng.one([0, 1, 2, 3, 4]) },
+            None => edit(self.object(rng), Some(edits::policy(rng, "VPC"))),
+        }
+    }
+
+    /// An object of any of the kinds, those that the suite writes for itself included.
+    fn any_name(&self, rng: &mut Rng) -> ObjectName {
+        let object = self.spoke_object(rng);
+        let lower = object.kind.to_lowercase();
+        match rng.below(4) {
+            0 => ObjectName::new(
+                &object.namespace,
+                "DependencyRequest",
+                &format!("{lower}.aws.{}", object.name),
+            ),
+            1 => ObjectName::new(
+                &object.namespace,
+                "StateDeclaration",
+                &format!("{lower}.aws.{}", object.name),
+            ),
+            _ => object,
+        }
+    }
+
+    fn strip(&self, rng: &mut Rng) -> Operation {
+        let lost = rng.one([
+            Lost::Finalizers,
+            Lost::Finalizers,
+            Lost::OwnerReferences,
+            Lost::Intent,
+            Lost::Intent,
+            Lost::Annotations,
+            Lost::Labels,
+            Lost::Status,
+        ]);
+        Operation::Strip { object: self.any_name(rng), lost }
+    }
+
+    /// Edits or deletes what the suite writes for itself, or an export's target.
+    fn internal(&self, rng: &mut Rng) -> Operation {
+        let object = self.spoke_object(rng);
+        let lower = object.kind.to_lowercase();
+        let of =
+            |kind: &str| ObjectName::new(&object.namespace, kind, &format!("{lower}.aws.{}", object.name));
+        let set = |object: ObjectName, path: &str, value: Option<Value>| Operation::Edit {
+            object,
+            path: path.to_owned(),
+            value,
+        };
+        match rng.below(8) {
+            0 => Operation::Delete { object: of("DependencyRequest"), propagation: propagation(rng) },
+            1 => Operation::Delete { object: of("StateDeclaration"), propagation: propagation(rng) },
+            2 => set(of("DependencyRequest"), "/spec/krakenResourceDependencies", None),
+            3 => set(
+                of("DependencyRequest"),
+                "/spec/configMapDependencies",
+                Some(json!([{"name": "settings", "key": "k1"}])),
+            ),
+            4 => set(of("StateDeclaration"), "/spec/data", Some(json!({"vpc": {"VpcId": "vpc-0forged"}}))),
+            5 => set(of("StateDeclaration"), "/spec/id", Some(json!("vpc-0123456789abcdef0"))),
+            6 => set(of("StateDeclaration"), "/metadata/annotations", None),
+            _ => {
+                let kind = rng.one(["ConfigMap", "Secret"]);
+                let target = ObjectName::new(&self.stack.namespace, kind, "exported-0");
+                Operation::SetData { object: target, key: "e0".to_owned(), value: Some("edited".to_owned()) }
+            }
+        }
+    }
+
+    fn create_remote(&mut self, rng: &mut Rng) -> Operation {
+        let kind = self.spoke_object(rng).kind;
+        let name = format!("outside-{}", self.remotes.len());
+        let tags_of = rng.chance(25).then(|| self.spoke_object(rng));
+        self.remotes.push((name.clone(), kind.clone()));
+        Operation::CreateRemote { kind, name, tags_of }
+    }
+}
+
+fn edit(object: ObjectName, change: Option<edits::Edit>) -> Operation {
+    let (path, value) = change.unwrap_or_else(|| ("/metadata/labels/touched".to_owned(), Some(json!("yes"))));
+    Operation::Edit { object, path, value }
+}
+
+fn propagation(rng: &mut Rng) -> Propagation {
+    rng.one([
+        Propagation::Background,
+        Propagation::Background,
+        Propagation::Background,
+        Propagation::Foreground,
+        Propagation::Orphan,
+    ])
+}
+
+fn forge(rng: &mut Rng, object: ObjectName) -> Operation {
+    let status = match rng.below(7) {
+        0 => json!({"externalIds": []}),
+        1 => json!({"externalIds": ["vpc-0123456789abcdef0"]}),
+        2 => json!({"inPlace": null}),
+        3 => json!({"adopted": ["vpc-0123456789abcdef0"]}),
+        4 => json!({"observedGeneration": 9, "conditions": []}),
+        5 => json!({"replacedBefore": 5}),
+        _ => json!({"epoch": 7}),
+    };
+    Operation::ForgeStatus { object, status }
+}

@@ -1,0 +1,117 @@
+//! A stream of numbers from a seed: splitmix64, so that no dependency's next version changes what a seed means.
+
+use std::time::Duration;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to one less than `end`; 0 if `end` is.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.next() % end).unwrap_or(0)
+    }
+
+    /// From `least` to `most`, both included.
+    pub(crate) fn between(&mut self, least: usize, most: usize) -> usize {
+        least + self.below(most.saturating_sub(least) + 1)
+    }
+
+    /// True so many times out of a hundred.
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of them; `None` of nothing.
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+
+    /// One of a list that is never empty.
+    pub(crate) fn one<T: Copy, const N: usize>(&mut self, items: [T; N]) -> T {
+        const { assert!(N > 0) };
+        items[self.below(N)]
+    }
+
+    /// One of them, each as often as its weight says; `None` if all weights are 0.
+    pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, usize)]) -> Option<T> {
+        let total: usize = items.iter().map(|(_, weight)| weight).sum();
+        if total == 0 {
+            return None;
+        }
+        let mut place = self.below(total);
+        for (item, weight) in items {
+            if place < *weight {
+                return Some(*item);
+            }
+            place -= weight;
+        }
+        None
+    }
+
+    /// A time between the two, in milliseconds: short ones as often as long ones, whatever the unit.
+    pub(crate) fn time(&mut self, least: Duration, most: Duration) -> Duration {
+        let millis = |duration: Duration| usize::try_from(duration.as_millis()).unwrap_or(usize::MAX);
+        let (mut low, high) = (millis(least).max(1), millis(most).max(1));
+        // Doublings between the two; one of them is chosen, then a time within it.
+        let mut octaves = 0;
+        while low < high {
+            low = low.saturating_mul(2);
+            octaves += 1;
+        }
+        let start = millis(least).max(1) << self.below(octaves.max(1));
+        let chosen = self.between(start, start.saturating_mul(2)).min(high);
+        Duration::from_millis(u64::try_from(chosen).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_depends_on_the_seed_alone() {
+        let stream = |seed| {
+            std::iter::repeat_with({
+                let mut rng = Rng::new(seed);
+                move || rng.next()
+            })
+            .take(5)
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(stream(1), stream(1));
+        assert_ne!(stream(1), stream(2));
+    }
+
+    #[test]
+    fn times_stay_within_their_bounds() {
+        let mut rng = Rng::new(3);
+        let (least, most) = (Duration::from_millis(50), Duration::from_secs(60));
+        for _ in 0..1000 {
+            let time = rng.time(least, most);
+            assert!(time >= least && time <= most, "{time:?}");
+        }
+    }
+
+    #[test]
+    fn weights_decide_how_often_one_is_chosen() {
+        let mut rng = Rng::new(3);
+        let chosen = (0..1000).filter_map(|_| rng.weighted(&[('a', 9), ('b', 1), ('c', 0)]));
+        let (a, b): (Vec<char>, Vec<char>) = chosen.partition(|letter| *letter == 'a');
+        assert!(a.len() > 800 && b.len() > 50 && !b.contains(&'c'), "{} {}", a.len(), b.len());
+        assert_eq!(rng.weighted::<char>(&[]), None);
+    }
+}
