@@ -1,1 +1,309 @@
-//! An API server in memory, below kube's client: storage, watches, patches, finalizers, garbage collection.
+//! An API server in memory, as far as Kraken uses one: below kube's client, in the words, codes and order of checks of
+//! kube-apiserver 1.35.
+//!
+//! [`ApiServer::handle`] is synchronous: the effect of a request is atomic. [`ApiServer::client`] is a client with a hook
+//! before and after each request. Nothing here is random and nothing reads a clock but tokio's: the same requests at the
+//! same times have the same answers.
+
+mod controllers;
+mod decode;
+mod delete;
+mod discovery;
+mod fault;
+mod fields;
+mod kinds;
+mod meta;
+mod patch;
+mod read;
+mod request;
+mod scale;
+mod schema;
+mod selectors;
+mod service;
+mod store;
+mod strategy;
+#[cfg(test)]
+mod tests;
+mod time;
+mod uids;
+mod watch;
+mod write;
+
+use std::{collections::BTreeMap, sync::Arc, task::Waker, time::Duration};
+
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use hyper::body::Bytes;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+pub use kinds::Kinds;
+pub use schema::SchemaError;
+pub use watch::{Events, Reply};
+
+use delete::Deleted;
+use fault::Fault;
+use request::{Asked, Query, Target};
+use store::Store;
+use uids::Uids;
+use watch::Watch;
+use write::Written;
+
+/// The namespaces that every cluster has.
+const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// The server. Cloning gives another handle of the same one.
+#[derive(Clone, Debug)]
+pub struct ApiServer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kinds: Arc<Kinds>,
+    state: Mutex<State>,
+    /// Tells the controllers that there may be something to do.
+    changed: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct State {
+    store: Store,
+    uids: Uids,
+    /// Who waits for a write, by kind and watch.
+    sleepers: Vec<BTreeMap<u64, Waker>>,
+    next_watch: u64,
+    next_client: u64,
+    /// How often all watches were cut.
+    cuts: u64,
+    /// How often the history was thrown away.
+    compactions: u64,
+    /// How far the cache is behind from which lists at version 0 are answered.
+    cache_lag: Option<Duration>,
+    /// How far the watches of a client are behind, by kind.
+    lags: BTreeMap<(u64, usize), Duration>,
+    /// How often something happened that concerns the controllers of Kubernetes.
+    concerns: u64,
+    changed: Arc<Notify>,
+}
+
+/// All objects at one time, as a backup of etcd has them.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Store);
+
+/// What becomes of the resourceVersions when a snapshot is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revisions {
+    /// They go back: a watcher that was ahead hears nothing until they have caught up.
+    GoBack,
+    /// They jump ahead and the history is compacted, as `etcdutl snapshot restore --bump-revision --mark-compacted` does:
+    /// every watcher lists anew.
+    Bumped,
+}
+
+impl ApiServer {
+    /// A server with the namespaces that every cluster has, and no other objects. `seed` decides the UIDs.
+    pub fn new(kinds: Arc<Kinds>, seed: u64) -> Self {
+        let count = kinds.iter().count();
+        let state = State {
+            store: Store::new(count),
+            uids: Uids::new(seed),
+            sleepers: (0..count).map(|_| BTreeMap::new()).collect(),
+            next_watch: 0,
+            next_client: 0,
+            cuts: 0,
+            compactions: 0,
+            cache_lag: None,
+            lags: BTreeMap::new(),
+            concerns: 0,
+            changed: Arc::default(),
+        };
+        let inner = Inner { kinds, changed: state.changed.clone(), state: Mutex::new(state) };
+        let server = Self(Arc::new(inner));
+        for name in NAMESPACES {
+            let body = json!({"metadata": {"name": name}}).to_string();
+            let mut request = Request::new(Bytes::from(body));
+            *request.method_mut() = Method::POST;
+            *request.uri_mut() = http::Uri::from_static("/api/v1/namespaces");
+            server.handle(request);
+        }
+        server
+    }
+
+    /// Answers a request. What it writes is written when this returns.
+    pub fn handle(&self, request: Request<Bytes>) -> Response<Reply> {
+        self.handle_of(0, request)
+    }
+
+    fn handle_of(&self, client: u64, request: Request<Bytes>) -> Response<Reply> {
+        let (head, body) = request.into_parts();
+        let query = Query::of(head.uri.query());
+        let answer = match Asked::of(&self.0.kinds, head.uri.path()) {
+            Ok(Asked::Document(path)) => {
+                discovery::document(&self.0.kinds, &path).map(|document| (200, Reply::json(&document)))
+            }
+            Ok(Asked::Resource(target)) => {
+                self.resource(client, &head.method, &target, (&query, &head.headers), &body)
+            }
+            Err(fault) => Err(fault),
+        };
+        let (code, reply) =
+            answer.unwrap_or_else(|fault| (fault.status().as_u16(), Reply::json(&fault.body())));
+        let mut response = Response::new(reply);
+        *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let json = header::HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        response
+    }
+
+    fn resource(
+        &self,
+        client: u64,
+        method: &Method,
+        target: &Target,
+        (query, headers): (&Query, &HeaderMap),
+        body: &Bytes,
+    ) -> Result<(u16, Reply), Fault> {
+        let inner = &self.0;
+        let form = request::form(headers);
+        let mut state = inner.state.lock();
+        let state = &mut *state;
+        let named = !target.name.is_empty();
+        let whole = |bytes: Bytes| (200, Reply::Whole(Some(bytes)));
+        if request::is_read(method) {
+            if query.is_true("watch") && !named {
+                let watch = Watch::open(inner, state, (client, target), query, form)?;
+                return Ok((200, Reply::watch(watch)));
+            }
+            return match named {
+                true => inner.get(state, target, query, form).map(whole),
+                false => inner.list(state, target, query, form).map(whole),
+            };
+        }
+        let write = patch::Request { target, query, headers, body };
+        let main = target.subresource.is_empty();
+        let written = match *method {
+            Method::POST if !named => inner.post(state, &write)?,
+            Method::PUT if named => inner.put(state, &write)?,
+            Method::PATCH if named => inner.patch(state, &write)?,
+            Method::DELETE if named && main => {
+                let options = delete::Options::read(query, body)?;
+                return Ok(match inner.delete(state, target, &options)? {
+                    Deleted::Pending(object) => whole(object.bytes(form)),
+                    Deleted::Gone(status) => (200, Reply::json(&status)),
+                });
+            }
+            Method::DELETE if main => {
+                let options = delete::Options::read(query, body)?;
+                let selector = read::selector(target, query)?;
+                let objects = inner.delete_all(state, target, &selector, &options)?;
+                let items: Vec<Bytes> = objects.iter().map(|object| object.bytes(form)).collect();
+                return Ok(whole(read::body(&target.kind, form, state.store.revision, &items, None, None)));
+            }
+            _ => return Err(Fault::method_not_allowed()),
+        };
+        Ok(match written {
+            Written::Stored(code, object) => (code, Reply::Whole(Some(object.bytes(form)))),
+            Written::Gone(object) => whole(object.bytes(form)),
+        })
+    }
+
+    /// The objects of a kind, by namespace and name.
+    pub fn objects(&self, group: &str, plural: &str) -> Vec<Arc<Value>> {
+        let Some(kind) = self.0.kinds.find(group, plural) else { return Vec::new() };
+        let state = self.0.state.lock();
+        let objects = state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values());
+        objects.map(|object| object.value.clone()).collect()
+    }
+
+    /// All objects, by kind, namespace and name.
+    pub fn all_objects(&self) -> Vec<Arc<Value>> {
+        let state = self.0.state.lock();
+        let objects = state.store.tables.iter().flat_map(|table| table.objects.values());
+        objects.map(|object| object.value.clone()).collect()
+    }
+
+    /// The number of the last write.
+    pub fn revision(&self) -> u64 {
+        self.0.state.lock().store.revision
+    }
+
+    /// Throws the history away: every open watch ends with 410, and so does every one from an older version.
+    pub fn compact(&self) {
+        let mut state = self.0.state.lock();
+        state.store.compact();
+        state.compactions += 1;
+        state.wake_all();
+    }
+
+    /// Breaks every open watch, as a restart of the server or of a load balancer does.
+    pub fn cut_watches(&self) {
+        let mut state = self.0.state.lock();
+        state.cuts += 1;
+        state.wake_all();
+    }
+
+    /// What a backup taken now has.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot(self.0.state.lock().store.clone())
+    }
+
+    /// Puts a backup in place of what there is. All watches break; the history is that of the backup.
+    pub fn restore(&self, snapshot: &Snapshot, revisions: Revisions) {
+        let mut state = self.0.state.lock();
+        let ahead = state.store.revision.saturating_add(1_000_000);
+        state.store = snapshot.0.clone();
+        if revisions == Revisions::Bumped {
+            state.store.revision = ahead;
+            state.store.compact();
+            state.compactions += 1;
+        }
+        state.cuts += 1;
+        state.wake_all();
+        state.concern();
+    }
+
+    /// How far behind lists are that ask for version 0; `None` for not at all.
+    pub fn set_cache_lag(&self, lag: Option<Duration>) {
+        self.0.state.lock().cache_lag = lag;
+    }
+}
+
+impl State {
+    /// Something of this kind was written.
+    fn wake(&mut self, kind: usize) {
+        if let Some(sleepers) = self.sleepers.get_mut(kind) {
+            for waker in std::mem::take(sleepers).into_values() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Something happened that concerns the controllers of Kubernetes.
+    fn concern(&mut self) {
+        self.concerns += 1;
+        self.changed.notify_waiters();
+    }
+
+    fn wake_all(&mut self) {
+        for sleepers in &mut self.sleepers {
+            for waker in std::mem::take(sleepers).into_values() {
+                waker.wake();
+            }
+        }
+    }
+
+    fn sleep(&mut self, kind: usize, watch: u64, waker: Waker) {
+        if let Some(sleepers) = self.sleepers.get_mut(kind) {
+            sleepers.insert(watch, waker);
+        }
+    }
+
+    fn forget(&mut self, kind: usize, watch: u64) {
+        if let Some(sleepers) = self.sleepers.get_mut(kind) {
+            sleepers.remove(&watch);
+        }
+    }
+
+    fn lag(&self, client: u64, kind: usize) -> Duration {
+        self.lags.get(&(client, kind)).copied().unwrap_or_default()
+    }
+}

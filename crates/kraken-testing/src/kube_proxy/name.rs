@@ -6,6 +6,13 @@ use hyper::http::request::Parts;
 
 use super::Call;
 
+impl Call {
+    /// A request to kube-apiserver, named by the verb and the plural with the subresource.
+    pub fn kubernetes(head: &Parts, body: Bytes) -> Self {
+        kubernetes(head, body)
+    }
+}
+
 /// A request to kube-apiserver: the verb, and the plural with the subresource.
 pub(super) fn kubernetes(head: &Parts, body: Bytes) -> Call {
     let parts: Vec<&str> = head.uri.path().split('/').filter(|part| !part.is_empty()).collect();

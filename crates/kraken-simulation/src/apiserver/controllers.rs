@@ -1,0 +1,74 @@
+//! The controllers of Kubernetes that Kraken relies on: the garbage collector and the namespace controller.
+//!
+//! Each does one thing at a time and takes some time for it, by the seed: what they delete goes in any order, and other
+//! requests come in between.
+
+mod collector;
+mod namespaces;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::join;
+use serde_json::Value;
+
+use super::{ApiServer, Inner, uids::Uids};
+
+/// A controller takes at most so long for one step.
+const STEP: u64 = 250;
+
+impl ApiServer {
+    /// The garbage collector and the namespace controller. It never ends; drop it to stop them. `seed` decides how long
+    /// each step takes and in which order things go.
+    pub fn run_controllers(&self, seed: u64) -> impl Future<Output = ()> + Send + use<> {
+        let inner = self.0.clone();
+        async move {
+            let (first, second) = (Pace::new(seed), Pace::new(seed ^ 0x5eed));
+            join(collector::run(inner.clone(), first), namespaces::run(inner, second)).await;
+        }
+    }
+}
+
+/// How long steps take.
+#[derive(Debug)]
+struct Pace(Uids);
+
+impl Pace {
+    fn new(seed: u64) -> Self {
+        Self(Uids::new(seed))
+    }
+
+    /// A pause before the next step.
+    async fn pause(&mut self) {
+        let pause = Duration::from_millis(self.0.below(STEP) + 1);
+        tokio::time::sleep(pause).await;
+    }
+
+    /// Takes any one of them.
+    fn take<T>(&mut self, all: &mut Vec<T>) -> Option<T> {
+        let count = all.len() as u64;
+        if count == 0 {
+            return None;
+        }
+        let index = usize::try_from(self.0.below(count)).unwrap_or_default();
+        Some(all.swap_remove(index))
+    }
+}
+
+impl Inner {
+    /// Waits until something happened that concerns the controllers and that this one has not seen.
+    async fn concerned(self: &Arc<Self>, seen: &mut u64) {
+        loop {
+            let notified = self.changed.notified();
+            let concerns = self.state.lock().concerns;
+            if concerns != *seen {
+                *seen = concerns;
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}

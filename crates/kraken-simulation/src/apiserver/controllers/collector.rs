@@ -1,0 +1,179 @@
+//! The garbage collector: what has no owner any more goes; what is orphaned or deleted in the foreground is let go.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::Value;
+
+use super::{Pace, text};
+use crate::apiserver::{
+    Inner, State,
+    delete::Options,
+    kinds::Kind,
+    meta,
+    request::Target,
+    store::{Key, Object},
+};
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+enum Task {
+    /// None of its owners exists.
+    Delete(Target, String),
+    /// It has owners that exist and others that do not: these references go.
+    Forget(Target, BTreeSet<String>),
+    /// All of its dependents are gone or were orphaned: this finalizer goes.
+    Release(Target, &'static str),
+}
+
+/// Collects for as long as it is polled.
+pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
+    let mut seen = 0;
+    loop {
+        server.concerned(&mut seen).await;
+        loop {
+            let mut tasks = server.tasks(&server.state.lock());
+            let Some(task) = pace.take(&mut tasks) else { break };
+            pace.pause().await;
+            server.perform(&task);
+        }
+    }
+}
+
+impl Inner {
+    /// What is to be done now.
+    fn tasks(&self, state: &State) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for kind in self.kinds.iter() {
+            for object in state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values()) {
+                self.task_of_dependent(state, kind, object, &mut tasks);
+                if object.is_deleting() {
+                    self.task_of_owner(state, kind, object, &mut tasks);
+                }
+            }
+        }
+        tasks
+    }
+
+    fn task_of_dependent(&self, state: &State, kind: &Arc<Kind>, object: &Object, tasks: &mut Vec<Task>) {
+        let owners = object.meta("ownerReferences").as_array().map(Vec::as_slice).unwrap_or_default();
+        if owners.is_empty() || object.is_deleting() {
+            return;
+        }
+        let namespace = text(&object.value["metadata"], "namespace");
+        let (mut absent, mut present, mut leaving) = (BTreeSet::new(), 0, BTreeSet::new());
+        for owner in owners {
+            match self.owner(state, namespace, owner) {
+                Owner::Unknown => return,
+                Owner::Absent => drop(absent.insert(text(owner, "uid").to_owned())),
+                Owner::Leaving => drop(leaving.insert(text(owner, "uid").to_owned())),
+                Owner::Present => present += 1,
+            }
+        }
+        let target = target(kind, object);
+        if present == 0 && (!absent.is_empty() || is_blocking(owners, &leaving)) {
+            tasks.push(Task::Delete(target, object.uid().to_owned()));
+        } else if present > 0 && !(absent.is_empty() && leaving.is_empty()) {
+            absent.append(&mut leaving);
+            tasks.push(Task::Forget(target, absent));
+        }
+    }
+
+    fn task_of_owner(&self, state: &State, kind: &Arc<Kind>, object: &Object, tasks: &mut Vec<Task>) {
+        let has = |name: &str| {
+            object.meta("finalizers").as_array().into_iter().flatten().any(|finalizer| finalizer == name)
+        };
+        let (orphans, waits) = (has("orphan"), has("foregroundDeletion"));
+        if !orphans && !waits {
+            return;
+        }
+        let dependents = self.dependents(state, object.uid());
+        if orphans {
+            for (target, _) in &dependents {
+                tasks.push(Task::Forget(target.clone(), BTreeSet::from([object.uid().to_owned()])));
+            }
+            if dependents.is_empty() {
+                tasks.push(Task::Release(target(kind, object), "orphan"));
+            }
+        } else if !dependents.iter().any(|(_, blocks)| *blocks) {
+            tasks.push(Task::Release(target(kind, object), "foregroundDeletion"));
+        }
+    }
+
+    /// Who names this UID as its owner, and whether it blocks the owner's deletion.
+    fn dependents(&self, state: &State, uid: &str) -> Vec<(Target, bool)> {
+        let mut dependents = Vec::new();
+        for kind in self.kinds.iter() {
+            for object in state.store.table(kind.index).into_iter().flat_map(|table| table.objects.values()) {
+                let mut owners = object.meta("ownerReferences").as_array().into_iter().flatten();
+                if let Some(owner) = owners.find(|owner| owner["uid"] == uid) {
+                    dependents.push((target(kind, object), owner["blockOwnerDeletion"] == true));
+                }
+            }
+        }
+        dependents
+    }
+
+    fn owner(&self, state: &State, namespace: &str, owner: &Value) -> Owner {
+        let (group, _) = text(owner, "apiVersion").split_once('/').unwrap_or_default();
+        let kind = self.kinds.iter().find(|kind| kind.group == group && kind.kind == text(owner, "kind"));
+        let Some(kind) = kind else { return Owner::Unknown };
+        let namespace = if kind.namespaced { namespace } else { "" };
+        let key = Key { namespace: namespace.to_owned(), name: text(owner, "name").to_owned() };
+        match state.store.get(kind.index, &key).filter(|object| object.uid() == text(owner, "uid")) {
+            None => Owner::Absent,
+            Some(object) => {
+                let mut finalizers = object.meta("finalizers").as_array().into_iter().flatten();
+                let waits = finalizers.any(|finalizer| finalizer == "foregroundDeletion");
+                if waits && object.is_deleting() { Owner::Leaving } else { Owner::Present }
+            }
+        }
+    }
+
+    fn perform(&self, task: &Task) {
+        let mut state = self.state.lock();
+        match task {
+            Task::Delete(target, uid) => {
+                let still = self.tasks(&state).iter().any(|task| {
+                    matches!(task, Task::Delete(other, of) if of == uid && other.key() == target.key())
+                });
+                if still && self.delete(&mut state, target, &Options::collected(uid)).is_err() {
+                    tracing::debug!(name = target.name, "not collected: it changed meanwhile");
+                }
+            }
+            Task::Forget(target, owners) => self.edit(&mut state, target, |value| {
+                let mut left = value["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+                left.retain(|owner| !owners.contains(text(owner, "uid")));
+                let left = if left.is_empty() { Value::Null } else { Value::Array(left) };
+                meta::set(value, "ownerReferences", left);
+            }),
+            Task::Release(target, finalizer) => self.edit(&mut state, target, |value| {
+                let mut left = value["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+                left.retain(|name| name != finalizer);
+                let left = if left.is_empty() { Value::Null } else { Value::Array(left) };
+                meta::set(value, "finalizers", left);
+            }),
+        }
+    }
+}
+
+/// What became of an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// It is there.
+    Present,
+    /// It waits for its dependents.
+    Leaving,
+    /// It is gone.
+    Absent,
+    /// Its kind is not served.
+    Unknown,
+}
+
+fn is_blocking(owners: &[Value], leaving: &BTreeSet<String>) -> bool {
+    owners.iter().any(|owner| leaving.contains(text(owner, "uid")) && owner["blockOwnerDeletion"] == true)
+}
+
+fn target(kind: &Arc<Kind>, object: &Object) -> Target {
+    let Key { namespace, name } = Key::of(&object.value);
+    Target { kind: kind.clone(), namespace, name, subresource: String::new() }
+}

@@ -1,0 +1,138 @@
+//! From the body of a request to the form of an object in which it is stored.
+
+use serde_json::Value;
+
+use super::{
+    fault::{Fault, quoted},
+    kinds::{Kind, Kinds, Nature},
+    meta,
+    schema::{Place, apply_defaults, prune, validate},
+};
+
+/// A whole object as a request has it: known fields alone, with defaults.
+pub(super) fn decode(kinds: &Kinds, kind: &Kind, body: Value, strict: bool) -> Result<Value, Fault> {
+    let mut object = typed(kind, body)?;
+    let mut unknown = meta::normalize(kinds, &mut object)?;
+    unknown.extend(prune(&mut object, &kind.schema));
+    if strict && !unknown.is_empty() {
+        let fields: Vec<String> =
+            unknown.iter().map(|field| format!("unknown field {}", quoted(field))).collect();
+        let Kind { kind, version, .. } = kind;
+        return Err(Fault::bad_request(format!(
+            "{kind} in version {} cannot be handled as a {kind}: strict decoding error: {}",
+            quoted(version),
+            fields.join(", ")
+        )));
+    }
+    if kind.is_custom() {
+        apply_defaults(&mut object, &kind.schema);
+        return Ok(object);
+    }
+    built_in(kind, &mut object)?;
+    Ok(object)
+}
+
+/// The body as an object of this kind; absent type fields are filled in.
+pub(super) fn typed(kind: &Kind, mut body: Value) -> Result<Value, Fault> {
+    let Value::Object(map) = &mut body else {
+        return Err(Fault::bad_request("the body of the request is not an object"));
+    };
+    for (field, wanted) in [("apiVersion", kind.api_version()), ("kind", kind.kind.clone())] {
+        match map.get(field).and_then(Value::as_str) {
+            None | Some("") => drop(map.insert(field.to_owned(), wanted.into())),
+            Some(is) if is == wanted => {}
+            Some(is) => {
+                let message =
+                    format!("the {field} in the data ({is}) does not match the expected {field} ({wanted})");
+                return Err(Fault::bad_request(message));
+            }
+        }
+    }
+    map.entry("metadata").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    Ok(body)
+}
+
+/// What Go's types do to the kinds of Kubernetes itself.
+fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
+    if let Value::Object(map) = object {
+        map.retain(|_, value| !value.is_null());
+    }
+    let mut causes = Vec::new();
+    validate(object, &kind.schema, &Place::Root, &mut causes);
+    if let Some(cause) = causes.first() {
+        let Kind { kind, version, .. } = kind;
+        return Err(Fault::bad_request(format!(
+            "{kind} in version {} cannot be handled as a {kind}: json: cannot unmarshal into {}",
+            quoted(version),
+            cause.field
+        )));
+    }
+    let Value::Object(map) = object else { return Ok(()) };
+    match kind.nature {
+        Nature::Secret => {
+            if let Some(Value::Object(texts)) = map.remove("stringData") {
+                let data = map.entry("data").or_insert_with(|| Value::Object(serde_json::Map::new()));
+                for (key, text) in texts {
+                    data[key] = encoded(text.as_str().unwrap_or_default().as_bytes()).into();
+                }
+            }
+            let data = map.get("data").and_then(Value::as_object).into_iter().flatten();
+            if let Some((key, _)) = data.into_iter().find(|(_, value)| !is_base64(value.as_str())) {
+                return Err(Fault::bad_request(format!(
+                    "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data in data.{key}"
+                )));
+            }
+            map.entry("type").or_insert_with(|| "Opaque".into());
+            if map.get("type").and_then(Value::as_str) == Some("") {
+                map.insert("type".to_owned(), "Opaque".into());
+            }
+        }
+        Nature::ConfigMap | Nature::Namespace | Nature::Plain | Nature::Custom => {}
+    }
+    map.retain(|name, value| {
+        name == "metadata" || !(value.as_object().is_some_and(serde_json::Map::is_empty) && is_data(name))
+    });
+    Ok(())
+}
+
+fn is_data(name: &str) -> bool {
+    matches!(name, "data" | "binaryData")
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+fn encoded(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or_default());
+        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
+        for position in 0..4 {
+            let index = (bits >> (18 - 6 * position)) & 63;
+            let letter = ALPHABET.get(index as usize).copied().unwrap_or(b'=');
+            text.push(if position <= chunk.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+fn is_base64(text: Option<&str>) -> bool {
+    let text = text.unwrap_or_default();
+    let body = text.trim_end_matches('=');
+    text.len().is_multiple_of(4)
+        && text.len() - body.len() <= 2
+        && body.bytes().all(|byte| ALPHABET.contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_as_everywhere() {
+        for (text, encoded_text) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj")] {
+            assert_eq!(encoded(text.as_bytes()), encoded_text);
+            assert!(is_base64(Some(encoded_text)));
+        }
+        assert!(!is_base64(Some("YQ=")) && !is_base64(Some("Y!==")));
+    }
+}

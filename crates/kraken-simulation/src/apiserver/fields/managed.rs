@@ -1,0 +1,129 @@
+//! Who owns which fields: `metadata.managedFields`.
+
+use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde_json::{Value, json};
+
+use super::set::Set;
+
+/// What a manager does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum Operation {
+    /// Server-side apply.
+    Apply,
+    /// Anything else.
+    Update,
+}
+
+/// Whose an entry is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Manager {
+    pub operation: Operation,
+    pub name: String,
+    pub api_version: String,
+    /// Empty for the main resource.
+    pub subresource: String,
+}
+
+/// The fields of one manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub manager: Manager,
+    /// When it last changed.
+    pub time: String,
+    pub set: Set,
+}
+
+/// All entries of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Managed(pub(super) Vec<Entry>);
+
+impl Managed {
+    /// Whether nobody owns anything.
+    pub(in super::super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether all is the same but for the times.
+    pub(in super::super) fn is_like(&self, other: &Self) -> bool {
+        let untimed = |managed: &Self| {
+            let mut entries: Vec<_> =
+                managed.0.iter().map(|entry| (entry.manager.clone(), entry.set.clone())).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            entries
+        };
+        self == other || untimed(self) == untimed(other)
+    }
+
+    /// What a request says: `None` if it says nothing.
+    pub(in super::super) fn read(list: &Value) -> Option<Self> {
+        let items = list.as_array()?;
+        if items.is_empty() || (items.len() == 1 && items.first().is_some_and(|item| *item == json!({}))) {
+            return Some(Self::default());
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let entry = |item: &Value| Entry {
+            manager: Manager {
+                operation: if item["operation"] == "Apply" { Operation::Apply } else { Operation::Update },
+                name: text(&item["manager"]),
+                api_version: text(&item["apiVersion"]),
+                subresource: text(&item["subresource"]),
+            },
+            time: text(&item["time"]),
+            set: Set::read(&item["fieldsV1"]),
+        };
+        Some(Self(items.iter().map(entry).collect()))
+    }
+
+    pub(super) fn find(&self, manager: &Manager) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.manager == *manager)
+    }
+
+    /// In the order in which they are written.
+    pub(super) fn sorted(mut self) -> Self {
+        self.0.retain(|entry| !entry.set.is_empty());
+        self.0.sort_by(|a, b| {
+            (a.manager.operation, &a.time, &a.manager).cmp(&(b.manager.operation, &b.time, &b.manager))
+        });
+        self
+    }
+}
+
+impl Serialize for Managed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for entry in &self.0 {
+            list.serialize_element(&Written::of(entry))?;
+        }
+        list.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Written<'a> {
+    manager: &'a str,
+    operation: &'static str,
+    api_version: &'a str,
+    time: &'a str,
+    fields_type: &'static str,
+    fields_v1: &'a Set,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    subresource: &'a str,
+}
+
+impl<'a> Written<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        Self {
+            manager: &entry.manager.name,
+            operation: match entry.manager.operation {
+                Operation::Apply => "Apply",
+                Operation::Update => "Update",
+            },
+            api_version: &entry.manager.api_version,
+            time: &entry.time,
+            fields_type: "FieldsV1",
+            fields_v1: &entry.set,
+            subresource: &entry.manager.subresource,
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Field ownership and server-side apply, as structured-merge-diff does it.
+
+mod compare;
+mod element;
+mod managed;
+mod merge;
+mod owned;
+mod remove;
+mod set;
+
+pub(super) use managed::{Managed, Manager, Operation};
+pub(super) use merge::applied;
+pub(super) use owned::updated;

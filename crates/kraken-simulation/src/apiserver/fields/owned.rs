@@ -1,0 +1,82 @@
+//! What becomes of the ownership when an object is written.
+
+use serde_json::Value;
+
+use super::{
+    compare::{Comparison, compare},
+    element::Node,
+    managed::{Entry, Managed, Manager},
+    set::Set,
+};
+use crate::apiserver::schema::Schema;
+
+/// What nobody owns.
+fn unowned() -> Set {
+    let mut set = Set::of(&["apiVersion", "kind", "metadata"]);
+    let meta = Set::of(&[
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ]);
+    set.put(super::element::field("metadata"), meta);
+    set
+}
+
+/// Without what nobody owns and what the endpoint does not write.
+pub(super) fn own(set: &Set, ignored: &[&str]) -> Set {
+    set.without(&Set::of(ignored)).difference(&unowned())
+}
+
+/// The differences that count at this endpoint.
+pub(super) fn compared(node: Node<'_>, live: Option<&Value>, new: &Value, ignored: &[&str]) -> Comparison {
+    let mut comparison = compare(node, live, Some(new));
+    if !ignored.is_empty() {
+        let ignored = Set::of(ignored);
+        comparison.added = comparison.added.without(&ignored);
+        comparison.modified = comparison.modified.without(&ignored);
+        comparison.removed = comparison.removed.without(&ignored);
+    }
+    comparison
+}
+
+/// After a write that is no apply: who wrote owns what it changed, and nobody else does.
+pub(in super::super) fn updated(
+    schemas: (&Schema, &Schema),
+    live: Option<&Value>,
+    new: &Value,
+    managed: &Managed,
+    manager: &Manager,
+    now: &str,
+    ignored: &[&str],
+) -> Managed {
+    if live.is_some() && managed.is_empty() {
+        return Managed::default(); // it is not tracked
+    }
+    let node = Node::Root(schemas.0, schemas.1);
+    let comparison = compared(node, live, new, ignored);
+    let mut changed = comparison.modified;
+    changed.extend(&comparison.added);
+    let mut after = managed.clone();
+    for entry in &mut after.0 {
+        entry.set = entry.set.difference(&changed).difference(&comparison.removed);
+    }
+    let gained = own(&changed, ignored);
+    if !gained.is_empty() {
+        match after.0.iter_mut().find(|entry| entry.manager == *manager) {
+            Some(entry) => {
+                entry.set.extend(&gained);
+                now.clone_into(&mut entry.time);
+            }
+            None => {
+                after.0.push(Entry { manager: manager.clone(), time: now.to_owned(), set: gained });
+            }
+        }
+    }
+    after.sorted()
+}

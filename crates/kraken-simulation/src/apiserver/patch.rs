@@ -1,0 +1,300 @@
+//! The writing requests: POST, PUT, and the kinds of PATCH.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, header};
+use serde_json::{Value, json};
+
+use super::{
+    Inner, State,
+    decode::{decode, typed},
+    fault::{Cause, Fault},
+    fields::{Managed, Manager, Operation, applied, updated},
+    meta,
+    request::{self, Query, Target},
+    scale,
+    store::Object,
+    time,
+    write::{Author, Draft, Written, ignored},
+};
+
+/// A writing request, read.
+pub(super) struct Request<'a> {
+    pub target: &'a Target,
+    pub query: &'a Query,
+    pub headers: &'a HeaderMap,
+    pub body: &'a [u8],
+}
+
+impl Request<'_> {
+    fn author(&self, operation: Operation) -> Author {
+        let manager = Manager {
+            operation,
+            name: request::manager(self.query, self.headers),
+            api_version: self.target.kind.api_version(),
+            subresource: self.target.subresource.clone(),
+        };
+        Author { manager, dry_run: self.query.dry_run() }
+    }
+
+    fn strict(&self) -> bool {
+        self.query.get("fieldValidation") == Some("Strict")
+    }
+
+    fn json(&self) -> Result<Value, Fault> {
+        serde_json::from_slice(self.body).map_err(|error| {
+            Fault::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): {error}",
+                self.target.kind.kind
+            ))
+        })
+    }
+}
+
+impl Inner {
+    /// POST.
+    pub(super) fn post(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
+        let target = request.target;
+        let mut value = decode(&self.kinds, &target.kind, request.json()?, request.strict())?;
+        self.begin(state, target, &mut value)?;
+        let author = request.author(Operation::Update);
+        self.create(state, target, value, &author)
+    }
+
+    /// Creates an object that a request describes whole.
+    fn create(
+        &self,
+        state: &mut State,
+        target: &Target,
+        value: Value,
+        author: &Author,
+    ) -> Result<Written, Fault> {
+        let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        self.admit(state, target, &name, true)?;
+        let managed = self.owned(target, None, &value, &Managed::default(), author);
+        self.insert(state, target, Draft { value, managed }, author)
+    }
+
+    fn owned(
+        &self,
+        target: &Target,
+        live: Option<&Value>,
+        new: &Value,
+        managed: &Managed,
+        author: &Author,
+    ) -> Managed {
+        let schemas = (&*target.kind.schema, &*self.kinds.meta);
+        let ignored = ignored(&target.kind, &target.subresource);
+        updated(schemas, live, new, managed, &author.manager, &time::now(), ignored)
+    }
+
+    /// PUT.
+    pub(super) fn put(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
+        let target = request.target;
+        let author = request.author(Operation::Update);
+        if target.subresource == "scale" {
+            return self.put_scale(state, request, &author);
+        }
+        let body = typed(&target.kind, request.json()?)?;
+        self.check_name(target, &body)?;
+        let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else {
+            if !target.kind.upserts {
+                return Err(Fault::not_found(&target.kind, &target.name));
+            }
+            let mut value = decode(&self.kinds, &target.kind, body, request.strict())?;
+            self.begin(state, target, &mut value)?;
+            return self.create(state, target, value, &author);
+        };
+        let value = decode(&self.kinds, &target.kind, body, request.strict())?;
+        if let Some(uid) = value["metadata"]["uid"].as_str().filter(|uid| *uid != existing.uid()) {
+            let why = format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                existing.uid()
+            );
+            return Err(Fault::conflict(&target.kind, &target.name, &why));
+        }
+        self.update(state, target, &existing, value, &author)
+    }
+
+    /// Stores what a request made of an object, by any way but apply.
+    fn update(
+        &self,
+        state: &mut State,
+        target: &Target,
+        existing: &Arc<Object>,
+        mut value: Value,
+        author: &Author,
+    ) -> Result<Written, Fault> {
+        let said = meta::take(&mut value, "managedFields").filter(|_| target.subresource.is_empty());
+        let said = said.and_then(|list| Managed::read(&list));
+        let managed = said.as_ref().unwrap_or(&existing.managed);
+        let managed = self.owned(target, Some(&existing.value), &value, managed, author);
+        self.replace(state, target, existing, Draft { value, managed }, author)
+    }
+
+    /// PATCH.
+    pub(super) fn patch(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
+        let type_ = request.headers.get(header::CONTENT_TYPE).and_then(|type_| type_.to_str().ok());
+        let type_ = type_.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let target = request.target;
+        match type_ {
+            "application/apply-patch+yaml" => return self.apply(state, request),
+            "application/merge-patch+json" | "application/json-patch+json" => {}
+            "application/strategic-merge-patch+json" if !target.kind.is_custom() => {}
+            _ => {
+                let also =
+                    if target.kind.is_custom() { "" } else { ", application/strategic-merge-patch+json" };
+                return Err(Fault::unsupported_media_type(format!(
+                    "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml{also}"
+                )));
+            }
+        }
+        let author = request.author(Operation::Update);
+        let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else {
+            return Err(Fault::not_found(&target.kind, &target.name));
+        };
+        if target.subresource == "scale" {
+            let scale = patched(scale::of(&target.kind, &existing.value), type_, request.body)?;
+            return self.rescale(state, target, &existing, &scale, &author);
+        }
+        let mut before = (*existing.value).clone();
+        if request.body.windows(13).any(|part| part == b"managedFields") {
+            let managed = serde_json::to_value(&*existing.managed).unwrap_or_default();
+            meta::set(&mut before, "managedFields", managed);
+        }
+        let value = patched(before, type_, request.body)?;
+        let value = decode(&self.kinds, &target.kind, value, request.strict())?;
+        self.update(state, target, &existing, value, &author)
+    }
+
+    /// Server-side apply.
+    fn apply(&self, state: &mut State, request: &Request<'_>) -> Result<Written, Fault> {
+        let (target, query) = (request.target, request.query);
+        let kind = &target.kind;
+        if query.get("fieldManager").is_none() {
+            let cause = Cause::required("fieldManager", "is required for apply patch");
+            return Err(Fault::invalid_as("PatchOptions", "meta.k8s.io", "", &[cause]));
+        }
+        let mut config = request.json()?;
+        if config["apiVersion"].as_str().is_none() || config["kind"].as_str().is_none() {
+            return Err(Fault::bad_request(
+                "error converting YAML to JSON: apiVersion and kind are required",
+            ));
+        }
+        config = typed(kind, config)?;
+        self.check_name(target, &config)?;
+        if config["metadata"].get("managedFields").is_some_and(|fields| !fields.is_null()) {
+            return Err(Fault::bad_request("metadata.managedFields must be nil"));
+        }
+        meta::set(&mut config, "name", target.name.clone().into());
+        let author = request.author(Operation::Apply);
+        let existing = state.store.get(kind.index, &target.key()).cloned();
+        let is_new = existing.is_none();
+        if is_new && !target.subresource.is_empty() {
+            return Err(Fault::not_found(kind, &target.name));
+        }
+        if let (true, Some(uid)) = (is_new, config["metadata"]["uid"].as_str()) {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Fault::conflict(kind, &target.name, &why));
+        }
+        let (nothing, nobody) = (json!({}), Managed::default());
+        let (live, managed) = match &existing {
+            Some(existing) => (&*existing.value, &*existing.managed),
+            None => (&nothing, &nobody),
+        };
+        let how = (query.is_true("force"), ignored(kind, &target.subresource));
+        let schemas = (&*kind.schema, &*self.kinds.meta);
+        let applied = applied(schemas, live, &config, managed, &author.manager, &time::now(), how)?;
+        let value = decode(&self.kinds, kind, applied.value, request.strict())?;
+        let draft = Draft { value, managed: applied.managed };
+        let Some(existing) = existing else {
+            let Draft { mut value, managed } = draft;
+            self.begin(state, target, &mut value)?;
+            self.admit(state, target, &target.name, true)?;
+            return self.insert(state, target, Draft { value, managed }, &author);
+        };
+        self.replace(state, target, &existing, draft, &author)
+    }
+
+    /// A change by a controller of Kubernetes itself, whatever the version.
+    pub(super) fn edit(&self, state: &mut State, target: &Target, change: impl FnOnce(&mut Value)) {
+        let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else { return };
+        let mut value = (*existing.value).clone();
+        change(&mut value);
+        let manager = Manager {
+            operation: Operation::Update,
+            name: "kube-controller-manager".to_owned(),
+            api_version: target.kind.api_version(),
+            subresource: target.subresource.clone(),
+        };
+        let author = Author { manager, dry_run: false };
+        if let Err(fault) = self.update(state, target, &existing, value, &author) {
+            tracing::debug!(?fault, name = target.name, "a controller's change was refused");
+        }
+    }
+
+    fn check_name(&self, target: &Target, body: &Value) -> Result<(), Fault> {
+        match body["metadata"]["name"].as_str() {
+            None | Some("") => Ok(()),
+            Some(name) if name == target.name => Ok(()),
+            Some(name) => Err(Fault::bad_request(format!(
+                "the name of the object ({name}) does not match the name on the URL ({})",
+                target.name
+            ))),
+        }
+    }
+
+    fn put_scale(&self, state: &mut State, request: &Request<'_>, author: &Author) -> Result<Written, Fault> {
+        let target = request.target;
+        let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else {
+            return Err(Fault::not_found(&target.kind, &target.name));
+        };
+        self.rescale(state, target, &existing, &request.json()?, author)
+    }
+
+    /// Writes the number of a scale into the spec; the answer is the scale.
+    fn rescale(
+        &self,
+        state: &mut State,
+        target: &Target,
+        existing: &Arc<Object>,
+        scale: &Value,
+        author: &Author,
+    ) -> Result<Written, Fault> {
+        let value = scale::with(&target.kind, &existing.value, scale)?;
+        let main = Target { subresource: String::new(), ..target.clone() };
+        let written = self.update(state, &main, existing, value, author)?;
+        match written {
+            Written::Stored(code, object) => {
+                let scale = scale::of(&target.kind, &object.value);
+                Ok(Written::Stored(code, Arc::new(Object::new(scale, Arc::default(), false))))
+            }
+            gone @ Written::Gone(_) => Ok(gone),
+        }
+    }
+}
+
+/// The object with a patch.
+fn patched(mut value: Value, type_: &str, body: &[u8]) -> Result<Value, Fault> {
+    if type_ == "application/json-patch+json" {
+        let patch: json_patch::Patch = serde_json::from_slice(body)
+            .map_err(|error| Fault::bad_request(format!("error decoding patch: {error}")))?;
+        for operation in patch.0 {
+            if let json_patch::PatchOperation::Test(test) = &operation
+                && test.value.is_null()
+                && value.pointer(test.path.as_str()).is_none()
+            {
+                continue; // what is absent counts as null
+            }
+            let one = json_patch::Patch(vec![operation]);
+            json_patch::patch(&mut value, &one).map_err(|_| Fault::patch_failed())?;
+        }
+        return Ok(value);
+    }
+    let patch: Value = serde_json::from_slice(body)
+        .map_err(|error| Fault::bad_request(format!("error decoding patch: {error}")))?;
+    json_patch::merge(&mut value, &patch);
+    Ok(value)
+}

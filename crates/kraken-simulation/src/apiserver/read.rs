@@ -1,0 +1,200 @@
+//! GET of one object, and lists: at the newest version, at one that is named, or from a cache that may lag.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use hyper::body::Bytes;
+use serde_json::json;
+
+use super::{
+    Inner, State,
+    fault::Fault,
+    kinds::Kind,
+    request::{Form, Query, Target},
+    scale,
+    selectors::Selector,
+    store::{Key, Object},
+};
+
+impl Inner {
+    /// GET of one object.
+    pub(super) fn get(
+        &self,
+        state: &State,
+        target: &Target,
+        query: &Query,
+        form: Form,
+    ) -> Result<Bytes, Fault> {
+        let kind = &target.kind;
+        let key = target.key();
+        let object = if query.get("resourceVersion") == Some("0") {
+            self.cached(state, kind).1.get(&key).cloned()
+        } else {
+            state.store.get(kind.index, &key).cloned()
+        };
+        let object = object.ok_or_else(|| Fault::not_found(kind, &target.name))?;
+        if target.subresource == "scale" {
+            return Ok(scale::of(kind, &object.value).to_string().into());
+        }
+        Ok(object.bytes(form))
+    }
+
+    /// A list, or a page of it.
+    pub(super) fn list(
+        &self,
+        state: &State,
+        target: &Target,
+        query: &Query,
+        form: Form,
+    ) -> Result<Bytes, Fault> {
+        let kind = &target.kind;
+        let selector = selector(target, query)?;
+        let limit = query.number("limit")?.unwrap_or_default();
+        let page = match query.get("continue") {
+            Some(token) => Some(Page::read(token)?),
+            None => None,
+        };
+        let (revision, objects) = match &page {
+            Some(page) => self.exactly(state, kind, page.revision)?,
+            None => self.version(state, kind, query)?,
+        };
+        let after = page.map(|page| page.after);
+        let mut items = Vec::new();
+        let mut next = None;
+        let mut left = 0_u64;
+        for (key, object) in &objects {
+            if after.as_ref().is_some_and(|after| key <= after) || !selector.matches(&object.value) {
+                continue;
+            }
+            if limit > 0 && items.len() as u64 >= limit {
+                left += 1;
+                continue;
+            }
+            next = Some(key);
+            items.push(object.bytes(form));
+        }
+        let next = next.filter(|_| left > 0).map(|after| Page { revision, after: after.clone() }.text());
+        let is_selective = query.get("labelSelector").is_some() || query.get("fieldSelector").is_some();
+        let left = (!is_selective && left > 0).then_some(left);
+        Ok(body(kind, form, revision, &items, next, left))
+    }
+
+    /// The version that a list asks for.
+    fn version(&self, state: &State, kind: &Kind, query: &Query) -> Result<(u64, Objects), Fault> {
+        let asked = query.number("resourceVersion")?;
+        let newest = state.store.revision;
+        match (asked, query.get("resourceVersionMatch")) {
+            (Some(revision), Some("Exact")) => self.exactly(state, kind, revision),
+            (Some(0), _) => Ok(self.cached(state, kind)),
+            (Some(revision), _) if revision > newest => Err(Fault::too_large_version(revision, newest)),
+            _ => {
+                let table = state.store.table(kind.index);
+                Ok((newest, table.map(|table| table.objects.clone()).unwrap_or_default()))
+            }
+        }
+    }
+
+    fn exactly(&self, state: &State, kind: &Kind, revision: u64) -> Result<(u64, Objects), Fault> {
+        if revision > state.store.revision {
+            return Err(Fault::too_large_version(revision, state.store.revision));
+        }
+        if revision < state.store.compacted {
+            return Err(Fault::expired(
+                "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+            ));
+        }
+        let table = state.store.table(kind.index);
+        Ok((revision, table.map(|table| table.at(revision)).unwrap_or_default()))
+    }
+
+    /// The version that the watch cache has: it may lag.
+    fn cached(&self, state: &State, kind: &Kind) -> (u64, Objects) {
+        let Some(table) = state.store.table(kind.index) else {
+            return (state.store.revision, BTreeMap::new());
+        };
+        let known = state.cache_lag.map(|lag| {
+            let now = tokio::time::Instant::now();
+            let mut unseen = table.history.iter().rev().take_while(|entry| entry.at + lag > now);
+            unseen.next_back_revision()
+        });
+        match known.flatten() {
+            Some(revision) => (revision, table.at(revision)),
+            None => (state.store.revision, table.objects.clone()),
+        }
+    }
+}
+
+type Objects = BTreeMap<Key, Arc<Object>>;
+
+trait Unseen {
+    fn next_back_revision(&mut self) -> Option<u64>;
+}
+
+impl<'a, I: Iterator<Item = &'a super::store::Entry>> Unseen for I {
+    /// The revision before the oldest of these entries.
+    fn next_back_revision(&mut self) -> Option<u64> {
+        self.last().map(|entry| entry.revision - 1)
+    }
+}
+
+/// The selectors of a request.
+pub(super) fn selector(target: &Target, query: &Query) -> Result<Selector, Fault> {
+    Selector::new(&target.kind, &target.namespace, query.get("labelSelector"), query.get("fieldSelector"))
+}
+
+/// A list of objects.
+pub(super) fn body(
+    kind: &Kind,
+    form: Form,
+    revision: u64,
+    items: &[Bytes],
+    next: Option<String>,
+    left: Option<u64>,
+) -> Bytes {
+    let (list, api_version) = match form {
+        Form::Full => (format!("{}List", kind.kind), kind.api_version()),
+        Form::Metadata => ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned()),
+    };
+    let mut metadata = json!({"resourceVersion": revision.to_string()});
+    if let Some(next) = next {
+        metadata["continue"] = next.into();
+    }
+    if let Some(left) = left {
+        metadata["remainingItemCount"] = left.into();
+    }
+    let head =
+        format!("{{\"kind\":{list:?},\"apiVersion\":{api_version:?},\"metadata\":{metadata},\"items\":[");
+    let size: usize = items.iter().map(|item| item.len() + 1).sum();
+    let mut text = Vec::with_capacity(head.len() + size + 2);
+    text.extend_from_slice(head.as_bytes());
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(item);
+    }
+    text.extend_from_slice(b"]}");
+    text.into()
+}
+
+/// Where a list goes on.
+struct Page {
+    revision: u64,
+    after: Key,
+}
+
+impl Page {
+    fn text(&self) -> String {
+        let Key { namespace, name } = &self.after;
+        hex::encode(format!("{}/{namespace}/{name}", self.revision))
+    }
+
+    fn read(token: &str) -> Result<Self, Fault> {
+        let invalid = || Fault::bad_request("continue key is not valid: unable to decode");
+        let text =
+            hex::decode(token).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(invalid)?;
+        let parts: Vec<&str> = text.splitn(3, '/').collect();
+        let [revision, namespace, name] = parts.as_slice() else { return Err(invalid()) };
+        let revision = revision.parse().map_err(|_| invalid())?;
+        Ok(Self { revision, after: Key { namespace: (*namespace).to_owned(), name: (*name).to_owned() } })
+    }
+}

@@ -1,0 +1,272 @@
+//! Structural schemas, compiled once for all simulations of a process.
+//!
+//! A walker of our own and no JSON-schema crate: a structural schema also prunes, defaults and says how lists and maps
+//! merge, one walk over one tree does each of these, and errors must have the words and codes of kube-apiserver.
+
+mod defaults;
+mod prune;
+mod rules;
+mod validate;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use regex::Regex;
+use serde_json::Value;
+
+pub(super) use defaults::apply_defaults;
+pub(super) use prune::prune;
+pub(super) use validate::{Place, validate};
+
+use rules::Rule;
+
+/// Why a schema cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {why}")]
+pub struct SchemaError {
+    /// Where in the schema.
+    pub path: String,
+    /// What is wrong or not known here.
+    pub why: String,
+}
+
+/// JSON's types as schemas name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Object,
+    Array,
+    String,
+    Integer,
+    Number,
+    Boolean,
+}
+
+/// How the items of a list are told apart when it is merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    /// Not at all: the list is one value.
+    Atomic,
+    /// By their value.
+    Set,
+    /// By these fields.
+    Map(Vec<String>),
+}
+
+/// One node.
+#[derive(Debug, Default)]
+pub(super) struct Schema {
+    pub(super) type_: Option<Type>,
+    pub(super) nullable: bool,
+    pub(super) default: Option<Value>,
+    pub(super) properties: BTreeMap<String, Schema>,
+    pub(super) items: Option<Box<Schema>>,
+    pub(super) additional: Option<Additional>,
+    pub(super) preserves_unknown: bool,
+    pub(super) int_or_string: bool,
+    pub(super) list: Option<List>,
+    pub(super) atomic_map: bool,
+    /// Whether this or anything below has a default.
+    pub(super) has_defaults: bool,
+    limits: Limits,
+    rules: Vec<Rule>,
+}
+
+/// What `additionalProperties` says.
+#[derive(Debug)]
+pub(super) enum Additional {
+    /// Anything.
+    Any,
+    /// Values of this form.
+    Of(Box<Schema>),
+}
+
+/// What a value may be, apart from its type.
+#[derive(Debug, Default)]
+struct Limits {
+    enum_: Vec<Value>,
+    pattern: Option<(String, Regex)>,
+    format: Option<String>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    min_length: Option<u64>,
+    max_length: Option<u64>,
+    min_items: Option<u64>,
+    max_items: Option<u64>,
+    min_properties: Option<u64>,
+    max_properties: Option<u64>,
+    required: Vec<String>,
+    one_of: Vec<Schema>,
+    any_of: Vec<Schema>,
+    all_of: Vec<Schema>,
+    not: Option<Box<Schema>>,
+}
+
+impl Schema {
+    /// Compiles an `openAPIV3Schema`.
+    pub(super) fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        Compiler::default().schema(schema, "")
+    }
+
+    /// The schema of a field; `None` if the object must not have it.
+    pub(super) fn field(&self, name: &str) -> Option<&Schema> {
+        self.properties.get(name).or(match &self.additional {
+            Some(Additional::Of(schema)) => Some(schema),
+            _ => None,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Compiler {
+    patterns: BTreeMap<String, Regex>,
+}
+
+const KNOWN: &[&str] = &[
+    "type",
+    "nullable",
+    "default",
+    "properties",
+    "items",
+    "additionalProperties",
+    "description",
+    "title",
+    "example",
+    "format",
+    "pattern",
+    "enum",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "required",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "not",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+    "x-kubernetes-validations",
+];
+
+impl Compiler {
+    fn schema(&mut self, schema: &Value, path: &str) -> Result<Schema, SchemaError> {
+        let failed = |why: String| SchemaError { path: path.to_owned(), why };
+        let Some(map) = schema.as_object() else { return Err(failed("not an object".to_owned())) };
+        if let Some(unknown) = map.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+            return Err(failed(format!("{unknown} is not supported")));
+        }
+        let is_true = |key: &str| schema[key] == true;
+        let type_ = match schema["type"].as_str() {
+            None => None,
+            Some("object") => Some(Type::Object),
+            Some("array") => Some(Type::Array),
+            Some("string") => Some(Type::String),
+            Some("integer") => Some(Type::Integer),
+            Some("number") => Some(Type::Number),
+            Some("boolean") => Some(Type::Boolean),
+            Some(other) => return Err(failed(format!("the type {other} is not supported"))),
+        };
+        let mut properties = BTreeMap::new();
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            properties.insert(name.clone(), self.schema(property, &format!("{path}.{name}"))?);
+        }
+        let items = match map.get("items") {
+            Some(items) => Some(Box::new(self.schema(items, &format!("{path}[]"))?)),
+            None => None,
+        };
+        let additional = match map.get("additionalProperties") {
+            None | Some(Value::Bool(false)) => None,
+            Some(Value::Bool(true)) => Some(Additional::Any),
+            Some(of) => Some(Additional::Of(Box::new(self.schema(of, &format!("{path}.*"))?))),
+        };
+        let list = match schema["x-kubernetes-list-type"].as_str() {
+            Some("set") => Some(List::Set),
+            Some("map") => Some(List::Map(texts(&schema["x-kubernetes-list-map-keys"]))),
+            _ if type_ == Some(Type::Array) => Some(List::Atomic),
+            _ => None,
+        };
+        let mut rules = Vec::new();
+        for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten() {
+            rules.push(Rule::compile(rule).map_err(failed)?);
+        }
+        let default = map.get("default").cloned();
+        let below = properties.values().any(|schema: &Schema| schema.has_defaults)
+            || items.as_ref().is_some_and(|schema| schema.has_defaults)
+            || matches!(&additional, Some(Additional::Of(schema)) if schema.has_defaults);
+        Ok(Schema {
+            type_,
+            nullable: is_true("nullable"),
+            has_defaults: default.is_some() || below,
+            default,
+            properties,
+            items,
+            additional,
+            preserves_unknown: is_true("x-kubernetes-preserve-unknown-fields"),
+            int_or_string: is_true("x-kubernetes-int-or-string"),
+            list,
+            atomic_map: schema["x-kubernetes-map-type"] == "atomic",
+            limits: self.limits(schema, path)?,
+            rules,
+        })
+    }
+
+    fn limits(&mut self, schema: &Value, path: &str) -> Result<Limits, SchemaError> {
+        let number = |key: &str| schema[key].as_f64();
+        let count = |key: &str| schema[key].as_u64();
+        let pattern = match schema["pattern"].as_str() {
+            None => None,
+            Some(text) => Some((text.to_owned(), self.pattern(text, path)?)),
+        };
+        let mut all = |key: &str| -> Result<Vec<Schema>, SchemaError> {
+            let branches = schema[key].as_array().into_iter().flatten();
+            branches.map(|branch| self.schema(branch, &format!("{path}.{key}"))).collect()
+        };
+        let (one_of, any_of, all_of) = (all("oneOf")?, all("anyOf")?, all("allOf")?);
+        let not = match schema.get("not") {
+            Some(not) => Some(Box::new(self.schema(not, &format!("{path}.not"))?)),
+            None => None,
+        };
+        Ok(Limits {
+            enum_: schema["enum"].as_array().cloned().unwrap_or_default(),
+            pattern,
+            format: schema["format"].as_str().map(str::to_owned),
+            minimum: number("minimum"),
+            maximum: number("maximum"),
+            min_length: count("minLength"),
+            max_length: count("maxLength"),
+            min_items: count("minItems"),
+            max_items: count("maxItems"),
+            min_properties: count("minProperties"),
+            max_properties: count("maxProperties"),
+            required: texts(&schema["required"]),
+            one_of,
+            any_of,
+            all_of,
+            not,
+        })
+    }
+
+    /// The same pattern is compiled once.
+    fn pattern(&mut self, text: &str, path: &str) -> Result<Regex, SchemaError> {
+        if let Some(known) = self.patterns.get(text) {
+            return Ok(known.clone());
+        }
+        let compiled = Regex::new(text)
+            .map_err(|error| SchemaError { path: path.to_owned(), why: error.to_string() })?;
+        self.patterns.insert(text.to_owned(), compiled.clone());
+        Ok(compiled)
+    }
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// A compiled schema that all simulations share.
+pub(super) type Shared = Arc<Schema>;

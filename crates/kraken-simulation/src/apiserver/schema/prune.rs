@@ -1,0 +1,70 @@
+//! Removes what the schema does not know.
+
+use serde_json::Value;
+
+use super::{Additional, Schema};
+
+/// Prunes a whole object: its type and metadata stay as they are. Returns the paths of what was removed.
+pub(in super::super) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
+    let mut removed = Vec::new();
+    let Value::Object(map) = object else { return removed };
+    if schema.preserves_unknown {
+        return removed;
+    }
+    map.retain(|name, value| {
+        if matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+            return true;
+        }
+        keep(name, value, schema, name, &mut removed)
+    });
+    removed
+}
+
+/// Whether the field stays.
+fn keep(name: &str, value: &mut Value, schema: &Schema, path: &str, removed: &mut Vec<String>) -> bool {
+    if let Some(property) = schema.properties.get(name) {
+        below(value, Some(property), path, removed);
+        return true;
+    }
+    match &schema.additional {
+        Some(Additional::Of(of)) => below(value, Some(of), path, removed),
+        Some(Additional::Any) => below(value, None, path, removed),
+        None => {
+            removed.push(path.to_owned());
+            return false;
+        }
+    }
+    true
+}
+
+fn below(value: &mut Value, schema: Option<&Schema>, path: &str, removed: &mut Vec<String>) {
+    let preserves = schema.is_some_and(|schema| schema.preserves_unknown);
+    match value {
+        Value::Object(map) => map.retain(|name, value| {
+            let path = format!("{path}.{name}");
+            match schema {
+                Some(schema) if preserves => {
+                    if let Some(field) = schema.field(name) {
+                        below(value, Some(field), &path, removed);
+                    }
+                    true
+                }
+                Some(schema) => keep(name, value, schema, &path, removed),
+                None => {
+                    removed.push(path);
+                    false
+                }
+            }
+        }),
+        Value::Array(items) => {
+            let of = schema.and_then(|schema| schema.items.as_deref());
+            if preserves && of.is_none() {
+                return;
+            }
+            for (index, item) in items.iter_mut().enumerate() {
+                below(item, of, &format!("{path}[{index}]"), removed);
+            }
+        }
+        _ => {}
+    }
+}

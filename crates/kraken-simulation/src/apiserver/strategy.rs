@@ -1,0 +1,192 @@
+//! What each kind does with an object before it is stored.
+
+use serde_json::{Value, json};
+
+use super::{
+    fault::Cause,
+    kinds::{Kind, Nature},
+    meta,
+    schema::{Place, validate},
+};
+
+/// Before a new object is stored.
+pub(super) fn before_create(kind: &Kind, value: &mut Value) {
+    match kind.nature {
+        Nature::Custom => {
+            if kind.status
+                && let Value::Object(map) = value
+            {
+                map.remove("status");
+            }
+            meta::set(value, "generation", json!(1));
+        }
+        Nature::Namespace => {
+            let finalizers = value["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
+            let has = finalizers.iter().any(|name| name == "kubernetes");
+            let mut finalizers = finalizers;
+            if !has {
+                finalizers.push("kubernetes".into());
+            }
+            value["spec"] = json!({"finalizers": finalizers});
+            value["status"] = json!({"phase": "Active"});
+            name_label(value);
+        }
+        Nature::ConfigMap | Nature::Secret | Nature::Plain => {}
+    }
+}
+
+/// Each namespace has its name as a label.
+fn name_label(value: &mut Value) {
+    let mut labels = value["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    labels.insert("kubernetes.io/metadata.name".to_owned(), value["metadata"]["name"].clone());
+    meta::set(value, "labels", Value::Object(labels));
+}
+
+/// Before a new version is stored: each endpoint writes its part alone.
+pub(super) fn before_update(kind: &Kind, subresource: &str, value: &mut Value, old: &Value) {
+    let keep = |value: &mut Value, field: &str| {
+        let Value::Object(map) = value else { return };
+        match old.get(field) {
+            Some(kept) => drop(map.insert(field.to_owned(), kept.clone())),
+            None => drop(map.remove(field)),
+        }
+    };
+    match (kind.nature, subresource) {
+        (Nature::Custom, "status") => {
+            let status = value.get("status").cloned();
+            *value = old.clone();
+            let Value::Object(map) = value else { return };
+            match status {
+                Some(status) => drop(map.insert("status".to_owned(), status)),
+                None => drop(map.remove("status")),
+            }
+        }
+        (Nature::Custom, _) => {
+            if kind.status {
+                keep(value, "status");
+            }
+            if differs(value, old) {
+                let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
+                meta::set(value, "generation", json!(generation + 1));
+            }
+        }
+        (Nature::Namespace, "finalize") => keep(value, "status"),
+        (Nature::Namespace, "status") => keep(value, "spec"),
+        (Nature::Namespace, _) => {
+            keep(value, "spec");
+            keep(value, "status");
+            name_label(value);
+        }
+        (Nature::Secret, _) => {
+            if value["type"].as_str().unwrap_or_default().is_empty() {
+                value["type"] = old["type"].clone();
+            }
+        }
+        (Nature::ConfigMap | Nature::Plain, _) => {}
+    }
+}
+
+/// Whether anything but the metadata differs.
+fn differs(value: &Value, old: &Value) -> bool {
+    let (Value::Object(new), Value::Object(old)) = (value, old) else { return true };
+    new.len() != old.len()
+        || new.iter().any(|(name, value)| name != "metadata" && old.get(name) != Some(value))
+}
+
+/// What is wrong with an object, by its schema and the rules of its kind.
+pub(super) fn check(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    match kind.nature {
+        Nature::Custom => check_custom(kind, value, old, subresource, &mut causes),
+        Nature::ConfigMap | Nature::Secret => {
+            check_keys(value, &mut causes);
+            if let Some(old) = old {
+                check_immutable(kind, value, old, &mut causes);
+            }
+        }
+        Nature::Namespace | Nature::Plain => {}
+    }
+    causes
+}
+
+fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str, causes: &mut Vec<Cause>) {
+    let schema = &kind.schema;
+    if subresource == "status" {
+        if let (Some(status), Some(of)) = (value.get("status"), schema.properties.get("status")) {
+            validate(status, of, &Place::Field(&Place::Root, "status"), causes);
+        }
+    } else {
+        validate(value, schema, &Place::Root, causes);
+    }
+    // What was wrong before and is unchanged does not stand in the way of an update.
+    if let Some(old) = old {
+        causes.retain(|cause| {
+            let is_unchanged = at(value, &cause.field).is_some_and(|new| at(old, &cause.field) == Some(new));
+            !is_unchanged
+        });
+    }
+    if causes.iter().any(Cause::blocks_rules) {
+        causes.push(Cause::invalid(
+            "<nil>",
+            &Value::Null,
+            "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+        ));
+    }
+}
+
+/// The value at a path of an error.
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    let mut value = value;
+    for part in path.split('.') {
+        let (name, indexes) = part.split_once('[').map_or((part, ""), |(name, rest)| (name, rest));
+        if !name.is_empty() {
+            value = value.get(name)?;
+        }
+        for index in indexes.split('[').filter(|index| !index.is_empty()) {
+            value = value.get(index.trim_end_matches(']').parse::<usize>().ok()?)?;
+        }
+    }
+    Some(value)
+}
+
+fn check_keys(value: &Value, causes: &mut Vec<Cause>) {
+    const WHY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    for field in ["data", "binaryData"] {
+        for key in value[field].as_object().into_iter().flatten().map(|(key, _)| key) {
+            let is_key = !key.is_empty()
+                && key.len() <= 253
+                && !matches!(key.as_str(), "." | "..")
+                && !key.starts_with("..")
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            if !is_key {
+                causes.push(Cause::invalid(format!("{field}[{key}]"), &key.as_str().into(), WHY));
+            }
+        }
+    }
+}
+
+fn check_immutable(kind: &Kind, value: &Value, old: &Value, causes: &mut Vec<Cause>) {
+    if kind.nature == Nature::Secret && value["type"] != old["type"] {
+        causes.push(Cause::immutable("type", &value["type"]));
+    }
+    if old["immutable"] == true {
+        if value["immutable"] != true {
+            causes.push(Cause::forbidden("immutable", "field is immutable when `immutable` is set"));
+        }
+        for field in ["data", "binaryData"] {
+            if value[field] != old[field] {
+                causes.push(Cause::forbidden(field, "field is immutable when `immutable` is set"));
+            }
+        }
+    }
+}
+
+/// Whether this version is the last one: it is being deleted, and nobody holds it any more.
+pub(super) fn is_finished(kind: &Kind, value: &Value, old: &Value) -> bool {
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    let is_deleting = old["metadata"]["deletionTimestamp"].is_string();
+    let is_held = !is_empty(&value["metadata"]["finalizers"])
+        || (kind.nature == Nature::Namespace && !is_empty(&value["spec"]["finalizers"]));
+    let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
+    is_deleting && !is_held && grace == 0
+}

@@ -1,0 +1,91 @@
+//! The garbage collector and the namespace controller.
+
+use std::time::Duration;
+
+use super::*;
+
+fn owned(name: &str, owner: &Value, blocks: bool) -> Value {
+    let meta = &owner["metadata"];
+    json!({"metadata": {"name": name, "ownerReferences": [{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": meta["name"], "uid": meta["uid"], "blockOwnerDeletion": blocks,
+    }]}})
+}
+
+async fn after(api: &Api, time: Duration) {
+    let controllers = api.0.run_controllers(1);
+    tokio::select! {
+        () = controllers => {}
+        () = tokio::time::sleep(time) => {}
+    }
+}
+
+fn names(api: &Api, path: &str) -> Vec<String> {
+    let list = api.get(path);
+    list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_owned_goes_after_its_owner() {
+    let api = Api::new();
+    let owner = api.map("owner");
+    api.post(SECRETS, &owned("a", &owner, false));
+    after(&api, Duration::from_secs(1)).await;
+    assert_eq!(names(&api, SECRETS), ["a"]);
+    api.delete(&format!("{MAPS}/owner"));
+    after(&api, Duration::from_secs(1)).await;
+    assert_eq!(names(&api, SECRETS), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_of_another_uid_is_none() {
+    let api = Api::new();
+    let mut owner = api.map("owner");
+    owner["metadata"]["uid"] = "another".into();
+    api.post(SECRETS, &owned("a", &owner, false));
+    after(&api, Duration::from_secs(1)).await;
+    assert_eq!(names(&api, SECRETS), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn orphans_stay_and_a_foreground_deletion_waits() {
+    let api = Api::new();
+    let owner = api.map("owner");
+    api.post(SECRETS, &owned("a", &owner, true));
+    let policy = |policy: &str| json!({"propagationPolicy": policy});
+    api.send("DELETE", &format!("{MAPS}/owner"), "application/json", &policy("Orphan"));
+    after(&api, Duration::from_secs(2)).await;
+    assert_eq!((names(&api, SECRETS), names(&api, MAPS)), (vec!["a".to_owned()], vec![]));
+    assert!(api.get(&format!("{SECRETS}/a"))["metadata"]["ownerReferences"].is_null());
+
+    let owner = api.map("owner");
+    let mut held = owned("b", &owner, true);
+    held["metadata"]["finalizers"] = json!(["x.io/y"]);
+    api.post(SECRETS, &held);
+    api.send("DELETE", &format!("{MAPS}/owner"), "application/json", &policy("Foreground"));
+    after(&api, Duration::from_secs(2)).await;
+    assert_eq!(names(&api, MAPS), ["owner"]);
+    assert!(api.get(&format!("{SECRETS}/b"))["metadata"]["deletionTimestamp"].is_string());
+    api.merge(&format!("{SECRETS}/b"), &json!({"metadata": {"finalizers": null}}));
+    after(&api, Duration::from_secs(2)).await;
+    assert_eq!(names(&api, MAPS), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_goes_when_nothing_is_left_in_it() {
+    let api = Api::new();
+    api.post("/api/v1/namespaces", &json!({"metadata": {"name": "team"}}));
+    let path = "/api/v1/namespaces/team/configmaps";
+    api.post(path, &json!({"metadata": {"name": "a", "finalizers": ["x.io/y"]}}));
+    api.delete("/api/v1/namespaces/team");
+    after(&api, Duration::from_secs(60)).await;
+    assert!(api.get(&format!("{path}/a"))["metadata"]["deletionTimestamp"].is_string());
+    assert_eq!(api.code("GET", "/api/v1/namespaces/team", &Value::Null), 200);
+    api.merge(&format!("{path}/a"), &json!({"metadata": {"finalizers": null}}));
+    after(&api, Duration::from_secs(10)).await;
+    assert_eq!(api.code("GET", "/api/v1/namespaces/team", &Value::Null), 404);
+}

@@ -1,0 +1,267 @@
+//! Creating and updating objects: the order of checks is that of kube-apiserver's generic registry.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    Inner, State,
+    fault::{Cause, Fault, MODIFIED},
+    fields::{Managed, Manager},
+    kinds::{Kind, Nature},
+    meta,
+    request::Target,
+    schema::apply_defaults,
+    store::{Key, Object},
+    strategy, time,
+};
+
+/// What a write came to.
+#[derive(Debug)]
+pub(super) enum Written {
+    /// The object as it is now.
+    Stored(u16, Arc<Object>),
+    /// It was the last finalizer: the object is gone.
+    Gone(Arc<Object>),
+}
+
+/// Who writes, and how.
+#[derive(Debug)]
+pub(super) struct Author {
+    pub manager: Manager,
+    pub dry_run: bool,
+}
+
+/// An object on its way into the store.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub value: Value,
+    pub managed: Managed,
+}
+
+impl Target {
+    /// The key of the object that is named.
+    pub(super) fn key(&self) -> Key {
+        Key { namespace: self.namespace.clone(), name: self.name.clone() }
+    }
+}
+
+impl Inner {
+    /// The metadata that a new object needs before anything else is looked at; generates the name.
+    pub(super) fn begin(&self, state: &mut State, target: &Target, value: &mut Value) -> Result<(), Fault> {
+        self.place(target, value)?;
+        let metadata = &value["metadata"];
+        if let (Some(prefix), None) = (metadata["generateName"].as_str(), metadata["name"].as_str()) {
+            let prefix = prefix.get(..prefix.len().min(58)).unwrap_or(prefix);
+            let name = format!("{prefix}{}", state.uids.suffix());
+            meta::set(value, "name", name.into());
+        }
+        Ok(())
+    }
+
+    /// The namespace of the request is that of the object.
+    fn place(&self, target: &Target, value: &mut Value) -> Result<(), Fault> {
+        match value["metadata"]["namespace"].as_str() {
+            None if target.namespace.is_empty() => Ok(()),
+            None => {
+                meta::set(value, "namespace", target.namespace.clone().into());
+                Ok(())
+            }
+            Some(namespace) if namespace == target.namespace => Ok(()),
+            Some(_) => Err(Fault::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            )),
+        }
+    }
+
+    /// Whether the namespace takes new objects.
+    pub(super) fn admit(
+        &self,
+        state: &State,
+        target: &Target,
+        name: &str,
+        creates: bool,
+    ) -> Result<(), Fault> {
+        if target.namespace.is_empty() {
+            return Ok(());
+        }
+        let namespaces = self.kinds.find("", "namespaces").ok_or_else(Fault::no_path)?;
+        let key = Key { namespace: String::new(), name: target.namespace.clone() };
+        let Some(namespace) = state.store.get(namespaces.index, &key) else {
+            return Err(Fault::not_found(namespaces, &target.namespace));
+        };
+        if creates && namespace.value["status"]["phase"] == "Terminating" {
+            return Err(Fault::terminating(&target.kind, name, &target.namespace));
+        }
+        Ok(())
+    }
+
+    /// Stores a new object.
+    pub(super) fn insert(
+        &self,
+        state: &mut State,
+        target: &Target,
+        draft: Draft,
+        author: &Author,
+    ) -> Result<Written, Fault> {
+        let Draft { mut value, managed } = draft;
+        let kind = &target.kind;
+        if value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0") {
+            return Err(Fault::internal("resourceVersion should not be set on objects to be created"));
+        }
+        self.place(target, &mut value)?;
+        for field in
+            ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"]
+        {
+            meta::take(&mut value, field);
+        }
+        meta::set(&mut value, "uid", state.uids.uid().into());
+        meta::set(&mut value, "creationTimestamp", time::now().into());
+        strategy::before_create(kind, &mut value);
+        let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let mut causes = strategy::check(kind, &value, None, "");
+        if causes.is_empty() {
+            causes = meta::check(kind, &value);
+        }
+        if !causes.is_empty() {
+            return Err(Fault::invalid(kind, &name, &causes));
+        }
+        let key = Key::of(&value);
+        if let Some(existing) = state.store.get(kind.index, &key) {
+            let fault = Fault::already_exists(kind, &name);
+            return Err(if existing.is_deleting() {
+                fault.prefixed("object is being deleted: ")
+            } else {
+                fault
+            });
+        }
+        let stored = value.clone();
+        if kind.is_custom() {
+            apply_defaults(&mut value, &kind.schema);
+        }
+        let lacks_defaults = stored != value;
+        if author.dry_run {
+            return Ok(Written::Stored(201, Arc::new(Object::new(value, Arc::new(managed), lacks_defaults))));
+        }
+        let stored = self.store(state, kind, value, Arc::new(managed), lacks_defaults);
+        Ok(Written::Stored(201, stored))
+    }
+
+    /// Gives a version its number, and stores it.
+    pub(super) fn store(
+        &self,
+        state: &mut State,
+        kind: &Kind,
+        mut value: Value,
+        managed: Arc<Managed>,
+        lacks_defaults: bool,
+    ) -> Arc<Object> {
+        meta::set(&mut value, "resourceVersion", state.store.next().to_string().into());
+        let object = Arc::new(Object::new(value, managed, lacks_defaults));
+        let before = state.store.put(kind.index, object.clone());
+        state.wake(kind.index);
+        let was = |field: &str| before.as_ref().map_or(&Value::Null, |before| before.meta(field));
+        let changed = |field: &str| *object.meta(field) != *was(field);
+        // A status or a spec alone concerns nobody but its controllers.
+        if changed("ownerReferences")
+            || (object.is_deleting() && (changed("finalizers") || changed("deletionTimestamp")))
+        {
+            state.concern();
+        }
+        object
+    }
+
+    /// Removes an object for good.
+    pub(super) fn remove(&self, state: &mut State, kind: &Kind, existing: &Object) {
+        let mut last = (*existing.value).clone();
+        meta::set(&mut last, "resourceVersion", state.store.next().to_string().into());
+        let last = Arc::new(Object::new(last, existing.managed.clone(), false));
+        state.store.remove(kind.index, &Key::of(&existing.value), last);
+        state.wake(kind.index);
+        state.concern();
+    }
+
+    /// Stores a new version of an object.
+    pub(super) fn replace(
+        &self,
+        state: &mut State,
+        target: &Target,
+        existing: &Arc<Object>,
+        draft: Draft,
+        author: &Author,
+    ) -> Result<Written, Fault> {
+        let Draft { mut value, managed } = draft;
+        let (kind, old) = (&target.kind, &*existing.value);
+        let name = target.name.as_str();
+        self.admit(state, target, name, false)?;
+        match value["metadata"]["resourceVersion"].as_str() {
+            None | Some("" | "0") if kind.unconditional => {
+                meta::set(&mut value, "resourceVersion", old["metadata"]["resourceVersion"].clone());
+            }
+            None | Some("" | "0") => {
+                let cause =
+                    Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
+                return Err(Fault::invalid_as(&kind.plural, &kind.group, name, &[cause]));
+            }
+            Some(version) if old["metadata"]["resourceVersion"] != version => {
+                return Err(Fault::conflict(kind, name, MODIFIED));
+            }
+            Some(_) => {}
+        }
+        self.place(target, &mut value)?;
+        meta::take(&mut value, "managedFields");
+        meta::set(&mut value, "generation", old["metadata"]["generation"].clone());
+        strategy::before_update(kind, &target.subresource, &mut value, old);
+        keep_system_fields(&mut value, old);
+        let mut causes = meta::check_update(&value, old);
+        causes.extend(meta::check(kind, &value));
+        causes.extend(strategy::check(kind, &value, Some(old), &target.subresource));
+        if !causes.is_empty() {
+            return Err(Fault::invalid(kind, name, &causes));
+        }
+        let managed =
+            if managed.is_like(&existing.managed) { existing.managed.clone() } else { Arc::new(managed) };
+        if strategy::is_finished(kind, &value, old) {
+            let last = Arc::new(Object::new(value, managed, false));
+            if !author.dry_run {
+                self.remove(state, kind, existing);
+            }
+            return Ok(Written::Gone(last));
+        }
+        let is_same = value == *old && managed == existing.managed && !existing.lacks_defaults;
+        if is_same {
+            return Ok(Written::Stored(200, existing.clone()));
+        }
+        if author.dry_run {
+            return Ok(Written::Stored(200, Arc::new(Object::new(value, managed, false))));
+        }
+        Ok(Written::Stored(200, self.store(state, kind, value, managed, false)))
+    }
+}
+
+/// What an update cannot change, whatever it says.
+fn keep_system_fields(value: &mut Value, old: &Value) {
+    let old = &old["metadata"];
+    if value["metadata"]["uid"].is_null() {
+        meta::set(value, "uid", old["uid"].clone());
+    }
+    meta::set(value, "creationTimestamp", old["creationTimestamp"].clone());
+    if old["deletionTimestamp"].is_string() {
+        meta::set(value, "deletionTimestamp", old["deletionTimestamp"].clone());
+    }
+    let is_set = old["deletionGracePeriodSeconds"].is_number();
+    if is_set && value["metadata"]["deletionGracePeriodSeconds"].is_null() {
+        meta::set(value, "deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"].clone());
+    }
+}
+
+/// Fields that an endpoint of a kind does not write.
+pub(super) fn ignored(kind: &Kind, subresource: &str) -> &'static [&'static str] {
+    match (kind.nature, subresource) {
+        (Nature::Custom, "") if kind.status => &["status"],
+        (Nature::Custom, "status") => &["spec"],
+        (Nature::Namespace, "") => &["status"],
+        (Nature::Namespace, "status") => &["spec"],
+        _ => &[],
+    }
+}
