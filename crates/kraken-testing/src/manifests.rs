@@ -1,6 +1,6 @@
 //! Applies YAML files as `kubectl apply --server-side` does, without needing kubectl.
 //!
-//! Used for `crds/`, `config/rbac/` and the samples, by tests and the demo. Namespaces go first, then CRDs
+//! Used for `crds/`, `config/` and the samples, by tests and the demo. Namespaces go first, then CRDs
 //! (waited for until the API serves them), then the rest in the order of the files.
 
 mod kinds;
@@ -40,7 +40,7 @@ pub struct Document {
     pub value: Value,
 }
 
-/// Reads a file, or all `.yaml` and `.yml` files of a folder in the order of their names, without
+/// Reads a file, or all `.yaml` and `.yml` files of a folder and the folders in it, in the order of their names, without
 /// `kustomization.yaml` (which lists files and is no object).
 ///
 /// # Errors
@@ -62,13 +62,21 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
         return Ok(vec![path.to_owned()]);
     }
     let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|file| file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"))
-        .filter(|file| file.file_stem().is_some_and(|stem| stem != "kustomization"))
-        .collect();
-    files.sort();
-    Ok(files)
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    let is_manifest = |file: &Path| {
+        file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+            && file.file_stem().is_some_and(|stem| stem != "kustomization")
+    };
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if is_manifest(&path) {
+            found.push(path);
+        }
+    }
+    Ok(found)
 }
 
 /// Reads the documents of a text; `source` is what messages call it.

@@ -28,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write crds/ and config/rbac/ from the controllers' own `crd` and `rbac` commands.
+    /// Write crds/ and config/ from the controllers' own `crd` and `rbac` commands.
     Gen {
         /// Write nothing; fail and name the files that differ.
         #[arg(long)]

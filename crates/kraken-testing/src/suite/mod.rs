@@ -57,17 +57,19 @@ pub struct Suite {
     scratch: Scratch,
 }
 
-/// Installs `crds/` and `config/rbac/` of the workspace.
+/// Installs the CRDs and the rights of every controller and of people, as `config/default` does, without the
+/// Deployments: no node runs them here.
 ///
 /// # Errors
 /// When they were not generated yet, or the API refuses one.
 pub async fn install(control_plane: &ControlPlane) -> Result<()> {
     let client = control_plane.client().await?;
     let root = paths::workspace_root()?;
-    for folder in ["crds", "config/rbac"] {
-        let path = root.join(folder);
-        let documents = manifests::read(&path)
-            .with_context(|| format!("no manifests in {folder}; run `cargo xtask gen`"))?;
+    let rights = paths::controllers()?.into_iter().map(|name| format!("config/{name}/rbac.yaml"));
+    let folders = ["config/namespace", "crds", "config/users"].map(str::to_owned).into_iter();
+    for path in folders.chain(rights) {
+        let documents = manifests::read(&root.join(&path))
+            .with_context(|| format!("no manifests in {path}; run `cargo xtask gen`"))?;
         manifests::apply(&client, &documents, NAMESPACE).await?;
     }
     control_plane.restart_controller_manager().await
@@ -150,7 +152,7 @@ async fn launch(
             bail!("{} is not built; run `cargo build --workspace --bins`", program.display());
         }
         let kubeconfig = control_plane.kubeconfig_for_service_account(NAMESPACE, &account).await.with_context(|| {
-            format!("config/rbac/{name}.yaml has to make service account {NAMESPACE}/{account}; run `cargo xtask gen`")
+            format!("config/{name}/rbac.yaml has to make service account {NAMESPACE}/{account}; run `cargo xtask gen`")
         })?;
         let mut env: BTreeMap<String, String> = moto::environment(endpoint).into_iter().collect();
         env.extend([

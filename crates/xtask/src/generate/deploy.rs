@@ -2,8 +2,8 @@
 
 use super::MARK;
 
-/// Its image is to be named by who built it: `kustomize edit set image kraken-hub=...`. The optional ConfigMap and Secret
-/// set its environment, which is to say its flags and the cloud's credentials.
+/// Its image is named by who built it: `kustomize edit set image kraken-hub=...`. The optional ConfigMap and Secret of
+/// its name set its environment, which is its flags.
 const TEMPLATE: &str = r#"apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -29,6 +29,7 @@ spec:
       containers:
       - name: controller
         image: {name}:{version}
+        imagePullPolicy: IfNotPresent
         args:
         - run
         env:
@@ -43,7 +44,7 @@ spec:
         - secretRef:
             name: {name}
             optional: true
-        ports:
+{credentials}        ports:
         - name: http
           containerPort: 8080
         livenessProbe:
@@ -78,8 +79,83 @@ spec:
       terminationGracePeriodSeconds: 15 # it ends within 10
 "#;
 
-/// The Deployment of the controller in this folder.
+/// At least one replica stays while nodes are drained.
+const BUDGET: &str = "apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  labels:
+    app.kubernetes.io/name: {name}
+    app.kubernetes.io/part-of: kraken
+  name: {name}
+  namespace: kraken-system
+spec:
+  minAvailable: 1
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {name}
+";
+
+/// Two replicas of each controller on different nodes: one leads, the other takes over within the lease's duration.
+pub(super) const HIGH_AVAILABILITY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+- ../../default
+- poddisruptionbudgets.yaml
+patches:
+- target:
+    kind: Deployment
+    labelSelector: app.kubernetes.io/part-of=kraken
+  patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: any
+    spec:
+      replicas: 2
+      template:
+        spec:
+          topologySpreadConstraints:
+          - maxSkew: 1
+            topologyKey: kubernetes.io/hostname
+            whenUnsatisfiable: ScheduleAnyway
+            labelSelector:
+              matchLabels:
+                app.kubernetes.io/part-of: kraken
+            matchLabelKeys:
+            - app.kubernetes.io/name
+";
+
+/// The PodDisruptionBudgets of these controllers.
+pub(super) fn budgets(controllers: &[String]) -> String {
+    let budgets: Vec<String> = controllers
+        .iter()
+        .map(|controller| BUDGET.replace("{name}", &format!("kraken-{controller}")))
+        .collect();
+    format!("{MARK}\n{}", budgets.join("---\n"))
+}
+
+/// Credentials that all spokes of one provider share: `config/aws-credentials` makes them for AWS.
+const CREDENTIALS: &str = "        - secretRef:
+            name: kraken-{provider}-credentials
+            optional: true
+";
+
+/// The Deployment of the controller in this folder. A spoke's folder begins with its provider: `aws-vpc`.
 pub(super) fn deployment(controller: &str) -> String {
     let name = format!("kraken-{controller}");
-    format!("{MARK}\n{}", TEMPLATE.replace("{name}", &name).replace("{version}", env!("CARGO_PKG_VERSION")))
+    let credentials =
+        controller.split_once('-').map(|(provider, _)| CREDENTIALS.replace("{provider}", provider));
+    let text = TEMPLATE.replace("{credentials}", &credentials.unwrap_or_default());
+    format!("{MARK}\n{}", text.replace("{name}", &name).replace("{version}", env!("CARGO_PKG_VERSION")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spokes_of_a_provider_share_its_credentials_and_the_hub_has_none() {
+        assert!(deployment("aws-vpc").contains("name: kraken-aws-credentials"));
+        assert!(!deployment("hub").contains("credentials"));
+    }
 }

@@ -1,0 +1,40 @@
+{{/* The controller's name: its Deployment, service account, lease and roles. Not the release's: two installations in one
+cluster would manage the same objects, so the second is refused because the first owns the roles. */}}
+{{- define "kraken-spoke.name" -}}
+kraken-{{ .Values.component }}
+{{- end }}
+
+{{/* Labels that select the controller's pods. */}}
+{{- define "kraken-spoke.selector" -}}
+app.kubernetes.io/name: {{ include "kraken-spoke.name" . }}
+{{- end }}
+
+{{/* Labels of every object of this chart. */}}
+{{- define "kraken-spoke.labels" -}}
+{{ include "kraken-spoke.selector" . }}
+app.kubernetes.io/part-of: kraken
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{/* Objects of a generated file, in the release's namespace and with the chart's labels. */}}
+{{- define "kraken-spoke.objects" -}}
+{{- $root := .root }}
+{{- range $document := splitList "\n---\n" .text }}
+{{- $object := $document | fromYaml }}
+{{- if $object.kind }}
+{{- $metadata := dict "labels" (include "kraken-spoke.labels" $root | fromYaml) }}
+{{- if $object.metadata.namespace }}
+{{- $_ := set $metadata "namespace" $root.Release.Namespace }}
+{{- end }}
+{{- if and (eq $object.kind "ServiceAccount") $root.Values.serviceAccount.annotations }}
+{{- $_ := set $metadata "annotations" $root.Values.serviceAccount.annotations }}
+{{- end }}
+{{- range $subject := $object.subjects }}
+{{- $_ := set $subject "namespace" $root.Release.Namespace }}
+{{- end }}
+---
+{{ mergeOverwrite $object (dict "metadata" $metadata) | toYaml }}
+{{ end }}
+{{- end }}
+{{- end }}

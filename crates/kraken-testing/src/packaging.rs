@@ -1,0 +1,86 @@
+//! Renders what people install: `kustomize build` and `helm template`, by programs that are built once from the Go module in
+//! `packaging/`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::process::Command;
+
+use crate::go::{Module, Program};
+use crate::manifests::{self, Document};
+
+const MODULE: Module = Module {
+    name: "packaging",
+    go_mod: include_str!("../packaging/go.mod"),
+    go_sum: include_str!("../packaging/go.sum"),
+    tools: include_str!("../packaging/tools.go"),
+    files: &[],
+};
+const HELM: Program = Program {
+    name: "helm",
+    package: "helm.sh/helm/v3/cmd/helm",
+    version_of: "helm.sh/helm/v3",
+    takes: "about 2 minutes",
+    without_go: "",
+};
+const KUSTOMIZE: Program = Program {
+    name: "kustomize",
+    package: "sigs.k8s.io/kustomize/kustomize/v5",
+    version_of: "sigs.k8s.io/kustomize/kustomize/v5",
+    takes: "a few seconds",
+    without_go: "",
+};
+#[cfg(test)]
+pub(crate) const PROGRAMS: [(&Module, &Program); 2] = [(&MODULE, &HELM), (&MODULE, &KUSTOMIZE)];
+
+/// The Kubernetes that charts are rendered for: a chart refuses an older one than it supports.
+const KUBERNETES: &str = "1.35.0";
+
+/// The objects of `kustomize build`.
+///
+/// # Errors
+/// When it fails, with what it said.
+pub async fn kustomize(folder: &Path) -> Result<Vec<Document>> {
+    let program = MODULE.ensure(&KUSTOMIZE).await?;
+    let text = output(&program, &["build".as_ref(), folder.as_os_str()]).await?;
+    manifests::parse(&format!("kustomize build {}", folder.display()), &text)
+}
+
+/// The objects of `helm template` in a namespace with these `--set` values.
+///
+/// # Errors
+/// When it fails, with what it said.
+pub async fn helm_template(chart: &Path, namespace: &str, set: &[&str]) -> Result<Vec<Document>> {
+    let mut arguments: Vec<&OsStr> = vec!["template".as_ref(), "kraken".as_ref(), chart.as_os_str()];
+    arguments.extend(["--kube-version", KUBERNETES, "--namespace", namespace].map(AsRef::<OsStr>::as_ref));
+    for value in set {
+        arguments.extend(["--set", value].map(AsRef::<OsStr>::as_ref));
+    }
+    let text = helm(&arguments).await?;
+    manifests::parse(&format!("helm template {}", chart.display()), &text)
+}
+
+/// What helm prints when it is run with these arguments.
+///
+/// # Errors
+/// When it fails, with what it said.
+pub async fn helm(arguments: &[&OsStr]) -> Result<String> {
+    output(&MODULE.ensure(&HELM).await?, arguments).await
+}
+
+async fn output(program: &PathBuf, arguments: &[&OsStr]) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await.with_context(|| format!("cannot run {}", program.display()))?;
+    if !output.status.success() {
+        bail!(
+            "`{:?}` failed ({}):\n{}",
+            command.as_std(),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    String::from_utf8(output.stdout).context("it prints no text")
+}
