@@ -5,8 +5,11 @@
 
 pub mod apiserver;
 pub mod apply;
+pub mod check;
+pub mod coverage;
 pub mod faults;
 pub mod generate;
 pub mod kinds;
+pub mod oracle;
 pub mod schedule;
 pub mod shrink;

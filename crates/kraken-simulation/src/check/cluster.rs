@@ -1,0 +1,250 @@
+//! Judges writes to the API server, and what is stored there.
+
+use std::time::Duration;
+
+use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, INTENT_ANNOTATION};
+use kraken_testing::kube_proxy::Call;
+use serde_json::Value;
+
+use super::history::{Changes, uid_of};
+use super::judge::all;
+use super::policy::{intent, is_held, is_resource};
+use super::{Caller, Checks, Class};
+use crate::schedule::Controller;
+
+/// What every forged value has in it.
+pub const FORGED: &str = "forged";
+
+impl Checks {
+    /// Looks at the cluster, and at what is stored there for everybody to read.
+    pub(super) fn observe(&mut self, now: Duration) -> Changes {
+        let objects = (self.view.objects)();
+        let changes = self.history.observe(now, &objects);
+        for (_, _, after) in &changes.all {
+            let Some(object) = after else { continue };
+            if object["kind"] == "Secret" {
+                continue;
+            }
+            let text = object.to_string();
+            if let Some(form) = self.canary.found(&text) {
+                let message = format!("{} has a Secret's value {form}: {}", title(object), around(&text));
+                self.violated(now, Class::Secret, message);
+            }
+        }
+        changes
+    }
+
+    /// What others than controllers did.
+    pub(super) fn note_outside(&mut self, now: Duration, changes: &Changes) {
+        for (uid, before, after) in &changes.all {
+            let disturbed = self.history.records.get(uid).and_then(|record| record.disturbed);
+            let is_recent = disturbed.is_some_and(|at| !self.is_long_ago(at, now));
+            let (Some(before), Some(record)) = (before, self.history.records.get_mut(uid)) else { continue };
+            let Some(after) = after else {
+                record.excused |= is_held(before) || is_recent;
+                continue;
+            };
+            let older = revision(after) < revision(before);
+            let lost = (is_held(before) && !is_held(after))
+                || (intent(before).is_some() && intent(before) != intent(after))
+                || before["status"]["externalIds"] != after["status"]["externalIds"];
+            if older || (lost && is_resource(after)) {
+                record.disturbed = Some(now);
+            }
+        }
+    }
+
+    /// After a write of a controller.
+    pub(super) fn after_write(&mut self, now: Duration, by: &Caller, call: &Call, status: u16) {
+        let changes = self.observe(now);
+        if status >= 300 {
+            return self.note_outside(now, &changes);
+        }
+        let is_meant = |object: &Value| {
+            let (namespace, name) = (&object["metadata"]["namespace"], &object["metadata"]["name"]);
+            let is_named = call.object.is_empty() || name == call.object.as_str();
+            is_named && (call.namespace.is_empty() || namespace == call.namespace.as_str())
+        };
+        let (ours, others): (Vec<_>, Vec<_>) = changes
+            .all
+            .into_iter()
+            .partition(|(_, before, after)| before.as_deref().or(after.as_deref()).is_some_and(is_meant));
+        self.note_outside(now, &Changes { all: others });
+        self.check_leader(now, by, call);
+        self.check_precondition(now, by, call);
+        for (uid, before, after) in ours {
+            if call.body.windows(15).any(|part| part == b"resourceVersion") {
+                self.history.proven(&uid, by);
+            }
+            let Some(object) = after.as_deref().or(before.as_deref()) else { continue };
+            if is_resource(object) {
+                self.check_resource(now, by, &uid, before.as_deref(), after.as_deref());
+            } else if by.controller == Controller::Hub {
+                self.check_export(now, before.as_deref(), after.as_deref());
+            }
+        }
+    }
+
+    fn check_resource(
+        &mut self,
+        now: Duration,
+        by: &Caller,
+        uid: &str,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) {
+        if before.is_some_and(is_held) && !after.is_some_and(is_held) {
+            self.check_finalizer(now, uid);
+        }
+        let Some(after) = after else { return };
+        let plan = &after["status"]["plan"];
+        if let (Some(hash), Some(action)) = (plan["hash"].as_str(), plan["action"].as_str()) {
+            let key = (uid.to_owned(), hash.to_owned());
+            self.plans.entry(key).or_insert_with(|| action.to_owned());
+        }
+        let boundary =
+            |object: &Value| intent(object).map_or(Value::Null, |intent| intent["replacedBefore"].clone());
+        let begins = before
+            .is_some_and(|before| boundary(before) != boundary(after) && intent(before).is_some())
+            && !boundary(after).is_null();
+        if !begins {
+            return;
+        }
+        let Some(record) = self.history.records.get(uid) else { return };
+        let title = record.title();
+        // The last version is this very write.
+        let candidates = record.candidates(by, now, self.calm);
+        let candidates = candidates.get(..candidates.len().saturating_sub(1)).unwrap_or_default();
+        if all(candidates, |policy| policy.protect) {
+            self.violated(
+                now,
+                Class::Protected,
+                format!("a replacement of {title} begins, which is protected"),
+            );
+        } else if self.is_only_drift(uid, candidates) && record.disturbed.is_none() {
+            self.violated(
+                now,
+                Class::DriftReplaced,
+                format!("a replacement of {title} begins, which nobody edited"),
+            );
+        }
+    }
+
+    /// The finalizer must outlive what it stands for.
+    fn check_finalizer(&mut self, now: Duration, uid: &str) {
+        let Some(record) = self.history.records.get(uid) else { return };
+        let title = record.title();
+        let kind = super::remote::remote_kind(&record.kind);
+        let cloud = (self.view.cloud)();
+        let left = cloud.of_uid(uid).find(|(id, remote)| {
+            let is_a_copy = self.tampered.contains_key(*id);
+            remote.exists && Some(remote.kind) == kind && !is_a_copy
+        });
+        if let Some((id, _)) = left {
+            self.violated(
+                now,
+                Class::FinalizerEarly,
+                format!("the finalizer of {title} went while {id} exists"),
+            );
+        }
+    }
+
+    /// An intent counts only if nobody wrote since it was decided.
+    fn check_precondition(&mut self, now: Duration, by: &Caller, call: &Call) {
+        if !by.controller.is_spoke() || !call.name.starts_with("PATCH") {
+            return;
+        }
+        let Ok(body) = serde_json::from_slice::<Value>(&call.body) else { return };
+        let meta = &body["metadata"];
+        if meta["annotations"][INTENT_ANNOTATION].is_string()
+            && !(meta["resourceVersion"].is_string() && meta["uid"].is_string())
+        {
+            let message =
+                format!("the intent of {}/{} is written without a precondition", call.namespace, call.object);
+            self.violated(now, Class::NoPrecondition, message);
+        }
+    }
+
+    /// Who writes must hold the lease.
+    fn check_leader(&mut self, now: Duration, by: &Caller, call: &Call) {
+        if by.identity.is_empty()
+            || call.name.contains("leases")
+            || call.name.contains("events")
+            || self.calm.is_none()
+        {
+            return;
+        }
+        let lease = self
+            .history
+            .all_live()
+            .find(|(_, record)| record.kind == "Lease" && record.name == by.controller.name());
+        let Some((_, lease)) = lease else { return };
+        let holder = lease.latest().value["spec"]["holderIdentity"].as_str().unwrap_or_default();
+        if !holder.is_empty() && holder != by.identity {
+            let message = format!(
+                "{} of {} is by {}, and {holder} holds the lease",
+                call.name, by.controller, by.identity
+            );
+            self.violated(now, Class::NotLeader, message);
+        }
+    }
+
+    /// The hub writes only the ConfigMaps and Secrets that an export made.
+    fn check_export(&mut self, now: Duration, before: Option<&Value>, after: Option<&Value>) {
+        let Some(object) = before.or(after) else { return };
+        if object["kind"] != "ConfigMap" && object["kind"] != "Secret" {
+            if object["kind"] == "DependencyRequest" {
+                self.check_forged(now, after, "status");
+            }
+            return;
+        }
+        if let Some(before) = before {
+            let maker =
+                before["metadata"]["annotations"][EXPORTED_BY_ANNOTATION].as_str().unwrap_or_default();
+            let target = format!("{}/{}", text(before, "kind"), text(&before["metadata"], "name"));
+            let is_made = |export: &super::history::Record| {
+                export.kind == "ConfigExport"
+                    && export.namespace == text(&before["metadata"], "namespace")
+                    && export.versions.iter().any(|version| {
+                        uid_of(&version.value) == maker
+                            || version.value["status"]["target"] == target.as_str()
+                    })
+            };
+            if !self.history.records.values().any(is_made) {
+                let verb = if after.is_some() { "changes" } else { "deletes" };
+                let message = format!("the hub {verb} {}, which no export made", title(before));
+                self.violated(now, Class::ForeignObject, message);
+            }
+        }
+        self.check_forged(now, after, "data");
+    }
+
+    fn check_forged(&mut self, now: Duration, object: Option<&Value>, part: &str) {
+        let Some(object) = object else { return };
+        let (text, encoded) = (object[part].to_string(), "Zm9yZ2Vk");
+        if text.contains(FORGED) || text.contains(encoded) {
+            let message = format!("{} has a value that somebody forged: {}", title(object), around(&text));
+            self.violated(now, Class::Forged, message);
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn title(object: &Value) -> String {
+    let meta = &object["metadata"];
+    format!("{} {}/{}", text(object, "kind"), text(meta, "namespace"), text(meta, "name"))
+}
+
+fn revision(object: &Value) -> u64 {
+    text(&object["metadata"], "resourceVersion").parse().unwrap_or_default()
+}
+
+/// The part of a text that has a marker in it, or its beginning.
+fn around(text: &str) -> String {
+    let at = text.find(super::canary::MARKER).or_else(|| text.find(FORGED)).unwrap_or(0);
+    let start = text.char_indices().map(|(index, _)| index).rfind(|index| index + 60 <= at).unwrap_or(0);
+    text.get(start..).unwrap_or_default().chars().take(160).collect()
+}

@@ -1,0 +1,81 @@
+//! How many remote objects a spec explains.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::history::{Record, Version};
+use super::policy::{external_ids, intent, strings};
+use super::remote::remote_kind;
+use super::{Caller, Checks, Class};
+
+/// What a count may be at most, where its value cannot be told.
+const UNKNOWN: usize = 10;
+
+impl Checks {
+    /// After something was created for this UID.
+    pub(super) fn check_count(&mut self, now: Duration, by: &Caller, uid: &str) {
+        let Some(record) = self.history.records.get(uid) else { return };
+        let candidates = record.candidates(by, now, self.calm);
+        let live = self.live_of(uid, record, candidates);
+        let outgoing = |version: &Version| {
+            let intent = intent(&version.value).unwrap_or_default();
+            strings(&intent["outgoing"]).filter(|id| live.iter().any(|live| live == id)).count()
+        };
+        let explained = candidates.iter().map(|version| self.wanted(record, version)).max().unwrap_or(0);
+        let replaced = candidates.iter().map(outgoing).max().unwrap_or(0);
+        if live.len() > explained + replaced {
+            let message = format!(
+                "{} has {} live remote objects; its spec explains {explained} and a replacement {replaced}: {}",
+                record.title(),
+                live.len(),
+                live.join(", ")
+            );
+            self.violated(now, Class::TooMany, message);
+        }
+    }
+
+    /// What lives of a resource: by its tags, if no person put them there, and what the resource has on record although
+    /// somebody took its tags off.
+    pub(super) fn live_of(&self, uid: &str, record: &Record, candidates: &[Version]) -> Vec<String> {
+        let kind = remote_kind(&record.kind);
+        let is_known =
+            |id: &str| candidates.iter().all(|version| external_ids(&version.value).any(|known| known == id));
+        let counts = |(id, remote): &(&String, &super::Remote)| {
+            let is_launched = self.launched.get(*id).is_some_and(|launched| launched == uid);
+            let is_tagged = remote.uid() == Some(uid)
+                && (is_launched || !self.tampered.contains_key(*id) || is_known(id));
+            let is_stripped = remote.uid().is_none() && is_launched && is_known(id);
+            remote.alive && Some(remote.kind) == kind && (is_tagged || is_stripped)
+        };
+        let live = self.cloud.0.iter().filter(counts);
+        live.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// How many objects a version of a spec explains at most.
+    pub(super) fn wanted(&self, record: &Record, version: &Version) -> usize {
+        if record.kind != "EC2Instance" {
+            return 1;
+        }
+        let option = &version.value["spec"]["maxCount"];
+        self.most(record, option).unwrap_or(UNKNOWN)
+    }
+
+    /// The largest value that an option of a number ever had.
+    fn most(&self, record: &Record, option: &Value) -> Option<usize> {
+        let number = |value: &Value| {
+            let text = value.as_str().map(str::trim).and_then(|text| text.parse().ok());
+            value.as_u64().and_then(|number| usize::try_from(number).ok()).or(text)
+        };
+        if let Some(value) = option.get("value") {
+            return number(value);
+        }
+        let source = &option["valueFrom"]["configMap"];
+        let (name, key) = (source["name"].as_str()?, source["key"].as_str()?);
+        let maps =
+            self.history.records.values().filter(|map| {
+                map.kind == "ConfigMap" && map.namespace == record.namespace && map.name == name
+            });
+        maps.flat_map(|map| &map.versions).filter_map(|version| number(&version.value["data"][key])).max()
+    }
+}

@@ -1,0 +1,149 @@
+//! What every object was, and which of its versions a controller can still be acting on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::policy::Policy;
+use super::{Caller, SLACK};
+
+/// One version of an object.
+#[derive(Clone, Debug)]
+pub(super) struct Version {
+    pub at: Duration,
+    pub value: Arc<Value>,
+}
+
+impl Version {
+    pub(super) fn policy(&self) -> Policy {
+        Policy::of(&self.value)
+    }
+}
+
+/// One object, from its creation on.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub kind: String,
+    pub namespace: String,
+    pub name: String,
+    /// Never empty.
+    pub versions: Vec<Version>,
+    /// When it was gone.
+    pub gone: Option<Duration>,
+    /// When anybody but its controller last took something of its status, finalizers or annotations, or restored an old form.
+    pub disturbed: Option<Duration>,
+    /// Whether it went in a way that no controller could have noticed in time.
+    pub excused: bool,
+    /// The newest version that each process has proven to know.
+    known: BTreeMap<Caller, usize>,
+}
+
+impl Record {
+    /// `KIND NAMESPACE/NAME`.
+    pub(super) fn title(&self) -> String {
+        format!("{} {}/{}", self.kind, self.namespace, self.name)
+    }
+
+    pub(super) fn latest(&self) -> &Version {
+        let last = self.versions.len().saturating_sub(1);
+        &self.versions[last]
+    }
+
+    /// The versions that this process can be acting on at `now`: not those before one that it has proven to know, and, in
+    /// calm times, none that was replaced long ago.
+    pub(super) fn candidates(&self, by: &Caller, now: Duration, calm: Option<Duration>) -> &[Version] {
+        let mut start = self.known.get(by).copied().unwrap_or(0);
+        if let Some(cutoff) = now.checked_sub(SLACK).filter(|cutoff| calm.is_some_and(|calm| calm <= *cutoff))
+        {
+            let superseded = self.versions.iter().skip(1).take_while(|next| next.at < cutoff).count();
+            start = start.max(superseded);
+        }
+        self.versions.get(start..).unwrap_or_default()
+    }
+}
+
+/// All objects with a UID that ever were.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub records: BTreeMap<String, Record>,
+    /// The objects as they were seen last, and where each is in memory: what is elsewhere is another version.
+    last: BTreeMap<usize, Arc<Value>>,
+}
+
+/// What one look at the cluster found different.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// The UID, what was before, and what is now.
+    pub all: Vec<(String, Option<Arc<Value>>, Option<Arc<Value>>)>,
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An object's UID.
+pub(super) fn uid_of(value: &Value) -> &str {
+    text(value, "/metadata/uid")
+}
+
+fn address(object: &Arc<Value>) -> usize {
+    Arc::as_ptr(object).cast::<u8>().addr()
+}
+
+impl History {
+    /// Takes note of what the cluster has now.
+    pub(super) fn observe(&mut self, now: Duration, objects: &[Arc<Value>]) -> Changes {
+        let mut changes = Changes::default();
+        let seen: BTreeSet<usize> = objects.iter().map(address).collect();
+        let added: Vec<&Arc<Value>> =
+            objects.iter().filter(|object| !self.last.contains_key(&address(object))).collect();
+        let removed: Vec<usize> = self.last.keys().filter(|at| !seen.contains(at)).copied().collect();
+        let mut before: BTreeMap<String, Arc<Value>> = BTreeMap::new();
+        for at in removed {
+            if let Some(object) = self.last.remove(&at) {
+                before.insert(uid_of(&object).to_owned(), object);
+            }
+        }
+        for object in added {
+            let uid = uid_of(object).to_owned();
+            self.last.insert(address(object), object.clone());
+            let record = self.records.entry(uid.clone()).or_insert_with(|| Record {
+                kind: text(object, "/kind").to_owned(),
+                namespace: text(object, "/metadata/namespace").to_owned(),
+                name: text(object, "/metadata/name").to_owned(),
+                versions: vec![],
+                gone: None,
+                disturbed: None,
+                excused: false,
+                known: BTreeMap::new(),
+            });
+            if record.gone.take().is_some() {
+                record.disturbed = Some(now); // a backup brought it back
+            }
+            record.versions.push(Version { at: now, value: object.clone() });
+            changes.all.push((uid.clone(), before.remove(&uid), Some(object.clone())));
+        }
+        for (uid, object) in before {
+            if let Some(record) = self.records.get_mut(&uid) {
+                record.gone = Some(now);
+            }
+            changes.all.push((uid, Some(object), None));
+        }
+        changes
+    }
+
+    /// Notes that a write by this process proves that it knew the version before the newest.
+    pub(super) fn proven(&mut self, uid: &str, by: &Caller) {
+        if let Some(record) = self.records.get_mut(uid) {
+            let before = record.versions.len().saturating_sub(2);
+            record.known.insert(by.clone(), before);
+        }
+    }
+
+    /// All that are there now.
+    pub(super) fn all_live(&self) -> impl Iterator<Item = (&String, &Record)> {
+        self.records.iter().filter(|(_, record)| record.gone.is_none())
+    }
+}

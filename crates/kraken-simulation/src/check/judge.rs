@@ -1,0 +1,314 @@
+//! Judges one call to the cloud by what its caller can have known.
+
+use std::time::Duration;
+
+use kraken_testing::kube_proxy::Call;
+use serde_json::Value;
+
+use super::history::Version;
+use super::policy::{Policy, adopted, approved, external_ids, intent, is_held};
+use super::remote::{Asked, PREFIX, Remote, Verb};
+use super::{Caller, Checks, Class, Cloud, SLACK};
+use crate::schedule::Controller;
+
+/// The tag of an instance that was stopped to change it.
+const DISRUPTION: &str = "kraken-iac.eoinfennessy.com/disruption";
+
+impl Checks {
+    /// After a call that may have changed something.
+    pub(super) fn judge(&mut self, now: Duration, by: &Caller, call: &Call, status: u16) {
+        let before = std::mem::replace(&mut self.cloud, (self.view.cloud)());
+        if status >= 300 && before == self.cloud {
+            return;
+        }
+        // What somebody did to the cluster since the last look.
+        let changes = self.observe(now);
+        self.note_outside(now, &changes);
+        let asked = Asked::of(call);
+        for (key, value) in &asked.tags {
+            if let Some(form) = self.canary.found(key).or_else(|| self.canary.found(value)) {
+                self.violated(
+                    now,
+                    Class::Secret,
+                    format!("{} sets tag {key}={value}, which has a Secret's value {form}", asked.action),
+                );
+            }
+        }
+        if asked.verb == Verb::Create {
+            self.judge_creation(now, by, &asked, &before);
+        }
+        for id in asked.subjects.clone() {
+            if let Some(remote) = before.0.get(&id).filter(|remote| remote.exists).cloned() {
+                self.judge_subject(now, by, &asked, &id, &remote);
+            }
+        }
+        if asked.verb == Verb::Untag && asked.is_about_ownership() {
+            self.released.extend(asked.subjects.iter().cloned());
+        }
+        if asked.verb == Verb::Tag && asked.is_about_ownership() {
+            for id in &asked.subjects {
+                self.released.remove(id);
+            }
+        }
+    }
+
+    fn judge_creation(&mut self, now: Duration, by: &Caller, asked: &Asked, before: &Cloud) {
+        let is_new = |id: &&String| !before.0.contains_key(*id);
+        let made: Vec<String> = self.cloud.0.keys().filter(is_new).cloned().collect();
+        if made.is_empty() {
+            return; // a replay of an earlier call
+        }
+        let what = format!("{} made {}", asked.action, made.join(", "));
+        let Some(uid) = asked.uid().map(ToOwned::to_owned) else {
+            return self.violated(now, Class::NoIntent, format!("{what} without owner tags"));
+        };
+        for id in made {
+            self.launched.insert(id, uid.clone());
+        }
+        let Some(record) = self.history.records.get(&uid) else {
+            return self.violated(now, Class::CreatedForGone, format!("{what} for {uid}, which never was"));
+        };
+        let what = format!("{what} for {}", record.title());
+        let candidates = record.candidates(by, now, self.calm);
+        if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
+            return self.violated(now, Class::CreatedForGone, format!("{what}, which is gone"));
+        }
+        let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
+        let has_intent = |version: &Version| {
+            let epoch = intent(&version.value).and_then(|intent| intent["epoch"].as_i64());
+            epoch.is_some() && epoch == asked.epoch() && is_held(&version.value)
+        };
+        let found = if all(|policy| policy.deleting) {
+            Some((Class::CreatedForGone, "which is being deleted"))
+        } else if all(|policy| policy.paused) {
+            Some((Class::Paused, "which is paused"))
+        } else if !record.versions.iter().any(has_intent) {
+            Some((Class::NoIntent, "of which no such intent is on record"))
+        } else if self.is_only_drift(&uid, candidates) && all(|policy| policy.report) {
+            Some((Class::Reported, "whose drift is only reported"))
+        } else if is_elsewhere(candidates, by) {
+            Some((Class::Elsewhere, "whose objects are in another place"))
+        } else if self.is_unapproved(&uid, candidates, asked.verb) {
+            Some((Class::Unapproved, "of which no such plan is approved"))
+        } else {
+            None
+        };
+        if let Some((class, why)) = found {
+            self.violated(now, class, format!("{what}, {why}"));
+        }
+        self.check_count(now, by, &uid);
+    }
+
+    fn judge_subject(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
+        let what = format!("{} of {id}", asked.action);
+        if remote.cluster().is_some_and(|cluster| cluster != self.cluster) {
+            return self.violated(now, Class::NotOurs, format!("{what}, which belongs to another cluster"));
+        }
+        let is_recent = self.tampered.get(id).is_some_and(|at| !self.is_long_ago(*at, now));
+        let Some(uid) = remote.uid().map(ToOwned::to_owned) else {
+            if asked.verb == Verb::Tag && asked.is_about_ownership() {
+                self.judge_claim(now, by, asked, id, remote);
+            } else if !is_recent && !self.released.contains(id) {
+                self.violated(now, Class::NotOurs, format!("{what}, which has no owner tags"));
+            }
+            return;
+        };
+        if asked.verb == Verb::Tag && asked.uid().is_some_and(|new| new != uid) && !is_recent {
+            return self.violated(now, Class::NotOurs, format!("{what} takes it from {uid}"));
+        }
+        let Some(record) = self.history.records.get(&uid) else {
+            let is_removal = asked.verb == Verb::Delete && self.removes_orphans;
+            if !is_removal && !is_recent {
+                self.violated(
+                    now,
+                    Class::NotOurs,
+                    format!("{what}, which belongs to {uid}, which never was"),
+                );
+            }
+            return;
+        };
+        if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
+            if !self.removes_orphans && !is_recent {
+                self.violated(
+                    now,
+                    Class::NotOurs,
+                    format!("{what}, which belongs to {}, which is gone", record.title()),
+                );
+            }
+            return;
+        }
+        if Controller::of(&record.kind) != by.controller {
+            return self.violated(
+                now,
+                Class::NotOurs,
+                format!("{what}, which belongs to {}", record.title()),
+            );
+        }
+        // Its tags may name another resource now than the one that the call is for.
+        if !is_recent {
+            self.judge_policies(now, by, asked, id, remote, &uid);
+        }
+    }
+
+    fn judge_policies(
+        &mut self,
+        now: Duration,
+        by: &Caller,
+        asked: &Asked,
+        id: &str,
+        remote: &Remote,
+        uid: &str,
+    ) {
+        let Some(record) = self.history.records.get(uid) else { return };
+        let candidates = record.candidates(by, now, self.calm);
+        let what = format!("{} of {id} for {}", asked.action, record.title());
+        let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
+        let deletes = asked.verb == Verb::Delete;
+        let live = self.live_of(uid, record, candidates).len() + usize::from(deletes);
+        let is_scaling = candidates.iter().any(|version| self.wanted(record, version) < live)
+            && !candidates.iter().any(|version| {
+                intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
+            });
+        let is_adopted = |version: &Version| {
+            let policy = version.policy();
+            policy.retain || (!policy.delete && adopted(&version.value).iter().any(|adopted| adopted == id))
+        };
+        // What a disruption began is finished whatever else is said.
+        let is_disrupted = remote.tags.contains_key(DISRUPTION);
+        let is_own = asked.is_about_ownership();
+        let found = if all(|policy| policy.paused) {
+            Some((Class::Paused, "which is paused"))
+        } else if deletes && !is_scaling && all(|policy| policy.protect) {
+            Some((Class::Protected, "which is protected"))
+        } else if deletes && !is_scaling && !candidates.is_empty() && candidates.iter().all(is_adopted) {
+            Some((Class::Retained, "which leaves it behind"))
+        } else if !is_disrupted && self.is_only_drift(uid, candidates) && all(|policy| policy.report) {
+            Some((Class::Reported, "whose drift is only reported"))
+        } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, asked.verb) {
+            Some((Class::Unapproved, "of which no such plan is approved"))
+        } else {
+            None
+        };
+        if let Some((class, why)) = found {
+            self.violated(now, class, format!("{what}, {why}"));
+        } else if deletes && all(|policy| policy.deleting) {
+            self.check_order(now, uid);
+        }
+    }
+
+    /// Owner tags are put on what has none: it is adopted, or on record.
+    fn judge_claim(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
+        let Some(uid) = asked.uid() else { return };
+        let what = format!("{} claims {id} for {uid}", asked.action);
+        let Some(record) = self.history.records.get(uid) else {
+            return self.violated(now, Class::NotOurs, format!("{what}, which never was"));
+        };
+        let candidates = record.candidates(by, now, self.calm);
+        let is_launched = self.launched.get(id).is_some_and(|launched| launched == uid);
+        let is_on_record = record.versions.iter().any(|version| {
+            let outgoing = intent(&version.value).unwrap_or_default();
+            external_ids(&version.value).any(|known| known == id)
+                || super::policy::strings(&outgoing["outgoing"]).any(|known| known == id)
+                || adopted(&version.value).iter().any(|known| known == id)
+        });
+        let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
+        let title = record.title();
+        if !is_launched && !is_on_record && !is_adopted {
+            self.violated(
+                now,
+                Class::NotOurs,
+                format!("{what}, {title}, which neither has it on record nor adopts it"),
+            );
+        } else if all(candidates, |policy| policy.paused) {
+            self.violated(now, Class::Paused, format!("{what}, {title}, which is paused"));
+        }
+    }
+
+    /// Whether everything that these versions say was in place before, with the same values: what differs is drift.
+    pub(super) fn is_only_drift(&self, uid: &str, candidates: &[Version]) -> bool {
+        let Some(record) = self.history.records.get(uid) else { return false };
+        let in_place = |version: &Version| {
+            let object = &version.value;
+            let place = &object["status"]["inPlace"];
+            !version.policy().deleting
+                && place["generation"].is_i64()
+                && place["generation"] == object["metadata"]["generation"]
+        };
+        if candidates.is_empty() || !candidates.iter().all(in_place) {
+            return false;
+        }
+        let place = &record.latest().value["status"]["inPlace"];
+        let since =
+            record.versions.iter().rev().take_while(|version| version.value["status"]["inPlace"] == *place);
+        let Some(since) = since.last().map(|version| version.at) else { return false };
+        // A value that changed after that, or not long before, is an edit.
+        let requests = self.history.records.values().filter(|request| {
+            request.kind == "DependencyRequest"
+                && request.namespace == record.namespace
+                && request.versions.iter().any(|version| is_owned(&version.value, uid))
+        });
+        let changed = requests.flat_map(|request| request.versions.windows(2)).filter(|pair| {
+            let values = |version: &Version| version.value["status"]["dependentValues"].clone();
+            values(&pair[0]) != values(&pair[1])
+        });
+        let last = changed.map(|pair| pair[1].at).max();
+        last.is_none_or(|last| last + SLACK < since)
+    }
+
+    /// Whether nobody agreed to this, where somebody has to.
+    fn is_unapproved(&self, uid: &str, candidates: &[Version], verb: Verb) -> bool {
+        if !all(candidates, |policy| policy.manual) {
+            return false;
+        }
+        let is_granted = |version: &Version| {
+            let object = &version.value;
+            let Some(hash) = approved(object) else { return false };
+            if object["status"]["plan"]["hash"] != hash {
+                return false;
+            }
+            let Some(action) = self.plans.get(&(uid.to_owned(), hash.to_owned())) else { return false };
+            let deleting = version.policy().deleting;
+            match verb {
+                Verb::Create => matches!(action.as_str(), "Create" | "Replace"),
+                _ if deleting => action == "Delete",
+                Verb::Delete => matches!(action.as_str(), "Replace" | "Change" | "Create" | "Adopt"),
+                Verb::Change | Verb::Tag | Verb::Untag => action != "Delete",
+            }
+        };
+        !candidates.iter().any(is_granted)
+    }
+
+    /// Whether it was before anything that a process can still be acting on.
+    pub(super) fn is_long_ago(&self, at: Duration, now: Duration) -> bool {
+        let Some(cutoff) = now.checked_sub(SLACK) else { return false };
+        at < cutoff && self.calm.is_some_and(|calm| calm <= cutoff)
+    }
+}
+
+/// Whether each of these versions forbids it. Without any, nothing is forbidden.
+pub(super) fn all(candidates: &[Version], forbids: impl Fn(&Policy) -> bool) -> bool {
+    !candidates.is_empty() && candidates.iter().all(|version| forbids(&version.policy()))
+}
+
+fn is_owned(object: &Value, uid: &str) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.into_iter().flatten().any(|owner| owner["uid"] == uid)
+}
+
+fn is_elsewhere(candidates: &[Version], by: &Caller) -> bool {
+    let Some((account, region)) = &by.location else { return false };
+    let differs = |version: &Version| {
+        let place = &version.value["status"]["location"];
+        place.is_object() && (place["account"] != **account || place["region"] != **region)
+    };
+    !candidates.is_empty() && candidates.iter().all(differs)
+}
+
+fn adopts(object: &Value, id: &str, remote: &Remote) -> bool {
+    let adopt = &object["spec"]["lifecycle"]["adopt"];
+    let has = |(key, value): (&String, &Value)| {
+        remote.tags.get(key).map(String::as_str) == value.as_str() && !key.starts_with(PREFIX)
+    };
+    adopt["id"] == id
+        || adopt["tags"].as_object().is_some_and(|tags| !tags.is_empty() && tags.iter().all(has))
+}

@@ -1,0 +1,184 @@
+//! What must hold after every call and at the end, whatever fails.
+//!
+//! A controller is judged by what it can have known: [`history`] keeps every version of every object, and which of them a
+//! process can still be acting on. A call is a violation only if each of those forbids it.
+
+mod canary;
+mod cluster;
+mod counts;
+mod end;
+mod history;
+mod judge;
+mod order;
+mod policy;
+mod remote;
+mod violation;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kraken_testing::kube_proxy::{Answer, Call};
+use serde_json::Value;
+
+pub use canary::MARKER;
+pub use cluster::FORGED;
+pub use remote::{Cloud, Remote};
+pub use violation::{Class, Violation};
+
+use crate::schedule::Controller;
+use history::History;
+
+/// How long a controller may act on what it read before, while nothing fails: reads that wait for a batch, calls that take their
+/// time, watch events on their way.
+const SLACK: Duration = Duration::from_secs(10);
+/// How many violations are kept: after the first few, the others follow from them.
+const KEPT: usize = 20;
+
+/// The Ready condition of an object.
+pub(crate) fn ready_of(object: &Value) -> &Value {
+    policy::ready(object)
+}
+
+/// One process of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Caller {
+    /// Of which controller.
+    pub controller: Controller,
+    /// Which of its processes.
+    pub incarnation: u64,
+    /// How it calls itself in its lease; empty if it has none.
+    pub identity: String,
+    /// The account and the region that it works in, if it has a cloud.
+    pub location: Option<(String, String)>,
+}
+
+/// What the checks look at.
+pub struct View {
+    /// Every object that the API server has.
+    pub objects: Box<dyn Fn() -> Vec<Arc<Value>> + Send>,
+    /// The cloud as it really is.
+    pub cloud: Box<dyn Fn() -> Cloud + Send>,
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("View")
+    }
+}
+
+/// All checks of one simulation.
+#[derive(Debug)]
+pub struct Checks {
+    view: View,
+    /// The UID of the namespace `kube-system`.
+    cluster: String,
+    /// Whether controllers delete what belongs to nobody.
+    removes_orphans: bool,
+    history: History,
+    /// The cloud after the last change that was seen.
+    cloud: Cloud,
+    /// Which resource's launch made a remote object.
+    launched: BTreeMap<String, String>,
+    /// When somebody changed the tags of a remote object without Kraken, or created it.
+    tampered: BTreeMap<String, Duration>,
+    /// What a controller let go of.
+    released: BTreeSet<String>,
+    /// What each plan was that a controller published, by UID and hash.
+    plans: BTreeMap<(String, String), String>,
+    /// The UIDs of which a deletion was begun.
+    deleting: BTreeSet<String>,
+    /// Since when nothing fails, if nothing does.
+    calm: Option<Duration>,
+    quiet: Option<end::Quiet>,
+    canary: canary::Canary,
+    violations: Vec<Violation>,
+}
+
+impl Checks {
+    /// Of a cluster with this UID of `kube-system`.
+    pub fn new(view: View, cluster: &str, removes_orphans: bool) -> Self {
+        let cloud = (view.cloud)();
+        Self {
+            view,
+            cluster: cluster.to_owned(),
+            removes_orphans,
+            history: History::default(),
+            cloud,
+            launched: BTreeMap::new(),
+            tampered: BTreeMap::new(),
+            released: BTreeSet::new(),
+            plans: BTreeMap::new(),
+            deleting: BTreeSet::new(),
+            calm: Some(Duration::ZERO),
+            quiet: None,
+            canary: canary::Canary::new(),
+            violations: vec![],
+        }
+    }
+
+    /// A fault begins, or the last one is over.
+    pub fn faults(&mut self, now: Duration, active: bool) {
+        self.calm = match (active, self.calm) {
+            (true, _) => None,
+            (false, since) => Some(since.unwrap_or(now)),
+        };
+    }
+
+    /// To be called after each request to the API server, when it has taken effect and before anything else happens.
+    pub fn after_api(&mut self, now: Duration, by: &Caller, call: &Call, answer: &Answer) {
+        if call.writes {
+            self.note_api_write(now, call, answer.status);
+            self.after_write(now, by, call, answer.status);
+        }
+    }
+
+    /// To be called after each call to the cloud, when it has taken effect and before anything else happens.
+    pub fn after_cloud(&mut self, now: Duration, by: &Caller, call: &Call, answer: &Answer) {
+        self.note_cloud_call(now, call);
+        if call.writes {
+            self.judge(now, by, call, answer.status);
+        }
+    }
+
+    /// To be called after each thing that somebody else than a controller did, to the cluster or to the cloud.
+    pub fn outside(&mut self, now: Duration) {
+        let changes = self.observe(now);
+        self.note_outside(now, &changes);
+        let cloud = (self.view.cloud)();
+        for (id, remote) in &cloud.0 {
+            if self.cloud.0.get(id).is_none_or(|before| before.tags != remote.tags) {
+                self.tampered.insert(id.clone(), now);
+            }
+        }
+        self.cloud = cloud;
+    }
+
+    /// A text that everybody can read: a log line, a metric.
+    pub fn text(&mut self, now: Duration, place: &str, text: &str) {
+        if let Some(form) = self.canary.found(text) {
+            self.violated(now, Class::Secret, format!("{place} has a Secret's value {form}: {text}"));
+        }
+    }
+
+    /// A controller ended by itself.
+    pub fn panicked(&mut self, now: Duration, what: &str) {
+        self.violated(now, Class::Panicked, what.to_owned());
+    }
+
+    /// What was violated so far.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    fn violated(&mut self, at: Duration, class: Class, message: String) {
+        let is_known = self.violations.iter().any(|known| known.class == class && known.message == message);
+        if self.violations.len() < KEPT && !is_known {
+            self.violations.push(Violation { class, message, at });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

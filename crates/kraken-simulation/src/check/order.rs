@@ -1,0 +1,81 @@
+//! The order of deletion: those that refer to a resource go first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::history::Record;
+use super::{Checks, Class, SLACK};
+
+/// A resource by its kind without case and hyphens, and its name.
+type Node = (String, String);
+
+fn key(kind: &str) -> String {
+    let kind = kind.split('.').next().unwrap_or_default();
+    kind.chars().filter(|c| *c != '-').collect::<String>().to_lowercase()
+}
+
+/// Who asks, by the owner that controls the request.
+fn asker(request: &Value) -> Option<Node> {
+    let owners = request["metadata"]["ownerReferences"].as_array()?;
+    let owner = owners.iter().find(|owner| owner["controller"] == true)?;
+    Some((key(owner["kind"].as_str()?), owner["name"].as_str()?.to_owned()))
+}
+
+/// What it refers to.
+fn named(request: &Value) -> impl Iterator<Item = Node> {
+    let all = request["spec"]["krakenResourceDependencies"].as_array().into_iter().flatten();
+    all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
+}
+
+impl Checks {
+    /// Before the first remote object of a resource that is being deleted is deleted.
+    pub(super) fn check_order(&mut self, now: Duration, uid: &str) {
+        if !self.deleting.insert(uid.to_owned()) {
+            return;
+        }
+        let Some(record) = self.history.records.get(uid) else { return };
+        // Who began to refer to it a moment ago, or while something fails, may not be known.
+        let Some(settled) = now.checked_sub(SLACK).filter(|at| self.calm.is_some_and(|calm| calm <= *at))
+        else {
+            return;
+        };
+        let node = (key(&record.kind), record.name.clone());
+        let blockers = self.blockers(record, &node, settled);
+        if let Some((kind, name)) = blockers.first() {
+            let message = format!("{} is deleted although {kind} {name} refers to it", record.title());
+            self.violated(now, Class::OutOfOrder, message);
+        }
+    }
+
+    fn blockers(&self, record: &Record, node: &Node, settled: Duration) -> Vec<Node> {
+        let requests =
+            self.history.all_live().map(|(_, record)| record).filter(|request| {
+                request.kind == "DependencyRequest" && request.namespace == record.namespace
+            });
+        let mut graph: BTreeMap<Node, BTreeSet<Node>> = BTreeMap::new();
+        let mut old: BTreeSet<Node> = BTreeSet::new();
+        for request in requests {
+            let latest = &request.latest().value;
+            let Some(from) = asker(latest) else { continue };
+            let mut since = request.versions.iter().filter(|version| version.at >= settled);
+            let before = request.versions.iter().rev().find(|version| version.at < settled);
+            let refers = |value: &Value| named(value).any(|to| to == *node);
+            if before.is_some_and(|before| refers(&before.value))
+                && since.all(|version| refers(&version.value))
+            {
+                old.insert(from.clone());
+            }
+            graph.entry(from).or_default().extend(named(latest));
+        }
+        // Of a circle nobody blocks the others.
+        let (mut reached, mut open) = (BTreeSet::new(), vec![node.clone()]);
+        while let Some(next) = open.pop() {
+            if reached.insert(next.clone()) {
+                open.extend(graph.get(&next).into_iter().flatten().cloned());
+            }
+        }
+        old.into_iter().filter(|from| !reached.contains(from)).collect()
+    }
+}

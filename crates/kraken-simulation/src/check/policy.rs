@@ -1,0 +1,84 @@
+//! What a version of an object allows, read from its JSON: also of what no controller can decode.
+
+use serde_json::Value;
+
+use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER, INTENT_ANNOTATION};
+
+/// What is allowed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Policy {
+    pub paused: bool,
+    pub protect: bool,
+    /// `deletion: Retain`.
+    pub retain: bool,
+    /// `deletion: Delete`.
+    pub delete: bool,
+    /// `drift: Report`.
+    pub report: bool,
+    /// `approval: Manual`.
+    pub manual: bool,
+    pub deleting: bool,
+}
+
+impl Policy {
+    pub(super) fn of(object: &Value) -> Self {
+        let lifecycle = &object["spec"]["lifecycle"];
+        Self {
+            paused: lifecycle["paused"] == true,
+            protect: lifecycle["protect"] == true,
+            retain: lifecycle["deletion"] == "Retain",
+            delete: lifecycle["deletion"] == "Delete",
+            report: lifecycle["drift"] == "Report",
+            manual: lifecycle["approval"] == "Manual",
+            deleting: object["metadata"]["deletionTimestamp"].is_string(),
+        }
+    }
+}
+
+/// The group of the spokes' kinds.
+pub(super) fn is_resource(object: &Value) -> bool {
+    object["apiVersion"]
+        .as_str()
+        .is_some_and(|version| version.strip_prefix("aws.").is_some_and(|rest| rest.starts_with(DOMAIN)))
+}
+
+/// Whether our finalizer is on it.
+pub(super) fn is_held(object: &Value) -> bool {
+    strings(&object["metadata"]["finalizers"]).any(|finalizer| finalizer == FINALIZER)
+}
+
+/// The intent that is persisted on it.
+pub(super) fn intent(object: &Value) -> Option<Value> {
+    serde_json::from_str(object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?).ok()
+}
+
+/// The hash that somebody approved.
+pub(super) fn approved(object: &Value) -> Option<&str> {
+    object["metadata"]["annotations"][APPROVED_PLAN_ANNOTATION].as_str()
+}
+
+/// The ids that its status names.
+pub(super) fn external_ids(object: &Value) -> impl Iterator<Item = &str> {
+    strings(&object["status"]["externalIds"])
+}
+
+/// The ids that existed before it, as its status and its intent have them.
+pub(super) fn adopted(object: &Value) -> Vec<String> {
+    let mut all: Vec<String> = strings(&object["status"]["adopted"]).map(ToOwned::to_owned).collect();
+    if let Some(intent) = intent(object) {
+        all.extend(strings(&intent["adopted"]).map(ToOwned::to_owned));
+    }
+    all
+}
+
+/// The texts of a list.
+pub(super) fn strings(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The Ready condition.
+pub(super) fn ready(object: &Value) -> &Value {
+    let conditions = object["status"]["conditions"].as_array();
+    let ready = conditions.and_then(|all| all.iter().find(|condition| condition["type"] == "Ready"));
+    ready.unwrap_or(&Value::Null)
+}

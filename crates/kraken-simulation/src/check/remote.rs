@@ -1,0 +1,291 @@
+//! The cloud as it really is, and what a call to it is about: who is meant, and what is done to it.
+
+use std::collections::BTreeMap;
+
+use kraken_testing::kube_proxy::Call;
+use kraken_testing::simulator::{Kind, Simulator};
+
+/// What every tag key of the suite begins with.
+pub(super) const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
+/// The tag with the UID of the resource.
+pub(super) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
+/// The tag with the UID of the cluster.
+pub(super) const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
+/// The tag with the number of the launch.
+const EPOCH: &str = "kraken-iac.eoinfennessy.com/epoch";
+
+/// A remote object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// What it is.
+    pub kind: Kind,
+    /// All its tags.
+    pub tags: BTreeMap<String, String>,
+    /// Whether it is there and not on its way out.
+    pub alive: bool,
+    /// Whether it is there at all; what is on its way out is.
+    pub exists: bool,
+}
+
+impl Remote {
+    /// The UID in its tags, if there is one.
+    pub(super) fn uid(&self) -> Option<&str> {
+        self.tags.get(UID).map(String::as_str).filter(|uid| !uid.is_empty())
+    }
+
+    /// The cluster in its tags, if there is one.
+    pub(super) fn cluster(&self) -> Option<&str> {
+        self.tags.get(CLUSTER).map(String::as_str).filter(|cluster| !cluster.is_empty())
+    }
+}
+
+/// All remote objects that are or were, by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cloud(pub BTreeMap<String, Remote>);
+
+impl Cloud {
+    /// What the simulator has, lags left aside.
+    pub fn of(simulator: &Simulator) -> Self {
+        let mut all = BTreeMap::new();
+        for kind in Kind::ALL {
+            for thing in simulator.things(kind) {
+                all.insert(
+                    thing.id,
+                    Remote { kind, tags: thing.tags, alive: thing.alive, exists: thing.alive },
+                );
+            }
+        }
+        for record in simulator.instances() {
+            if let Some(remote) = all.get_mut(&record.instance.id) {
+                remote.exists = record.instance.state != "terminated";
+            }
+        }
+        Self(all)
+    }
+
+    /// What carries this UID, with its ids.
+    pub(super) fn of_uid<'a>(&'a self, uid: &'a str) -> impl Iterator<Item = (&'a String, &'a Remote)> {
+        self.0.iter().filter(move |(_, remote)| remote.uid() == Some(uid))
+    }
+}
+
+/// The kind of the simulator that a kind of the suite manages.
+pub(super) fn remote_kind(kind: &str) -> Option<Kind> {
+    Some(match kind {
+        "EC2Instance" => Kind::Instance,
+        "VPC" => Kind::Vpc,
+        "Subnet" => Kind::Subnet,
+        "InternetGateway" => Kind::InternetGateway,
+        "RouteTable" => Kind::RouteTable,
+        "SecurityGroup" => Kind::SecurityGroup,
+        "ElasticIP" => Kind::Address,
+        "NATGateway" => Kind::NatGateway,
+        "KeyPair" => Kind::KeyPair,
+        "Volume" => Kind::Volume,
+        "LoadBalancer" => Kind::LoadBalancer,
+        "TargetGroup" => Kind::TargetGroup,
+        "Listener" => Kind::Listener,
+        "ListenerRule" => Kind::ListenerRule,
+        _ => return None,
+    })
+}
+
+/// What a call does to its subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// It makes something new.
+    Create,
+    /// It ends them.
+    Delete,
+    /// It sets tags.
+    Tag,
+    /// It removes tags.
+    Untag,
+    /// It changes anything else of them.
+    Change,
+}
+
+/// A call to the cloud in the words of the checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub action: String,
+    pub verb: Verb,
+    /// The ids of what is changed; what is only referred to is not in it.
+    pub subjects: Vec<String>,
+    /// The tags that it sets.
+    pub tags: BTreeMap<String, String>,
+    /// The keys of the tags that it removes.
+    pub untags: Vec<String>,
+}
+
+impl Asked {
+    /// A call that may change something.
+    pub(super) fn of(call: &Call) -> Self {
+        let form = String::from_utf8_lossy(&call.body);
+        let fields: Vec<(String, String)> = form
+            .split('&')
+            .filter_map(|field| field.split_once('='))
+            .map(|(key, value)| (decoded(key), decoded(value)))
+            .collect();
+        let action = call.name.clone();
+        let verb = verb(&action);
+        let is_subject = |key: &str| {
+            let base = key.split('.').next().unwrap_or_default();
+            let all = subjects(&action);
+            all.contains(&base) || (all.contains(&"RulePriorities") && key.ends_with("RuleArn"))
+        };
+        let subjects = fields.iter().filter(|(key, value)| is_subject(key) && !value.is_empty());
+        let subjects = subjects.map(|(_, value)| value.clone()).collect();
+        let mut tags = BTreeMap::new();
+        let mut untags = vec![];
+        for (key, value) in &fields {
+            let Some(place) = key.strip_suffix(".Key") else {
+                if verb == Verb::Untag && key.starts_with("TagKeys") {
+                    untags.push(value.clone());
+                }
+                continue;
+            };
+            if verb == Verb::Untag {
+                untags.push(value.clone());
+            } else if key.contains("Tag") {
+                let text = fields.iter().find(|(key, _)| key.strip_suffix(".Value") == Some(place));
+                tags.insert(value.clone(), text.map(|(_, text)| text.clone()).unwrap_or_default());
+            }
+        }
+        Self { action, verb, subjects, tags, untags }
+    }
+
+    /// The UID that it tags with.
+    pub(super) fn uid(&self) -> Option<&str> {
+        self.tags.get(UID).map(String::as_str)
+    }
+
+    /// The launch that it tags with.
+    pub(super) fn epoch(&self) -> Option<i64> {
+        self.tags.get(EPOCH)?.parse().ok()
+    }
+
+    /// Whether only tags of the suite's own are set or removed: to claim, or to let go.
+    pub(super) fn is_about_ownership(&self) -> bool {
+        match self.verb {
+            Verb::Tag => self.tags.contains_key(UID),
+            Verb::Untag => self.untags.iter().any(|key| key == UID),
+            _ => false,
+        }
+    }
+}
+
+fn verb(action: &str) -> Verb {
+    match action {
+        "CreateTags" | "AddTags" => Verb::Tag,
+        "DeleteTags" | "RemoveTags" => Verb::Untag,
+        "DeleteRoute" | "CreateRoute" => Verb::Change,
+        "RunInstances" | "AllocateAddress" | "ImportKeyPair" => Verb::Create,
+        "TerminateInstances" | "ReleaseAddress" => Verb::Delete,
+        action if action.starts_with("Create") => Verb::Create,
+        action if action.starts_with("Delete") => Verb::Delete,
+        _ => Verb::Change,
+    }
+}
+
+/// The parameters that name what is changed.
+fn subjects(action: &str) -> &'static [&'static str] {
+    match action {
+        "CreateTags" | "DeleteTags" => &["ResourceId"],
+        "AddTags" | "RemoveTags" => &["ResourceArns"],
+        "TerminateInstances"
+        | "StopInstances"
+        | "StartInstances"
+        | "MonitorInstances"
+        | "UnmonitorInstances"
+        | "ModifyInstanceAttribute"
+        | "ModifyInstanceMetadataOptions"
+        | "AssociateIamInstanceProfile" => &["InstanceId"],
+        "DeleteVpc" | "ModifyVpcAttribute" | "AssociateVpcCidrBlock" => &["VpcId"],
+        "DeleteSubnet" | "ModifySubnetAttribute" => &["SubnetId"],
+        "AttachInternetGateway" | "DetachInternetGateway" | "DeleteInternetGateway" => &["InternetGatewayId"],
+        "DeleteRouteTable" | "CreateRoute" | "ReplaceRoute" | "DeleteRoute" | "AssociateRouteTable" => {
+            &["RouteTableId"]
+        }
+        "DeleteSecurityGroup"
+        | "AuthorizeSecurityGroupIngress"
+        | "AuthorizeSecurityGroupEgress"
+        | "RevokeSecurityGroupIngress"
+        | "RevokeSecurityGroupEgress"
+        | "UpdateSecurityGroupRuleDescriptionsIngress"
+        | "UpdateSecurityGroupRuleDescriptionsEgress" => &["GroupId"],
+        "AssociateAddress" | "ReleaseAddress" => &["AllocationId"],
+        "DeleteNatGateway" => &["NatGatewayId"],
+        "DeleteKeyPair" => &["KeyPairId", "KeyName"],
+        "DeleteVolume" | "ModifyVolume" | "AttachVolume" | "DetachVolume" => &["VolumeId"],
+        "DeleteLoadBalancer" | "ModifyLoadBalancerAttributes" | "SetSubnets" | "SetSecurityGroups" => {
+            &["LoadBalancerArn"]
+        }
+        "DeleteListener" | "ModifyListener" => &["ListenerArn"],
+        "DeleteRule" | "ModifyRule" => &["RuleArn"],
+        "SetRulePriorities" => &["RulePriorities"],
+        "DeleteTargetGroup"
+        | "ModifyTargetGroup"
+        | "ModifyTargetGroupAttributes"
+        | "RegisterTargets"
+        | "DeregisterTargets" => &["TargetGroupArn"],
+        _ => &[],
+    }
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next().unwrap_or(b'0'), rest.next().unwrap_or(b'0')];
+                let digits = String::from_utf8_lossy(&digits).into_owned();
+                u8::from_str_radix(&digits, 16).unwrap_or(b'?')
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A call as the SDK sends it.
+    pub(in crate::check) fn call(name: &str, form: &str) -> Call {
+        Call {
+            number: 1,
+            name: name.to_owned(),
+            writes: true,
+            watches: false,
+            namespace: String::new(),
+            object: String::new(),
+            body: format!("Action={name}&{form}").into(),
+        }
+    }
+
+    #[test]
+    fn a_call_names_its_subjects_and_not_what_it_refers_to() {
+        let asked = Asked::of(&call("AssociateAddress", "AllocationId=eipalloc-1&InstanceId=i-1"));
+        assert_eq!((asked.verb, asked.subjects), (Verb::Change, vec!["eipalloc-1".to_owned()]));
+        let asked = Asked::of(&call("TerminateInstances", "InstanceId.1=i-1&InstanceId.2=i-2"));
+        assert_eq!((asked.verb, asked.subjects.len()), (Verb::Delete, 2));
+        let asked = Asked::of(&call("SetRulePriorities", "RulePriorities.member.1.RuleArn=arn%3Aa"));
+        assert_eq!(asked.subjects, ["arn:a"]);
+    }
+
+    #[test]
+    fn a_creating_call_says_for_whom_it_is() {
+        let form = "TagSpecification.1.ResourceType=vpc&TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com%2Fuid\
+                    &TagSpecification.1.Tag.1.Value=u-1&TagSpecification.1.Tag.2.Key=kraken-iac.eoinfennessy.com%2Fepoch\
+                    &TagSpecification.1.Tag.2.Value=3";
+        let asked = Asked::of(&call("CreateVpc", form));
+        assert_eq!((asked.verb, asked.uid(), asked.epoch()), (Verb::Create, Some("u-1"), Some(3)));
+        let form = "ResourceId.1=vpc-1&Tag.1.Key=kraken-iac.eoinfennessy.com%2Fuid";
+        assert!(Asked::of(&call("DeleteTags", form)).is_about_ownership());
+        assert!(!Asked::of(&call("DeleteTags", "ResourceId.1=vpc-1&Tag.1.Key=Team")).is_about_ownership());
+    }
+}

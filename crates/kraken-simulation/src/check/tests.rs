@@ -1,0 +1,572 @@
+//! Each check fails on a history made up for it, and only then.
+
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::remote::tests::call;
+use super::*;
+use kraken_testing::simulator::Kind;
+
+const NS: &str = "prod";
+const TAGS: &str = "TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com/uid&TagSpecification.1.Tag.1.Value=u-1\
+                    &TagSpecification.1.Tag.2.Key=kraken-iac.eoinfennessy.com/epoch&TagSpecification.1.Tag.2.Value=1";
+
+/// A cluster and a cloud that the test changes by hand.
+struct Scene {
+    objects: Arc<Mutex<Vec<Arc<Value>>>>,
+    cloud: Arc<Mutex<Cloud>>,
+    checks: Checks,
+    now: Duration,
+    version: u64,
+}
+
+fn vpc_caller() -> Caller {
+    let location = Some(("1".to_owned(), "us-east-1".to_owned()));
+    Caller { controller: Controller::Vpc, incarnation: 1, identity: String::new(), location }
+}
+
+fn hub_caller() -> Caller {
+    Caller { controller: Controller::Hub, incarnation: 1, identity: String::new(), location: None }
+}
+
+fn patch(name: &str, body: &Value) -> Call {
+    Call {
+        number: 1,
+        name: "PATCH vpcs".to_owned(),
+        writes: true,
+        watches: false,
+        namespace: NS.to_owned(),
+        object: name.to_owned(),
+        body: body.to_string().into(),
+    }
+}
+
+fn ok() -> Answer {
+    Answer { status: 200, body: "".into() }
+}
+
+/// A VPC that is up: finalizer, intent, an id on record.
+fn vpc(lifecycle: Value) -> Value {
+    json!({
+        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC",
+        "metadata": {
+            "namespace": NS, "name": "a", "uid": "u-1", "generation": 1,
+            "finalizers": ["kraken-iac.eoinfennessy.com/external"],
+            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{\"epoch\":1}"},
+        },
+        "spec": {"lifecycle": lifecycle},
+        "status": {"externalIds": ["vpc-1"], "observedGeneration": 1},
+    })
+}
+
+impl Scene {
+    fn of(object: Value) -> Self {
+        let (objects, cloud) = (Arc::<Mutex<Vec<Arc<Value>>>>::default(), Arc::<Mutex<Cloud>>::default());
+        let view = View {
+            objects: Box::new({
+                let objects = objects.clone();
+                move || objects.lock().clone()
+            }),
+            cloud: Box::new({
+                let cloud = cloud.clone();
+                move || cloud.lock().clone()
+            }),
+        };
+        let checks = Checks::new(view, "c", false);
+        let mut scene = Self { objects, cloud, checks, now: Duration::from_secs(100), version: 0 };
+        scene.set(object);
+        scene.checks.outside(scene.now);
+        scene
+    }
+
+    /// An object is created or changed.
+    fn set(&mut self, mut object: Value) {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let uid = object["metadata"]["uid"].clone();
+        let mut objects = self.objects.lock();
+        objects.retain(|other| other["metadata"]["uid"] != uid);
+        objects.push(Arc::new(object));
+    }
+
+    fn remove(&self, uid: &str) {
+        self.objects.lock().retain(|object| object["metadata"]["uid"] != uid);
+    }
+
+    fn thing(&self, id: &str, tags: &[(&str, &str)]) {
+        let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
+        let remote = Remote { kind: Kind::Vpc, tags: tags.collect(), alive: true, exists: true };
+        self.cloud.lock().0.insert(id.to_owned(), remote);
+    }
+
+    fn ours(&self, id: &str) {
+        self.thing(id, &[("uid", "u-1"), ("cluster", "c")]);
+    }
+
+    /// What the controller made before.
+    fn made(&mut self, id: &str) {
+        self.ours(id);
+        self.cloud_call("CreateVpc", TAGS);
+    }
+
+    fn pass(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
+    fn outside(&mut self) {
+        self.checks.outside(self.now);
+    }
+
+    /// A call of the VPC controller that has taken effect.
+    fn cloud_call(&mut self, action: &str, form: &str) {
+        self.checks.after_cloud(self.now, &vpc_caller(), &call(action, form), &ok());
+    }
+
+    fn delete(&mut self) {
+        self.cloud.lock().0.get_mut("vpc-1").unwrap().alive = false;
+        self.cloud_call("DeleteVpc", "VpcId=vpc-1");
+    }
+
+    fn modify(&mut self) {
+        self.cloud_call("ModifyVpcAttribute", "VpcId=vpc-1");
+    }
+
+    fn write(&mut self, by: &Caller, body: &Value) {
+        self.checks.after_api(self.now, by, &patch("", body), &ok());
+    }
+
+    fn classes(&self) -> Vec<Class> {
+        self.checks.violations().iter().map(|violation| violation.class).collect()
+    }
+
+    fn is_clean(&self) {
+        assert_eq!(self.checks.violations(), []);
+    }
+
+    fn is(&self, class: Class) {
+        assert_eq!(self.classes(), [class], "{:?}", self.checks.violations());
+    }
+}
+
+fn up(lifecycle: Value) -> Scene {
+    let mut scene = Scene::of(vpc(lifecycle));
+    scene.made("vpc-1");
+    scene.is_clean();
+    scene
+}
+
+#[test]
+fn a_second_object_of_a_uid_is_seen() {
+    let mut scene = up(json!({}));
+    scene.made("vpc-2");
+    scene.is(Class::TooMany);
+}
+
+#[test]
+fn a_replacement_explains_a_second_object() {
+    let mut scene = up(json!({"replace": "CreateFirst"}));
+    let mut replacing = vpc(json!({"replace": "CreateFirst"}));
+    let intent = json!({"epoch": 1, "replacedBefore": 2, "outgoing": ["vpc-1"]});
+    replacing["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] = json!(intent.to_string());
+    scene.set(replacing);
+    scene.made("vpc-2");
+    scene.is_clean();
+    scene.made("vpc-3");
+    scene.is(Class::TooMany);
+}
+
+#[test]
+fn what_a_person_copied_with_its_tags_does_not_count() {
+    let mut scene = up(json!({}));
+    scene.ours("vpc-copy");
+    scene.outside();
+    scene.modify();
+    scene.is_clean();
+}
+
+#[test]
+fn what_has_no_owner_tags_must_not_be_deleted() {
+    let mut scene = up(json!({}));
+    scene.thing("vpc-9", &[]);
+    scene.outside();
+    scene.pass(60);
+    scene.cloud_call("DeleteVpc", "VpcId=vpc-9");
+    scene.is(Class::NotOurs);
+}
+
+#[test]
+fn what_another_cluster_or_resource_has_must_not_be_taken() {
+    let mut scene = up(json!({}));
+    scene.thing("vpc-8", &[("uid", "u-1"), ("cluster", "other")]);
+    scene.thing("vpc-9", &[("uid", "u-2"), ("cluster", "c")]);
+    scene.outside();
+    scene.pass(60);
+    scene.cloud_call("DeleteVpc", "VpcId=vpc-8");
+    let tag = "Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
+    scene.cloud_call("CreateTags", &format!("ResourceId.1=vpc-9&{tag}"));
+    assert_eq!(scene.classes(), [Class::NotOurs, Class::NotOurs]);
+}
+
+#[test]
+fn only_what_is_adopted_or_on_record_may_be_claimed() {
+    let tag = "Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
+    for (adopt, is_fine) in [(json!({"id": "vpc-9"}), true), (json!({"id": "vpc-8"}), false)] {
+        let mut scene = Scene::of(vpc(json!({"adopt": adopt})));
+        scene.thing("vpc-9", &[]);
+        scene.outside();
+        scene.cloud_call("CreateTags", &format!("ResourceId.1=vpc-9&{tag}"));
+        assert_eq!(scene.classes().is_empty(), is_fine);
+    }
+}
+
+#[test]
+fn what_is_protected_must_not_be_deleted() {
+    let mut scene = up(json!({"protect": true}));
+    scene.delete();
+    scene.is(Class::Protected);
+}
+
+#[test]
+fn a_policy_binds_only_who_can_know_it() {
+    let mut scene = up(json!({}));
+    scene.set(vpc(json!({"protect": true})));
+    scene.outside();
+    scene.pass(1);
+    scene.modify();
+    scene.delete();
+    scene.is_clean();
+    // The same when the controller has shown that it knows.
+    let mut scene = up(json!({}));
+    scene.set(vpc(json!({"protect": true})));
+    scene.outside();
+    scene.set(vpc(json!({"protect": true})));
+    scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "2"}}));
+    scene.delete();
+    scene.is(Class::Protected);
+    // Or when it is long ago, and nothing failed since.
+    let mut scene = up(json!({}));
+    scene.set(vpc(json!({"protect": true})));
+    scene.outside();
+    scene.checks.faults(scene.now, true);
+    scene.pass(60);
+    scene.modify();
+    scene.checks.faults(scene.now, false);
+    scene.pass(30);
+    scene.delete();
+    scene.is(Class::Protected);
+}
+
+#[test]
+fn what_is_retained_or_adopted_must_not_be_deleted() {
+    let mut scene = up(json!({"deletion": "Retain"}));
+    scene.delete();
+    scene.is(Class::Retained);
+    let mut adopted = vpc(json!({}));
+    adopted["status"]["adopted"] = json!(["vpc-1"]);
+    let mut scene = Scene::of(adopted);
+    scene.made("vpc-1");
+    scene.delete();
+    scene.is(Class::Retained);
+}
+
+#[test]
+fn what_is_paused_must_not_be_changed_or_created() {
+    let mut scene = Scene::of(vpc(json!({"paused": true})));
+    scene.made("vpc-1");
+    scene.is(Class::Paused);
+    scene.modify();
+    assert_eq!(scene.classes().len(), 2);
+}
+
+#[test]
+fn drift_that_is_only_reported_must_not_be_reverted() {
+    let placed = |generation: i64| {
+        let mut object = vpc(json!({"drift": "Report"}));
+        object["status"]["inPlace"] = json!({"generation": generation, "spec": "x", "inputs": ""});
+        object
+    };
+    let mut scene = Scene::of(placed(1));
+    scene.made("vpc-1");
+    scene.checks.violations.clear(); // it was made before
+    scene.modify();
+    scene.is(Class::Reported);
+    // An edit is carried out.
+    let mut scene = Scene::of(placed(0));
+    scene.made("vpc-1");
+    scene.modify();
+    scene.is_clean();
+}
+
+#[test]
+fn a_manual_plan_is_carried_out_only_after_its_approval() {
+    let manual = |approved: &str| {
+        let mut object = vpc(json!({"approval": "Manual"}));
+        object["status"]["plan"] = json!({"hash": "h", "action": "Change"});
+        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/approved-plan"] = json!(approved);
+        object
+    };
+    for (approved, is_fine) in [("h", true), ("other", false)] {
+        let mut scene = Scene::of(vpc(json!({})));
+        scene.made("vpc-1");
+        scene.set(manual(approved));
+        scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
+        scene.pass(60);
+        scene.modify();
+        assert_eq!(scene.classes().is_empty(), is_fine, "{approved}");
+        // What was approved was a change and no creation.
+        scene.cloud.lock().0.remove("vpc-1");
+        scene.outside();
+        scene.made("vpc-2");
+        assert!(scene.classes().contains(&Class::Unapproved));
+    }
+}
+
+#[test]
+fn a_replacement_without_an_edit_is_seen() {
+    let placed = |boundary: Value, generation: i64| {
+        let mut object = vpc(json!({"replace": "CreateFirst"}));
+        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] =
+            json!(json!({"epoch": 1, "replacedBefore": boundary}).to_string());
+        object["status"]["inPlace"] = json!({"generation": generation, "spec": "x", "inputs": ""});
+        object
+    };
+    for (generation, is_fine) in [(1, false), (0, true)] {
+        let mut scene = Scene::of(placed(Value::Null, generation));
+        scene.set(placed(json!(2), generation));
+        scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
+        assert_eq!(scene.classes().is_empty(), is_fine);
+    }
+}
+
+#[test]
+fn a_launch_without_an_intent_is_seen() {
+    let mut bare = vpc(json!({}));
+    bare["metadata"]["annotations"] = json!({});
+    let mut scene = Scene::of(bare);
+    scene.made("vpc-1");
+    scene.is(Class::NoIntent);
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.thing("vpc-1", &[]);
+    scene.cloud_call("CreateVpc", "CidrBlock=10.0.0.0/16");
+    scene.is(Class::NoIntent);
+}
+
+#[test]
+fn an_intent_without_a_precondition_is_seen() {
+    let mut scene = up(json!({}));
+    let body = |version: Value| {
+        json!({"metadata": {
+            "uid": "u-1", "resourceVersion": version,
+            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{}"},
+        }})
+    };
+    scene.write(&vpc_caller(), &body(json!("1")));
+    scene.is_clean();
+    scene.write(&vpc_caller(), &body(Value::Null));
+    scene.is(Class::NoPrecondition);
+}
+
+#[test]
+fn a_launch_for_an_object_that_is_gone_is_seen() {
+    let mut scene = up(json!({}));
+    scene.cloud.lock().0.clear();
+    scene.remove("u-1");
+    scene.outside();
+    scene.pass(60);
+    scene.made("vpc-2");
+    scene.is(Class::CreatedForGone);
+}
+
+#[test]
+fn a_launch_in_another_place_is_seen() {
+    let mut object = vpc(json!({}));
+    object["status"]["location"] = json!({"account": "1", "region": "eu-west-1"});
+    let mut scene = Scene::of(object);
+    scene.made("vpc-1");
+    scene.is(Class::Elsewhere);
+}
+
+#[test]
+fn a_finalizer_that_goes_before_its_object_is_seen() {
+    for (alive, is_fine) in [(true, false), (false, true)] {
+        let mut scene = up(json!({}));
+        if !alive {
+            scene.cloud.lock().0.clear();
+        }
+        scene.remove("u-1");
+        scene.write(&vpc_caller(), &json!({}));
+        assert_eq!(scene.classes().is_empty(), is_fine);
+        assert!(is_fine || scene.classes() == [Class::FinalizerEarly]);
+    }
+}
+
+#[test]
+fn a_deletion_out_of_order_is_seen() {
+    let request = |name: &str, to: &str| {
+        json!({
+            "kind": "DependencyRequest",
+            "metadata": {"namespace": NS, "name": name, "uid": format!("r-{name}"),
+                "ownerReferences": [{"kind": "Subnet", "name": "s", "uid": "u-2", "controller": true}]},
+            "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": to}]},
+        })
+    };
+    for (to, is_fine) in [("a", false), ("b", true)] {
+        let mut scene = up(json!({}));
+        scene.set(request("subnet.aws.s", to));
+        scene.outside();
+        let mut deleting = vpc(json!({}));
+        deleting["metadata"]["deletionTimestamp"] = json!("now");
+        scene.set(deleting);
+        scene.outside();
+        scene.pass(60);
+        scene.delete();
+        assert_eq!(scene.classes().is_empty(), is_fine);
+        assert!(is_fine || scene.classes() == [Class::OutOfOrder]);
+    }
+}
+
+fn map(name: &str, annotations: Value, data: Value) -> Value {
+    json!({"kind": "ConfigMap", "apiVersion": "v1", "data": data,
+        "metadata": {"namespace": NS, "name": name, "uid": format!("m-{name}"), "annotations": annotations}})
+}
+
+#[test]
+fn the_hub_touches_only_what_an_export_made() {
+    let export = json!({"kind": "ConfigExport", "metadata": {"namespace": NS, "name": "e", "uid": "e-1"}});
+    for (maker, is_fine) in [("e-1", true), ("e-2", false)] {
+        let mut scene = Scene::of(export.clone());
+        let marks = json!({"kraken-iac.eoinfennessy.com/exported-by": maker});
+        scene.set(map("x", marks, json!({"k": "v"})));
+        scene.outside();
+        scene.remove("m-x");
+        scene.write(&hub_caller(), &json!({}));
+        assert_eq!(scene.classes().is_empty(), is_fine, "{maker}");
+    }
+}
+
+#[test]
+fn a_forged_value_that_reaches_an_export_is_seen() {
+    let mut scene = up(json!({}));
+    scene.set(map("x", json!({}), json!({"k": "vpc-0forged"})));
+    scene.write(&hub_caller(), &json!({}));
+    scene.is(Class::Forged);
+}
+
+#[test]
+fn a_write_without_the_lease_is_seen() {
+    let lease = json!({"kind": "Lease", "metadata": {"name": "kraken-aws-vpc", "uid": "l"}, "spec": {"holderIdentity": "one"}});
+    for (identity, is_fine) in [("one", true), ("two", false)] {
+        let mut scene = up(json!({}));
+        scene.set(lease.clone());
+        scene.outside();
+        let by = Caller { identity: identity.to_owned(), ..vpc_caller() };
+        scene.write(&by, &json!({}));
+        assert_eq!(scene.classes().is_empty(), is_fine);
+    }
+}
+
+#[test]
+fn a_secret_value_outside_of_secrets_is_seen() {
+    let mut scene = up(json!({}));
+    scene.set(json!({"kind": "Secret", "metadata": {"uid": "s"}, "data": {"a": "Y2FuYXJ5"}}));
+    scene.outside();
+    scene.is_clean();
+    scene.set(json!({"kind": "Event", "metadata": {"uid": "ev"}, "note": "refused canary-password"}));
+    scene.outside();
+    scene.is(Class::Secret);
+    scene.checks.text(scene.now, "log", "userData=Y2FuYXJ5LWJvb3Q=");
+    scene.thing("vpc-1", &[("uid", "u-1"), ("cluster", "c"), ("x", "y")]);
+    scene.cloud_call("CreateTags", "ResourceId.1=vpc-1&Tag.1.Key=Name&Tag.1.Value=canary");
+    assert_eq!(scene.classes(), [Class::Secret; 3]);
+}
+
+fn status(object: &mut Value, status: &str, reason: &str, message: &str) {
+    object["status"]["conditions"] =
+        json!([{"type": "Ready", "status": status, "reason": reason, "message": message}]);
+}
+
+#[test]
+fn at_the_end_everything_is_ready_or_says_why_not() {
+    for (reason, message, expected) in [
+        ("Available", "in place", None),
+        ("Creating", "", Some(Class::NotConverged)),
+        (
+            "Creating",
+            "failed to create the subnet: there is no room (InsufficientFreeAddressesInSubnet)",
+            None,
+        ),
+        ("KubernetesError", "", Some(Class::NotConverged)),
+        ("Paused", "", Some(Class::Wrong)),
+        ("DependenciesNotReady", "", Some(Class::Wrong)),
+        ("InvalidSpec", "", None),
+    ] {
+        let mut object = vpc(json!({}));
+        status(&mut object, if reason == "Available" { "True" } else { "False" }, reason, message);
+        let mut scene = Scene::of(object);
+        scene.made("vpc-1");
+        scene.checks.converged(scene.now);
+        assert_eq!(scene.classes(), Vec::from_iter(expected), "{reason}: {:?}", scene.checks.violations());
+    }
+}
+
+#[test]
+fn at_the_end_as_much_lives_as_the_spec_says_with_its_tags() {
+    let mut object = vpc(json!({}));
+    object["spec"]["tags"] = json!({"Team": "web"});
+    status(&mut object, "True", "Available", "");
+    let mut scene = Scene::of(object);
+    scene.made("vpc-1");
+    scene.checks.converged(scene.now);
+    scene.is(Class::Wrong);
+    scene.cloud.lock().0.clear();
+    scene.checks.violations.clear();
+    scene.checks.converged(scene.now);
+    scene.is(Class::Wrong);
+}
+
+#[test]
+fn what_belongs_to_nobody_is_seen_at_the_end() {
+    let mut scene = up(json!({}));
+    let mut bare = vpc(json!({}));
+    bare["metadata"]["finalizers"] = json!([]);
+    scene.set(bare);
+    scene.outside();
+    scene.pass(60);
+    scene.remove("u-1");
+    scene.outside();
+    scene.checks.converged(scene.now);
+    scene.is(Class::Orphan);
+    scene.checks.emptied(scene.now);
+    assert_eq!(scene.classes(), [Class::Orphan, Class::LeftBehind]);
+}
+
+#[test]
+fn nothing_is_written_at_rest() {
+    let mut scene = up(json!({}));
+    scene.checks.begin_quiet(scene.now);
+    scene.pass(60);
+    for _ in 0..20 {
+        scene.modify();
+    }
+    scene.write(&vpc_caller(), &json!({}));
+    scene.checks.end_quiet(scene.now);
+    assert_eq!(scene.classes(), [Class::Restless, Class::Busy]);
+    // Nothing is counted any more.
+    scene.modify();
+    scene.checks.end_quiet(scene.now);
+    assert_eq!(scene.classes().len(), 2);
+}
+
+#[test]
+fn after_everything_was_deleted_nothing_is_left() {
+    let mut scene = up(json!({}));
+    scene.checks.emptied(scene.now);
+    assert_eq!(scene.classes(), [Class::LeftBehind], "the object itself");
+}
+
+#[test]
+fn a_controller_that_ends_by_itself_is_seen() {
+    let mut scene = up(json!({}));
+    scene.checks.panicked(scene.now, "kraken-hub panicked");
+    scene.is(Class::Panicked);
+}

@@ -1,0 +1,176 @@
+//! What the schedules have led to: every decision and outcome of the controllers, every operation and fault; with what was
+//! never reached, because that is what the table is for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use kraken_runtime::coverage::Reached;
+use kraken_spoke::coverage::{DECISION, DECISIONS, FAILURE, FAILURES, OUTCOME, OUTCOMES};
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{Action, Schedule};
+
+/// The names of all operations.
+const OPERATIONS: [&str; 20] = [
+    "apply",
+    "replace",
+    "recreate",
+    "edit",
+    "setData",
+    "scale",
+    "delete",
+    "deleteNamespace",
+    "createNamespace",
+    "adopt",
+    "approve",
+    "annotate",
+    "strip",
+    "forgeStatus",
+    "createRemote",
+    "tamperRemote",
+    "restart",
+    "expireCredentials",
+    "backup",
+    "restore",
+];
+/// The names of all faults.
+const FAULTS: [&str; 17] = [
+    "crash",
+    "kill",
+    "replica",
+    "suspend",
+    "lose",
+    "delay",
+    "refuse",
+    "fail",
+    "cutWatches",
+    "compact",
+    "delayWatches",
+    "apiOutage",
+    "cloudOutage",
+    "throttle",
+    "capacity",
+    "partialLaunches",
+    "hide",
+];
+
+/// How often each variant was reached, by area.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    areas: BTreeMap<String, BTreeMap<String, u64>>,
+    seeds: u64,
+}
+
+/// Every area, with all variants that it has.
+fn areas() -> Vec<(&'static str, &'static str, &'static [&'static str])> {
+    vec![
+        ("Decisions of the loop", DECISION, &DECISIONS),
+        ("Outcomes of the loop", OUTCOME, &OUTCOMES),
+        ("Failures of the provider", FAILURE, &FAILURES),
+        ("Outcomes of DependencyRequests", kraken_hub::requests::KIND, &kraken_hub::requests::OUTCOMES),
+        ("Outcomes of ConfigExports", kraken_hub::exports::KIND, &kraken_hub::exports::report::OUTCOMES),
+        ("Actions on targets of exports", "export action", &kraken_hub::exports::decide::ACTIONS),
+        ("Operations", "operation", &OPERATIONS),
+        ("Faults", "fault", &FAULTS),
+    ]
+}
+
+impl Coverage {
+    /// Adds what one run of a schedule reached.
+    pub fn add(&mut self, schedule: &Schedule, reached: &Reached) {
+        self.seeds += 1;
+        for ((area, variant), times) in reached {
+            self.count(area, variant, *times);
+        }
+        for step in &schedule.steps {
+            let (area, value) = match &step.action {
+                Action::Operation(operation) => ("operation", serde_json::to_value(operation)),
+                Action::Fault(fault) => ("fault", serde_json::to_value(fault)),
+            };
+            let Ok(value) = value else { continue };
+            let name = value.as_str().or_else(|| value.as_object()?.keys().next().map(String::as_str));
+            self.count(area, name.unwrap_or_default(), 1);
+        }
+    }
+
+    /// Adds what other runs reached.
+    pub fn merge(&mut self, other: &Self) {
+        self.seeds += other.seeds;
+        for (area, variants) in &other.areas {
+            for (variant, times) in variants {
+                self.count(area, variant, *times);
+            }
+        }
+    }
+
+    fn count(&mut self, area: &str, variant: &str, times: u64) {
+        let variants = self.areas.entry(area.to_owned()).or_default();
+        *variants.entry(variant.to_owned()).or_default() += times;
+    }
+
+    fn times(&self, area: &str, variant: &str) -> u64 {
+        self.areas.get(area).and_then(|variants| variants.get(variant)).copied().unwrap_or_default()
+    }
+
+    /// How many variants of decisions and outcomes were reached, and how many there are.
+    pub fn share(&self) -> (usize, usize) {
+        let all = || {
+            areas()
+                .into_iter()
+                .flat_map(|(_, area, variants)| variants.iter().map(move |variant| (area, *variant)))
+        };
+        (all().filter(|(area, variant)| self.times(area, variant) > 0).count(), all().count())
+    }
+
+    /// What was never reached.
+    pub fn missing(&self) -> Vec<String> {
+        let all = areas()
+            .into_iter()
+            .flat_map(|(title, area, variants)| variants.iter().map(move |variant| (title, area, *variant)));
+        all.filter(|(_, area, variant)| self.times(area, variant) == 0)
+            .map(|(title, _, variant)| format!("{title}: {variant}"))
+            .collect()
+    }
+
+    /// As Markdown, one table for each area.
+    pub fn table(&self) -> String {
+        let mut text = format!("Reached in {} seeds:\n", self.seeds);
+        for (title, area, variants) in areas() {
+            let _ = write!(text, "\n| {title} | Times |\n|---|---:|\n"); // a String takes everything
+            for variant in variants {
+                let _ = writeln!(text, "| `{variant}` | {} |", self.times(area, variant));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+
+    #[test]
+    fn what_was_never_reached_is_in_the_table_with_zero() {
+        let mut coverage = Coverage::default();
+        let reached = Reached::from([((DECISION, "Create"), 3), ((OUTCOME, "InPlace"), 1)]);
+        coverage.add(&generate(1), &reached);
+        let table = coverage.table();
+        assert!(table.contains("| `Create` | 3 |") && table.contains("| `Replace` | 0 |"), "{table}");
+        let (reached, all) = coverage.share();
+        assert!(reached >= 4 && reached + coverage.missing().len() == all);
+        let mut twice = coverage.clone();
+        twice.merge(&coverage);
+        assert_eq!(twice.times(DECISION, "Create"), 6);
+    }
+
+    #[test]
+    fn every_operation_and_fault_has_a_row() {
+        let mut coverage = Coverage::default();
+        (0..400).for_each(|seed| coverage.add(&generate(seed), &Reached::new()));
+        for (area, all) in [("operation", &OPERATIONS[..]), ("fault", &FAULTS[..])] {
+            assert_eq!(coverage.areas[area].len(), all.len());
+            assert!(all.iter().all(|name| coverage.times(area, name) > 0), "{:?}", coverage.missing());
+        }
+    }
+}

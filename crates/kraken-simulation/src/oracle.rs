@@ -1,0 +1,211 @@
+//! What the final specs, ConfigMaps, Secrets and states say must be, by a function so simple that it can be read at once. It shares no
+//! code with the controllers.
+
+mod values;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use values::Source;
+
+/// All objects of a cluster.
+#[derive(Debug)]
+pub struct Oracle<'a> {
+    objects: &'a [Arc<Value>],
+}
+
+/// The reasons of a DependencyRequest that say that something is not there.
+const MISSING: [&str; 5] =
+    ["ConfigMapNotFound", "SecretNotFound", "KeyNotFound", "StateNotFound", "PathNotFound"];
+
+impl<'a> Oracle<'a> {
+    /// Of these objects.
+    pub fn of(objects: &'a [Arc<Value>]) -> Self {
+        Self { objects }
+    }
+
+    /// What an object's status says that cannot be so, in words.
+    pub fn wrong(&self, object: &Value) -> Vec<String> {
+        let title = title(object);
+        let api = object["apiVersion"].as_str().unwrap_or_default();
+        if api.starts_with("aws.") {
+            self.wrong_resource(object).into_iter().map(|what| format!("{title} {what}")).collect()
+        } else if object["kind"] == "ConfigExport" {
+            self.wrong_export(object).into_iter().map(|what| format!("{title} {what}")).collect()
+        } else {
+            vec![]
+        }
+    }
+
+    fn wrong_resource(&self, object: &Value) -> Option<String> {
+        let ready = crate::check::ready_of(object);
+        let lifecycle = &object["spec"]["lifecycle"];
+        let deleting = object["metadata"]["deletionTimestamp"].is_string();
+        let reason = ready["reason"].as_str()?;
+        let is_explained = match reason {
+            "Paused" => lifecycle["paused"] == true,
+            "AwaitingApproval" => lifecycle["approval"] == "Manual" || lifecycle["adopt"].is_object(),
+            "AdoptionRefused" => lifecycle["adopt"].is_object(),
+            "DeletionBlocked" => deleting,
+            "DeletionProtected" => {
+                lifecycle["protect"] == true
+                    || object["kind"] == "LoadBalancer"
+                    || object["kind"] == "EC2Instance"
+            }
+            "DependenciesNotReady" => return self.wrong_wait(object),
+            "Available" => return self.wrong_ready(object).filter(|_| !deleting),
+            _ => true,
+        };
+        (!is_explained).then(|| format!("has reason {reason}, which its spec does not explain"))
+    }
+
+    /// It says that something is missing: something must be.
+    fn wrong_wait(&self, object: &Value) -> Option<String> {
+        let request = self.request_of(object);
+        let unmet = request.map(|request| request["status"]["unmet"].as_array().cloned().unwrap_or_default());
+        let others = unmet
+            .into_iter()
+            .flatten()
+            .any(|unmet| unmet["reason"].as_str().is_some_and(|reason| !MISSING.contains(&reason)));
+        let missing = self.sources(object).into_iter().any(|source| self.value(object, &source).is_none());
+        (!missing && !others).then(|| "waits for values, and all are there".to_owned())
+    }
+
+    /// It says that everything is in place: then every value that it needs is there.
+    fn wrong_ready(&self, object: &Value) -> Option<String> {
+        if object["spec"]["lifecycle"]["paused"] == true {
+            return Some("is ready and paused".to_owned());
+        }
+        let missing = self.sources(object).into_iter().find(|source| self.value(object, source).is_none())?;
+        Some(format!("is ready, and {missing:?} has no value"))
+    }
+
+    fn wrong_export(&self, export: &Value) -> Option<String> {
+        let ready = crate::check::ready_of(export);
+        let spec = &export["spec"];
+        let kind = spec["configType"].as_str().unwrap_or("ConfigMap");
+        let name = spec["configMetadata"]["name"].as_str()?;
+        let target = self.find(kind, export["metadata"]["namespace"].as_str()?, name);
+        let mine = target.filter(|target| {
+            let owners = target["metadata"]["ownerReferences"].as_array();
+            owners.into_iter().flatten().any(|owner| owner["uid"] == export["metadata"]["uid"])
+        });
+        let entries = spec["entries"].as_array()?;
+        let wanted: Option<BTreeMap<String, String>> = entries
+            .iter()
+            .map(|entry| Some((entry["key"].as_str()?.to_owned(), self.entry(export, entry)?)))
+            .collect();
+        match (ready["reason"].as_str()?, wanted) {
+            ("Exported", None) => Some("is exported, and an entry has no value".to_owned()),
+            ("Exported", Some(wanted)) => {
+                let have = mine.map(|target| data(target));
+                (have.as_ref() != Some(&wanted)).then(|| {
+                    let keys = |map: &BTreeMap<String, String>| map.keys().cloned().collect::<Vec<_>>();
+                    format!(
+                        "is exported, and {kind} {name} differs: keys {:?} and not {:?}",
+                        have.as_ref().map(keys),
+                        keys(&wanted)
+                    )
+                })
+            }
+            ("WaitingForValues", Some(_)) if !self.is_hindered(export) => {
+                Some(format!("waits for values, and all are there: {}", ready["message"]))
+            }
+            ("WaitingForValues", None) => (spec["whileWaiting"] != "Keep" && mine.is_some())
+                .then(|| format!("waits for values, and {kind} {name} is still there")),
+            _ => None,
+        }
+    }
+
+    /// Whether an export says something else than that a value is not there.
+    fn is_hindered(&self, export: &Value) -> bool {
+        let message = crate::check::ready_of(export)["message"].as_str().unwrap_or_default().to_lowercase();
+        ["circle", "cycle", "several", "type", "by hand", "large", "no owner", "withheld", "secret", "read"]
+            .iter()
+            .any(|word| message.contains(word))
+    }
+
+    fn entry(&self, export: &Value, entry: &Value) -> Option<String> {
+        if let Some(value) = entry.get("value") {
+            return Some(values::text(value));
+        }
+        self.value(export, &Source::of(&entry["valueFrom"])?).map(|value| values::text(&value))
+    }
+
+    /// The number that an option has.
+    pub fn number(&self, object: &Value, pointer: &str) -> Option<usize> {
+        let option = object.pointer(pointer)?;
+        let value = self.option(object, option)?;
+        let text = value.as_str().and_then(|text| text.trim().parse().ok());
+        value.as_u64().and_then(|number| usize::try_from(number).ok()).or(text)
+    }
+
+    /// The tags that the spec wants.
+    pub fn tags(&self, object: &Value) -> BTreeMap<String, String> {
+        let tags = object["spec"]["tags"].as_object().into_iter().flatten();
+        let value = |(key, option): (&String, &Value)| {
+            let value = if option.is_string() { option.clone() } else { self.option(object, option)? };
+            Some((key.clone(), values::text(&value)))
+        };
+        tags.filter_map(value).collect()
+    }
+
+    fn option(&self, object: &Value, option: &Value) -> Option<Value> {
+        match option.get("value") {
+            Some(value) => Some(value.clone()),
+            None => self.value(object, &Source::of(option.get("valueFrom")?)?),
+        }
+    }
+
+    /// Every source that a spec refers to.
+    fn sources(&self, object: &Value) -> Vec<Source> {
+        let mut found = vec![];
+        let mut open = vec![&object["spec"]];
+        while let Some(value) = open.pop() {
+            if let Some(from) = value.get("valueFrom") {
+                found.extend(Source::of(from));
+                continue;
+            }
+            open.extend(value.as_object().into_iter().flat_map(serde_json::Map::values));
+            open.extend(value.as_array().into_iter().flatten());
+        }
+        found
+    }
+
+    fn request_of(&self, object: &Value) -> Option<&Arc<Value>> {
+        self.objects.iter().find(|request| {
+            let owners = request["metadata"]["ownerReferences"].as_array();
+            request["kind"] == "DependencyRequest"
+                && owners.into_iter().flatten().any(|owner| owner["uid"] == object["metadata"]["uid"])
+        })
+    }
+
+    fn find(&self, kind: &str, namespace: &str, name: &str) -> Option<&Arc<Value>> {
+        self.objects.iter().find(|object| {
+            object["kind"] == kind
+                && object["metadata"]["namespace"] == namespace
+                && object["metadata"]["name"] == name
+        })
+    }
+}
+
+/// The texts of a ConfigMap or a Secret.
+fn data(object: &Value) -> BTreeMap<String, String> {
+    let decode = object["kind"] == "Secret";
+    let data = object["data"].as_object().into_iter().flatten();
+    data.map(|(key, value)| {
+        let text = value.as_str().unwrap_or_default();
+        (key.clone(), if decode { values::from_base64(text) } else { text.to_owned() })
+    })
+    .collect()
+}
+
+fn title(object: &Value) -> String {
+    let meta = &object["metadata"];
+    format!("{} {}/{}", object["kind"], meta["namespace"], meta["name"]).replace('"', "")
+}
+
+#[cfg(test)]
+mod tests;

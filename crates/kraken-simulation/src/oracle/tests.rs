@@ -1,0 +1,118 @@
+//! The oracle says what is wrong, and nothing else.
+
+use serde_json::json;
+
+use super::*;
+
+fn object(kind: &str, name: &str, rest: &Value) -> Arc<Value> {
+    let mut object = json!({"kind": kind, "metadata": {"namespace": "prod", "name": name, "uid": format!("{kind}-{name}")}});
+    for (key, value) in rest.as_object().into_iter().flatten() {
+        object[key] = value.clone();
+    }
+    Arc::new(object)
+}
+
+fn cluster() -> Vec<Arc<Value>> {
+    vec![
+        object("ConfigMap", "settings", &json!({"data": {"count": "2"}})),
+        object("Secret", "creds", &json!({"data": {"password": "aHVudGVyMg=="}})),
+        object("StateDeclaration", "static-facts", &json!({"spec": {"data": {"zone": "a"}}})),
+        object(
+            "StateDeclaration",
+            "vpc.aws.main",
+            &json!({"spec": {"id": "vpc-1", "data": {"vpc": {"Ids": ["x", 7]}}}}),
+        ),
+    ]
+}
+
+#[test]
+fn every_source_has_its_value() {
+    let objects = cluster();
+    let oracle = Oracle::of(&objects);
+    let asks = object("VPC", "x", &json!({}));
+    for (from, value) in [
+        (json!({"configMap": {"name": "settings", "key": "count"}}), Some(json!("2"))),
+        (json!({"secret": {"name": "creds", "key": "password"}}), Some(json!("hunter2"))),
+        (json!({"ref": "static/facts/zone"}), Some(json!("a"))),
+        (json!({"ref": "VPC/main"}), Some(json!("vpc-1"))),
+        (json!({"ref": "vpc.aws/main/vpc.Ids.1"}), Some(json!(7))),
+        (json!({"krakenResource": {"kind": "V-PC", "name": "main", "path": "vpc.Ids.0"}}), Some(json!("x"))),
+        (
+            json!({"templateString": "id={{ .VPC.main }}:{{ .ConfigMap.settings.count }}"}),
+            Some(json!("id=vpc-1:2")),
+        ),
+        (json!({"ref": "VPC/other"}), None),
+        (json!({"ref": "VPC/main/vpc.Missing"}), None),
+        (json!({"configMap": {"name": "settings", "key": "none"}}), None),
+        (json!({"templateString": "{{ .Secret.none.x }}"}), None),
+    ] {
+        assert_eq!(oracle.value(&asks, &Source::of(&from).unwrap()), value, "{from}");
+    }
+    let counted = object(
+        "EC2Instance",
+        "x",
+        &json!({"spec": {"maxCount": {"valueFrom": {"configMap": {"name": "settings", "key": "count"}}}}}),
+    );
+    assert_eq!(oracle.number(&counted, "/spec/maxCount"), Some(2));
+}
+
+fn export(entries: &Value, reason: &str) -> Arc<Value> {
+    object(
+        "ConfigExport",
+        "e",
+        &json!({
+            "spec": {"configType": "ConfigMap", "configMetadata": {"name": "out"}, "entries": entries},
+            "status": {"conditions": [{"type": "Ready", "status": "True", "reason": reason, "message": ""}]},
+        }),
+    )
+}
+
+#[test]
+fn an_export_is_compared_with_what_its_entries_say() {
+    let entries = json!([{"key": "id", "valueFrom": {"ref": "VPC/main"}}]);
+    let missing = json!([{"key": "id", "valueFrom": {"ref": "VPC/other"}}]);
+    let target = |id: &str| {
+        let owner = json!({"namespace": "prod", "name": "out", "uid": "t", "ownerReferences": [{"uid": "ConfigExport-e"}]});
+        object("ConfigMap", "out", &json!({"metadata": owner, "data": {"id": id}}))
+    };
+    for (entries, reason, id, is_fine) in [
+        (&entries, "Exported", Some("vpc-1"), true),
+        (&entries, "Exported", Some("vpc-2"), false),
+        (&entries, "Exported", None, false),
+        (&entries, "WaitingForValues", None, false),
+        (&missing, "WaitingForValues", None, true),
+        (&missing, "WaitingForValues", Some("vpc-1"), false),
+        (&missing, "Exported", Some("vpc-1"), false),
+    ] {
+        let mut objects = cluster();
+        objects.extend(id.map(target));
+        let export = export(entries, reason);
+        let wrong = Oracle::of(&objects).wrong(&export);
+        assert_eq!(wrong.is_empty(), is_fine, "{reason} {id:?}: {wrong:?}");
+    }
+}
+
+#[test]
+fn who_is_ready_has_every_value_and_who_waits_lacks_one() {
+    let objects = cluster();
+    let oracle = Oracle::of(&objects);
+    let subnet = |vpc: &str, reason: &str| {
+        object(
+            "Subnet",
+            "s",
+            &json!({
+                "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1",
+                "spec": {"vpcID": {"valueFrom": {"ref": vpc}}},
+                "status": {"conditions": [{"type": "Ready", "status": "x", "reason": reason, "message": ""}]},
+            }),
+        )
+    };
+    for (vpc, reason, is_fine) in [
+        ("VPC/main", "Available", true),
+        ("VPC/other", "Available", false),
+        ("VPC/main", "DependenciesNotReady", false),
+        ("VPC/other", "DependenciesNotReady", true),
+    ] {
+        assert_eq!(oracle.wrong(&subnet(vpc, reason)).is_empty(), is_fine, "{vpc} {reason}");
+    }
+}
