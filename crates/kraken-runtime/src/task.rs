@@ -1,7 +1,14 @@
 //! Tasks, in one place. What a controller starts belongs to the group in which it runs, if it runs in one: a simulation ends a
-//! whole controller at once by ending its group, as the end of a process would.
+//! whole controller at once by ending its group, as the end of a process would, and suspends it as SIGSTOP would.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
 
 use futures::future::Either;
 use parking_lot::Mutex;
@@ -20,6 +27,7 @@ const SWEEP: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     tasks: Arc<Mutex<Tasks>>,
+    is_suspended: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -27,6 +35,8 @@ struct Tasks {
     has_ended: bool,
     running: Vec<AbortHandle>,
     sweep_at: usize,
+    /// Who wanted to go on while the group was suspended.
+    held_up: Vec<Waker>,
 }
 
 impl Group {
@@ -35,7 +45,7 @@ impl Group {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let task = tokio::spawn(GROUP.scope(self.clone(), future));
+        let task = tokio::spawn(self.clone().run(future));
         let mut tasks = self.tasks.lock();
         if tasks.has_ended {
             task.abort();
@@ -47,6 +57,30 @@ impl Group {
             }
         }
         task
+    }
+
+    async fn run<F: Future>(self, future: F) -> F::Output {
+        let mut future = pin!(GROUP.scope(self.clone(), future));
+        let step = |context: &mut Context<'_>| {
+            if self.is_suspended.load(Ordering::Relaxed) {
+                self.tasks.lock().held_up.push(context.waker().clone());
+                return Poll::Pending;
+            }
+            future.as_mut().poll(context)
+        };
+        std::future::poll_fn(step).await
+    }
+
+    /// Holds up every task of the group before its next step; time goes on.
+    pub fn suspend(&self) {
+        self.is_suspended.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets them go on.
+    pub fn resume(&self) {
+        self.is_suspended.store(false, Ordering::Relaxed);
+        let held_up = std::mem::take(&mut self.tasks.lock().held_up);
+        held_up.into_iter().for_each(Waker::wake);
     }
 
     /// Ends every task of the group at its next step, and whatever is still started in it.
@@ -73,7 +107,7 @@ where
 /// A future for a `JoinSet`, which ends its tasks by itself: what it starts belongs to its caller's group.
 pub fn inherit<F: Future>(future: F) -> impl Future<Output = F::Output> {
     match GROUP.try_with(Clone::clone) {
-        Ok(group) => Either::Left(GROUP.scope(group, future)),
+        Ok(group) => Either::Left(group.run(future)),
         Err(_) => Either::Right(future),
     }
 }
@@ -97,6 +131,20 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn suspended_group_goes_on_when_it_is_resumed() {
+        let group = Group::default();
+        let begin = clock::Instant::now();
+        let task = group.spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            begin.elapsed().as_secs()
+        });
+        group.suspend();
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        group.resume();
+        assert_eq!(task.await.unwrap(), 9);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn aborted_group_ends_its_tasks_and_all_that_they_started() {

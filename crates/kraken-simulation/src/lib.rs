@@ -13,3 +13,4 @@ pub mod kinds;
 pub mod oracle;
 pub mod schedule;
 pub mod shrink;
+pub mod world;

@@ -39,6 +39,7 @@ use tokio::sync::Notify;
 
 pub use kinds::Kinds;
 pub use schema::SchemaError;
+pub use service::{Connection, Service};
 pub use watch::{Events, Reply};
 
 use delete::Deleted;

@@ -1,0 +1,162 @@
+//! Faults that are not about one call: they begin at once and end by themselves, or when faults end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kraken_testing::simulator::Limit;
+use tokio::time::Instant;
+
+use super::trace::What;
+use super::{World, crds};
+use crate::schedule::{Controller, Fault, Remote, Side};
+
+impl World {
+    /// Lets something fail from now on.
+    pub fn fail(&self, fault: &Fault) {
+        self.0.note(What::Fault(fault.to_string()));
+        if self.0.state.lock().armed.arm(fault) {
+            return;
+        }
+        match fault {
+            Fault::Kill { controller, down } => self.kill(*controller, *down),
+            Fault::Replica { controller, lasts } => self.replica(*controller, *lasts),
+            Fault::Suspend { controller, lasts } => self.suspend(*controller, *lasts),
+            Fault::CutWatches { .. } => self.0.api.cut_watches(),
+            Fault::Compact => self.0.api.compact(),
+            Fault::DelayWatches { controller, plural, by, lasts } => {
+                self.delay_watches(*controller, plural.as_deref(), *by, *lasts);
+            }
+            Fault::ApiOutage { lasts } => self.unreachable(Side::Kube, *lasts),
+            Fault::CloudOutage { lasts } => self.unreachable(Side::Cloud, *lasts),
+            Fault::Throttle { burst, lasts } => {
+                let limit = Limit { burst: f64::from(*burst), per_second: 1.0 };
+                self.configure(*lasts, move |options| {
+                    options.limits.insert("*".to_owned(), limit);
+                });
+            }
+            Fault::Capacity { instances, lasts } => {
+                let instances = *instances;
+                self.configure(*lasts, move |options| options.capacity = Some(instances));
+            }
+            Fault::PartialLaunches { most, lasts } => {
+                let most = *most;
+                self.configure(*lasts, move |options| options.per_launch = Some(most));
+            }
+            Fault::Hide { remote, lasts } => self.hide(remote, *lasts),
+            Fault::Crash { .. }
+            | Fault::Lose { .. }
+            | Fault::Delay { .. }
+            | Fault::Refuse { .. }
+            | Fault::Fail { .. } => {}
+        }
+    }
+
+    /// Ends all faults: from here on calls get there and processes run, once each.
+    pub fn heal(&self) {
+        let clouds = {
+            let mut state = self.0.state.lock();
+            state.armed.clear();
+            state.unreachable.clear();
+            state.replicas.retain(|(_, replica)| *replica == 0);
+            state.processes.values().for_each(|process| process.group.resume());
+            state.clouds.values().cloned().collect::<Vec<_>>()
+        };
+        for cloud in clouds {
+            cloud.heal();
+            cloud.configure(|options| {
+                options.limits.clear();
+                (options.capacity, options.per_launch) = (None, None);
+            });
+        }
+        for process in Controller::ALL.into_iter().flat_map(|controller| self.0.processes(controller)) {
+            if process.id.replica > 0 {
+                self.0.end(process.id, Duration::ZERO);
+            }
+        }
+        for controller in Controller::ALL {
+            self.0.start(controller, 0);
+        }
+    }
+
+    fn kill(&self, controller: Controller, down: Duration) {
+        if let Some(process) = self.0.processes(controller).first() {
+            self.0.end(process.id, down);
+        }
+    }
+
+    fn replica(&self, controller: Controller, lasts: Duration) {
+        self.0.state.lock().replicas.insert((controller, 1));
+        self.0.start(controller, 1);
+        let shared = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            tokio::time::sleep(lasts).await;
+            shared.state.lock().replicas.remove(&(controller, 1));
+            for process in shared.processes(controller) {
+                if process.id.replica == 1 {
+                    process.shutdown.cancel();
+                }
+            }
+        });
+    }
+
+    fn suspend(&self, controller: Controller, lasts: Duration) {
+        for process in self.0.processes(controller).into_iter().take(1) {
+            process.group.suspend();
+            tokio::spawn(async move {
+                tokio::time::sleep(lasts).await;
+                process.group.resume();
+            });
+        }
+    }
+
+    /// Events of one kind, or of all, come late to the processes that run now.
+    fn delay_watches(&self, controller: Controller, plural: Option<&str>, by: Duration, lasts: Duration) {
+        let kinds = crds().into_iter().map(|crd| (crd.spec.group, crd.spec.names.plural));
+        let core = ["configmaps", "secrets"].map(|plural| (String::new(), plural.to_owned()));
+        let is_meant = |kind: &(String, String)| plural.is_none_or(|plural| plural == kind.1);
+        let kinds: Vec<_> = kinds.chain(core).filter(is_meant).collect();
+        let processes = self.0.processes(controller);
+        let delay = move |by| {
+            for process in &processes {
+                kinds.iter().for_each(|(group, plural)| process.connection.delay_watches(group, plural, by));
+            }
+        };
+        delay(by);
+        tokio::spawn(async move {
+            tokio::time::sleep(lasts).await;
+            delay(Duration::ZERO);
+        });
+    }
+
+    fn unreachable(&self, side: Side, lasts: Duration) {
+        self.0.state.lock().unreachable.insert(side, Instant::now() + lasts);
+        if side == Side::Kube {
+            self.0.api.cut_watches();
+        }
+    }
+
+    /// Changes the behaviour of every cloud for a while.
+    fn configure(
+        &self,
+        lasts: Duration,
+        change: impl Fn(&mut kraken_testing::SimulatorOptions) + Send + 'static,
+    ) {
+        let clouds: Vec<_> = self.0.state.lock().clouds.values().cloned().collect();
+        for cloud in &clouds {
+            cloud.configure(&change);
+        }
+        tokio::spawn(async move {
+            tokio::time::sleep(lasts).await;
+            for cloud in &clouds {
+                cloud.configure(|options| {
+                    options.limits.clear();
+                    (options.capacity, options.per_launch) = (None, None);
+                });
+            }
+        });
+    }
+
+    fn hide(&self, remote: &Remote, lasts: Duration) {
+        let _ = (remote, lasts);
+    }
+}
