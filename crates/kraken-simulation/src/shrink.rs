@@ -110,8 +110,8 @@ impl<F: FnMut(&Schedule) -> bool> Search<F> {
             }
         };
         for gap in [1, 10] {
-            let steps = self.best.steps.iter().zip(0..).map(spaced(gap)).collect();
-            if self.take(self.best.with(steps)) {
+            let spaced = self.best.with(self.best.steps.iter().zip(0..).map(spaced(gap)).collect());
+            if spaced == self.best || self.take(spaced) {
                 return;
             }
         }

@@ -1,5 +1,136 @@
-//! Carries out operations.
+//! Carries out operations: on the API server as people with kubectl do, and on the cloud as people and other tools do. An
+//! operation about something that does not exist does nothing.
 
+mod cloud;
+mod cluster;
+mod create;
+mod kube;
+mod remote;
 mod set;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kraken_testing::Simulator;
+
+use crate::apiserver::{ApiServer, Revisions, Snapshot};
+use crate::schedule::{Controller, ObjectName, Operation, Tamper};
+
+pub use kube::Kube;
 pub(crate) use set::set;
+
+/// How long `kubectl replace --force` waits until the object is gone, to create it again.
+const RECREATE: Duration = Duration::from_secs(20);
+
+/// What operations are carried out on.
+pub trait Installation {
+    /// The cluster.
+    fn api(&self) -> &ApiServer;
+    /// The cloud in which a controller works now.
+    fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>>;
+    /// Every cloud that somebody has worked in.
+    fn clouds(&self) -> Vec<Arc<Simulator>>;
+    /// Restarts a controller with another region or account; without one that of before.
+    fn restart(&self, controller: Controller, region: Option<&str>, account: Option<&str>);
+}
+
+/// What people remember from one operation to the next.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The plan that was approved last, or read last, of each object.
+    plans: BTreeMap<ObjectName, String>,
+    backup: Option<Snapshot>,
+}
+
+/// Carries out an operation, and returns what came of it: nothing for success, else the refusal or why nothing was done.
+pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Operation) -> Option<String> {
+    let kube = Kube::new(world.api());
+    let result = match operation {
+        Operation::Apply { object } => kube.apply(object),
+        Operation::Replace { object } => kube.replace(object),
+        Operation::Recreate { object } => recreate(world.api(), object.clone()),
+        Operation::Edit { object, path, value } => cluster::edit(&kube, object, path, value.clone()),
+        Operation::SetData { object, key, value } => cluster::set_data(&kube, object, key, value.as_deref()),
+        Operation::Scale { object, replicas } => cluster::scale(&kube, object, *replicas),
+        Operation::Delete { object, propagation } => kube.delete(object, *propagation),
+        Operation::DeleteNamespace { name } => cluster::delete_namespace(&kube, name),
+        Operation::CreateNamespace { name } => cluster::create_namespace(&kube, name),
+        Operation::Adopt { object, remote, by_id } => {
+            remote::find(world, remote).and_then(|found| cluster::adopt(&kube, object, &found, *by_id))
+        }
+        Operation::Approve { object, stale } => cluster::approve(&kube, memory, object, *stale),
+        Operation::Annotate { object, annotation } => cluster::annotate(&kube, object, annotation),
+        Operation::Strip { object, lost } => cluster::strip(&kube, object, *lost),
+        Operation::ForgeStatus { object, status } => cluster::forge(&kube, object, status),
+        Operation::CreateRemote { kind, name, tags_of } => {
+            create::create(world, kind, name, tags_of.as_ref())
+        }
+        Operation::TamperRemote { remote, tamper } => remote::find(world, remote).and_then(|found| {
+            let tags = match tamper {
+                Tamper::OwnerTagsOf(object) => remote::owner_tags(&kube, object)?,
+                _ => vec![],
+            };
+            cloud::tamper(&found, tamper, &tags)
+        }),
+        Operation::Restart { controller, region, account } => {
+            world.restart(*controller, region.as_deref(), account.as_deref());
+            Ok(())
+        }
+        Operation::ExpireCredentials { lasts } => {
+            expire(world.clouds(), *lasts);
+            Ok(())
+        }
+        Operation::Backup => {
+            memory.backup = Some(world.api().snapshot());
+            Ok(())
+        }
+        Operation::Restore => match &memory.backup {
+            Some(backup) => {
+                world.api().restore(backup, Revisions::Bumped);
+                Ok(())
+            }
+            None => Err("there is no backup".to_owned()),
+        },
+    };
+    result.err()
+}
+
+/// Deletes the object, and creates it when it is gone; gives up after a while.
+fn recreate(api: &ApiServer, object: serde_json::Value) -> Result<(), String> {
+    let name = kube::name_of(&object);
+    Kube::new(api).delete(&name, crate::schedule::Propagation::Background)?;
+    let api = api.clone();
+    tokio::spawn(async move {
+        let until = tokio::time::Instant::now() + RECREATE;
+        while tokio::time::Instant::now() < until {
+            let kube = Kube::new(&api);
+            if kube.get(&name).is_none() {
+                let _ = kube.create(&object); // its namespace may be gone: then it stays away
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    });
+    Ok(())
+}
+
+fn expire(clouds: Vec<Arc<Simulator>>, lasts: Duration) {
+    for cloud in &clouds {
+        cloud.expire_credentials();
+    }
+    tokio::spawn(async move {
+        tokio::time::sleep(lasts).await;
+        for cloud in &clouds {
+            cloud.heal();
+        }
+    });
+}
+
+/// The cloud in which the controller of a kind works.
+fn cloud_of(world: &dyn Installation, kind: &str) -> Option<Arc<Simulator>> {
+    world.cloud(Controller::of(kind))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Operations on the cluster.
+
+use kraken_api::{APPROVED_PLAN_ANNOTATION, DOMAIN, INTENT_ANNOTATION};
+use kraken_runtime::clock;
+use serde_json::{Value, json};
+
+use super::Memory;
+use super::kube::{Kube, Result};
+use super::remote::Found;
+use super::set::{difference, set};
+use crate::schedule::{Lost, ObjectName, Propagation};
+
+/// The name of a tag that people search by.
+const NAME_TAG: &str = "Name";
+
+/// As `kubectl edit`: what is there, changed, as a patch of the difference.
+pub(super) fn edit(kube: &Kube<'_>, name: &ObjectName, path: &str, value: Option<Value>) -> Result {
+    let live = existing(kube, name)?;
+    let mut edited = live.clone();
+    set(&mut edited, path, value);
+    let Some(patch) = difference(&live, &edited) else { return Err("it is so already".to_owned()) };
+    kube.merge(name, "", &patch)
+}
+
+pub(super) fn set_data(kube: &Kube<'_>, name: &ObjectName, key: &str, value: Option<&str>) -> Result {
+    let is_secret = name.kind == "Secret";
+    // A Secret takes text as `stringData`; what is removed is removed from `data`.
+    let field = if is_secret && value.is_some() { "stringData" } else { "data" };
+    if kube.get(name).is_some() {
+        return kube.merge(name, "", &json!({field: {key: value}}));
+    }
+    let Some(value) = value else { return Err(missing(name)) };
+    kube.create(&json!({
+        "apiVersion": "v1", "kind": name.kind,
+        "metadata": {"name": name.name, "namespace": name.namespace},
+        field: {key: value},
+    }))
+}
+
+pub(super) fn scale(kube: &Kube<'_>, name: &ObjectName, replicas: i64) -> Result {
+    existing(kube, name)?;
+    kube.merge(name, "/scale", &json!({"spec": {"replicas": replicas}}))
+}
+
+pub(super) fn delete_namespace(kube: &Kube<'_>, name: &str) -> Result {
+    kube.delete(&ObjectName::new("", "Namespace", name), Propagation::Background)
+}
+
+pub(super) fn create_namespace(kube: &Kube<'_>, name: &str) -> Result {
+    if kube.get(&ObjectName::new("", "Namespace", name)).is_some() {
+        return Err("it exists already".to_owned());
+    }
+    kube.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+}
+
+pub(super) fn adopt(kube: &Kube<'_>, name: &ObjectName, found: &Found, by_id: bool) -> Result {
+    let adopt = if by_id {
+        json!({"id": found.id})
+    } else {
+        let tag = found.tags.get(NAME_TAG).ok_or_else(|| format!("{} has no tag {NAME_TAG}", found.id))?;
+        json!({"tags": {NAME_TAG: tag}})
+    };
+    edit(kube, name, "/spec/lifecycle/adopt", Some(adopt))
+}
+
+pub(super) fn approve(kube: &Kube<'_>, memory: &mut Memory, name: &ObjectName, stale: bool) -> Result {
+    let object = existing(kube, name)?;
+    let shown = object.pointer("/status/plan/hash").and_then(Value::as_str).map(ToOwned::to_owned);
+    let remembered = memory.plans.get(name).cloned();
+    if let Some(hash) = &shown {
+        memory.plans.insert(name.clone(), hash.clone());
+    }
+    let hash = if stale {
+        remembered.unwrap_or_else(|| "0000000000000000".to_owned())
+    } else {
+        shown.ok_or_else(|| "there is no plan".to_owned())?
+    };
+    kube.merge(name, "", &json!({"metadata": {"annotations": {APPROVED_PLAN_ANNOTATION: hash}}}))
+}
+
+pub(super) fn annotate(kube: &Kube<'_>, name: &ObjectName, annotation: &str) -> Result {
+    existing(kube, name)?;
+    let key = format!("{DOMAIN}/{annotation}");
+    let now = clock::now().to_string();
+    kube.merge(name, "", &json!({"metadata": {"annotations": {key: now}}}))
+}
+
+pub(super) fn strip(kube: &Kube<'_>, name: &ObjectName, lost: Lost) -> Result {
+    existing(kube, name)?;
+    let patch = match lost {
+        Lost::Finalizers => json!({"metadata": {"finalizers": null}}),
+        Lost::OwnerReferences => json!({"metadata": {"ownerReferences": null}}),
+        Lost::Intent => json!({"metadata": {"annotations": {INTENT_ANNOTATION: null}}}),
+        Lost::Annotations => json!({"metadata": {"annotations": null}}),
+        Lost::Labels => json!({"metadata": {"labels": null}}),
+        Lost::Status => return kube.merge(name, "/status", &json!({"status": null})),
+    };
+    kube.merge(name, "", &patch)
+}
+
+pub(super) fn forge(kube: &Kube<'_>, name: &ObjectName, status: &Value) -> Result {
+    existing(kube, name)?;
+    kube.merge(name, "/status", &json!({ "status": status }))
+}
+
+fn existing(kube: &Kube<'_>, name: &ObjectName) -> std::result::Result<Value, String> {
+    kube.get(name).ok_or_else(|| missing(name))
+}
+
+fn missing(name: &ObjectName) -> String {
+    format!("there is no {name}")
+}

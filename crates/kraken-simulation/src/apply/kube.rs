@@ -1,0 +1,113 @@
+//! Requests as kubectl makes them.
+
+use http::{Method, Request};
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::apiserver::ApiServer;
+use crate::kinds::{Served, served};
+use crate::schedule::{ObjectName, Propagation};
+
+const APPLY: &str = "application/apply-patch+yaml";
+const MERGE: &str = "application/merge-patch+json";
+const JSON: &str = "application/json";
+
+/// A person with kubectl and all rights.
+#[derive(Clone, Copy, Debug)]
+pub struct Kube<'a>(&'a ApiServer);
+
+/// What came of it: nothing, or the refusal.
+pub(super) type Result = std::result::Result<(), String>;
+
+impl<'a> Kube<'a> {
+    /// For this API server.
+    pub fn new(api: &'a ApiServer) -> Self {
+        Self(api)
+    }
+
+    /// An object, if there is one.
+    pub fn get(&self, name: &ObjectName) -> Option<Value> {
+        let path = path(name).ok()?;
+        let (status, object) = self.call(&Method::GET, &path, JSON, None);
+        (status == 200).then_some(object)
+    }
+
+    /// Applies a manifest on the server, and takes fields over from others.
+    pub(super) fn apply(&self, object: &Value) -> Result {
+        let path = format!("{}?fieldManager=kubectl&force=true", path(&name_of(object))?);
+        self.done(&Method::PATCH, &path, APPLY, Some(object))
+    }
+
+    /// Makes the object what the manifest says, and nothing of what others wrote.
+    pub(super) fn replace(&self, object: &Value) -> Result {
+        let name = name_of(object);
+        let live = self.get(&name).ok_or_else(|| format!("there is no {name}"))?;
+        let mut object = object.clone();
+        object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+        let path = format!("{}?fieldManager=kubectl-replace", path(&name)?);
+        self.done(&Method::PUT, &path, JSON, Some(&object))
+    }
+
+    /// Creates an object.
+    pub(super) fn create(&self, object: &Value) -> Result {
+        let name = name_of(object);
+        let kind = served(&name.kind).ok_or_else(|| unknown(&name.kind))?;
+        let path = format!("{}?fieldManager=kubectl-create", kind.path(&name.namespace, ""));
+        self.done(&Method::POST, &path, JSON, Some(object))
+    }
+
+    /// Merges a patch into an object, or into its `subresource`.
+    pub(super) fn merge(&self, name: &ObjectName, subresource: &str, patch: &Value) -> Result {
+        let path = format!("{}{subresource}?fieldManager=kubectl-edit", path(name)?);
+        self.done(&Method::PATCH, &path, MERGE, Some(patch))
+    }
+
+    /// Deletes an object, and does not wait.
+    pub(super) fn delete(&self, name: &ObjectName, propagation: Propagation) -> Result {
+        let policy = match propagation {
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+            Propagation::Orphan => "Orphan",
+        };
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy});
+        self.done(&Method::DELETE, &path(name)?, JSON, Some(&options))
+    }
+
+    fn done(&self, method: &Method, path: &str, content_type: &str, body: Option<&Value>) -> Result {
+        let (status, answer) = self.call(method, path, content_type, body);
+        if status < 300 {
+            return Ok(());
+        }
+        Err(format!("{status}: {}", answer["message"].as_str().unwrap_or_default()))
+    }
+
+    fn call(&self, method: &Method, path: &str, content_type: &str, body: Option<&Value>) -> (u16, Value) {
+        let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", content_type)
+            .header("accept", "application/json")
+            .header("user-agent", "kubectl")
+            .body(body);
+        let Ok(request) = request else { return (400, json!({"message": format!("not a path: {path}")})) };
+        let response = self.0.handle(request);
+        let status = response.status().as_u16();
+        (status, serde_json::from_slice(&response.body().bytes()).unwrap_or_default())
+    }
+}
+
+fn path(name: &ObjectName) -> std::result::Result<String, String> {
+    let kind: Served<'_> = served(&name.kind).ok_or_else(|| unknown(&name.kind))?;
+    Ok(kind.path(&name.namespace, &name.name))
+}
+
+fn unknown(kind: &str) -> String {
+    format!("there is no kind {kind}")
+}
+
+/// The name of a manifest.
+pub(super) fn name_of(object: &Value) -> ObjectName {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    ObjectName::new(text("/metadata/namespace"), text("/kind"), text("/metadata/name"))
+}

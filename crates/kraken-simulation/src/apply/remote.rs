@@ -1,0 +1,107 @@
+//! Which remote object an operation is about.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use kraken_testing::Simulator;
+use kraken_testing::simulator::{Kind, ThingRecord};
+use serde_json::Value;
+
+use super::kube::Kube;
+use super::{Installation, cloud_of};
+use crate::schedule::{ObjectName, Remote};
+
+/// The tag with the UID of the resource that owns a remote object.
+const UID: &str = "kraken-iac.eoinfennessy.com/uid";
+/// The tag with the kind, namespace and name of that.
+const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
+
+/// A remote object that lives.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) cloud: Arc<Simulator>,
+    pub(super) kind: Kind,
+    pub(super) id: String,
+    pub(super) tags: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.id)
+    }
+}
+
+/// The kind of the cloud that a kind of Kraken is about.
+pub(super) fn kind_of(kind: &str) -> Option<Kind> {
+    Some(match kind {
+        "EC2Instance" => Kind::Instance,
+        "VPC" => Kind::Vpc,
+        "Subnet" => Kind::Subnet,
+        "InternetGateway" => Kind::InternetGateway,
+        "RouteTable" => Kind::RouteTable,
+        "SecurityGroup" => Kind::SecurityGroup,
+        "ElasticIP" => Kind::Address,
+        "NATGateway" => Kind::NatGateway,
+        "KeyPair" => Kind::KeyPair,
+        "Volume" => Kind::Volume,
+        "LoadBalancer" => Kind::LoadBalancer,
+        "TargetGroup" => Kind::TargetGroup,
+        "Listener" => Kind::Listener,
+        "ListenerRule" => Kind::ListenerRule,
+        _ => return None,
+    })
+}
+
+/// The remote object that is meant, if it lives.
+pub(crate) fn find(world: &dyn Installation, remote: &Remote) -> Result<Found, String> {
+    let found = match remote {
+        Remote::Of(object, number) => of(world, object, *number),
+        Remote::Named(name) => named(world, name),
+    };
+    found.ok_or_else(|| format!("{remote} does not exist"))
+}
+
+fn of(world: &dyn Installation, object: &ObjectName, number: usize) -> Option<Found> {
+    let (kind, cloud) = (kind_of(&object.kind)?, cloud_of(world, &object.kind)?);
+    let live = Kube::new(world.api()).get(object)?;
+    let uid = live["metadata"]["uid"].as_str()?;
+    let ids: Vec<&str> = live
+        .pointer("/status/externalIds")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let is_meant = |thing: &ThingRecord| {
+        thing.alive
+            && (ids.contains(&thing.id.as_str()) || thing.tags.get(UID).is_some_and(|have| have == uid))
+    };
+    let mut things: Vec<ThingRecord> = cloud.things(kind).into_iter().filter(is_meant).collect();
+    if things.is_empty() {
+        return None;
+    }
+    let thing = things.swap_remove(number % things.len());
+    Some(Found { cloud, kind, id: thing.id, tags: thing.tags })
+}
+
+fn named(world: &dyn Installation, name: &str) -> Option<Found> {
+    for cloud in world.clouds() {
+        for kind in Kind::ALL {
+            if let Some(id) = cloud.tagged(kind, "Name", name).into_iter().next() {
+                let tags =
+                    cloud.things(kind).into_iter().find(|thing| thing.id == id).map(|thing| thing.tags);
+                return Some(Found { cloud, kind, id, tags: tags.unwrap_or_default() });
+            }
+        }
+    }
+    None
+}
+
+/// The tags that say that a remote object is an object's, without the cluster.
+pub(super) fn owner_tags(kube: &Kube<'_>, object: &ObjectName) -> Result<Vec<(String, String)>, String> {
+    let live = kube.get(object).ok_or_else(|| format!("there is no {object}"))?;
+    let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+    let owner = format!("{}/{}/{}", object.kind, object.namespace, object.name);
+    Ok(vec![(UID.to_owned(), uid.to_owned()), (OWNER.to_owned(), owner)])
+}
