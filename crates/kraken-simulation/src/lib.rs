@@ -11,6 +11,7 @@ pub mod faults;
 pub mod generate;
 pub mod kinds;
 pub mod oracle;
+pub mod parity;
 pub mod schedule;
 pub mod shrink;
 pub mod world;

@@ -1,0 +1,162 @@
+//! Owner references and namespaces: what controllers of Kubernetes finish later. Each step that gives them something to
+//! do is followed by waiting for them.
+
+use serde_json::{Value, json};
+
+use super::{Generator, Key};
+use crate::parity::steps::{Body, Request, What};
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+impl Generator<'_> {
+    pub(super) fn owners(&mut self) -> What {
+        match self.random.weighted(&[30, 22, 10, 14, 8, 6, 10]) {
+            0 => self.dependent(),
+            1 => {
+                self.queue.push(What::Settle);
+                self.delete_by_policy()
+            }
+            2 => {
+                self.queue.push(What::Settle);
+                let key = self.any_object(|_| true);
+                let owners = self.owners_of(&key);
+                let body = json!({"metadata": {"ownerReferences": owners}});
+                self.write("PATCH", key, false, Some(MERGE_PATCH), Body::Json(body))
+            }
+            3 => {
+                self.queue.push(What::Settle);
+                let key = self.any_object(|_| true);
+                let body = json!({"metadata": {"finalizers": if self.random.chance(60) { Value::Null } else { json!([super::edits::FINALIZER]) }}});
+                self.write("PATCH", key, false, Some(MERGE_PATCH), Body::Json(body))
+            }
+            4 => self.get(),
+            5 => self.watch(),
+            _ => self.read(),
+        }
+    }
+
+    /// An object with owners or without, that is valid.
+    fn dependent(&mut self) -> What {
+        let kind = self.plain_kind();
+        let (namespace, name) = (self.any_namespace(), self.any_name());
+        let key = (kind, namespace.clone(), name.clone());
+        let mut metadata = json!({"name": name});
+        if self.random.chance(60) {
+            metadata["ownerReferences"] = self.owners_of(&key);
+            self.queue.push(What::Settle);
+        }
+        if self.random.chance(25) {
+            metadata["finalizers"] = json!([super::edits::FINALIZER]);
+        }
+        let mut body = self.valid(kind);
+        body["metadata"] = metadata;
+        self.pending = Some(key);
+        let path = self.kinds[kind].path(&namespace);
+        What::Call(Request { method: "POST".into(), path, body: Body::Json(body), ..Request::default() })
+    }
+
+    fn plain_kind(&mut self) -> usize {
+        let wanted =
+            self.random.pick(&["configmaps", "secrets", "leases", "statedeclarations", "dependencyrequests"]);
+        self.kinds.iter().position(|kind| kind.plural == wanted).unwrap_or_default()
+    }
+
+    fn valid(&self, kind: usize) -> Value {
+        let kind = &self.kinds[kind];
+        let mut body = json!({"apiVersion": kind.api_version, "kind": kind.name});
+        if kind.schema.is_some() || kind.plural == "leases" {
+            body["spec"] = json!({});
+        }
+        body
+    }
+
+    /// Up to two owners: of the same namespace mostly, sometimes absent ones.
+    fn owners_of(&mut self, key: &Key) -> Value {
+        let mut owners = Vec::new();
+        for _ in 0..self.random.below(3) {
+            let mut owner = self.any_object(|_| true);
+            if !self.random.chance(8) {
+                owner.1.clone_from(&key.1);
+            }
+            if self.random.chance(10) {
+                owner.2 = "absent".into();
+            }
+            let mut reference = self.owner(&owner);
+            if !owners.is_empty() {
+                reference["controller"] = false.into();
+            }
+            owners.push(reference);
+        }
+        owners.into()
+    }
+
+    fn delete_by_policy(&mut self) -> What {
+        let key = self.any_object(|_| true);
+        let policy = self.random.pick(&["Background", "Foreground", "Orphan", "Foreground", ""]);
+        let body =
+            if policy.is_empty() { Body::None } else { Body::Json(json!({"propagationPolicy": policy})) };
+        let path = self.path_of(&key);
+        self.pending = Some(key);
+        What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
+    }
+
+    pub(super) fn namespaces(&mut self) -> What {
+        const PATH: &str = "/api/v1/namespaces";
+        let namespace = self.random.pick(&["<<a>>", "<<b>>", "<<c>>"]);
+        let request = |method: &str, path: String, body: Body| Request {
+            method: method.into(),
+            path,
+            body,
+            ..Request::default()
+        };
+        let one = format!("{PATH}/{namespace}");
+        match self.random.weighted(&[38, 10, 8, 8, 8, 6, 12, 10, 5, 4]) {
+            0 => {
+                let mut what = self.dependent();
+                if let What::Call(request) = &mut what {
+                    request.path = request.path.replace("<<a>>", namespace);
+                    if let Some(key) = &mut self.pending {
+                        key.1 = key.1.replace("<<a>>", namespace);
+                    }
+                }
+                what
+            }
+            1 => {
+                self.queue.push(What::Settle);
+                What::Call(request("DELETE", one, Body::None))
+            }
+            2 => {
+                let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": self.labels()}});
+                What::Call(request("POST", PATH.into(), Body::Json(body)))
+            }
+            3 => What::Call(request("GET", one, Body::None)),
+            4 => {
+                let body = json!({"metadata": {"labels": self.labels(), "annotations": self.annotations()}});
+                let mut request = request("PATCH", one, Body::Json(body));
+                request.content_type = Some(MERGE_PATCH.into());
+                What::Call(request)
+            }
+            5 => {
+                let mut request = request("GET", PATH.into(), Body::None);
+                request
+                    .query
+                    .push(("labelSelector".into(), format!("kubernetes.io/metadata.name={namespace}")));
+                request.metadata_only = self.random.chance(30);
+                What::Call(request)
+            }
+            6 => {
+                let key = self.any_object(|_| true);
+                self.queue.push(What::Settle);
+                let body = json!({"metadata": {"finalizers": null}});
+                self.write("PATCH", key, false, Some(MERGE_PATCH), Body::Json(body))
+            }
+            7 => self.get(),
+            8 => {
+                let mut request = request("GET", PATH.into(), Body::None);
+                request.query.push(("watch".into(), "true".into()));
+                What::Watch(request)
+            }
+            _ => self.read(),
+        }
+    }
+}

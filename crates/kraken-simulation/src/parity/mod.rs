@@ -1,0 +1,153 @@
+//! The in-memory API server compared with kube-apiserver: the same random requests to both, the answers equal but for
+//! times, UIDs and resource versions, of which the order must be the same.
+//!
+//! A sequence of requests runs in namespaces of its own on both servers. Each answer is written without what differs
+//! between any two servers ([`normal`]) and compared at once; a difference is shrunk to the shortest sequence that shows
+//! it. What knowingly differs is in [`accepted`].
+
+mod accepted;
+mod difference;
+mod generate;
+mod normal;
+mod pair;
+mod random;
+mod shrink;
+mod side;
+mod steps;
+mod stream;
+mod template;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use anyhow::Result;
+use kraken_testing::kube_proxy::{Answer, Call, Hook, Order};
+use kube::Client;
+
+use crate::apiserver::{ApiServer, Kinds};
+
+pub use difference::Difference;
+pub use generate::{Generator, Kind, Profile, kinds};
+pub use pair::Pair;
+pub use random::Random;
+pub use steps::{Body, Request, Step, What};
+
+/// The two servers.
+pub struct Servers {
+    /// What the in-memory API server serves; each sequence has a server of its own.
+    pub kinds: Arc<Kinds>,
+    /// kube-apiserver, with the same definitions.
+    pub real: Client,
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Servers")
+    }
+}
+
+/// How often each method was answered with each status.
+pub type Tally = BTreeMap<(String, u64), usize>;
+
+/// Runs the sequence of a seed: what was answered, and each difference. After one that leaves both servers in the same
+/// state the sequence goes on.
+///
+/// # Errors
+/// When a server does not answer at all.
+pub async fn compare(
+    servers: &Servers,
+    kinds: &[Kind],
+    seed: u64,
+    profile: Profile,
+    count: usize,
+) -> Result<(Tally, Vec<Difference>)> {
+    let mut generator = Generator::new(seed, kinds, profile);
+    let mut pair = fresh(servers);
+    let (mut tally, mut differences) = (Tally::new(), Vec::new());
+    for _ in 0..count {
+        let step = generator.step();
+        let method = match &step.what {
+            What::Call(request) => request.method.as_str(),
+            What::Watch(_) => "WATCH",
+            What::Read(_) => "READ",
+            What::Settle => "SETTLE",
+        };
+        let answer = match pair.step(&step).await? {
+            Ok(answer) => answer,
+            Err(difference) => {
+                let is_final = difference.is_final();
+                let answer = difference.answer.clone();
+                differences.push(difference);
+                if is_final {
+                    return Ok((tally, differences));
+                }
+                answer
+            }
+        };
+        *tally.entry((method.to_owned(), answer["status"].as_u64().unwrap_or_default())).or_default() += 1;
+        generator.learn(&step, &answer);
+    }
+    differences.extend(pair.end().await?);
+    Ok((tally, differences))
+}
+
+/// The shortest sequence that still shows the difference.
+///
+/// # Errors
+/// When a server does not answer at all.
+pub async fn shortest(servers: &Servers, difference: Difference) -> Result<Difference> {
+    let wanted = difference.signature();
+    shrink::shortest(difference, async |steps: &[Step]| {
+        let all = replay(servers, steps).await?;
+        Ok(all.into_iter().find(|difference| difference.signature() == wanted))
+    })
+    .await
+}
+
+/// Runs these steps: each difference.
+///
+/// # Errors
+/// When a server does not answer at all.
+pub async fn replay(servers: &Servers, steps: &[Step]) -> Result<Vec<Difference>> {
+    let mut pair = fresh(servers);
+    let mut differences = Vec::new();
+    for step in steps.iter().filter(|step| step.id != usize::MAX) {
+        if let Err(difference) = pair.step(step).await? {
+            let is_final = difference.is_final();
+            differences.push(difference);
+            if is_final {
+                return Ok(differences);
+            }
+        }
+    }
+    differences.extend(pair.end().await?);
+    Ok(differences)
+}
+
+fn fresh(servers: &Servers) -> Pair {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let server = ApiServer::new(servers.kinds.clone(), number.into());
+    let controllers = tokio::spawn(server.run_controllers(number.into()));
+    // Of the same length: it is part of messages that tell of lengths.
+    let prefixes = [&*format!("m{number:05}-"), &*format!("r{number:05}-")];
+    Pair::new(server.client(Arc::new(Undisturbed)), controllers, servers.real.clone(), prefixes)
+}
+
+/// Every request goes through.
+struct Undisturbed;
+
+impl Hook for Undisturbed {
+    async fn before(&self, _: &Call) -> Order {
+        Order::Pass
+    }
+
+    async fn after(&self, _: &Call, _: &Answer) -> Order {
+        Order::Pass
+    }
+}
