@@ -54,6 +54,7 @@ impl Program for Hub {
         if !shell.leading().await || !world.synced().await {
             return Ok(());
         }
+        world.count_exports();
         let (concurrency, metrics, stop) = (shell.args.concurrency, &shell.metrics, &shell.shutdown);
         let answer = {
             let world = world.clone();

@@ -12,6 +12,7 @@ use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watch
 
 use crate::{
     cycle::WaysBack,
+    exports,
     facts::{Fact, Known},
     index::{Asker, Asks, Class, Named, StateName},
     kinds::{Kinds, Presence},
@@ -78,6 +79,16 @@ impl World {
     /// is not listed yet would look deleted, and what was made of it would be removed.
     pub async fn synced(&self) -> bool {
         self.shell.shutdown.run_until_cancelled(self.shell.health.ready()).await.is_some()
+    }
+
+    /// Counts the ConfigExports in the metrics, from now on. Resources that wait for a reference say so themselves.
+    pub fn count_exports(&self) {
+        let exports = self.exports.clone();
+        self.shell.metrics.count_resources(exports::KIND, move |tally| {
+            for export in exports.all() {
+                tally.add(export.status.as_ref().map_or(&[], |status| &status.conditions));
+            }
+        });
     }
 
     /// The metadata of an object, if it exists.

@@ -9,6 +9,14 @@ macro_rules! reasons {
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
 
         impl $name {
+            /// Every one of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The one of this name.
+            pub fn of(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|reason| reason.as_str() == name)
+            }
+
             /// As written in conditions, events and metrics.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)+ }

@@ -29,6 +29,7 @@ pub mod queue;
 pub mod random;
 pub mod rbac;
 mod request;
+mod resources;
 pub mod serve;
 pub mod shell;
 mod supervise;

@@ -17,6 +17,10 @@ use prometheus_client::{
     registry::Registry,
 };
 
+use crate::resources::Resources;
+
+pub use crate::resources::Tally;
+
 /// The media type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -43,6 +47,7 @@ struct Inner {
     launches_withheld: Family<Withheld, Counter>,
     watch_errors: Family<Kind, Counter>,
     leader: Gauge,
+    resources: Resources,
 }
 
 /// Makes a histogram with our buckets for each new label set.
@@ -119,6 +124,7 @@ impl Metrics {
             launches_withheld: Family::default(),
             watch_errors: Family::default(),
             leader: Gauge::default(),
+            resources: Resources::default(),
         };
         inner.register(name);
         Self { inner: Arc::new(inner) }
@@ -169,6 +175,11 @@ impl Metrics {
         self.inner.watch_errors.get_or_create(&Kind { kind }).inc();
     }
 
+    /// Whenever metrics are read, `count` adds the resources of this kind.
+    pub fn count_resources(&self, kind: &'static str, count: impl Fn(&mut Tally) + Send + Sync + 'static) {
+        self.inner.resources.watch(kind, count);
+    }
+
     /// Whether this process leads.
     pub fn leading(&self, leads: bool) {
         self.inner.leader.set(i64::from(leads));
@@ -214,6 +225,7 @@ impl Inner {
         );
         r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
         r.register("leader", "1 while this process leads", self.leader.clone());
+        r.register_collector(Box::new(self.resources.clone()));
         let build = Info::new([("name", name), ("version", env!("CARGO_PKG_VERSION"))]);
         r.register("build", "What runs", build);
     }

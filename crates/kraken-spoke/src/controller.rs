@@ -17,7 +17,11 @@ use kraken_runtime::{
     watch::{Change, ObjectKey},
     work::{self, Slot},
 };
-use kube::{Resource, ResourceExt, core::object::HasSpec, runtime::watcher};
+use kube::{
+    Resource, ResourceExt,
+    core::object::{HasSpec, HasStatus},
+    runtime::watcher,
+};
 use tracing::{debug, warn};
 
 use crate::{
@@ -144,6 +148,13 @@ pub async fn run_among<E: External>(
         return Ok(());
     }
     let _ = context.began.set(kraken_runtime::clock::now());
+    // Only now: of several replicas, the one that leads counts.
+    let resources = context.objects.clone();
+    shell.metrics.count_resources(kind, move |tally| {
+        for resource in resources.all() {
+            tally.add(resource.status().map_or(&[], |status| &status.conditions));
+        }
+    });
     let sweeper = kraken_runtime::task::spawn({
         let (context, shell) = (context.clone(), shell.clone());
         async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
