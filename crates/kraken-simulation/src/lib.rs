@@ -9,6 +9,7 @@ pub mod check;
 pub mod coverage;
 pub mod faults;
 pub mod generate;
+pub mod hunt;
 pub mod kinds;
 pub mod oracle;
 pub mod parity;

@@ -70,6 +70,9 @@ impl Checks {
             .into_iter()
             .partition(|(_, before, after)| before.as_deref().or(after.as_deref()).is_some_and(is_meant));
         self.note_outside(now, &Changes { all: others });
+        if !ours.is_empty() {
+            self.rest.write(now, call);
+        }
         self.check_leader(now, by, call);
         self.check_precondition(now, by, call);
         for (uid, before, after) in ours {
@@ -113,7 +116,7 @@ impl Checks {
         let Some(record) = self.history.records.get(uid) else { return };
         let title = record.title();
         // The last version is this very write.
-        let candidates = record.candidates(by, now, self.calm);
+        let candidates = self.history.candidates(record, by, now, self.calm);
         let candidates = candidates.get(..candidates.len().saturating_sub(1)).unwrap_or_default();
         if all(candidates, |policy| policy.protect) {
             self.violated(

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::history::{Record, Version};
 use super::policy::{external_ids, intent, strings};
-use super::remote::remote_kind;
+use super::remote::{plain, remote_kind};
 use super::{Caller, Checks, Class};
 
 /// What a count may be at most, where its value cannot be told.
@@ -16,11 +16,11 @@ impl Checks {
     /// After something was created for this UID.
     pub(super) fn check_count(&mut self, now: Duration, by: &Caller, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
-        let candidates = record.candidates(by, now, self.calm);
+        let candidates = self.history.candidates(record, by, now, self.calm);
         let live = self.live_of(uid, record, candidates);
         let outgoing = |version: &Version| {
             let intent = intent(&version.value).unwrap_or_default();
-            strings(&intent["outgoing"]).filter(|id| live.iter().any(|live| live == id)).count()
+            strings(&intent["outgoing"]).filter(|id| live.iter().any(|live| plain(live) == *id)).count()
         };
         let explained = candidates.iter().map(|version| self.wanted(record, version)).max().unwrap_or(0);
         let replaced = candidates.iter().map(outgoing).max().unwrap_or(0);
@@ -39,8 +39,9 @@ impl Checks {
     /// somebody took its tags off.
     pub(super) fn live_of(&self, uid: &str, record: &Record, candidates: &[Version]) -> Vec<String> {
         let kind = remote_kind(&record.kind);
-        let is_known =
-            |id: &str| candidates.iter().all(|version| external_ids(&version.value).any(|known| known == id));
+        let is_known = |id: &str| {
+            candidates.iter().all(|version| external_ids(&version.value).any(|known| known == plain(id)))
+        };
         let counts = |(id, remote): &(&String, &super::Remote)| {
             let is_launched = self.launched.get(*id).is_some_and(|launched| launched == uid);
             let is_tagged = remote.uid() == Some(uid)

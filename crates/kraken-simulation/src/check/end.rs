@@ -1,7 +1,7 @@
 //! What must hold when nothing fails any more: everything is in place or says why not, then nothing happens, and after everything
 //! was deleted nothing is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use kraken_testing::kube_proxy::Call;
@@ -13,34 +13,49 @@ use super::remote::remote_kind;
 use super::{Checks, Class};
 use crate::oracle::Oracle;
 
-/// What was counted since a quiet time began.
-#[derive(Debug)]
-pub(super) struct Quiet {
-    since: Duration,
-    /// How often the API server was written to, by call.
-    writes: BTreeMap<String, u32>,
-    /// How often the cloud was asked to change something, by call.
-    attempts: BTreeMap<String, u32>,
+/// For how long what was written is remembered.
+const REMEMBERED: Duration = Duration::from_mins(10);
+
+/// What was written lately.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    /// Writes that had an effect.
+    writes: VecDeque<(Duration, String)>,
+    /// Calls to the cloud that were to change something.
+    attempts: VecDeque<(Duration, String)>,
+}
+
+impl Rest {
+    pub(super) fn write(&mut self, now: Duration, call: &Call) {
+        if !call.name.contains("leases") {
+            note(&mut self.writes, now, format!("{} {}/{}", call.name, call.namespace, call.object));
+        }
+    }
+
+    pub(super) fn attempt(&mut self, now: Duration, call: &Call, status: u16) {
+        note(&mut self.attempts, now, call.name.clone());
+        if status < 300 {
+            note(&mut self.writes, now, call.name.clone());
+        }
+    }
+}
+
+fn note(list: &mut VecDeque<(Duration, String)>, now: Duration, what: String) {
+    while list.front().is_some_and(|(at, _)| *at + REMEMBERED < now) {
+        list.pop_front();
+    }
+    list.push_back((now, what));
+}
+
+fn counted(list: &VecDeque<(Duration, String)>, since: Duration) -> BTreeMap<&str, u32> {
+    let mut counts = BTreeMap::new();
+    for (_, what) in list.iter().filter(|(at, _)| *at >= since) {
+        *counts.entry(what.as_str()).or_default() += 1;
+    }
+    counts
 }
 
 impl Checks {
-    pub(super) fn note_api_write(&mut self, _: Duration, call: &Call, status: u16) {
-        if let Some(quiet) = &mut self.quiet
-            && !call.name.contains("leases")
-            && status < 300
-            && !call.body.windows(8).any(|part| part == b"\"dryRun\"")
-        {
-            *quiet.writes.entry(format!("{} {}/{}", call.name, call.namespace, call.object)).or_default() +=
-                1;
-        }
-    }
-
-    pub(super) fn note_cloud_call(&mut self, _: Duration, call: &Call) {
-        if let Some(quiet) = self.quiet.as_mut().filter(|_| call.writes) {
-            *quiet.attempts.entry(call.name.clone()).or_default() += 1;
-        }
-    }
-
     /// What is not settled yet, in words: neither ready nor with a condition that names its cause. Nothing is recorded.
     pub fn unsettled(&self) -> Vec<String> {
         let objects = (self.view.objects)();
@@ -50,6 +65,9 @@ impl Checks {
                 || format!("{} {}/{}", object["kind"], meta["namespace"], meta["name"]).replace('"', "");
             let is_ours = is_resource(object) || object["kind"] == "ConfigExport";
             if !is_ours {
+                return None;
+            }
+            if super::full::is_elsewhere(object) {
                 return None;
             }
             let ready = ready(object);
@@ -134,28 +152,25 @@ impl Checks {
         }
     }
 
-    /// From now on nothing may be written.
-    pub fn begin_quiet(&mut self, now: Duration) {
-        self.quiet = Some(Quiet { since: now, writes: BTreeMap::new(), attempts: BTreeMap::new() });
-    }
-
-    /// The quiet time is over.
-    pub fn end_quiet(&mut self, now: Duration) {
-        let Some(quiet) = self.quiet.take() else { return };
-        for (what, times) in &quiet.writes {
-            self.violated(now, Class::Restless, format!("{what} was written {times} times at rest"));
+    /// Everything is to have been at rest for so long: nothing was written, and what is refused is not tried again and again.
+    pub fn rested(&mut self, now: Duration, quiet: Duration) {
+        let mut found = vec![];
+        for (what, times) in counted(&self.rest.writes, now.saturating_sub(quiet)) {
+            found.push((Class::Restless, format!("{what} was written {times} times at rest")));
         }
-        let minutes = u32::try_from(now.saturating_sub(quiet.since).as_secs() / 60).unwrap_or(u32::MAX);
         let resources =
             self.history.all_live().filter(|(_, record)| is_resource(&record.latest().value)).count();
-        let resources = u32::try_from(resources).unwrap_or(u32::MAX);
-        // What the provider refuses is tried again each minute at the latest, and what it accepts without effect more seldom.
-        let most = resources.saturating_mul(minutes.saturating_mul(2).saturating_add(4));
-        for (action, times) in &quiet.attempts {
-            if *times > most {
-                let message = format!("{action} was called {times} times in {minutes} minutes at rest");
-                self.violated(now, Class::Busy, message);
+        let minutes = u32::try_from(REMEMBERED.as_secs() / 60).unwrap_or(10);
+        // What the provider refuses is tried again each minute at the latest, at first a little more often.
+        let most = u32::try_from(resources).unwrap_or(u32::MAX).saturating_mul(minutes * 2 + 8);
+        for (action, times) in counted(&self.rest.attempts, now.saturating_sub(REMEMBERED)) {
+            if times > most {
+                let message = format!("{action} was called {times} times in {minutes} minutes");
+                found.push((Class::Busy, message));
             }
+        }
+        for (class, message) in found {
+            self.violated(now, class, message);
         }
     }
 
@@ -163,11 +178,16 @@ impl Checks {
     pub fn left(&self) -> Vec<String> {
         let objects = (self.view.objects)();
         let is_ours = |object: &Value| {
+            if super::full::is_elsewhere(object) {
+                return false;
+            }
             let is_group = object["apiVersion"]
                 .as_str()
                 .is_some_and(|version| version.contains(kraken_spoke::api::DOMAIN));
             let made = &object["metadata"]["annotations"][kraken_spoke::api::EXPORTED_BY_ANNOTATION];
-            is_group || made.is_string()
+            // Facts are people's own.
+            let is_fact = text(&object["metadata"]["name"]).starts_with("static-");
+            (is_group && !is_fact) || made.is_string()
         };
         let ours = objects.iter().filter(|object| is_ours(object)).map(|object| {
             let meta = &object["metadata"];
@@ -199,6 +219,10 @@ impl Checks {
             self.violated(now, Class::LeftBehind, what);
         }
     }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// Whether a condition is about the generation that the object has.

@@ -50,18 +50,6 @@ impl Record {
         let last = self.versions.len().saturating_sub(1);
         &self.versions[last]
     }
-
-    /// The versions that this process can be acting on at `now`: not those before one that it has proven to know, and, in
-    /// calm times, none that was replaced long ago.
-    pub(super) fn candidates(&self, by: &Caller, now: Duration, calm: Option<Duration>) -> &[Version] {
-        let mut start = self.known.get(by).copied().unwrap_or(0);
-        if let Some(cutoff) = now.checked_sub(SLACK).filter(|cutoff| calm.is_some_and(|calm| calm <= *cutoff))
-        {
-            let superseded = self.versions.iter().skip(1).take_while(|next| next.at < cutoff).count();
-            start = start.max(superseded);
-        }
-        self.versions.get(start..).unwrap_or_default()
-    }
 }
 
 /// All objects with a UID that ever were.
@@ -70,6 +58,8 @@ pub(super) struct History {
     pub records: BTreeMap<String, Record>,
     /// The objects as they were seen last, and where each is in memory: what is elsewhere is another version.
     last: BTreeMap<usize, Arc<Value>>,
+    /// When each process made its first call: it knows nothing of what was replaced before.
+    began: BTreeMap<Caller, Duration>,
 }
 
 /// What one look at the cluster found different.
@@ -93,6 +83,30 @@ fn address(object: &Arc<Value>) -> usize {
 }
 
 impl History {
+    /// Notes the first call of a process.
+    pub(super) fn began(&mut self, by: &Caller, now: Duration) {
+        if !self.began.contains_key(by) {
+            self.began.insert(by.clone(), now);
+        }
+    }
+
+    /// The versions that this process can be acting on at `now`: not those before one that it has proven to know, nor those
+    /// that were replaced before it began, and, in calm times, none that was replaced long ago.
+    pub(super) fn candidates<'a>(
+        &self,
+        record: &'a Record,
+        by: &Caller,
+        now: Duration,
+        calm: Option<Duration>,
+    ) -> &'a [Version] {
+        let proven = record.known.get(by).copied().unwrap_or(0);
+        let recent = now.checked_sub(SLACK).filter(|cutoff| calm.is_some_and(|calm| calm <= *cutoff));
+        let cutoff = recent.max(self.began.get(by).copied());
+        let superseded = |cutoff| record.versions.iter().skip(1).take_while(|next| next.at < cutoff).count();
+        let start = proven.max(cutoff.map_or(0, superseded));
+        record.versions.get(start..).unwrap_or_default()
+    }
+
     /// Takes note of what the cluster has now.
     pub(super) fn observe(&mut self, now: Duration, objects: &[Arc<Value>]) -> Changes {
         let mut changes = Changes::default();

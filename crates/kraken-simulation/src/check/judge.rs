@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::history::Version;
 use super::policy::{Policy, adopted, approved, external_ids, intent, is_held};
-use super::remote::{Asked, PREFIX, Remote, Verb};
+use super::remote::{Asked, PREFIX, Remote, Verb, plain};
 use super::{Caller, Checks, Class, Cloud, SLACK};
 use crate::schedule::Controller;
 
@@ -24,7 +24,7 @@ impl Checks {
         // What somebody did to the cluster since the last look.
         let changes = self.observe(now);
         self.note_outside(now, &changes);
-        let asked = Asked::of(call);
+        let mut asked = Asked::of(call);
         for (key, value) in &asked.tags {
             if let Some(form) = self.canary.found(key).or_else(|| self.canary.found(value)) {
                 self.violated(
@@ -36,6 +36,9 @@ impl Checks {
         }
         if asked.verb == Verb::Create {
             self.judge_creation(now, by, &asked, &before);
+        }
+        for id in &mut asked.subjects {
+            id.push_str(&by.place);
         }
         for id in asked.subjects.clone() {
             if let Some(remote) = before.0.get(&id).filter(|remote| remote.exists).cloned() {
@@ -69,7 +72,7 @@ impl Checks {
             return self.violated(now, Class::CreatedForGone, format!("{what} for {uid}, which never was"));
         };
         let what = format!("{what} for {}", record.title());
-        let candidates = record.candidates(by, now, self.calm);
+        let candidates = self.history.candidates(record, by, now, self.calm);
         if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
             return self.violated(now, Class::CreatedForGone, format!("{what}, which is gone"));
         }
@@ -101,7 +104,7 @@ impl Checks {
 
     fn judge_subject(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
         let what = format!("{} of {id}", asked.action);
-        if remote.cluster().is_some_and(|cluster| cluster != self.cluster) {
+        if remote.cluster().is_some_and(|cluster| !self.is_this_cluster(cluster)) {
             return self.violated(now, Class::NotOurs, format!("{what}, which belongs to another cluster"));
         }
         let is_recent = self.tampered.get(id).is_some_and(|at| !self.is_long_ago(*at, now));
@@ -160,7 +163,7 @@ impl Checks {
         uid: &str,
     ) {
         let Some(record) = self.history.records.get(uid) else { return };
-        let candidates = record.candidates(by, now, self.calm);
+        let candidates = self.history.candidates(record, by, now, self.calm);
         let what = format!("{} of {id} for {}", asked.action, record.title());
         let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
         let deletes = asked.verb == Verb::Delete;
@@ -171,7 +174,8 @@ impl Checks {
             });
         let is_adopted = |version: &Version| {
             let policy = version.policy();
-            policy.retain || (!policy.delete && adopted(&version.value).iter().any(|adopted| adopted == id))
+            policy.retain
+                || (!policy.delete && adopted(&version.value).iter().any(|adopted| adopted == plain(id)))
         };
         // What a disruption began is finished whatever else is said.
         let is_disrupted = remote.tags.contains_key(DISRUPTION);
@@ -203,13 +207,13 @@ impl Checks {
         let Some(record) = self.history.records.get(uid) else {
             return self.violated(now, Class::NotOurs, format!("{what}, which never was"));
         };
-        let candidates = record.candidates(by, now, self.calm);
+        let candidates = self.history.candidates(record, by, now, self.calm);
         let is_launched = self.launched.get(id).is_some_and(|launched| launched == uid);
         let is_on_record = record.versions.iter().any(|version| {
             let outgoing = intent(&version.value).unwrap_or_default();
-            external_ids(&version.value).any(|known| known == id)
-                || super::policy::strings(&outgoing["outgoing"]).any(|known| known == id)
-                || adopted(&version.value).iter().any(|known| known == id)
+            external_ids(&version.value).any(|known| known == plain(id))
+                || super::policy::strings(&outgoing["outgoing"]).any(|known| known == plain(id))
+                || adopted(&version.value).iter().any(|known| known == plain(id))
         });
         let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
         let title = record.title();
@@ -278,6 +282,12 @@ impl Checks {
         !candidates.iter().any(is_granted)
     }
 
+    /// Whether this is the UID of our own `kube-system`.
+    fn is_this_cluster(&self, cluster: &str) -> bool {
+        let system = self.history.records.get(cluster);
+        system.is_some_and(|system| system.kind == "Namespace" && system.name == "kube-system")
+    }
+
     /// Whether it was before anything that a process can still be acting on.
     pub(super) fn is_long_ago(&self, at: Duration, now: Duration) -> bool {
         let Some(cutoff) = now.checked_sub(SLACK) else { return false };
@@ -309,6 +319,6 @@ fn adopts(object: &Value, id: &str, remote: &Remote) -> bool {
     let has = |(key, value): (&String, &Value)| {
         remote.tags.get(key).map(String::as_str) == value.as_str() && !key.starts_with(PREFIX)
     };
-    adopt["id"] == id
+    adopt["id"] == plain(id)
         || adopt["tags"].as_object().is_some_and(|tags| !tags.is_empty() && tags.iter().all(has))
 }

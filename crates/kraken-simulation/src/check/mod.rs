@@ -7,8 +7,10 @@ mod canary;
 mod cluster;
 mod counts;
 mod end;
+mod full;
 mod history;
 mod judge;
+mod logs;
 mod order;
 mod policy;
 mod remote;
@@ -24,7 +26,8 @@ use serde_json::Value;
 
 pub use canary::MARKER;
 pub use cluster::FORGED;
-pub use remote::{Cloud, Remote};
+pub use full::{FullCheck, class_of};
+pub use remote::{Cloud, PLACE, Remote};
 pub use violation::{Class, Violation};
 
 use crate::schedule::Controller;
@@ -52,6 +55,8 @@ pub struct Caller {
     pub identity: String,
     /// The account and the region that it works in, if it has a cloud.
     pub location: Option<(String, String)>,
+    /// What its ids end with: see [`PLACE`].
+    pub place: String,
 }
 
 /// What the checks look at.
@@ -72,8 +77,6 @@ impl fmt::Debug for View {
 #[derive(Debug)]
 pub struct Checks {
     view: View,
-    /// The UID of the namespace `kube-system`.
-    cluster: String,
     /// Whether controllers delete what belongs to nobody.
     removes_orphans: bool,
     history: History,
@@ -91,18 +94,19 @@ pub struct Checks {
     deleting: BTreeSet<String>,
     /// Since when nothing fails, if nothing does.
     calm: Option<Duration>,
-    quiet: Option<end::Quiet>,
+    /// Until when something fails.
+    fails_until: Duration,
+    rest: end::Rest,
     canary: canary::Canary,
     violations: Vec<Violation>,
 }
 
 impl Checks {
-    /// Of a cluster with this UID of `kube-system`.
-    pub fn new(view: View, cluster: &str, removes_orphans: bool) -> Self {
+    /// `removes_orphans`: the controllers delete what belongs to nobody.
+    pub fn new(view: View, removes_orphans: bool) -> Self {
         let cloud = (view.cloud)();
         Self {
             view,
-            cluster: cluster.to_owned(),
             removes_orphans,
             history: History::default(),
             cloud,
@@ -112,38 +116,45 @@ impl Checks {
             plans: BTreeMap::new(),
             deleting: BTreeSet::new(),
             calm: Some(Duration::ZERO),
-            quiet: None,
+            fails_until: Duration::ZERO,
+            rest: end::Rest::default(),
             canary: canary::Canary::new(),
             violations: vec![],
         }
     }
 
-    /// A fault begins, or the last one is over.
-    pub fn faults(&mut self, now: Duration, active: bool) {
-        self.calm = match (active, self.calm) {
-            (true, _) => None,
-            (false, since) => Some(since.unwrap_or(now)),
-        };
+    /// Something fails until then, as far as a controller may notice.
+    pub fn fails(&mut self, now: Duration, until: Duration) {
+        self.fails_until = self.fails_until.max(until);
+        self.is_at(now);
+    }
+
+    fn is_at(&mut self, now: Duration) {
+        self.calm = (self.fails_until <= now).then_some(self.fails_until);
     }
 
     /// To be called after each request to the API server, when it has taken effect and before anything else happens.
     pub fn after_api(&mut self, now: Duration, by: &Caller, call: &Call, answer: &Answer) {
+        self.is_at(now);
+        self.history.began(by, now);
         if call.writes {
-            self.note_api_write(now, call, answer.status);
             self.after_write(now, by, call, answer.status);
         }
     }
 
     /// To be called after each call to the cloud, when it has taken effect and before anything else happens.
     pub fn after_cloud(&mut self, now: Duration, by: &Caller, call: &Call, answer: &Answer) {
-        self.note_cloud_call(now, call);
+        self.is_at(now);
+        self.history.began(by, now);
         if call.writes {
+            self.rest.attempt(now, call, answer.status);
             self.judge(now, by, call, answer.status);
         }
     }
 
     /// To be called after each thing that somebody else than a controller did, to the cluster or to the cloud.
     pub fn outside(&mut self, now: Duration) {
+        self.is_at(now);
         let changes = self.observe(now);
         self.note_outside(now, &changes);
         let cloud = (self.view.cloud)();

@@ -44,23 +44,21 @@ impl Remote {
 pub struct Cloud(pub BTreeMap<String, Remote>);
 
 impl Cloud {
-    /// What the simulator has, lags left aside.
-    pub fn of(simulator: &Simulator) -> Self {
-        let mut all = BTreeMap::new();
+    /// Adds what a simulator has, lags left aside. `place` tells its ids from those of the others.
+    pub fn add(&mut self, simulator: &Simulator, place: &str) {
+        let all = &mut self.0;
+        let qualified = |id: String| format!("{id}{place}");
         for kind in Kind::ALL {
             for thing in simulator.things(kind) {
-                all.insert(
-                    thing.id,
-                    Remote { kind, tags: thing.tags, alive: thing.alive, exists: thing.alive },
-                );
+                let remote = Remote { kind, tags: thing.tags, alive: thing.alive, exists: thing.alive };
+                all.insert(qualified(thing.id), remote);
             }
         }
         for record in simulator.instances() {
-            if let Some(remote) = all.get_mut(&record.instance.id) {
+            if let Some(remote) = all.get_mut(&qualified(record.instance.id)) {
                 remote.exists = record.instance.state != "terminated";
             }
         }
-        Self(all)
     }
 
     /// What carries this UID, with its ids.
@@ -68,6 +66,14 @@ impl Cloud {
         self.0.iter().filter(move |(_, remote)| remote.uid() == Some(uid))
     }
 }
+
+/// An id as the provider writes it, without its place.
+pub(super) fn plain(id: &str) -> &str {
+    id.split_once(PLACE).map_or(id, |(id, _)| id)
+}
+
+/// What separates an id from its place, where that is not the usual one.
+pub const PLACE: &str = " at ";
 
 /// The kind of the simulator that a kind of the suite manages.
 pub(super) fn remote_kind(kind: &str) -> Option<Kind> {

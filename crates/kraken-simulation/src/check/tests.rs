@@ -22,11 +22,12 @@ struct Scene {
 
 fn vpc_caller() -> Caller {
     let location = Some(("1".to_owned(), "us-east-1".to_owned()));
-    Caller { controller: Controller::Vpc, incarnation: 1, identity: String::new(), location }
+    let (identity, place) = (String::new(), String::new());
+    Caller { controller: Controller::Vpc, incarnation: 1, identity, location, place }
 }
 
 fn hub_caller() -> Caller {
-    Caller { controller: Controller::Hub, incarnation: 1, identity: String::new(), location: None }
+    Caller { controller: Controller::Hub, location: None, ..vpc_caller() }
 }
 
 fn patch(name: &str, body: &Value) -> Call {
@@ -72,8 +73,9 @@ impl Scene {
                 move || cloud.lock().clone()
             }),
         };
-        let checks = Checks::new(view, "c", false);
+        let checks = Checks::new(view, false);
         let mut scene = Self { objects, cloud, checks, now: Duration::from_secs(100), version: 0 };
+        scene.set(json!({"kind": "Namespace", "metadata": {"name": "kube-system", "uid": "c"}}));
         scene.set(object);
         scene.checks.outside(scene.now);
         scene
@@ -247,10 +249,9 @@ fn a_policy_binds_only_who_can_know_it() {
     let mut scene = up(json!({}));
     scene.set(vpc(json!({"protect": true})));
     scene.outside();
-    scene.checks.faults(scene.now, true);
+    scene.checks.fails(scene.now, scene.now + Duration::from_secs(60));
     scene.pass(60);
     scene.modify();
-    scene.checks.faults(scene.now, false);
     scene.pass(30);
     scene.delete();
     scene.is(Class::Protected);
@@ -543,18 +544,30 @@ fn what_belongs_to_nobody_is_seen_at_the_end() {
 #[test]
 fn nothing_is_written_at_rest() {
     let mut scene = up(json!({}));
-    scene.checks.begin_quiet(scene.now);
-    scene.pass(60);
-    for _ in 0..20 {
+    scene.pass(300);
+    scene.checks.rested(scene.now, Duration::from_secs(60));
+    scene.is_clean();
+    for _ in 0..30 {
         scene.modify();
     }
+    let mut edited = vpc(json!({}));
+    edited["status"]["epoch"] = json!(1);
+    scene.set(edited);
     scene.write(&vpc_caller(), &json!({}));
-    scene.checks.end_quiet(scene.now);
-    assert_eq!(scene.classes(), [Class::Restless, Class::Busy]);
-    // Nothing is counted any more.
-    scene.modify();
-    scene.checks.end_quiet(scene.now);
-    assert_eq!(scene.classes().len(), 2);
+    scene.checks.rested(scene.now, Duration::from_secs(60));
+    assert_eq!(scene.classes(), [Class::Restless, Class::Restless, Class::Busy]);
+}
+
+#[test]
+fn a_new_process_knows_nothing_of_what_was_replaced_before_it_began() {
+    let mut scene = up(json!({}));
+    scene.set(vpc(json!({"protect": true})));
+    scene.outside();
+    scene.pass(1);
+    let by = Caller { incarnation: 2, ..vpc_caller() };
+    scene.cloud.lock().0.get_mut("vpc-1").unwrap().alive = false;
+    scene.checks.after_cloud(scene.now, &by, &call("DeleteVpc", "VpcId=vpc-1"), &ok());
+    scene.is(Class::Protected);
 }
 
 #[test]

@@ -1,0 +1,346 @@
+//! All checks as the checker of a world.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kraken_runtime::coverage::{self, Reached};
+use kraken_runtime::mutants::{self, Mutant};
+use kraken_testing::kube_proxy::{Answer, Call};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tracing::subscriber::DefaultGuard;
+
+use super::{Caller, Checks, Class, Cloud, PLACE, logs, ready_of};
+use crate::oracle::Oracle;
+use crate::schedule::{Controller, Fault, ObjectName, Operation, Propagation, Schedule, Side};
+use crate::world::{self, Checker, Event, Place, View, Violation, What};
+
+/// How long a fault may be noticed after it is over: by then every watch is open again and every retry was made.
+const AFTERMATH: Duration = Duration::from_mins(1);
+
+thread_local! {
+    /// Must be dropped on the thread that it was made on.
+    static READING: RefCell<Option<DefaultGuard>> = const { RefCell::new(None) };
+}
+
+/// Everything that must hold.
+#[derive(Debug)]
+pub struct FullCheck {
+    checks: Option<Checks>,
+    /// What the checks look at.
+    now: Arc<Mutex<Now>>,
+    removes_orphans: bool,
+    /// The seeded bug of this run, if it has one.
+    mutant: Option<Mutant>,
+    /// How long each fault of the schedule lasts, by the words that the trace has for it.
+    faults: Vec<(String, Duration)>,
+    leaks: logs::Leaks,
+    reached: Arc<Mutex<Reached>>,
+    /// Whether all is being deleted.
+    is_ending: bool,
+    told: usize,
+}
+
+#[derive(Debug, Default)]
+struct Now {
+    objects: Vec<Arc<Value>>,
+    cloud: Cloud,
+}
+
+impl FullCheck {
+    /// Of one run of a schedule.
+    pub fn new(schedule: &Schedule) -> Self {
+        let faults = schedule.steps.iter().filter_map(|step| match &step.action {
+            crate::schedule::Action::Fault(fault) => Some((fault.to_string(), lasts(fault))),
+            crate::schedule::Action::Operation(_) => None,
+        });
+        Self {
+            checks: None,
+            now: Arc::default(),
+            removes_orphans: schedule.settings.remove_orphans,
+            mutant: None,
+            faults: faults.collect(),
+            leaks: logs::Leaks::default(),
+            reached: Arc::default(),
+            is_ending: false,
+            told: 0,
+        }
+    }
+
+    /// The same with a seeded bug in the controllers. Without effect in a build that has none.
+    #[must_use]
+    pub fn with(mut self, mutant: Mutant) -> Self {
+        self.mutant = Some(mutant);
+        self
+    }
+
+    /// What the controllers will have reached when the run is over.
+    pub fn reached(&self) -> Arc<Mutex<Reached>> {
+        self.reached.clone()
+    }
+
+    /// Takes the world as it is for what the checks look at.
+    fn look(&mut self, view: &View<'_>, with_cloud: bool) {
+        let mut now = self.now.lock();
+        now.objects = view.api.all_objects();
+        if with_cloud {
+            let mut cloud = Cloud::default();
+            for (place, simulator) in view.clouds {
+                cloud.add(simulator, &suffix(place));
+            }
+            now.cloud = cloud;
+        }
+    }
+
+    /// The checks; at first the thread is set up for them.
+    fn checks(&mut self) -> &mut Checks {
+        let Self { checks, now, removes_orphans, mutant, leaks, .. } = self;
+        checks.get_or_insert_with(|| {
+            mutants::select(*mutant);
+            coverage::begin();
+            let (found, guard) = logs::read();
+            *leaks = found;
+            READING.set(Some(guard));
+            let (objects, cloud) = (now.clone(), now.clone());
+            let view = super::View {
+                objects: Box::new(move || objects.lock().objects.clone()),
+                cloud: Box::new(move || cloud.lock().cloud.clone()),
+            };
+            Checks::new(view, *removes_orphans)
+        })
+    }
+
+    /// What was found since the last time.
+    fn found(&mut self, at: Duration) -> Vec<Violation> {
+        let leaks = std::mem::take(&mut *self.leaks.lock());
+        let checks = self.checks();
+        for leak in leaks {
+            checks.text(at, "a log line", &leak);
+        }
+        let found: Vec<Violation> = checks.violations().iter().map(as_of_world).collect();
+        let new = found.get(self.told..).unwrap_or_default().to_vec();
+        self.told = found.len();
+        new
+    }
+}
+
+impl Drop for FullCheck {
+    fn drop(&mut self) {
+        if self.checks.is_some() {
+            *self.reached.lock() = coverage::take();
+            READING.set(None);
+            mutants::select(None);
+        }
+    }
+}
+
+fn as_of_world(violation: &super::Violation) -> Violation {
+    Violation {
+        at: violation.at,
+        invariant: format!("{:?}", violation.class),
+        message: violation.message.clone(),
+    }
+}
+
+/// What ids end with that are not at the usual place.
+fn suffix(place: &Place) -> String {
+    if *place == Place::default() {
+        String::new()
+    } else {
+        format!("{PLACE}{}/{}", place.account, place.region)
+    }
+}
+
+/// How long a fault lasts at most, as far as its words say.
+fn lasts(fault: &Fault) -> Duration {
+    match fault {
+        Fault::Crash { down, .. } | Fault::Kill { down, .. } => *down,
+        Fault::Delay { by, .. } => *by,
+        Fault::DelayWatches { by, lasts, .. } => *by + *lasts,
+        Fault::Replica { lasts, .. }
+        | Fault::Suspend { lasts, .. }
+        | Fault::ApiOutage { lasts }
+        | Fault::CloudOutage { lasts }
+        | Fault::Throttle { lasts, .. }
+        | Fault::Capacity { lasts, .. }
+        | Fault::PartialLaunches { lasts, .. }
+        | Fault::Hide { lasts, .. } => *lasts,
+        Fault::Lose { .. }
+        | Fault::Refuse { .. }
+        | Fault::Fail { .. }
+        | Fault::CutWatches { .. }
+        | Fault::Compact => Duration::ZERO,
+    }
+}
+
+fn caller(caller: &world::Caller) -> Caller {
+    let process = caller.process;
+    Caller {
+        controller: process.controller,
+        incarnation: u64::from(process.replica) << 32 | u64::from(process.incarnation),
+        identity: caller.identity.clone(),
+        location: caller.place.as_ref().map(|place| (place.account.clone(), place.region.clone())),
+        place: caller.place.as_ref().map(suffix).unwrap_or_default(),
+    }
+}
+
+impl Checker for FullCheck {
+    fn event(&mut self, view: &View<'_>, event: &Event) -> Vec<Violation> {
+        let now = view.now;
+        match &event.what {
+            What::Operation(text) => {
+                self.look(view, true);
+                // A backup that is restored and a namespace that goes have an aftermath too.
+                let lasts = if text.contains("backup") || text.contains("namespace") {
+                    AFTERMATH
+                } else {
+                    Duration::ZERO
+                };
+                let checks = self.checks();
+                checks.fails(now, now + lasts);
+                checks.outside(now);
+            }
+            What::Fault(text) => {
+                let lasts =
+                    self.faults.iter().filter(|(words, _)| words == text).map(|(_, lasts)| *lasts).max();
+                let until = now + lasts.unwrap_or_default() + AFTERMATH;
+                self.checks().fails(now, until);
+            }
+            What::Call(call) => {
+                let until = now + AFTERMATH;
+                let is_struck = call.struck.is_some();
+                let checks = self.checks();
+                if is_struck {
+                    checks.fails(now, until);
+                }
+            }
+            What::Process(_) | What::Phase(_) => {
+                self.checks();
+            }
+        }
+        self.found(now)
+    }
+
+    fn called(
+        &mut self,
+        view: &View<'_>,
+        by: &world::Caller,
+        side: Side,
+        call: &Call,
+        answer: &Answer,
+    ) -> Vec<Violation> {
+        let by = caller(by);
+        match side {
+            Side::Kube => {
+                if call.writes {
+                    let may_release = call.body.windows(10).any(|part| part == b"finalizers");
+                    self.look(view, may_release);
+                }
+                self.checks().after_api(view.now, &by, call, answer);
+            }
+            Side::Cloud => {
+                if call.writes {
+                    self.look(view, true);
+                }
+                self.checks().after_cloud(view.now, &by, call, answer);
+            }
+        }
+        self.found(view.now)
+    }
+
+    fn pending(&mut self, view: &View<'_>) -> Vec<String> {
+        self.look(view, true);
+        let is_ending = self.is_ending;
+        let objects = self.now.lock().objects.clone();
+        let checks = self.checks();
+        if is_ending {
+            return checks.left();
+        }
+        let mut pending = checks.unsettled();
+        let oracle = Oracle::of(&objects);
+        pending.extend(objects.iter().flat_map(|object| oracle.wrong(object)));
+        pending
+    }
+
+    fn settled(&mut self, view: &View<'_>) -> Vec<Violation> {
+        self.look(view, true);
+        let quiet = view.settings.resync_interval;
+        let checks = self.checks();
+        checks.converged(view.now);
+        checks.rested(view.now, quiet);
+        self.found(view.now)
+    }
+
+    fn teardown(&mut self, view: &View<'_>) -> Vec<Operation> {
+        self.is_ending = true;
+        teardown(view)
+    }
+
+    fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
+        self.look(view, true);
+        self.checks().emptied(view.now);
+        self.found(view.now)
+    }
+}
+
+/// Lifts what forbids deletion, and deletes everything.
+fn teardown(view: &View<'_>) -> Vec<Operation> {
+    let mut operations = vec![];
+    let usual = Place::default();
+    for (controller, place) in view.places {
+        if controller.is_spoke() && *place != usual {
+            operations.push(Operation::Restart {
+                controller: *controller,
+                region: Some(usual.region.clone()),
+                account: Some(usual.account.clone()),
+            });
+        }
+    }
+    let objects = view.api.all_objects();
+    let ours = objects.iter().filter(|object| {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        Controller::of(kind).is_spoke() || kind == "ConfigExport"
+    });
+    let mut deletions = vec![];
+    for object in ours {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let meta = &object["metadata"];
+        let name = ObjectName::new(&text(&meta["namespace"]), &text(&object["kind"]), &text(&meta["name"]));
+        let edit = |path: &str, value: Option<Value>| Operation::Edit {
+            object: name.clone(),
+            path: path.to_owned(),
+            value,
+        };
+        let lifecycle = &object["spec"]["lifecycle"];
+        for (member, usual) in
+            [("paused", json!(false)), ("protect", json!(false)), ("approval", json!("Automatic"))]
+        {
+            if !lifecycle[member].is_null() && lifecycle[member] != usual {
+                operations.push(edit(&format!("/spec/lifecycle/{member}"), Some(usual)));
+            }
+        }
+        if object["kind"] == "LoadBalancer" {
+            operations.push(edit("/spec/lifecycle/ignoreChanges", None));
+            operations.push(edit("/spec/deletionProtection", Some(json!({"value": false}))));
+        }
+        deletions.push(Operation::Delete { object: name, propagation: Propagation::Background });
+    }
+    operations.extend(deletions);
+    operations
+}
+
+/// Whether a resource is where its controller does not work.
+pub(super) fn is_elsewhere(object: &Value) -> bool {
+    ready_of(object)["reason"] == "LocationMismatch"
+}
+
+/// The class of a violation that a world reports.
+pub fn class_of(violation: &Violation) -> Option<Class> {
+    serde_json::from_value(json!(lower(&violation.invariant))).ok()
+}
+
+fn lower(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
