@@ -15,7 +15,7 @@ use std::time::Duration;
 use kraken_testing::Simulator;
 
 use crate::apiserver::{ApiServer, Revisions, Snapshot};
-use crate::schedule::{Controller, ObjectName, Operation, Tamper};
+use crate::schedule::{Controller, ObjectName, Operation, Remote, Tamper};
 
 pub use kube::Kube;
 pub(crate) use set::set;
@@ -94,6 +94,13 @@ pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Oper
         },
     };
     result.err()
+}
+
+/// Keeps a remote object out of what Describe calls show, for a while.
+pub(crate) fn hide(world: &dyn Installation, remote: &Remote, lasts: Duration) {
+    if let Ok(found) = remote::find(world, remote) {
+        found.cloud.hide(found.kind, &found.id, lasts);
+    }
 }
 
 /// Deletes the object, and creates it when it is gone; gives up after a while.

@@ -157,6 +157,6 @@ impl World {
     }
 
     fn hide(&self, remote: &Remote, lasts: Duration) {
-        let _ = (remote, lasts);
+        crate::apply::hide(self, remote, lasts);
     }
 }

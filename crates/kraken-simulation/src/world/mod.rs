@@ -101,6 +101,7 @@ impl World {
             begin: Instant::now(),
             stop: CancellationToken::new(),
             state: Mutex::new(state),
+            memory: Mutex::default(),
         }))
     }
 
@@ -180,9 +181,11 @@ impl World {
 
     /// Carries out what people and accidents do.
     pub fn operate(&self, operation: &Operation) {
-        self.carry_out(operation);
-
-        self.0.note(What::Operation(operation.to_string()));
+        let text = match self.carry_out(operation) {
+            None => operation.to_string(),
+            Some(why) => format!("{operation} ({why})"),
+        };
+        self.0.note(What::Operation(text));
     }
 
     /// The cluster.

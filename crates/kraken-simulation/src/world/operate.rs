@@ -1,27 +1,22 @@
-//! Operations that need nothing but the API server.
+//! A world as what operations are carried out on.
 
-use http::{Method, Request, header};
+use std::sync::Arc;
+
+use http::Request;
 use hyper::body::Bytes;
-use serde_json::Value;
+use kraken_testing::Simulator;
 
-use super::{World, crds};
-use crate::schedule::{ObjectName, Operation};
+use super::{Place, World};
+use crate::apiserver::ApiServer;
+use crate::apply::{self, Installation};
+use crate::schedule::{Controller, Operation};
 
 impl World {
-    pub(super) fn carry_out(&self, operation: &Operation) {
-        match operation {
-            Operation::Apply { object } => {
-                let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default();
-                let name =
-                    ObjectName::new(text("/metadata/namespace"), text("/kind"), text("/metadata/name"));
-                let query = "?fieldManager=kubectl&force=true";
-                self.request(Method::PATCH, &name, query, "application/apply-patch+yaml", object.to_string());
-            }
-            Operation::Delete { object, .. } => {
-                self.request(Method::DELETE, object, "", "application/json", String::new());
-            }
-            _ => {}
-        }
+    /// Carries out an operation, and says why if nothing came of it.
+    pub(super) fn carry_out(&self, operation: &Operation) -> Option<String> {
+        // Nobody waits for it: operations come one after the other.
+        let mut memory = self.0.memory.lock();
+        apply::operation(self, &mut memory, operation)
     }
 
     /// The namespace that the leases are in.
@@ -31,15 +26,27 @@ impl World {
             self.0.api.handle(request);
         }
     }
+}
 
-    fn request(&self, method: Method, object: &ObjectName, query: &str, form: &str, body: String) {
-        let Some(crd) = crds().into_iter().find(|crd| crd.spec.names.kind == object.kind) else { return };
-        let (group, plural) = (&crd.spec.group, &crd.spec.names.plural);
-        let path =
-            format!("/apis/{group}/v1alpha1/namespaces/{}/{plural}/{}{query}", object.namespace, object.name);
-        let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, form);
-        if let Ok(request) = request.body(Bytes::from(body)) {
-            self.0.api.handle(request);
-        }
+impl Installation for World {
+    fn api(&self) -> &ApiServer {
+        &self.0.api
+    }
+
+    fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>> {
+        self.0.cloud(controller)
+    }
+
+    fn clouds(&self) -> Vec<Arc<Simulator>> {
+        World::clouds(self).into_values().collect()
+    }
+
+    fn restart(&self, controller: Controller, region: Option<&str>, account: Option<&str>) {
+        let Place { account: old_account, region: old_region } = self.place(controller);
+        let place = Place {
+            account: account.map_or(old_account, ToOwned::to_owned),
+            region: region.map_or(old_region, ToOwned::to_owned),
+        };
+        World::restart(self, controller, place);
     }
 }

@@ -19,6 +19,7 @@ use super::process::Process;
 use super::report::Statistics;
 use super::trace::{Event, ProcessId, Trace, What};
 use crate::apiserver::ApiServer;
+use crate::apply::Memory;
 use crate::faults::{Armed, Effect};
 use crate::schedule::{Controller, Moment, Settings, Side};
 
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     /// Fires at the first violation.
     pub(super) stop: CancellationToken,
     pub(super) state: Mutex<State>,
+    /// What people remember.
+    pub(super) memory: Mutex<Memory>,
 }
 
 pub(super) struct State {
