@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::changes::Touched;
 use super::elb::{self, Balancing};
 use super::form::Form;
 use super::instance::{Instance, State};
@@ -50,6 +51,9 @@ pub(super) struct Cloud {
     born: (Timestamp, Instant),
     /// The time of the call that is carried out.
     pub(super) now: Instant,
+    /// Counts the calls and events that changed anything.
+    pub(super) revision: u64,
+    pub(super) touched: Touched,
     /// The number of that call.
     pub(super) call: u64,
     pub(super) registry: Registry,
@@ -82,6 +86,8 @@ impl Cloud {
             born: (options.epoch.unwrap_or_else(Timestamp::now), now),
             options,
             now,
+            revision: 0,
+            touched: Touched::default(),
             call: 0,
             registry: Registry::new(base),
             instances: BTreeMap::new(),
@@ -109,6 +115,7 @@ impl Cloud {
         {
             self.events.pop();
             self.now = at;
+            self.revision += 1;
             self.happens(event);
         }
         self.now = now;
@@ -132,6 +139,7 @@ impl Cloud {
     }
 
     pub(super) fn set_tags(&mut self, thing: Thing, tags: Tags) {
+        self.touch_any(thing);
         let seen = self.now + self.options.tag_lag;
         self.registry.with_history(thing, |history| history.set(seen, tags));
         self.schedule(seen, Event::Settled(thing));

@@ -4,13 +4,23 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 use super::Simulator;
-use super::cloud::Cloud;
 use super::journal::{Call, Outcome};
-use super::kept::Kept as _;
 use super::kind::Kind;
-use super::network::NatGateway;
 use super::refusal::DEPENDENCY_VIOLATION;
-use super::registry::Thing;
+use super::registry::{Entry, Thing};
+
+/// Something that lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Living {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its id, or for the load balancing API its ARN.
+    pub id: String,
+    /// All its tags.
+    pub tags: BTreeMap<String, String>,
+    /// The number of the call that made it.
+    pub made_by: u64,
+}
 
 /// Something that exists or existed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +41,56 @@ impl Simulator {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
         let cloud = &state.cloud;
-        let record = |(thing, entry, there): (Thing, &super::registry::Entry, bool)| ThingRecord {
+        let record = |(thing, entry, there): (Thing, &Entry, bool)| ThingRecord {
             id: entry.id.clone(),
             tags: entry.tags.latest().clone(),
             made_by: entry.made_by,
-            alive: there && lives(cloud, thing),
+            alive: there && cloud.lives(thing),
         };
         cloud.registry.ever(kind).map(record).collect()
+    }
+
+    /// Everything of every kind that lives, oldest first within its kind. `known` is a [`Simulator::revision`]: `None` if
+    /// nothing has changed since.
+    pub fn living(&self, known: Option<u64>) -> Option<Vec<Living>> {
+        let mut state = self.shared.lock();
+        state.cloud.tick(Instant::now());
+        let cloud = &state.cloud;
+        if known == Some(cloud.revision) {
+            return None;
+        }
+        let things = Kind::ALL.into_iter().flat_map(|kind| cloud.registry.present(kind));
+        let living = things.filter(|thing| cloud.lives(*thing)).filter_map(|thing| {
+            let entry = cloud.registry.entry(thing)?;
+            let (id, tags) = (entry.id.clone(), entry.tags.latest().clone());
+            Some(Living { kind: thing.kind, id, tags, made_by: entry.made_by })
+        });
+        Some(living.collect())
+    }
+
+    /// Grows with every change of anything, by a call or by itself.
+    pub fn revision(&self) -> u64 {
+        let mut state = self.shared.lock();
+        state.cloud.tick(Instant::now());
+        state.cloud.revision
+    }
+
+    /// What lives and has this tag, by the index of tags: as cheap as what it finds.
+    pub fn living_with(&self, key: &str, value: &str) -> Vec<(Kind, String)> {
+        let mut state = self.shared.lock();
+        state.cloud.tick(Instant::now());
+        let cloud = &state.cloud;
+        let mut found = vec![];
+        for kind in Kind::ALL {
+            let numbers = cloud.registry.rack(kind).and_then(|rack| rack.index.with(key, value));
+            for number in numbers.into_iter().flatten() {
+                let thing = Thing { kind, number: *number };
+                let entry = cloud.registry.entry(thing).filter(|_| cloud.lives(thing));
+                let has = |entry: &&Entry| entry.tags.latest().get(key).is_some_and(|have| have == value);
+                found.extend(entry.filter(has).map(|entry| (kind, entry.id.clone())));
+            }
+        }
+        found
     }
 
     /// How many things of each kind live; kinds without any are left out.
@@ -45,7 +98,7 @@ impl Simulator {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
         let cloud = &state.cloud;
-        let count = |kind| cloud.registry.present(kind).filter(|thing| lives(cloud, *thing)).count();
+        let count = |kind| cloud.registry.present(kind).filter(|thing| cloud.lives(*thing)).count();
         Kind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
     }
 
@@ -67,18 +120,5 @@ impl Simulator {
     /// The calls that were refused because something else still needed what they were to delete.
     pub fn dependency_violations(&self) -> Vec<Call> {
         self.refusals(DEPENDENCY_VIOLATION)
-    }
-}
-
-/// Whether a thing that is still there is more than a memory.
-fn lives(cloud: &Cloud, thing: Thing) -> bool {
-    match thing.kind {
-        Kind::Instance => {
-            cloud.instances.get(&thing.number).is_some_and(|instance| !instance.state(cloud.now).is_over())
-        }
-        Kind::NatGateway => {
-            NatGateway::all(cloud).get(&thing.number).is_some_and(|gateway| gateway.lives(cloud))
-        }
-        _ => true,
     }
 }

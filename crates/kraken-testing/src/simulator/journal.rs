@@ -2,6 +2,7 @@
 
 use tokio::time::Instant;
 
+use super::changes::Change;
 use super::form::Form;
 use super::service::Service;
 
@@ -22,6 +23,8 @@ pub struct Call {
     pub parameters: String,
     /// The ids that it changed or, for a Describe call, returned. Empty before the effect.
     pub ids: Vec<String>,
+    /// What it changed, in no order of time.
+    pub changes: Vec<Change>,
     /// What became of it.
     pub outcome: Outcome,
     /// Whether the caller did not get the cloud's answer: a closed connection, or an error instead.
@@ -69,6 +72,7 @@ impl Call {
             outside,
             parameters: form.in_short(),
             ids: vec![],
+            changes: vec![],
             outcome: Outcome::Arrived,
             lost: false,
         }

@@ -1,15 +1,21 @@
 //! What every kind of thing has in common for the calls that make, find and remove one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 use super::cloud::Cloud;
+use super::elb::{Listener, ListenerRule, LoadBalancer, TargetGroup};
+use super::instance::Instance;
 use super::kind::{Kind, id};
+use super::network::{
+    Address, InternetGateway, KeyPair, NatGateway, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
+};
 use super::refusal::Refusal;
 use super::registry::{Entry, Sight, Thing};
 use super::tags::{History, Tags};
 
 /// A kind of thing that the cloud keeps.
-pub(super) trait Kept: Sized + 'static {
+pub(super) trait Kept: Debug + Sized + 'static {
     /// Which kind.
     const KIND: Kind;
 
@@ -42,7 +48,36 @@ macro_rules! kept {
 }
 pub(super) use kept;
 
+/// Does something with the thing of a number, whatever kind it is of.
+macro_rules! of_kind {
+    ($cloud:expr, $thing:expr, $one:ident => $done:expr, $($kind:ident)*) => {
+        match $thing.kind {
+            $(Kind::$kind => $kind::all($cloud).get(&$thing.number).map(|$one| $done),)*
+        }
+    };
+}
+
 impl Cloud {
+    /// All of a thing but its tags, to tell whether it changed.
+    pub(super) fn text(&self, thing: Thing) -> Option<String> {
+        of_kind!(self, thing, one => format!("{one:?}"),
+            Instance Volume Vpc Subnet InternetGateway RouteTable SecurityGroup Address NatGateway KeyPair
+            LoadBalancer TargetGroup Listener ListenerRule)
+    }
+
+    /// Whether a thing is there and more than a memory.
+    pub(super) fn lives(&self, thing: Thing) -> bool {
+        let state = |number| self.instances.get(&number).map(|instance| instance.state(self.now));
+        self.registry.is_present(thing)
+            && match thing.kind {
+                Kind::Instance => state(thing.number).is_some_and(|state| !state.is_over()),
+                Kind::NatGateway => {
+                    NatGateway::all(self).get(&thing.number).is_some_and(|gateway| gateway.lives(self))
+                }
+                _ => true,
+            }
+    }
+
     /// Makes a thing whose id comes from its number.
     pub(super) fn make<T: Kept>(&mut self, tags: Tags, thing: impl FnOnce(String) -> T) -> u64 {
         let id = id(T::KIND.prefix(), self.registry.next_number(T::KIND));
@@ -60,6 +95,7 @@ impl Cloud {
             known_from: self.now + self.options.change_lag,
             made_by: self.call,
         };
+        self.touch::<T>(number, false);
         self.registry.add(T::thing(number), entry);
         T::all_mut(self).insert(number, made);
         number
@@ -67,6 +103,7 @@ impl Cloud {
 
     /// Takes a thing away.
     pub(super) fn unmake<T: Kept>(&mut self, number: u64) -> Option<T> {
+        self.touch::<T>(number, false);
         self.registry.remove(T::thing(number));
         T::all_mut(self).remove(&number)
     }
@@ -101,6 +138,7 @@ impl Cloud {
     /// As [`Cloud::one`], to be changed.
     pub(super) fn one_mut<T: Kept>(&mut self, id: &str) -> Result<&mut T, Refusal> {
         let number = self.number::<T>(id)?;
+        self.touch::<T>(number, false);
         T::all_mut(self).get_mut(&number).ok_or_else(|| T::KIND.missing(&[id]))
     }
 
@@ -110,9 +148,10 @@ impl Cloud {
         T::all(self).get(&thing.number)
     }
 
-    /// As [`Cloud::there`], to be changed.
+    /// As [`Cloud::there`], to be changed because of something else.
     pub(super) fn there_mut<T: Kept>(&mut self, id: &str) -> Option<&mut T> {
         let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
+        self.touch::<T>(thing.number, true);
         T::all_mut(self).get_mut(&thing.number)
     }
 }

@@ -9,6 +9,7 @@ use crate::proxy::{How, When};
 
 use super::InstanceRecord;
 use super::answer::Answer;
+use super::changes::Touched;
 use super::cloud::Cloud;
 use super::dispatch::carry_out;
 use super::form::Form;
@@ -77,6 +78,7 @@ impl State {
         let now = Instant::now();
         self.cloud.tick(now);
         self.cloud.call = call.number;
+        self.cloud.touched = Touched::default();
         let limits = &self.cloud.options.limits;
         let admitted = call.outside || self.throttle.admits(limits, &call.action, now);
         let result = if admitted {
@@ -84,6 +86,7 @@ impl State {
         } else {
             Err(Refusal::throttled(call.service))
         };
+        call.changes = self.cloud.changes();
         match &result {
             Ok(answer) => {
                 call.outcome = Outcome::Done;

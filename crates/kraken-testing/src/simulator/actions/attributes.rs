@@ -102,6 +102,7 @@ pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer
     let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)?;
     let ids = ids::<Instance>(cloud, numbers.iter().copied());
     for number in &numbers {
+        cloud.touch::<Instance>(*number, false);
         if let Some(instance) = cloud.instances.get_mut(number) {
             instance.settings.monitoring = on;
         }

@@ -12,6 +12,7 @@ use super::answer::Handler;
 use super::form::Form;
 use super::refusal::Refusal;
 
+pub(super) use profiles::association as profile_of;
 pub(super) use tags::given;
 
 /// Who carries an action out.

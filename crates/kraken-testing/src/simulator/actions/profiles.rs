@@ -14,6 +14,11 @@ use crate::simulator::registry::Sight;
 
 const PREFIX: &str = "iip-assoc-";
 
+/// The id of the association of an instance with its profile, if it has one.
+pub(in crate::simulator) fn association(instance: &Instance) -> Option<String> {
+    instance.settings.profile.as_ref().map(|_| id(PREFIX, instance.number))
+}
+
 /// The ARN of the profile that a call names, if it names one.
 pub(super) fn named(cloud: &Cloud, form: &Form) -> Option<String> {
     let name = form.get("IamInstanceProfile.Name");
@@ -82,9 +87,13 @@ fn required(cloud: &Cloud, form: &Form) -> Result<String, Refusal> {
 /// The instance whose association a call is about.
 fn associated<'a>(cloud: &'a mut Cloud, form: &Form) -> Result<&'a mut Instance, Refusal> {
     let wanted = form.required("AssociationId")?.to_owned();
-    let mut instances = Instance::all_mut(cloud).values_mut();
-    let found = instances
-        .find(|instance| instance.settings.profile.is_some() && id(PREFIX, instance.number) == wanted);
+    let has =
+        |instance: &&Instance| instance.settings.profile.is_some() && id(PREFIX, instance.number) == wanted;
+    let number = cloud.instances.values().find(has).map(|instance| instance.number);
+    let found = number.and_then(|number| {
+        cloud.touch::<Instance>(number, false);
+        cloud.instances.get_mut(&number)
+    });
     found.ok_or_else(|| {
         let message = format!("An invalid association-id of '{wanted}' was given");
         Refusal::new("InvalidAssociationID.NotFound", message)

@@ -75,6 +75,7 @@ fn transition(
     }
     let (mut changed, now) = (vec![], cloud.now);
     for (number, life) in lives {
+        cloud.touch::<Instance>(number, false);
         let Some(instance) = cloud.instances.get_mut(&number) else { continue };
         let before = instance.state(now);
         if let Some(life) = life {

@@ -198,6 +198,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     for listener in listeners {
         listener_changes::unmake(cloud, listener);
     }
+    cloud.touch::<LoadBalancer>(number, false);
     cloud.registry.remove(LoadBalancer::thing(number));
     cloud.schedule(cloud.now + cloud.options.releasing, Event::Released(number));
     cloud.tick(cloud.now);

@@ -3,15 +3,17 @@
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
+use crate::simulator::network::Subnet;
 use crate::simulator::refusal::Refusal;
 
 use super::placement::{groups, occupy, subnets};
-use super::{LoadBalancer, misconfigured};
+use super::{LoadBalancer, invalid, misconfigured};
 
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
         "SetSubnets" => set_subnets,
         "SetSecurityGroups" => set_groups,
+        "SetIpAddressType" => set_address_type,
         _ => return None,
     };
     Some(handler)
@@ -51,6 +53,21 @@ fn set_groups(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer::about(arn, |xml| {
         xml.members("SecurityGroupIds", &groups, |xml, group| xml.plain(group));
     }))
+}
+
+fn set_address_type(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let (arn, wanted) = (form.required("LoadBalancerArn")?, form.required("IpAddressType")?);
+    let one = cloud.one::<LoadBalancer>(arn)?;
+    if !["ipv4", "dualstack"].contains(&wanted) {
+        return Err(invalid(format!("'{wanted}' is not a valid IP address type")));
+    }
+    let has_v6 = |id: &str| cloud.there::<Subnet>(id).is_some_and(Subnet::has_v6);
+    if wanted == "dualstack" && !one.zones.iter().all(|zone| has_v6(&zone.subnet)) {
+        let message = "You must specify subnets with an associated IPv6 CIDR block";
+        return Err(Refusal::new("InvalidSubnet", message));
+    }
+    wanted.clone_into(&mut cloud.one_mut::<LoadBalancer>(arn)?.settings.address_type);
+    Ok(Answer::about(arn, |xml| xml.text("IpAddressType", wanted)))
 }
 
 /// The interfaces of a deleted load balancer are gone.

@@ -53,6 +53,18 @@ impl Balancing {
     }
 }
 
+/// A target of a group as the parameters of a call name it.
+pub(super) fn target_of(cloud: &Cloud, group: &str) -> Option<String> {
+    let (id, port) = cloud.there::<TargetGroup>(group)?.targets.keys().next()?;
+    Some(format!("Targets.member.1.Id={id} Targets.member.1.Port={port}"))
+}
+
+/// The VPC of a load balancer or a target group.
+pub(super) fn vpc_of(cloud: &Cloud, id: &str) -> Option<String> {
+    let group = cloud.there::<TargetGroup>(id).map(|group| group.settings.vpc.clone());
+    group.or_else(|| cloud.there::<LoadBalancer>(id).map(|one| one.vpc.clone()))
+}
+
 /// Who carries an action out.
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let subjects = [

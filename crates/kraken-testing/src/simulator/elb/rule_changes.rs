@@ -40,7 +40,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         return Err(invalid("A rule must have an action"));
     }
     check(cloud, &listener, &actions)?;
-    is_free(cloud, &listener, priority, None)?;
+    is_free(cloud, &listener, priority, &[])?;
     let tags = given(form)?;
     let its = listener.replacen(":listener/", ":listener-rule/", 1);
     let arn = format!("{its}/{:016x}", mixed(cloud.registry.next_number(Kind::ListenerRule)));
@@ -73,18 +73,26 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(paging::answer::<ListenerRule>(cloud, number))
 }
 
+/// All or none, and each as if the others had theirs already: two rules can swap.
 fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
-    let mut ids = vec![];
-    let mut body = Xml::default();
+    let mut wanted = vec![];
     for pair in form.structures("RulePriorities.member") {
-        let arn = pair.required("RuleArn")?;
         let priority =
             pair.number("Priority")?.ok_or_else(|| invalid("A rule priority must be specified"))?;
-        let listener = cloud.one::<ListenerRule>(arn)?.listener.clone();
-        is_free(cloud, &listener, priority, Some(arn))?;
-        cloud.one_mut::<ListenerRule>(arn)?.priority = priority;
-        ids.push(arn.to_owned());
+        wanted.push((pair.required("RuleArn")?.to_owned(), priority));
     }
+    let ids: Vec<String> = wanted.iter().map(|(arn, _)| arn.clone()).collect();
+    for (index, (arn, priority)) in wanted.iter().enumerate() {
+        let listener = cloud.one::<ListenerRule>(arn)?.listener.clone();
+        is_free(cloud, &listener, *priority, &ids)?;
+        if wanted[..index].iter().any(|(_, other)| other == priority) {
+            return Err(Refusal::new("PriorityInUse", format!("Priority '{priority}' is currently in use")));
+        }
+    }
+    for (arn, priority) in wanted {
+        cloud.one_mut::<ListenerRule>(&arn)?.priority = priority;
+    }
+    let mut body = Xml::default();
     let rules: Vec<&ListenerRule> = ids.iter().filter_map(|arn| cloud.there::<ListenerRule>(arn)).collect();
     body.members("Rules", rules, |xml, rule| rule.tell(xml, cloud));
     Ok(Answer { body, ids })
@@ -97,13 +105,13 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(nothing(arn))
 }
 
-/// Refuses a priority that another rule of the listener has.
-fn is_free(cloud: &Cloud, listener: &str, priority: usize, own: Option<&str>) -> Result<(), Refusal> {
+/// Refuses a priority that a rule of the listener has, other than these.
+fn is_free(cloud: &Cloud, listener: &str, priority: usize, own: &[String]) -> Result<(), Refusal> {
     if !(1..=50_000).contains(&priority) {
         return Err(invalid(format!("The rule priority '{priority}' must be between 1 and 50000")));
     }
     let is_other = |rule: &ListenerRule| {
-        rule.listener == listener && rule.priority == priority && own != Some(&*rule.arn)
+        rule.listener == listener && rule.priority == priority && !own.contains(&rule.arn)
     };
     if ListenerRule::all(cloud).values().any(is_other) {
         return Err(Refusal::new("PriorityInUse", format!("Priority '{priority}' is currently in use")));

@@ -88,7 +88,9 @@ fn attach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     };
     let answer = answer(id, &attachment, "attaching");
     cloud.one_mut::<Volume>(id)?.attachment = Some(attachment);
-    cloud.one_mut::<Instance>(owner)?.volumes.push(id.to_owned());
+    if let Some(instance) = cloud.there_mut::<Instance>(owner) {
+        instance.volumes.push(id.to_owned());
+    }
     Ok(answer)
 }
 

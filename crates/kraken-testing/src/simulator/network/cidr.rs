@@ -7,7 +7,7 @@ use crate::simulator::refusal::Refusal;
 
 /// A range of IPv4 addresses, its host bits cleared as AWS clears them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cidr {
+pub(in crate::simulator) struct Cidr {
     first: u32,
     length: u32,
 }

@@ -15,7 +15,7 @@ use super::address_uses::is_reachable;
 /// An internet gateway.
 #[derive(Debug, Clone)]
 pub(in crate::simulator) struct InternetGateway {
-    id: String,
+    pub(super) id: String,
     pub(in crate::simulator) vpc: Option<String>,
 }
 

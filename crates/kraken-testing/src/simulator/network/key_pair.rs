@@ -20,7 +20,7 @@ use crate::simulator::registry::Sight;
 #[derive(Debug, Clone)]
 pub(in crate::simulator) struct KeyPair {
     id: String,
-    name: String,
+    pub(super) name: String,
     fingerprint: String,
     /// `rsa` or `ed25519`.
     of: &'static str,

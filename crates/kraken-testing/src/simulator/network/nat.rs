@@ -162,7 +162,11 @@ fn failure(
 /// Gives a new one its addresses.
 fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
     let Some(nat) = cloud.network.nats.get(&number).cloned() else { return Ok(()) };
-    let taken = cloud.one_mut::<Subnet>(&nat.subnet)?.take(&nat.id).map(|address| address.to_string());
+    let taken = {
+        let subnet = cloud.there_mut::<Subnet>(&nat.subnet);
+        subnet.ok_or_else(|| Kind::Subnet.missing(&[&nat.subnet]))?.take(&nat.id)
+    }
+    .map(|address| address.to_string());
     let private = match taken {
         Ok(private) => private,
         Err(full) => {

@@ -12,9 +12,9 @@ use crate::simulator::listing::{Described, describe, made};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
-use super::Vpc;
 use super::cidr::{Cidr, of_v6};
 use super::zones::{self, Zone};
+use super::{RouteTable, Vpc};
 
 /// A subnet.
 #[derive(Debug, Clone)]
@@ -45,6 +45,10 @@ impl Subnet {
     /// The name of its zone.
     pub(in crate::simulator) fn zone(&self) -> &str {
         &self.zone.name
+    }
+
+    pub(in crate::simulator) fn has_v6(&self) -> bool {
+        self.v6.is_some()
     }
 
     /// How many addresses are free.
@@ -182,8 +186,12 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("The subnet '{id}' has dependencies and cannot be deleted.");
         return Err(Refusal::dependency(message));
     }
-    for table in cloud.network.route_tables.values_mut() {
-        table.forget_subnet(id);
+    let tables: Vec<u64> = cloud.network.route_tables.keys().copied().collect();
+    for number in tables {
+        cloud.touch::<RouteTable>(number, true);
+        if let Some(table) = cloud.network.route_tables.get_mut(&number) {
+            table.forget_subnet(id);
+        }
     }
     cloud.unmake::<Subnet>(number);
     Ok(done(vec![id.to_owned()]))

@@ -42,7 +42,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 
 impl Vpc {
     /// Its IPv4 ranges.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = Cidr> + '_ {
+    pub(in crate::simulator) fn ranges(&self) -> impl Iterator<Item = Cidr> + '_ {
         self.blocks.iter().filter_map(|block| block.range)
     }
 }

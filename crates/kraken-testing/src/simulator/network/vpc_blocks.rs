@@ -6,8 +6,8 @@ use crate::simulator::form::Form;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
-use super::Vpc;
 use super::cidr::Cidr;
+use super::{RouteTable, Vpc};
 
 /// AWS's default quota.
 const MOST: usize = 5;
@@ -127,7 +127,13 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 /// Every route table of a VPC has a local route for each of its ranges.
 fn relocate(cloud: &mut Cloud, vpc: &str, ranges: &[Cidr]) {
-    for table in cloud.network.route_tables.values_mut().filter(|table| table.vpc == vpc) {
-        table.set_local(ranges);
+    let is_here = |(_, table): &(&u64, &RouteTable)| table.vpc == vpc;
+    let here: Vec<u64> =
+        cloud.network.route_tables.iter().filter(is_here).map(|(number, _)| *number).collect();
+    for number in here {
+        cloud.touch::<RouteTable>(number, true);
+        if let Some(table) = cloud.network.route_tables.get_mut(&number) {
+            table.set_local(ranges);
+        }
     }
 }

@@ -12,6 +12,7 @@ mod listener_rules;
 mod listeners;
 mod load_balancers;
 mod nat_gateways;
+mod others;
 mod reads;
 mod routes;
 mod served;

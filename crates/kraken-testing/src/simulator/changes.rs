@@ -1,0 +1,102 @@
+//! What a call changed: each thing that it touched is compared with what it was before.
+
+use std::collections::BTreeMap;
+
+use super::cloud::Cloud;
+use super::kept::Kept;
+use super::kind::Kind;
+use super::registry::Thing;
+use super::tags::Tags;
+
+/// One thing that a call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its id.
+    pub id: String,
+    /// What became of it.
+    pub what: What,
+    /// Its tags before the call; none of what the call created.
+    pub tags_before: Tags,
+    /// Its tags after the call.
+    pub tags: Tags,
+}
+
+/// What became of a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// It was created.
+    Created,
+    /// A property or a tag of it changed.
+    Changed,
+    /// It was deleted, or is on its way to that: it does not live any more.
+    Deleted,
+    /// Something else began or ceased to use it: an address of a subnet was taken, an instance got a volume.
+    Used,
+}
+
+/// A thing as it was when a call first touched it.
+#[derive(Debug)]
+struct Before {
+    /// `None`: it was not there.
+    text: Option<String>,
+    tags: Tags,
+    lived: bool,
+    used: bool,
+}
+
+/// What the call that is carried out has touched.
+#[derive(Debug, Default)]
+pub(super) struct Touched(BTreeMap<Thing, Before>);
+
+impl Cloud {
+    /// Remembers a thing as it is, before a call about it changes it. `used`: the call is about something else.
+    pub(super) fn touch<T: Kept>(&mut self, number: u64, used: bool) {
+        let thing = T::thing(number);
+        if let Some(before) = self.touched.0.get_mut(&thing) {
+            before.used &= used;
+            return;
+        }
+        let text = T::all(self).get(&number).map(|thing| format!("{thing:?}"));
+        let (lived, tags) = (text.is_some() && self.lives(thing), self.registry.latest_tags(thing));
+        self.touched.0.insert(thing, Before { text, tags, lived, used });
+    }
+
+    /// As [`Cloud::touch`], of a kind that only the running program knows.
+    pub(super) fn touch_any(&mut self, thing: Thing) {
+        if let Some(before) = self.touched.0.get_mut(&thing) {
+            before.used = false;
+            return;
+        }
+        let (lived, tags) = (self.lives(thing), self.registry.latest_tags(thing));
+        let text = self.text(thing);
+        self.touched.0.insert(thing, Before { text, tags, lived, used: false });
+    }
+
+    /// What has changed since the call began.
+    pub(super) fn changes(&mut self) -> Vec<Change> {
+        let touched = std::mem::take(&mut self.touched).0;
+        let changes: Vec<Change> =
+            touched.into_iter().filter_map(|(thing, before)| self.change(thing, before)).collect();
+        self.revision += u64::from(!changes.is_empty());
+        changes
+    }
+
+    fn change(&self, thing: Thing, before: Before) -> Option<Change> {
+        let (tags, lives) = (self.registry.latest_tags(thing), self.lives(thing));
+        let what = if before.text.is_none() {
+            What::Created
+        } else if before.lived && !lives {
+            What::Deleted
+        } else if before.tags == tags && before.text == self.text(thing) {
+            return None;
+        } else if before.used {
+            What::Used
+        } else {
+            What::Changed
+        };
+        let id = self.registry.entry(thing)?.id.clone();
+        Some(Change { kind: thing.kind, id, what, tags_before: before.tags, tags })
+    }
+}

@@ -1,0 +1,230 @@
+//! What people and other tools change of a thing, by kind: every property that a controller can see. Each change is a call
+//! of the API, with values that nobody's manifest has.
+
+use anyhow::{Result, anyhow, bail};
+
+use super::kind::Kind;
+use super::service::Service;
+use super::{Simulator, outside_values};
+
+/// One change of a thing of some kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutsideChange {
+    /// What it does, in words: `stop`.
+    pub name: &'static str,
+    /// The calls with their parameters. A value that begins with `$` is looked up: `$id` is the thing itself.
+    calls: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! changes {
+    ($($name:literal: $($action:ident $parameters:literal),+;)*) => {
+        &[$(OutsideChange { name: $name, calls: &[$((stringify!($action), $parameters)),+] }),*]
+    };
+}
+
+const INSTANCE: &[OutsideChange] = changes! {
+    "stop": StopInstances "InstanceId.1=$id";
+    "start": StartInstances "InstanceId.1=$id";
+    "set termination protection": ModifyInstanceAttribute "InstanceId=$id DisableApiTermination.Value=true";
+    "remove termination protection": ModifyInstanceAttribute "InstanceId=$id DisableApiTermination.Value=false";
+    "enable monitoring": MonitorInstances "InstanceId.1=$id";
+    "disable monitoring": UnmonitorInstances "InstanceId.1=$id";
+    "require metadata tokens": ModifyInstanceMetadataOptions "InstanceId=$id HttpTokens=required";
+    "make metadata tokens optional": ModifyInstanceMetadataOptions "InstanceId=$id HttpTokens=optional";
+    "change the hop limit": ModifyInstanceMetadataOptions "InstanceId=$id HttpPutResponseHopLimit=7";
+    "disable the metadata endpoint": ModifyInstanceMetadataOptions "InstanceId=$id HttpEndpoint=disabled";
+    "put it into the default security group": ModifyInstanceAttribute "InstanceId=$id GroupId.1=$default-group";
+    "associate a profile": AssociateIamInstanceProfile "InstanceId=$id IamInstanceProfile.Name=elsewhere";
+    "replace the profile":
+        ReplaceIamInstanceProfileAssociation "AssociationId=$profile IamInstanceProfile.Name=elsewhere";
+    "remove the profile": DisassociateIamInstanceProfile "AssociationId=$profile";
+    "change the type of a stopped one": ModifyInstanceAttribute "InstanceId=$id InstanceType.Value=m5.2xlarge";
+    "change the user data of a stopped one": ModifyInstanceAttribute "InstanceId=$id UserData.Value=ZWxzZXdoZXJl";
+    "optimize a stopped one for EBS": ModifyInstanceAttribute "InstanceId=$id EbsOptimized.Value=true";
+};
+
+const VOLUME: &[OutsideChange] = changes! {
+    "grow": ModifyVolume "VolumeId=$id Size=$larger";
+    "change the type": ModifyVolume "VolumeId=$id VolumeType=gp2";
+    "change the IOPS": ModifyVolume "VolumeId=$id VolumeType=gp3 Iops=3500";
+    "change the throughput": ModifyVolume "VolumeId=$id VolumeType=gp3 Throughput=130";
+    "detach": DetachVolume "VolumeId=$id";
+    "attach elsewhere": AttachVolume "VolumeId=$id InstanceId=$instance Device=/dev/sdz";
+};
+
+const VPC: &[OutsideChange] = changes! {
+    "disable DNS support":
+        ModifyVpcAttribute "VpcId=$id EnableDnsHostnames.Value=false",
+        ModifyVpcAttribute "VpcId=$id EnableDnsSupport.Value=false";
+    "enable DNS support": ModifyVpcAttribute "VpcId=$id EnableDnsSupport.Value=true";
+    "disable DNS host names": ModifyVpcAttribute "VpcId=$id EnableDnsHostnames.Value=false";
+    "enable DNS host names":
+        ModifyVpcAttribute "VpcId=$id EnableDnsSupport.Value=true",
+        ModifyVpcAttribute "VpcId=$id EnableDnsHostnames.Value=true";
+    "associate a CIDR block": AssociateVpcCidrBlock "VpcId=$id CidrBlock=100.64.0.0/16";
+    "associate an IPv6 CIDR block": AssociateVpcCidrBlock "VpcId=$id AmazonProvidedIpv6CidrBlock=true";
+    "disassociate a CIDR block": DisassociateVpcCidrBlock "AssociationId=$block";
+};
+
+const SUBNET: &[OutsideChange] = changes! {
+    "map public addresses": ModifySubnetAttribute "SubnetId=$id MapPublicIpOnLaunch.Value=true";
+    "do not map public addresses": ModifySubnetAttribute "SubnetId=$id MapPublicIpOnLaunch.Value=false";
+    "disassociate the route table": DisassociateRouteTable "AssociationId=$table-association";
+};
+
+const GATEWAY: &[OutsideChange] = changes! {
+    "detach": DetachInternetGateway "InternetGatewayId=$id VpcId=$vpc";
+    "attach elsewhere": AttachInternetGateway "InternetGatewayId=$id VpcId=$free-vpc";
+};
+
+const ROUTE_TABLE: &[OutsideChange] = changes! {
+    "create a route": CreateRoute "RouteTableId=$id DestinationCidrBlock=203.0.113.0/24 GatewayId=$gateway";
+    "delete a route": DeleteRoute "RouteTableId=$id $destination";
+    "replace a route": ReplaceRoute "RouteTableId=$id $destination GatewayId=$gateway";
+    "disassociate a subnet": DisassociateRouteTable "AssociationId=$association";
+    "associate a subnet": AssociateRouteTable "RouteTableId=$id SubnetId=$subnet";
+    "make it the main one": ReplaceRouteTableAssociation "AssociationId=$main RouteTableId=$id";
+};
+
+const GROUP: &[OutsideChange] = changes! {
+    "let something in": AuthorizeSecurityGroupIngress "GroupId=$id IpPermissions.1.IpProtocol=tcp \
+        IpPermissions.1.FromPort=4444 IpPermissions.1.ToPort=4444 IpPermissions.1.IpRanges.1.CidrIp=198.51.100.0/24";
+    "let something out": AuthorizeSecurityGroupEgress "GroupId=$id IpPermissions.1.IpProtocol=tcp \
+        IpPermissions.1.FromPort=4444 IpPermissions.1.ToPort=4444 IpPermissions.1.IpRanges.1.CidrIp=198.51.100.0/24";
+    "let something in no more": RevokeSecurityGroupIngress "GroupId=$id SecurityGroupRuleId.1=$ingress";
+    "let something out no more": RevokeSecurityGroupEgress "GroupId=$id SecurityGroupRuleId.1=$egress";
+    "describe a rule otherwise": UpdateSecurityGroupRuleDescriptionsIngress "GroupId=$id $described-ingress";
+};
+
+const ADDRESS: &[OutsideChange] = changes! {
+    "disassociate": DisassociateAddress "AssociationId=$address-association";
+    "associate": AssociateAddress "AllocationId=$id InstanceId=$instance AllowReassociation=true";
+};
+
+const LOAD_BALANCER: &[OutsideChange] = changes! {
+    "set deletion protection": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
+        Attributes.member.1.Key=deletion_protection.enabled Attributes.member.1.Value=true";
+    "remove deletion protection": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
+        Attributes.member.1.Key=deletion_protection.enabled Attributes.member.1.Value=false";
+    "change the idle timeout": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
+        Attributes.member.1.Key=idle_timeout.timeout_seconds Attributes.member.1.Value=77";
+    "change balancing across zones": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
+        Attributes.member.1.Key=load_balancing.cross_zone.enabled Attributes.member.1.Value=true";
+    "put it into the default security group":
+        SetSecurityGroups "LoadBalancerArn=$id SecurityGroups.member.1=$default-group";
+    "change the address type": SetIpAddressType "LoadBalancerArn=$id IpAddressType=dualstack";
+    "create a listener": CreateListener "LoadBalancerArn=$id Port=4445 Protocol=HTTP \
+        DefaultActions.member.1.Type=fixed-response DefaultActions.member.1.FixedResponseConfig.StatusCode=503";
+};
+
+const TARGET_GROUP: &[OutsideChange] = changes! {
+    "change the health check's interval": ModifyTargetGroup "TargetGroupArn=$id HealthCheckIntervalSeconds=77";
+    "change the health check's path": ModifyTargetGroup "TargetGroupArn=$id HealthCheckPath=/elsewhere";
+    "change the unhealthy threshold": ModifyTargetGroup "TargetGroupArn=$id UnhealthyThresholdCount=7";
+    "change the deregistration delay": ModifyTargetGroupAttributes "TargetGroupArn=$id \
+        Attributes.member.1.Key=deregistration_delay.timeout_seconds Attributes.member.1.Value=77";
+    "register an instance": RegisterTargets "TargetGroupArn=$id Targets.member.1.Id=$instance";
+    "deregister a target": DeregisterTargets "TargetGroupArn=$id $target";
+};
+
+const LISTENER: &[OutsideChange] = changes! {
+    "change the port": ModifyListener "ListenerArn=$id Port=4443";
+    "change the default action": ModifyListener "ListenerArn=$id DefaultActions.member.1.Type=fixed-response \
+        DefaultActions.member.1.FixedResponseConfig.StatusCode=503";
+    "create a rule": CreateRule "ListenerArn=$id Priority=4446 Conditions.member.1.Field=path-pattern \
+        Conditions.member.1.PathPatternConfig.Values.member.1=/elsewhere Actions.member.1.Type=fixed-response \
+        Actions.member.1.FixedResponseConfig.StatusCode=503";
+};
+
+const RULE: &[OutsideChange] = changes! {
+    "change the priority": SetRulePriorities "RulePriorities.member.1.RuleArn=$id RulePriorities.member.1.Priority=4444";
+    "change the conditions": ModifyRule "RuleArn=$id Conditions.member.1.Field=path-pattern \
+        Conditions.member.1.PathPatternConfig.Values.member.1=/elsewhere";
+    "change the actions": ModifyRule "RuleArn=$id Actions.member.1.Type=fixed-response \
+        Actions.member.1.FixedResponseConfig.StatusCode=503";
+};
+
+const KEY_PAIR: &[OutsideChange] = changes! {
+    "replace it by another of its name":
+        DeleteKeyPair "KeyPairId=$id",
+        CreateKeyPair "KeyName=$name KeyType=ed25519";
+};
+
+/// What can be changed of things of a kind; nothing of NAT gateways, which AWS cannot change either.
+pub fn outside_changes(kind: Kind) -> &'static [OutsideChange] {
+    match kind {
+        Kind::Instance => INSTANCE,
+        Kind::Volume => VOLUME,
+        Kind::Vpc => VPC,
+        Kind::Subnet => SUBNET,
+        Kind::InternetGateway => GATEWAY,
+        Kind::RouteTable => ROUTE_TABLE,
+        Kind::SecurityGroup => GROUP,
+        Kind::Address => ADDRESS,
+        Kind::NatGateway => &[],
+        Kind::KeyPair => KEY_PAIR,
+        Kind::LoadBalancer => LOAD_BALANCER,
+        Kind::TargetGroup => TARGET_GROUP,
+        Kind::Listener => LISTENER,
+        Kind::ListenerRule => RULE,
+    }
+}
+
+impl Simulator {
+    /// Somebody changes a thing; `number` chooses among the changes of its kind, modulo how many there are. Returns the
+    /// name of the change.
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`], and when there is no such thing, nothing that can be changed of it, or what the change is
+    /// about is not there: a route to delete. The error names the change.
+    pub fn change_outside(&self, id: &str, number: usize) -> Result<&'static str> {
+        let kind = self.kind_of(id).ok_or_else(|| anyhow!("there is no {id}"))?;
+        let changes = outside_changes(kind);
+        if changes.is_empty() {
+            bail!("nothing can be changed of {id}");
+        }
+        let change = &changes[number % changes.len()];
+        self.carry_out_outside(id, change).map_err(|error| anyhow!("{}: {error}", change.name))?;
+        Ok(change.name)
+    }
+
+    /// Somebody carries out one of [`outside_changes`] on a thing.
+    ///
+    /// # Errors
+    /// As [`Simulator::change_outside`].
+    pub fn carry_out_outside(&self, id: &str, change: &OutsideChange) -> Result<()> {
+        let mut calls = vec![];
+        for (action, template) in change.calls {
+            // All of them before the first call: it may delete what the next one names.
+            calls.push((*action, outside_values::filled(&self.shared.lock().cloud, id, template)?));
+        }
+        let is_elb = id.starts_with("arn:");
+        for (action, parameters) in calls {
+            let mut parameters: Vec<(&str, &str)> =
+                parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            if is_elb {
+                parameters.push(("Version", Service::Elb.version()));
+            }
+            self.outside(action, &parameters)?;
+        }
+        Ok(())
+    }
+
+    /// What kind an existing thing is of.
+    pub fn kind_of(&self, id: &str) -> Option<Kind> {
+        self.shared.lock().cloud.registry.thing(id).map(|thing| thing.kind)
+    }
+
+    /// Somebody takes off every tag whose key is so.
+    ///
+    /// # Errors
+    /// As [`Simulator::outside`].
+    pub fn strip_outside(&self, id: &str, is_so: impl Fn(&str) -> bool) -> Result<()> {
+        let tags = {
+            let state = self.shared.lock();
+            let thing = state.cloud.registry.thing(id).ok_or_else(|| anyhow!("there is no {id}"))?;
+            state.cloud.registry.latest_tags(thing)
+        };
+        tags.keys().filter(|key| is_so(key)).try_for_each(|key| self.tag_outside(id, key, None))
+    }
+}
