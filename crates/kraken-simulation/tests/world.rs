@@ -5,7 +5,7 @@ use std::time::Duration;
 use kraken_simulation::schedule::{
     CallMatch, Controller, Fault, Moment, Operation, Propagation, Schedule, Settings, Side, Step,
 };
-use kraken_simulation::world::{Checker, Event, View, Violation, World};
+use kraken_simulation::world::{Checker, Event, Unchecked, View, Violation, World};
 use serde_json::{Value, json};
 
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com";
@@ -157,4 +157,31 @@ fn same_seed_gives_the_same_trace_byte_for_byte() {
 fn other_seeds_give_other_traces() {
     let run = |seed| World::run(&schedule(seed, vec![]), Box::new(Ready)).trace.to_string();
     assert_ne!(run(1), run(2));
+}
+
+/// `KRAKEN_SEEDS=1..100`; unset a few.
+fn seeds() -> std::ops::RangeInclusive<u64> {
+    let text = std::env::var("KRAKEN_SEEDS").unwrap_or_else(|_| "1..2".to_owned());
+    let (first, last) = text.split_once("..").unwrap();
+    first.parse().unwrap()..=last.parse().unwrap()
+}
+
+#[test]
+fn generated_schedules_give_the_same_trace_twice() {
+    for seed in seeds() {
+        let schedule = kraken_simulation::generate::generate(seed);
+        let run = || World::run(&schedule, Box::new(Unchecked));
+        let begin = std::time::Instant::now();
+        let (one, other) = (run(), run());
+        eprintln!("seed {seed}: {:?}, {:?}", begin.elapsed() / 2, one.statistics);
+        assert_eq!(one.violations, other.violations);
+        let (one, other) = (one.trace.to_string(), other.trace.to_string());
+        let lines = || one.lines().zip(other.lines()).enumerate();
+        if let Some((number, (one, other))) = lines().find(|(_, (one, other))| one != other) {
+            let before: Vec<_> = lines().take(number).map(|(_, (line, _))| line).collect();
+            let before = before[before.len().saturating_sub(20)..].join("\n");
+            panic!("seed {seed} differs at line {number} after\n{before}\none:   {one}\nother: {other}");
+        }
+        assert_eq!(one.len(), other.len(), "seed {seed}");
+    }
 }

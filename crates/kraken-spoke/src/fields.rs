@@ -1,5 +1,7 @@
 //! Which fields a kind's spec has, by its CRD: a path in `lifecycle.ignoreChanges` that names none is a typo. Pure.
 
+use std::sync::{Arc, LazyLock};
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
@@ -11,17 +13,27 @@ use crate::{External, Ignored};
 /// The fields of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
-    spec: JSONSchemaProps,
+    spec: Spec,
     beside: &'static [&'static str],
     whole: &'static [&'static str],
 }
 
+/// Few specs name paths, and to derive a schema costs more than a reconcile.
+type Spec = Arc<LazyLock<JSONSchemaProps>>;
+
+fn schema_of<K: CustomResourceExt>() -> JSONSchemaProps {
+    let versions = K::crd().spec.versions;
+    let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
+    schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default()
+}
+
 impl Fields {
     pub(crate) fn of<E: External>() -> Self {
-        let versions = E::Kind::crd().spec.versions;
-        let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
-        let spec = schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default();
-        Self { spec, beside: E::DRIFT_PATHS, whole: E::WHOLE_PATHS }
+        Self {
+            spec: Arc::new(LazyLock::new(schema_of::<E::Kind>)),
+            beside: E::DRIFT_PATHS,
+            whole: E::WHOLE_PATHS,
+        }
     }
 
     /// Why no difference is ever found at this path, if that is so.
@@ -93,6 +105,14 @@ mod tests {
     use super::*;
 
     fn fields() -> Fields {
+        Fields {
+            spec: Arc::new(LazyLock::new(spec)),
+            beside: &["state", "action.order"],
+            whole: &["metadata", "action"],
+        }
+    }
+
+    fn spec() -> JSONSchemaProps {
         let text = json!({"type": "string"});
         let spec = json!({"type": "object", "properties": {
             "imageID": {"type": "object", "properties": {"value": text, "valueFrom": {"type": "object"}}},
@@ -110,11 +130,7 @@ mod tests {
             "rules": {"type": "array", "items": {"type": "object", "properties": {"port": text}}},
             "lifecycle": {"type": "object"},
         }});
-        Fields {
-            spec: serde_json::from_value(spec).unwrap(),
-            beside: &["state", "action.order"],
-            whole: &["metadata", "action"],
-        }
+        serde_json::from_value(spec).unwrap()
     }
 
     #[test]

@@ -7,7 +7,8 @@ use kraken_testing::simulator::Limit;
 use tokio::time::Instant;
 
 use super::trace::What;
-use super::{World, crds};
+use super::World;
+use crate::kinds::crds;
 use crate::schedule::{Controller, Fault, Remote, Side};
 
 impl World {
@@ -111,7 +112,11 @@ impl World {
 
     /// Events of one kind, or of all, come late to the processes that run now.
     fn delay_watches(&self, controller: Controller, plural: Option<&str>, by: Duration, lasts: Duration) {
-        let kinds = crds().into_iter().map(|crd| (crd.spec.group, crd.spec.names.plural));
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let spec = |crd: &serde_json::Value| {
+            (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["plural"]))
+        };
+        let kinds = crds().iter().map(spec);
         let core = ["configmaps", "secrets"].map(|plural| (String::new(), plural.to_owned()));
         let is_meant = |kind: &(String, String)| plural.is_none_or(|plural| plural == kind.1);
         let kinds: Vec<_> = kinds.chain(core).filter(is_meant).collect();
