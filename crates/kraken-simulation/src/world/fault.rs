@@ -6,8 +6,8 @@ use std::time::Duration;
 use kraken_testing::simulator::Limit;
 use tokio::time::Instant;
 
-use super::trace::What;
 use super::World;
+use super::trace::What;
 use crate::kinds::crds;
 use crate::schedule::{Controller, Fault, Remote, Side};
 
@@ -113,9 +113,8 @@ impl World {
     /// Events of one kind, or of all, come late to the processes that run now.
     fn delay_watches(&self, controller: Controller, plural: Option<&str>, by: Duration, lasts: Duration) {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let spec = |crd: &serde_json::Value| {
-            (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["plural"]))
-        };
+        let spec =
+            |crd: &serde_json::Value| (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["plural"]));
         let kinds = crds().iter().map(spec);
         let core = ["configmaps", "secrets"].map(|plural| (String::new(), plural.to_owned()));
         let is_meant = |kind: &(String, String)| plural.is_none_or(|plural| plural == kind.1);
