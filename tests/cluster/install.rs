@@ -216,3 +216,56 @@ fn copy(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
     }
     Ok(())
 }
+
+/// Every name of a metric in a text, without what Prometheus adds to the parts of a histogram.
+fn metrics_in(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let metrics = words.filter(|word| word.starts_with("kraken_"));
+    metrics.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
+}
+
+/// What a controller serves that has counted something of everything: a metric without a value is not served.
+fn every_metric() -> String {
+    let metrics = kraken_runtime::Metrics::new("kraken-test");
+    let second = std::time::Duration::from_secs(1);
+    metrics.reconciled("VPC", "Available", second);
+    metrics.reconcile_failed("VPC", "throttled");
+    metrics.reconcile_panicked("VPC");
+    metrics.queue_depth("VPC", "edit", 1);
+    metrics.cloud_call("DescribeVpcs", "ok", second);
+    metrics.orphans("VPC", 1);
+    metrics.launch_withheld("VPC", "LaunchRefused");
+    metrics.watch_failed("VPC");
+    metrics.count_resources("VPC", |tally| tally.add(&[]));
+    // Requests are counted by the client, below what is public.
+    metrics.encode() + "# TYPE kraken_kubernetes_requests counter\n"
+}
+
+#[tokio::test]
+async fn alerts_and_dashboard_ask_for_metrics_that_a_controller_has_and_each_alert_has_a_runbook()
+-> Result<()> {
+    let overlay = root("config/overlays/monitoring")?;
+    let documents = kustomize(&overlay).await?;
+    let dashboard = std::fs::read_to_string(overlay.join("kraken.json"))?;
+    let rule = documents.iter().find(|document| document.gvk.kind == "PrometheusRule").context("no rules")?;
+    let runbooks = std::fs::read_to_string(root("docs/operations.md")?)?;
+    let mut asked = metrics_in(&dashboard);
+    for alert in rule.value["spec"]["groups"][0]["rules"].as_array().into_iter().flatten() {
+        let (name, expression) = (&alert["alert"], &alert["expr"]);
+        let heading = format!("\n### {}\n", name.as_str().unwrap_or_default());
+        assert!(runbooks.contains(&heading), "{name} has no section in docs/operations.md");
+        asked.extend(metrics_in(expression.as_str().unwrap_or_default()));
+    }
+    asked.extend(metrics_in(&runbooks));
+    let served = every_metric();
+    let types = served.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    // Counters are declared without the ending that their samples have.
+    let served: BTreeSet<String> = types
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.to_owned() })
+        .collect();
+    for name in asked {
+        assert!(served.contains(name), "{name} is not among {served:?}");
+    }
+    Ok(())
+}
