@@ -87,12 +87,45 @@ fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
                 map.insert("type".to_owned(), "Opaque".into());
             }
         }
-        Nature::ConfigMap | Nature::Namespace | Nature::Plain | Nature::Custom => {}
+        Nature::Namespace => {
+            if map.get("metadata").is_some_and(|metadata| metadata["name"].is_string()) {
+                super::strategy::name_label(object);
+            }
+            return Ok(());
+        }
+        Nature::Plain => plain(kind, map),
+        Nature::ConfigMap | Nature::Custom => {}
     }
     map.retain(|name, value| {
         name == "metadata" || !(value.as_object().is_some_and(serde_json::Map::is_empty) && is_data(name))
     });
     Ok(())
+}
+
+/// The fields that Go writes also if they are empty, and those that it leaves out then.
+fn plain(kind: &Kind, map: &mut serde_json::Map<String, Value>) {
+    if kind.plural == "events" {
+        map.retain(|_, value| value.as_str() != Some(""));
+    }
+    for (field, value) in zero(kind) {
+        map.entry(field).or_insert(value);
+    }
+}
+
+/// What an object of this kind holds when nothing was said about it.
+pub(super) fn zero(kind: &Kind) -> Vec<(String, Value)> {
+    let fields: &[(&str, Value)] = match kind.plural.as_str() {
+        "events" => &[
+            ("deprecatedFirstTimestamp", Value::Null),
+            ("deprecatedLastTimestamp", Value::Null),
+            ("deprecatedSource", Value::Object(serde_json::Map::new())),
+            ("eventTime", Value::Null),
+            ("regarding", Value::Object(serde_json::Map::new())),
+        ],
+        "leases" => &[("spec", Value::Object(serde_json::Map::new()))],
+        _ => &[],
+    };
+    fields.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect()
 }
 
 fn is_data(name: &str) -> bool {

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     Inner, State,
-    fault::{Fault, deleted},
+    fault::{Cause, Fault, deleted},
     kinds::{Kind, Nature},
     meta,
-    request::{Query, Target},
+    request::{Query, Target, dry_run_cause},
     selectors::Selector,
     store::{Key, Object},
     time,
@@ -47,10 +47,24 @@ impl Options {
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let policy = text(&body["propagationPolicy"]).or(query.get("propagationPolicy").map(str::to_owned));
-        if let Some(other) =
-            policy.as_deref().filter(|policy| !["Background", "Foreground", "Orphan"].contains(policy))
-        {
-            return Err(Fault::bad_request(format!("the propagation policy {other} is not known")));
+        let mut causes = Vec::new();
+        if let Some(policy) = policy.as_deref() {
+            if body["orphanDependents"].is_boolean() {
+                let why = "orphanDependents and deletionPropagation cannot be both set";
+                causes.push(Cause::invalid("propagationPolicy", &policy.into(), why));
+            }
+            if !["Background", "Foreground", "Orphan"].contains(&policy) {
+                let message = format!(
+                    "Unsupported value: {policy:?}: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\""
+                );
+                let field = "propagationPolicy".to_owned();
+                causes.push(Cause { reason: "FieldValueNotSupported", message, field });
+            }
+        }
+        let dry_run = query.get("dryRun").or(body["dryRun"][0].as_str());
+        causes.extend(dry_run.and_then(dry_run_cause));
+        if !causes.is_empty() {
+            return Err(Fault::invalid_as("DeleteOptions", "meta.k8s.io", "", &causes));
         }
         Ok(Self {
             policy,

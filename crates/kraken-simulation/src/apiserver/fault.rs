@@ -178,6 +178,20 @@ impl Fault {
         fault
     }
 
+    /// What a patch makes of an object cannot be read.
+    pub(super) fn of_patch(self) -> Self {
+        if self.code != 400 {
+            return self;
+        }
+        let message = format!("Invalid value: {}", self.message);
+        Self::invalid_as(
+            "",
+            "",
+            "",
+            &[Cause { reason: "FieldValueInvalid", message, field: "patch".to_owned() }],
+        )
+    }
+
     /// A request that cannot be read.
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)

@@ -13,6 +13,7 @@ mod fault;
 mod fields;
 mod kinds;
 mod meta;
+mod operations;
 mod patch;
 mod read;
 mod request;
@@ -179,6 +180,7 @@ impl ApiServer {
                 false => inner.list(state, target, query, form).map(whole),
             };
         }
+        request::check_options(method, query)?;
         let write = patch::Request { target, query, headers, body };
         let main = target.subresource.is_empty();
         let written = match *method {
@@ -196,6 +198,7 @@ impl ApiServer {
                 let options = delete::Options::read(query, body)?;
                 let selector = read::selector(target, query)?;
                 let objects = inner.delete_all(state, target, &selector, &options)?;
+                let form = read::item_form(&target.kind, form);
                 let items: Vec<Bytes> = objects.iter().map(|object| object.bytes(form)).collect();
                 return Ok(whole(read::body(&target.kind, form, state.store.revision, &items, None, None)));
             }

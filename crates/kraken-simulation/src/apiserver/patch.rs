@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     Inner, State,
-    decode::{decode, typed},
+    decode::{self, decode, typed},
     fault::{Cause, Fault},
     fields::{Managed, Manager, Operation, applied, updated},
-    meta,
+    meta, operations,
     request::{self, Query, Target},
     scale,
     store::Object,
@@ -85,6 +85,17 @@ impl Inner {
     ) -> Managed {
         let schemas = (&*target.kind.schema, &*self.kinds.meta);
         let ignored = ignored(&target.kind, &target.subresource);
+        // What a new object has anyway is nobody's.
+        let zero = if live.is_none() { decode::zero(&target.kind) } else { Vec::new() };
+        let mut said = std::borrow::Cow::Borrowed(new);
+        for (field, value) in zero {
+            if new.get(&field) == Some(&value)
+                && let Some(fields) = said.to_mut().as_object_mut()
+            {
+                fields.remove(&field);
+            }
+        }
+        let new = &*said;
         updated(schemas, live, new, managed, &author.manager, &time::now(), ignored)
     }
 
@@ -163,7 +174,7 @@ impl Inner {
             meta::set(&mut before, "managedFields", managed);
         }
         let value = patched(before, type_, request.body)?;
-        let value = decode(&self.kinds, &target.kind, value, request.strict())?;
+        let value = decode(&self.kinds, &target.kind, value, request.strict()).map_err(Fault::of_patch)?;
         self.update(state, target, &existing, value, &author)
     }
 
@@ -279,17 +290,10 @@ impl Inner {
 /// The object with a patch.
 fn patched(mut value: Value, type_: &str, body: &[u8]) -> Result<Value, Fault> {
     if type_ == "application/json-patch+json" {
-        let patch: json_patch::Patch = serde_json::from_slice(body)
+        let operations: Vec<Value> = serde_json::from_slice(body)
             .map_err(|error| Fault::bad_request(format!("error decoding patch: {error}")))?;
-        for operation in patch.0 {
-            if let json_patch::PatchOperation::Test(test) = &operation
-                && test.value.is_null()
-                && value.pointer(test.path.as_str()).is_none()
-            {
-                continue; // what is absent counts as null
-            }
-            let one = json_patch::Patch(vec![operation]);
-            json_patch::patch(&mut value, &one).map_err(|_| Fault::patch_failed())?;
+        for operation in &operations {
+            operations::apply(&mut value, operation).ok_or_else(Fault::patch_failed)?;
         }
         return Ok(value);
     }

@@ -47,6 +47,7 @@ impl Inner {
         form: Form,
     ) -> Result<Bytes, Fault> {
         let kind = &target.kind;
+        let form = item_form(kind, form);
         let selector = selector(target, query)?;
         let limit = query.number("limit")?.unwrap_or_default();
         let page = match query.get("continue") {
@@ -136,6 +137,11 @@ impl<'a, I: Iterator<Item = &'a super::store::Entry>> Unseen for I {
     }
 }
 
+/// The form of the items of a list.
+pub(super) fn item_form(kind: &Kind, form: Form) -> Form {
+    if form == Form::Full && !kind.is_custom() { Form::Item } else { form }
+}
+
 /// The selectors of a request.
 pub(super) fn selector(target: &Target, query: &Query) -> Result<Selector, Fault> {
     Selector::new(&target.kind, &target.namespace, query.get("labelSelector"), query.get("fieldSelector"))
@@ -151,10 +157,12 @@ pub(super) fn body(
     left: Option<u64>,
 ) -> Bytes {
     let (list, api_version) = match form {
-        Form::Full => (format!("{}List", kind.kind), kind.api_version()),
+        Form::Full | Form::Item => (format!("{}List", kind.kind), kind.api_version()),
         Form::Metadata => ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned()),
     };
     let mut metadata = json!({"resourceVersion": revision.to_string()});
+    // The lists of custom resources have it always.
+    let next = next.or_else(|| (form == Form::Full).then(String::new));
     if let Some(next) = next {
         metadata["continue"] = next.into();
     }
@@ -173,6 +181,9 @@ pub(super) fn body(
         text.extend_from_slice(item);
     }
     text.extend_from_slice(b"]}");
+    if items.is_empty() && form == Form::Metadata {
+        return format!("{}null}}", head.trim_end_matches('[')).into();
+    }
     text.into()
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use http::{HeaderMap, Method, header};
 
 use super::{
-    fault::Fault,
+    fault::{Cause, Fault},
     kinds::{Kind, Kinds},
 };
 
@@ -35,6 +35,8 @@ pub(super) struct Target {
 pub(super) enum Form {
     /// Whole.
     Full,
+    /// Whole but for `apiVersion` and `kind`: an item of a list of a kind of Kubernetes itself.
+    Item,
     /// `PartialObjectMetadata`.
     Metadata,
 }
@@ -120,6 +122,25 @@ impl Query {
     pub(super) fn dry_run(&self) -> bool {
         self.get("dryRun").is_some()
     }
+}
+
+/// What a write must not ask for.
+pub(super) fn check_options(method: &Method, query: &Query) -> Result<(), Fault> {
+    let kind = match *method {
+        Method::POST => "CreateOptions",
+        Method::PUT => "UpdateOptions",
+        Method::PATCH => "PatchOptions",
+        _ => return Ok(()), // those of a deletion are in its body, too
+    };
+    let causes: Vec<Cause> = query.get("dryRun").and_then(dry_run_cause).into_iter().collect();
+    if causes.is_empty() { Ok(()) } else { Err(Fault::invalid_as(kind, "meta.k8s.io", "", &causes)) }
+}
+
+/// What is wrong with a `dryRun`.
+pub(super) fn dry_run_cause(dry_run: &str) -> Option<Cause> {
+    let message = format!("Unsupported value: [{dry_run:?}]: supported values: \"All\"");
+    let cause = Cause { reason: "FieldValueNotSupported", message, field: "dryRun".to_owned() };
+    (dry_run != "All").then_some(cause)
 }
 
 /// Who writes: the field manager that is named, or the program that the user agent names.

@@ -29,29 +29,26 @@ pub(super) struct Object {
     /// Whether what is stored lacks defaults that every reader sees, so that a write without a change is a write.
     pub lacks_defaults: bool,
     whole: OnceLock<Bytes>,
+    item: OnceLock<Bytes>,
     metadata: OnceLock<Bytes>,
 }
 
 impl Object {
     /// A version.
     pub(super) fn new(value: Value, managed: Arc<Managed>, lacks_defaults: bool) -> Self {
-        let (whole, metadata) = (OnceLock::new(), OnceLock::new());
-        Self { value: Arc::new(value), managed, lacks_defaults, whole, metadata }
+        let (whole, item, metadata) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { value: Arc::new(value), managed, lacks_defaults, whole, item, metadata }
     }
 
     /// As JSON; made once.
     pub(super) fn bytes(&self, form: Form) -> Bytes {
         let made = |shown: Shown<'_>| Bytes::from(serde_json::to_vec(&shown).unwrap_or_default());
-        match form {
-            Form::Full => {
-                let make = || made(Shown { value: &self.value, managed: &self.managed, whole: true });
-                self.whole.get_or_init(make).clone()
-            }
-            Form::Metadata => {
-                let make = || made(Shown { value: &self.value, managed: &self.managed, whole: false });
-                self.metadata.get_or_init(make).clone()
-            }
-        }
+        let bytes = match form {
+            Form::Full => &self.whole,
+            Form::Item => &self.item,
+            Form::Metadata => &self.metadata,
+        };
+        bytes.get_or_init(|| made(Shown { value: &self.value, managed: &self.managed, form })).clone()
     }
 
     /// A field of the metadata.
@@ -74,7 +71,7 @@ impl Object {
 struct Shown<'a> {
     value: &'a Value,
     managed: &'a Managed,
-    whole: bool,
+    form: Form,
 }
 
 impl Serialize for Shown<'_> {
@@ -84,7 +81,7 @@ impl Serialize for Shown<'_> {
         let meta =
             ShownMeta(fields.get("metadata").and_then(Value::as_object).unwrap_or(&none), self.managed);
         let mut map = serializer.serialize_map(None)?;
-        if !self.whole {
+        if self.form == Form::Metadata {
             map.serialize_entry("kind", "PartialObjectMetadata")?;
             map.serialize_entry("apiVersion", "meta.k8s.io/v1")?;
             map.serialize_entry("metadata", &meta)?;
@@ -93,7 +90,7 @@ impl Serialize for Shown<'_> {
         for (name, value) in fields {
             if name == "metadata" {
                 map.serialize_entry("metadata", &meta)?;
-            } else {
+            } else if self.form != Form::Item || (name != "apiVersion" && name != "kind") {
                 map.serialize_entry(name, value)?;
             }
         }

@@ -36,7 +36,7 @@ pub(super) fn before_create(kind: &Kind, value: &mut Value) {
 }
 
 /// Each namespace has its name as a label.
-fn name_label(value: &mut Value) {
+pub(super) fn name_label(value: &mut Value) {
     let mut labels = value["metadata"]["labels"].as_object().cloned().unwrap_or_default();
     labels.insert("kubernetes.io/metadata.name".to_owned(), value["metadata"]["name"].clone());
     meta::set(value, "labels", Value::Object(labels));
@@ -125,7 +125,7 @@ fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &s
             !is_unchanged
         });
     }
-    if causes.iter().any(Cause::blocks_rules) {
+    if schema.has_rules && causes.iter().any(Cause::blocks_rules) {
         causes.push(Cause::invalid(
             "<nil>",
             &Value::Null,

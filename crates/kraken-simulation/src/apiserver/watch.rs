@@ -109,7 +109,7 @@ impl Watch {
 
     fn bookmark(&self, ends_initial: bool) -> Bytes {
         let (kind, api_version) = match self.form {
-            Form::Full => (self.target.kind.kind.clone(), self.target.kind.api_version()),
+            Form::Full | Form::Item => (self.target.kind.kind.clone(), self.target.kind.api_version()),
             Form::Metadata => ("PartialObjectMetadata".to_owned(), "meta.k8s.io/v1".to_owned()),
         };
         let mut metadata = json!({"resourceVersion": self.seen.to_string(), "creationTimestamp": null});

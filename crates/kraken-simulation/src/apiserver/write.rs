@@ -209,6 +209,7 @@ impl Inner {
             Some(_) => {}
         }
         self.place(target, &mut value)?;
+        meta::take(&mut value, "selfLink");
         meta::take(&mut value, "managedFields");
         meta::set(&mut value, "generation", old["metadata"]["generation"].clone());
         strategy::before_update(kind, &target.subresource, &mut value, old);

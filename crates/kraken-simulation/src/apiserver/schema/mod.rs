@@ -66,6 +66,8 @@ pub(super) struct Schema {
     pub(super) atomic_map: bool,
     /// Whether this or anything below has a default.
     pub(super) has_defaults: bool,
+    /// Whether this or anything below has a rule.
+    pub(super) has_rules: bool,
     limits: Limits,
     rules: Vec<Rule>,
 }
@@ -199,7 +201,12 @@ impl Compiler {
         let below = properties.values().any(|schema: &Schema| schema.has_defaults)
             || items.as_ref().is_some_and(|schema| schema.has_defaults)
             || matches!(&additional, Some(Additional::Of(schema)) if schema.has_defaults);
+        let has_rules = !rules.is_empty()
+            || properties.values().any(|schema: &Schema| schema.has_rules)
+            || items.as_ref().is_some_and(|schema| schema.has_rules)
+            || matches!(&additional, Some(Additional::Of(schema)) if schema.has_rules);
         Ok(Schema {
+            has_rules,
             type_,
             nullable: is_true("nullable"),
             has_defaults: default.is_some() || below,

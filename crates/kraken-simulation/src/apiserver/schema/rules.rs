@@ -66,7 +66,11 @@ impl Rule {
             "FieldValueDuplicate" => {
                 Cause { reason: self.reason, message: format!("Duplicate value: {}", shown(value)), field }
             }
-            _ => Cause::invalid(field, value, &self.message),
+            // The value of an object is not shown.
+            _ => {
+                let message = format!("Invalid value: {}", self.message);
+                Cause { reason: self.reason, message, field }
+            }
         }
     }
 }
