@@ -5,6 +5,7 @@
 
 pub mod apiserver;
 pub mod apply;
+pub mod batch;
 pub mod check;
 pub mod coverage;
 pub mod faults;
@@ -13,6 +14,8 @@ pub mod hunt;
 pub mod kinds;
 pub mod oracle;
 pub mod parity;
+pub mod run;
 pub mod schedule;
 pub mod shrink;
+pub mod story;
 pub mod world;

@@ -1,0 +1,178 @@
+//! What `cargo xtask simulate` runs: one seed or schedule with its story, or many seeds on all cores.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+use kraken_simulation::batch::{Failure, Plan, Summary, batch, unequal};
+use kraken_simulation::run::{self, SHRINKING};
+use kraken_simulation::schedule::Schedule;
+use kraken_simulation::story;
+
+/// Run Kraken in a simulated cluster and cloud, where a seed decides what happens.
+#[derive(Parser)]
+#[command(name = "kraken-simulate", max_term_width = 110)]
+struct Cli {
+    /// Run this seed, and tell its story if it fails.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Run the schedule of this file, and tell its story.
+    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
+    schedule: Option<PathBuf>,
+    /// Print every call, operation and fault of the one that is run.
+    #[arg(long)]
+    trace: bool,
+    /// Tell the story also if nothing fails.
+    #[arg(long)]
+    story: bool,
+    /// Run seeds for so many minutes.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Run so many seeds.
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// The first of many seeds.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Simulations at once [default: one for each core]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Do not search for a shorter schedule that fails.
+    #[arg(long)]
+    no_shrink: bool,
+    /// Write how often each variant of decisions and outcomes was reached to this file, as Markdown.
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
+    /// Where schedules that fail are written.
+    #[arg(long, value_name = "FOLDER", default_value = "target/simulation")]
+    out: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match started(&Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn started(cli: &Cli) -> Result<bool> {
+    if let Some(file) = &cli.schedule {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
+        let schedule: Schedule =
+            serde_json::from_str(&text).with_context(|| format!("invalid schedule {}", file.display()))?;
+        return one(cli, &schedule, &file.display().to_string());
+    }
+    if let Some(seed) = cli.seed {
+        return one(cli, &kraken_simulation::generate::generate(seed), &format!("seed {seed}"));
+    }
+    many(cli)
+}
+
+/// One schedule: its trace, and its story if it fails.
+fn one(cli: &Cli, schedule: &Schedule, title: &str) -> Result<bool> {
+    let (mut report, _) = run::run(schedule);
+    if report.is_good() {
+        report.violations.extend(unequal(schedule, &report));
+    }
+    if cli.trace {
+        println!("{}", report.trace);
+    }
+    if report.is_good() {
+        if cli.story {
+            println!("{}", story::story(&report));
+        }
+        let statistics = report.statistics;
+        println!("{title}: good; {statistics:?}");
+        return Ok(true);
+    }
+    explain(cli, schedule, &report, title)?;
+    Ok(false)
+}
+
+/// Many seeds; each class of failure is explained once.
+fn many(cli: &Cli) -> Result<bool> {
+    let mut plan = Plan { first: cli.from, seeds: cli.seeds, ..Plan::default() };
+    plan.limit = cli.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+    if plan.seeds.is_none() && plan.limit.is_none() {
+        plan.limit = Some(Duration::from_mins(1));
+    }
+    plan.jobs = cli.jobs.unwrap_or(plan.jobs);
+    let summary = batch(&plan, |summary, failure| {
+        if let Some(failure) = failure {
+            let first = failure.report.violations.first().map(ToString::to_string).unwrap_or_default();
+            println!("seed {} failed: {first}", failure.seed);
+        }
+        println!("{}", summary.line());
+    });
+    println!("{}", summary.line());
+    tabulate(&summary);
+    if let Some(file) = &cli.coverage {
+        let text = summary.coverage.table();
+        std::fs::write(file, text).with_context(|| format!("failed to write {}", file.display()))?;
+    }
+    let mut told: Vec<&str> = vec![];
+    for failure in &summary.failures {
+        let Some(class) = run::class(&failure.report) else { continue };
+        if !told.contains(&class) {
+            told.push(class);
+            let Failure { seed, schedule, report } = failure;
+            explain(cli, schedule, report, &format!("seed {seed}"))?;
+        }
+    }
+    Ok(summary.failures.is_empty())
+}
+
+/// How often each class failed, and how often each variant was reached.
+fn tabulate(summary: &Summary) {
+    let mut classes: std::collections::BTreeMap<&str, Vec<u64>> = std::collections::BTreeMap::new();
+    for failure in &summary.failures {
+        classes.entry(run::class(&failure.report).unwrap_or_default()).or_default().push(failure.seed);
+    }
+    for (class, seeds) in classes {
+        println!("  {} failed with \"{class}\": seeds {:?}", seeds.len(), &seeds[..seeds.len().min(12)]);
+    }
+}
+
+/// Searches for a shorter schedule, writes it to a file and tells its story.
+fn explain(
+    cli: &Cli,
+    schedule: &Schedule,
+    report: &kraken_simulation::world::Report,
+    title: &str,
+) -> Result<()> {
+    let class = run::class(report).unwrap_or_default().to_owned();
+    let (schedule, report) = if cli.no_shrink {
+        (schedule.clone(), report.clone())
+    } else {
+        let shrunk = run::shortened(schedule, &class, SHRINKING);
+        println!(
+            "{title}: {} steps of {} are left, after {} runs",
+            shrunk.schedule.steps.len(),
+            schedule.steps.len(),
+            shrunk.runs
+        );
+        let (report, _) = run::run(&shrunk.schedule);
+        (shrunk.schedule, report)
+    };
+    let file = written(&cli.out, title, &schedule)?;
+    let replay = format!("cargo xtask simulate --schedule {}", file.display());
+    println!("{}", story::explain(title, &schedule, &report, &replay));
+    Ok(())
+}
+
+fn written(folder: &Path, title: &str, schedule: &Schedule) -> Result<PathBuf> {
+    std::fs::create_dir_all(folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    let name: String =
+        title.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
+    let file = folder.join(format!("{name}.json"));
+    let text = serde_json::to_string_pretty(schedule)?;
+    std::fs::write(&file, text).with_context(|| format!("failed to write {}", file.display()))?;
+    Ok(file)
+}
