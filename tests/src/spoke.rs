@@ -13,7 +13,7 @@ use kraken_testing::{
     toy::{Cloud, Gadget, Gadgets},
 };
 use kube::Api;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use crate::World;
 
@@ -74,30 +74,32 @@ impl Drop for InProcess {
     }
 }
 
-/// The CRD of gadgets, and the hub's right to ask whether one is real, once per process.
+/// The CRD of gadgets, and the hub's right to ask whether one is real, once per environment.
 async fn install(world: &World) -> Result<()> {
-    static DONE: OnceCell<()> = OnceCell::const_new();
-    DONE.get_or_try_init(|| async {
-        let role = ClusterRole {
-            metadata: ObjectMeta {
-                name: Some("gadgets-hub".to_owned()),
-                labels: Some(
-                    [("kraken-iac.eoinfennessy.com/aggregate-to-hub".to_owned(), "true".to_owned())].into(),
-                ),
-                ..ObjectMeta::default()
-            },
-            rules: Some(vec![rule(&["testing.kraken-iac.eoinfennessy.com"], &["gadgets"], &["get"])]),
-            ..ClusterRole::default()
-        };
-        let mut crd = serde_json::to_value(crd::spoke_kind::<Gadget>())?;
-        // As if an older CRD were installed: the API server takes passwords that Rust does not.
-        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["password"] =
-            serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
-        let yaml = [crd.to_string(), serde_json::to_string(&role)?]
-            .join("\n---\n");
-        let documents = manifests::parse("the gadgets' manifests", &yaml)?;
-        manifests::apply(&world.client(), &documents, &world.ns.name).await.map(drop)
-    })
-    .await
-    .copied()
+    // By environment, each of which has a control plane of its own.
+    static DONE: Mutex<Vec<usize>> = Mutex::const_new(vec![]);
+    let (mut done, environment) = (DONE.lock().await, std::ptr::from_ref(world.env).addr());
+    if done.contains(&environment) {
+        return Ok(());
+    }
+    let role = ClusterRole {
+        metadata: ObjectMeta {
+            name: Some("gadgets-hub".to_owned()),
+            labels: Some(
+                [("kraken-iac.eoinfennessy.com/aggregate-to-hub".to_owned(), "true".to_owned())].into(),
+            ),
+            ..ObjectMeta::default()
+        },
+        rules: Some(vec![rule(&["testing.kraken-iac.eoinfennessy.com"], &["gadgets"], &["get"])]),
+        ..ClusterRole::default()
+    };
+    let mut crd = serde_json::to_value(crd::spoke_kind::<Gadget>())?;
+    // As if an older CRD were installed: the API server takes passwords that Rust does not.
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["password"] =
+        serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
+    let yaml = [crd.to_string(), serde_json::to_string(&role)?].join("\n---\n");
+    let documents = manifests::parse("the gadgets' manifests", &yaml)?;
+    manifests::apply(&world.client(), &documents, &world.ns.name).await?;
+    done.push(environment);
+    Ok(())
 }

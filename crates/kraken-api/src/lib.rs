@@ -32,6 +32,9 @@ pub const VERSION: &str = "v1alpha1";
 /// The namespace that the controllers run in.
 pub const SYSTEM_NAMESPACE: &str = "kraken-system";
 
+/// The hub's binary, Deployment, service account and lease.
+pub const HUB_NAME: &str = "kraken-hub";
+
 /// Label of an owned DependencyRequest or StateDeclaration: its owner's kind and group, as [`names::owner_kind`] writes
 /// them. A spoke watches its own alone by it.
 pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";

@@ -36,6 +36,8 @@ reasons! {
         DependenciesNotReady,
         /// The hub has not answered the DependencyRequest: is it running?
         WaitingForHub,
+        /// The hub does not run: the values of references are those of before (`DependenciesResolved` only).
+        HubNotRunning,
         /// The spec cannot be carried out as written; the message names each field.
         InvalidSpec,
         /// Being created, or created and not yet running.

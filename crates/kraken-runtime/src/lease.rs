@@ -7,6 +7,7 @@
 //!
 //! A process renews it on a thread of its own ([`LeaseThread`]): whatever computes on the workers' threads cannot delay it.
 
+mod holder;
 mod record;
 
 use std::time::Duration;
@@ -19,6 +20,8 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use holder::{Holder, Reader};
 
 use crate::errors::one_line;
 use record::{Decision, Observer, claim, decide, released};
@@ -84,6 +87,27 @@ impl Drop for LeaseThread {
             runtime.shutdown_background();
         }
     }
+}
+
+/// Says in the lease `name`, if there is one, that its controller works without it: who reads the lease
+/// ([`Reader`]) would otherwise take its silence for the controller's. A later leader takes the note off.
+///
+/// # Errors
+/// When the API server refuses; nothing depends on it but what readers say.
+pub async fn leave_unused(
+    client: Client,
+    namespace: &str,
+    name: &str,
+    manager: &str,
+) -> Result<(), kube::Error> {
+    let api: Api<Object> = Api::namespaced(client, namespace);
+    let Some(mut lease) = api.get_opt(name).await?.filter(|lease| !holder::is_unused(lease)) else {
+        return Ok(());
+    };
+    lease.metadata.managed_fields = None;
+    lease.metadata.annotations.get_or_insert_default().insert(holder::unused_annotation(), "true".to_owned());
+    let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
+    api.replace(name, &params, &lease).await.map(drop)
 }
 
 /// What came of one try.

@@ -15,8 +15,9 @@ use crate::{
     args::RunArgs,
     client::{self, ClientError},
     embedded::{LEASE_REQUESTS, Process},
+    errors::one_line,
     health::Health,
-    lease::LeaseThread,
+    lease::{self, LeaseThread},
     logs,
     metrics::Metrics,
     program::Program,
@@ -127,13 +128,18 @@ async fn live<P: Program>(
     let identity = shell::identity(P::NAME);
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
+    let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
     let lease = match &lease_thread {
         Some(thread) => {
-            let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
             let client = || connect(LEASE_REQUESTS);
             Some(thread.candidate(client, &namespace, P::NAME, identity.clone(), args.lease_duration)?)
         }
-        None => None,
+        None => {
+            if let Err(error) = lease::leave_unused(client.clone(), &namespace, P::NAME, P::NAME).await {
+                tracing::warn!("failed to say in the lease that it is not used: {}", one_line(&error));
+            }
+            None
+        }
     };
     let ended = Process { args, client, lease, identity, metrics, health, shutdown }.run::<P>(own).await;
     // Only now: until here the lease was renewed and released on it.

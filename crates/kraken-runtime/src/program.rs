@@ -32,6 +32,11 @@ pub trait Program: Send + 'static {
     /// What it may do across the cluster, besides what the shell itself needs.
     fn rules() -> Vec<PolicyRule>;
 
+    /// What it may do in the namespace of the controllers, besides what its lease needs.
+    fn namespace_rules() -> Vec<PolicyRule> {
+        Vec::new()
+    }
+
     /// What the hub may do with its kinds.
     fn aggregate_to_hub() -> Vec<PolicyRule> {
         Vec::new()

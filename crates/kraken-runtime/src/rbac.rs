@@ -30,7 +30,8 @@ pub fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
 
 /// The manifests of a controller's service account and rights, as YAML documents:
 ///
-/// - ServiceAccount `NAME`, and for its lease Role and RoleBinding `NAME`, all in `kraken-system`;
+/// - ServiceAccount `NAME`, and for its lease and [`Program::namespace_rules`] Role and RoleBinding `NAME`, all in
+///   `kraken-system`;
 /// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and what the shell needs;
 /// - ClusterRole `NAME-hub`, if [`Program::aggregate_to_hub`] has rules, labelled for the hub to collect;
 /// - for the hub ([`Program::IS_HUB`]): ClusterRole and ClusterRoleBinding `NAME-aggregated`, which collect those.
@@ -49,7 +50,10 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
             ..ClusterRole::default()
         })?,
         document(&cluster_binding::<P>(P::NAME))?,
-        document(&Role { metadata: own_metadata::<P>(P::NAME, true), rules: Some(lease_rules(P::NAME)) })?,
+        document(&Role {
+            metadata: own_metadata::<P>(P::NAME, true),
+            rules: Some([lease_rules(P::NAME), P::namespace_rules()].concat()),
+        })?,
         document(&RoleBinding {
             metadata: own_metadata::<P>(P::NAME, true),
             role_ref: role("Role", P::NAME),

@@ -25,6 +25,7 @@ use crate::{
     fates::Fates,
     fields::Fields,
     hub::Hub,
+    hub_lease::{self, Followed, HubLease},
     memory::Memories,
     secrets::Secrets,
     steps::{blocked::References, declare::Published, observe::Known},
@@ -45,6 +46,8 @@ pub(crate) struct Context<E: External> {
     pub(crate) requests: Store<DependencyRequest>,
     /// Whether somebody answers them.
     pub(crate) hub: Arc<Hub>,
+    /// Whether the hub runs, by its lease.
+    pub(crate) hub_lease: HubLease,
     pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
     /// What this process wrote of the states.
     pub(crate) published: Published,
@@ -80,6 +83,11 @@ impl<E: External> Context<E> {
     /// When this process began to reconcile the kind.
     pub(crate) fn began(&self) -> Timestamp {
         self.began.get().copied().unwrap_or(Timestamp::MAX)
+    }
+
+    /// Whether the hub follows references.
+    pub(crate) fn followed(&self) -> Followed {
+        Followed::by(self.hub_lease.holder(), &hub_lease::namespace(&self.shell))
     }
 
     /// The name of the DependencyRequest and the StateDeclaration of the resource of this name.

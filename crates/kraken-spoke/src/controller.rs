@@ -19,6 +19,7 @@ use kraken_runtime::{
 };
 use kube::{
     Resource, ResourceExt,
+    api::ObjectMeta,
     core::object::{HasSpec, HasStatus},
     runtime::watcher,
 };
@@ -34,12 +35,13 @@ use crate::{
     coverage as names,
     fields::Fields,
     hub::Hub,
+    hub_lease::{Dependents, HubLease},
     memory::{Memories, Memory},
     orphans,
     outcome::{AT_ONCE, Outcome},
     reconcile::reconcile,
     secrets::Secrets,
-    status::Learned,
+    status::{Learned, said_unfollowed},
     steps::{
         blocked::References, declare::Published, observe::has_finalizer, references, report, undecodable,
     },
@@ -55,6 +57,8 @@ const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
 pub struct Common {
     /// Who refers to whom, where something is being deleted.
     pub(crate) references: References,
+    /// Whether the hub runs.
+    pub(crate) hub_lease: HubLease,
 }
 
 /// Runs the controller of one kind until shutdown.
@@ -155,6 +159,8 @@ pub async fn run_among<E: External>(
             tally.add(resource.status().map_or(&[], |status| &status.conditions));
         }
     });
+    context.hub_lease.add(dependents(&context, queue.clone()));
+    let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(shell.clone()));
     let sweeper = kraken_runtime::task::spawn({
         let (context, shell) = (context.clone(), shell.clone());
         async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
@@ -183,12 +189,7 @@ fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Sen
             Change::Applied(_, Some(before)) => Some(before.meta()),
             _ => None,
         };
-        let owner = |meta: &kube::api::ObjectMeta| {
-            let owners = meta.owner_references.iter().flatten();
-            let owner = owners.into_iter().find(|reference| reference.controller == Some(true))?;
-            Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name))
-        };
-        if let Some(owner) = owner(change.meta()).or_else(|| before.and_then(owner)) {
+        if let Some(owner) = owner_of(change.meta()).or_else(|| before.and_then(owner_of)) {
             queue.add(owner, Lane::Edit);
         }
     }
@@ -203,7 +204,7 @@ fn concerns_us<K: Resource>(change: &Change<K>) -> bool {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());
-    let annotations = |meta: &kube::api::ObjectMeta| {
+    let annotations = |meta: &ObjectMeta| {
         let mut annotations = meta.annotations.clone().unwrap_or_default();
         annotations.remove(INTENT_ANNOTATION);
         annotations

@@ -20,6 +20,7 @@ pub mod failure;
 mod fates;
 mod fields;
 mod hub;
+mod hub_lease;
 mod ignored;
 mod in_place;
 mod intent;

@@ -6,6 +6,7 @@ use k8s_openapi::{
     api::rbac::v1::PolicyRule,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
+use kraken_api::HUB_NAME;
 use kraken_runtime::{Program, Shell, rbac::rule, task};
 use kube::CustomResourceExt;
 use tokio::task::JoinSet;
@@ -107,6 +108,12 @@ impl<S: Spoke> Program for SpokeProgram<S> {
             rules.push(rule(&[&crd.spec.group], &[&finalizers], &["update"]));
         }
         rules
+    }
+
+    fn namespace_rules() -> Vec<PolicyRule> {
+        // Whether the hub runs.
+        let lease = rule(&["coordination.k8s.io"], &["leases"], &["get"]);
+        vec![PolicyRule { resource_names: Some(vec![HUB_NAME.to_owned()]), ..lease }]
     }
 
     fn aggregate_to_hub() -> Vec<PolicyRule> {

@@ -80,6 +80,9 @@ async fn steps<E: External>(
         return Ok(Outcome::Paused);
     }
     let dependencies = resolve::dependencies::<E>(object.spec());
+    if !dependencies.is_empty() {
+        learned.followed = context.followed();
+    }
     let Gathered { values } = match Box::pin(gather(context, object, &dependencies)).await {
         // What is wrong whatever the hub answers need not wait for it.
         Err(Outcome::Asked) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
     FieldDiff, InPlace, Location, ResourceStatus,
     conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State},
@@ -10,9 +11,13 @@ use kraken_api::{
 };
 
 use crate::{
+    hub_lease::Followed,
     in_place::recorded,
     outcome::{Outcome, listed},
 };
+
+/// What Ready says beside while references are not followed. It is no other outcome: no event tells of it.
+pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see DependenciesResolved";
 
 /// What a run learned beside its outcome.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +30,8 @@ pub(crate) struct Learned {
     pub epoch: Option<i64>,
     /// What is in place if the outcome is that it is.
     pub in_place: Option<InPlace>,
+    /// Whether changes of what it refers to are seen.
+    pub followed: Followed,
     /// Whether something was changed because of an edit: what was in place before is no more.
     pub edit_under_way: bool,
     /// The values of fields that are applied at creation only, as digests.
@@ -95,6 +102,10 @@ pub(crate) fn status_of(
     if matches!(outcome, Outcome::InPlace) && !status.external_ids.is_empty() {
         message = format!("in place: {}", listed(&status.external_ids));
     }
+    let unfollowed = unfollowed(&learned.followed, &status);
+    if unfollowed.is_some() && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {
+        message.push_str(UNFOLLOWED);
+    }
     let mut set = |kind, state, reason: &str, message: &str| {
         conditions::set(&mut status.conditions, kind, state, reason, message, generation, now);
     };
@@ -107,13 +118,16 @@ pub(crate) fn status_of(
         };
         set(SYNCED, state, reason, &message);
     }
-    if let Some((state, message)) = outcome.dependencies() {
-        set(
-            DEPENDENCIES_RESOLVED,
-            state,
-            if state == State::True { "Resolved" } else { reason.as_str() },
-            &message,
-        );
+    match (outcome.dependencies(), unfollowed) {
+        (None, _) => {}
+        // Its question has not been answered at all.
+        (Some((State::True | State::False, _)), Some(unfollowed)) => {
+            set(DEPENDENCIES_RESOLVED, State::Unknown, Reason::HubNotRunning.as_str(), &unfollowed);
+        }
+        (Some((state, message)), _) => {
+            let reason = if state == State::True { "Resolved" } else { reason.as_str() };
+            set(DEPENDENCIES_RESOLVED, state, reason, &message);
+        }
     }
     let mut set_while = |kind, held: Option<(&str, &str)>| {
         conditions::set_while(&mut status.conditions, kind, held, generation, now);
@@ -126,6 +140,21 @@ pub(crate) fn status_of(
         set_while(DRIFTED, None);
     }
     status
+}
+
+/// What the status says of references that nobody follows, if so.
+fn unfollowed(followed: &Followed, before: &ResourceStatus) -> Option<String> {
+    match followed {
+        Followed::Yes => None,
+        Followed::No(message) => Some(message.clone()),
+        Followed::Unknown => said_unfollowed(before).map(|condition| condition.message.clone()),
+    }
+}
+
+/// The condition that says that references are not followed, if there is one.
+pub(crate) fn said_unfollowed(status: &ResourceStatus) -> Option<&Condition> {
+    conditions::get(&status.conditions, DEPENDENCIES_RESOLVED)
+        .filter(|condition| condition.reason == Reason::HubNotRunning.as_str())
 }
 
 /// A plan is shown from when it waits until all of it is done; then its approval is used up.
@@ -266,6 +295,46 @@ mod tests {
             let after = status_of(&Outcome::InPlace, &learned(), Some(&status), Some(3), at(70));
             assert!([STALLED, RECONCILING, DRIFTED].iter().all(|kind| !has(&after, kind)), "{outcome:?}");
         }
+    }
+
+    /// Status, reason and message of a condition.
+    fn said<'a>(status: &'a ResourceStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
+        let condition = conditions::get(&status.conditions, kind).unwrap();
+        (&condition.status, &condition.reason, &condition.message)
+    }
+
+    #[test]
+    fn a_dead_hub_is_said_by_who_has_references_and_what_is_in_place_stays_ready() {
+        let of = |followed, before: &ResourceStatus| {
+            let learned = Learned { followed, ..learned() };
+            status_of(&Outcome::InPlace, &learned, Some(before), Some(3), at(60))
+        };
+        let before = ready_status();
+        let dead = of(Followed::No("dead since 12:00".into()), &before);
+        assert_eq!(said(&dead, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead since 12:00"));
+        assert_eq!(said(&dead, READY), ("True", "Available", &*format!("in place: i-1{UNFOLLOWED}")));
+        assert_eq!(
+            of(Followed::No("dead since 12:00".into()), &dead),
+            dead,
+            "nothing is written at a resync"
+        );
+        assert_eq!(of(Followed::Unknown, &dead), dead, "nor after a restart, until the lease was read");
+        assert_eq!(said(&of(Followed::Unknown, &before), DEPENDENCIES_RESOLVED).0, "True");
+        let alive = of(Followed::Yes, &dead);
+        assert_eq!(said(&alive, READY), said(&before, READY));
+        assert_eq!(said(&alive, DEPENDENCIES_RESOLVED), said(&before, DEPENDENCIES_RESOLVED));
+    }
+
+    #[test]
+    fn who_waits_for_a_value_is_told_that_nobody_looks_for_it() {
+        let learned = Learned { followed: Followed::No("dead".into()), ..Learned::default() };
+        let status = status_of(&Outcome::Waiting(vec![]), &learned, None, Some(3), at(60));
+        assert_eq!(said(&status, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead"));
+        let (state, reason, message) = said(&status, READY);
+        assert_eq!((state, reason), ("False", "DependenciesNotReady"));
+        assert!(message.ends_with(UNFOLLOWED), "{message}");
+        let asked = status_of(&Outcome::Asked, &learned, None, Some(3), at(60));
+        assert_eq!(said(&asked, DEPENDENCIES_RESOLVED).1, "WaitingForHub");
     }
 
     #[test]

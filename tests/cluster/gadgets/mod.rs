@@ -5,6 +5,7 @@ mod approval;
 mod changes;
 mod creation;
 mod deletion;
+mod hub;
 mod inputs;
 mod namespace;
 mod policy;

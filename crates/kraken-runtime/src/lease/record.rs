@@ -16,6 +16,8 @@ use k8s_openapi::{
 };
 use tokio::time::Instant;
 
+use super::holder::unused_annotation;
+
 /// The duration of a released lease: whoever looks next need not wait.
 const RELEASED_SECONDS: i32 = 1;
 
@@ -103,6 +105,9 @@ pub(super) fn claim(
     let mut lease = found.unwrap_or_default();
     lease.metadata.name = Some(name.to_owned());
     lease.metadata.managed_fields = None;
+    if let Some(annotations) = &mut lease.metadata.annotations {
+        annotations.remove(&unused_annotation());
+    }
     let old = lease.spec.take().unwrap_or_default();
     let renews = old.holder_identity.as_deref() == Some(me);
     lease.spec = Some(LeaseSpec {

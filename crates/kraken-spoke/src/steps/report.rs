@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{ResourceStatus, conditions};
 use kraken_runtime::{
     events::EventType,
@@ -16,7 +17,7 @@ use crate::{
     context::{Context, place},
     memory::{Memory, Progress},
     outcome::{HUB_GRACE, Outcome, PROGRESS},
-    status::{Learned, status_of},
+    status::{Learned, UNFOLLOWED, status_of},
 };
 
 /// How long a deletion may be under way before the status ceases to say that the resource is ready.
@@ -101,8 +102,10 @@ async fn tell<E: External>(
     let about = if outcome.drift().is_some() { conditions::DRIFTED } else { conditions::READY };
     let Some(ready) = conditions::get(&after.conditions, about) else { return };
     let was = before.and_then(|status| conditions::get(&status.conditions, about));
+    // That the hub does not run is one fact and not one of each resource.
+    let message = |condition: &Condition| condition.message.trim_end_matches(UNFOLLOWED).to_owned();
     if was.is_some_and(|was| {
-        was.status == ready.status && was.reason == ready.reason && was.message == ready.message
+        was.status == ready.status && was.reason == ready.reason && message(was) == message(ready)
     }) {
         return;
     }
