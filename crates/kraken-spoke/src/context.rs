@@ -127,6 +127,8 @@ pub(crate) fn identity_of<E: External>(context: &Context<E>, object: &E::Kind) -
 pub(crate) struct Sight<'a, E: External> {
     pub identity: Identity,
     pub known: Known,
+    /// Whether it was searched for by tag too, or cannot exist.
+    pub is_searched: bool,
     pub desired: &'a E::Desired,
     /// The same with what is ignored as it is observed: for comparisons and changes, not for creation.
     pub effective: &'a E::Desired,

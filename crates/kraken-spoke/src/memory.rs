@@ -59,12 +59,35 @@ pub(crate) struct Memory<K> {
     pub released_ids: Vec<String>,
     /// Whether the next observation searches by tag from the start, because the last one had to.
     pub searching: bool,
+    /// The launch that the cloud refuses because its token or its name is in use.
+    pub token_used: Option<TokenUsed>,
     /// The ids that were tagged again last, when, and how many times in a row.
     pub claimed: Option<Claimed>,
     /// Since when the resource has been in progress without a report.
     pub in_progress: Option<Progress>,
     /// Every secret text that the resource was resolved with, the newest last: the cloud may still quote an old one.
     pub secrets: Vec<SecretString>,
+}
+
+/// A launch that the cloud refuses because its token or its name is in use: it did not take place, so that a search by tag finds
+/// nothing new unless an earlier call of the same launch becomes visible.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenUsed {
+    pub epoch: i64,
+    /// When it was last searched for since, and how many times.
+    searched: Option<(Instant, u32)>,
+}
+
+impl TokenUsed {
+    /// Whether it is to be searched for again: after 10, 20, 40 s and so on, at most ten minutes. A search may list everything
+    /// that the account has of a kind.
+    pub(crate) fn is_search_due(&self) -> bool {
+        const FIRST: Duration = Duration::from_secs(10);
+        const LONGEST: Duration = Duration::from_mins(10);
+        self.searched.is_none_or(|(at, times)| {
+            at.elapsed() >= FIRST.saturating_mul(1 << times.saturating_sub(1).min(16)).min(LONGEST)
+        })
+    }
 }
 
 /// A change in place that the cloud accepted.
@@ -137,6 +160,7 @@ impl<K> Default for Memory<K> {
             deleted_ids: vec![],
             released_ids: vec![],
             searching: false,
+            token_used: None,
             claimed: None,
             changed: None,
             edit_under_way: false,
@@ -153,6 +177,10 @@ impl<K> Memory<K> {
     /// Notes what a call under this epoch came to, `ids` being what it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
         self.asked = kraken_runtime::clock::now();
+        let in_use = self.token_used.take().filter(|in_use| in_use.epoch == epoch);
+        if matches!(answer, Err(FailureClass::TokenUsed)) {
+            self.token_used = Some(in_use.unwrap_or(TokenUsed { epoch, searched: None }));
+        }
         match answer {
             Ok(ids) => {
                 self.created = Some((epoch, ids));
@@ -172,6 +200,19 @@ impl<K> Memory<K> {
             Err(FailureClass::Transient | FailureClass::TokenUsed) => {
                 self.refused = None;
             }
+        }
+    }
+
+    /// Whether the launch of this epoch was refused lately as in use, and nothing was found when it was searched for.
+    pub(crate) fn is_known_in_use(&self, epoch: Option<i64>) -> bool {
+        self.token_used.is_some_and(|in_use| Some(in_use.epoch) == epoch && !in_use.is_search_due())
+    }
+
+    /// Notes that a search by tag was made.
+    pub(crate) fn searched(&mut self) {
+        if let Some(in_use) = &mut self.token_used {
+            let times = in_use.searched.map_or(0, |(_, times)| times);
+            in_use.searched = Some((Instant::now(), times.saturating_add(1)));
         }
     }
 
@@ -341,6 +382,26 @@ mod tests {
         let mut memory = persisted();
         memory.answered(1, Ok(vec!["i-1".into()]));
         assert_eq!((memory.refused, memory.created), (None, Some((1, vec!["i-1".into()]))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_launch_in_use_is_searched_for_at_once_and_then_ever_more_seldom() {
+        let mut memory = Memory::<ConfigMap>::default();
+        memory.answered(1, Err(FailureClass::TokenUsed));
+        let mut searches = vec![];
+        for second in 0..3600 {
+            if !memory.is_known_in_use(Some(1)) {
+                searches.push(second);
+                memory.searched();
+            }
+            memory.answered(1, Err(FailureClass::TokenUsed));
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(searches[..6], [0, 10, 30, 70, 150, 310]);
+        assert_eq!(searches.len(), 11, "{searches:?}");
+        assert!(!memory.is_known_in_use(Some(2)), "another launch");
+        memory.answered(1, Err(FailureClass::Transient));
+        assert!(!memory.is_known_in_use(Some(1)), "a call that may have taken place");
     }
 
     #[tokio::test(start_paused = true)]

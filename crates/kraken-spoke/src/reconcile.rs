@@ -121,7 +121,9 @@ async fn steps<E: External>(
         learned.at_creation.clone_from(at_creation);
     }
     let ignored = Ignored::new(&lifecycle.ignore_changes);
-    let mut search = known.needs_search() || memory.searching;
+    // A launch that the cloud refuses because its token or its name is in use made nothing that was not there at the last search.
+    let in_use = memory.is_known_in_use(intent.as_ref().map(|intent| intent.epoch));
+    let mut search = !in_use && (known.needs_search() || memory.searching);
     let (shown, Parts { outgoing, current }, kept, comparison) = loop {
         let look = observe(context, lane, &identity, &known, search, deep);
         let observed = slot.lend(look).await.map_err(Outcome::Failed)?;
@@ -149,8 +151,12 @@ async fn steps<E: External>(
         // Before anything is created, and before what is known is taken for gone, the cloud is asked by id and by tag.
         let is_enough = !shown.hidden && comparison.missing.is_none();
         // What cannot exist yet was not searched for, and need not be once it has been created and has an id.
-        memory.searching = !is_enough && known.may_exist;
-        if search || is_enough || mutants::active(Mutant::NoSearchByTag) {
+        let is_known_missing = in_use && !shown.hidden;
+        memory.searching = !is_enough && !is_known_missing && known.may_exist;
+        if search && known.may_exist {
+            memory.searched();
+        }
+        if search || is_enough || is_known_missing || mutants::active(Mutant::NoSearchByTag) {
             break (shown, parts, kept, comparison);
         }
         search = true;
@@ -193,6 +199,7 @@ async fn steps<E: External>(
     let ids = E::ids(&current);
     let sight = Sight {
         identity,
+        is_searched: search || !known.may_exist,
         known,
         desired: &desired,
         effective,

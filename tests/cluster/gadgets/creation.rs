@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use kraken_spoke::FailureClass;
 use kraken_testing::toy::Fault;
 
 use super::{gadget, setting, small, uid};
@@ -27,6 +28,20 @@ async fn a_lost_answer_leads_to_no_second_gadget() -> Result<()> {
     let s = setting().await?;
     s.cloud.fault("create", Fault::LostAnswer);
     let owner = s.ready("a", &small()).await?;
+    assert_eq!(s.cloud.alive(&owner).len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_creation_that_is_refused_as_in_use_is_not_searched_for_at_each_try() -> Result<()> {
+    let s = setting().await?;
+    for _ in 0..3 {
+        s.cloud.fault("create", Fault::Before(FailureClass::TokenUsed));
+    }
+    let owner = s.ready("a", &small()).await?;
+    // Three tries follow on the first refusal; ten seconds later it is searched for again, on a busy machine.
+    assert_eq!(s.calls("create"), 4);
+    assert!(s.cloud.searches() < 3, "{}", s.cloud.searches());
     assert_eq!(s.cloud.alive(&owner).len(), 1);
     Ok(())
 }

@@ -120,6 +120,12 @@ async fn create<E: External>(
     let epoch = match plan {
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
+        // Under a new token, what an old one made would be made again.
+        LaunchPlan::New(_) if !sight.is_searched => {
+            memory.token_used = None;
+            let message = "looking for what an earlier launch made".to_owned();
+            return Outcome::InProgress(Reason::Creating, message);
+        }
         LaunchPlan::New(epoch) => {
             let intent = match guard::new_launch(context, object, memory, sight, (epoch, hash)).await {
                 Ok(intent) => intent,
