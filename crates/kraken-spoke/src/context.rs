@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
 use kraken_runtime::{
+    queue::Queue,
     shell::Shell,
     watch::{ObjectKey, Store},
 };
@@ -40,6 +41,8 @@ pub(crate) struct Context<E: External> {
     pub(crate) shell: Shell,
     pub(crate) external: Arc<E>,
     pub(crate) batchers: Batchers<E::Observed>,
+    /// Where its resources wait for their runs.
+    pub(crate) queue: Queue<ObjectKey>,
     /// The kind with its group, as names and labels have it.
     pub(crate) kind_key: String,
     pub(crate) objects: Store<E::Kind>,

@@ -127,10 +127,12 @@ pub async fn run_among<E: External>(
     let context = Arc::new(Context {
         external,
         batchers,
+        queue: queue.clone(),
         kind_key,
         objects,
         requests,
         hub,
+        hub_lease: common.hub_lease,
         states,
         published,
         undecodable: unreadable,
@@ -171,7 +173,32 @@ pub async fn run_among<E: External>(
     })
     .await;
     sweeper.abort();
+    reader.abort();
     Ok(())
+}
+
+/// The resources of this kind that have references: each has a DependencyRequest.
+fn dependents<E: External>(context: &Arc<Context<E>>, queue: Queue<ObjectKey>) -> Dependents {
+    let (any, all) = (context.clone(), context.clone());
+    let wake = move |is_silent: bool| {
+        for request in all.requests.all() {
+            let Some(owner) = owner_of(request.meta()) else { continue };
+            let says_so = all.objects.get(&owner).is_some_and(|object| {
+                object.status().is_some_and(|status| said_unfollowed(status).is_some())
+            });
+            if says_so != is_silent {
+                queue.add(owner, Lane::Resync);
+            }
+        }
+    };
+    Dependents { exist: Box::new(move || !any.requests.is_empty()), wake: Box::new(wake) }
+}
+
+/// The resource that owns an object of ours.
+fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
+    let owners = meta.owner_references.iter().flatten();
+    let owner = owners.into_iter().find(|reference| reference.controller == Some(true))?;
+    Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name))
 }
 
 /// A kind's name lives as long as the process; each is leaked once, as a label of metrics.

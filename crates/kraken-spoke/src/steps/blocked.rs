@@ -22,6 +22,8 @@ use kube::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::releases::Releases;
+
 /// How old a list may be that says that nobody refers to a resource: its remote objects are deleted upon that.
 const FRESH: Duration = Duration::from_secs(1);
 /// How old a list may become that says that somebody does. It begins with `FRESH` and doubles while nothing changes: what is
@@ -38,6 +40,8 @@ type Graph = BTreeMap<Node, BTreeSet<Node>>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct References {
     namespaces: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<Listed>>>>>,
+    /// Who waits for some of them to go.
+    pub(crate) releases: Releases,
 }
 
 /// The newest list of one namespace.
@@ -63,7 +67,8 @@ impl References {
             let blockers = blockers(graph, of);
             // To be told too late that nobody refers to it any more harms nobody; that nobody does must be true now.
             let serves = if blockers.is_empty() { FRESH } else { listed.serves };
-            if at.elapsed() < serves {
+            let is_outdated = self.releases.last(namespace).is_some_and(|released| released >= *at);
+            if at.elapsed() < serves && !is_outdated {
                 return Ok(named(blockers));
             }
         }

@@ -12,6 +12,7 @@ pub(crate) mod own_secret; // client required
 pub(crate) mod persist; // client required
 pub(crate) mod record; // client required
 pub(crate) mod references; // client required
+pub(crate) mod releases; // client required
 pub(crate) mod remove; // client required
 pub(crate) mod replace; // client required
 pub(crate) mod report; // client required

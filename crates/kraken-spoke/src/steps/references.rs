@@ -12,7 +12,7 @@ use kraken_runtime::{
 };
 use kube::{
     Api, Resource, ResourceExt,
-    api::{DeleteParams, Preconditions},
+    api::{DeleteParams, ObjectMeta, Preconditions},
 };
 use serde_json::json;
 
@@ -27,11 +27,11 @@ pub(crate) fn finalizers() -> &'static [&'static str] {
 pub(crate) fn is_held(request: &DependencyRequest) -> bool {
     mutants::active(Mutant::RequestNotHeld)
         || request.meta().deletion_timestamp.is_some()
-        || has_finalizer(request)
+        || has_finalizer(request.meta())
 }
 
-fn has_finalizer(request: &DependencyRequest) -> bool {
-    request.finalizers().iter().any(|finalizer| finalizer == REFERENCES_FINALIZER)
+pub(super) fn has_finalizer(meta: &ObjectMeta) -> bool {
+    meta.finalizers.iter().flatten().any(|finalizer| finalizer == REFERENCES_FINALIZER)
 }
 
 /// Lets a request go when Kubernetes collects it, or at once if that was asked for already.
@@ -40,7 +40,7 @@ pub(crate) async fn release(
     manager: &str,
     request: &DependencyRequest,
 ) -> Result<(), ApiError> {
-    if !has_finalizer(request) {
+    if !has_finalizer(request.meta()) {
         return Ok(());
     }
     let before = request.finalizers();
@@ -74,12 +74,13 @@ pub(crate) async fn drop_request(
     }
 }
 
-/// Lets the request of a resource go whose remote objects are gone, so that those it refers to may be deleted.
+/// Deletes the request of a resource whose remote objects are gone, so that those it refers to may be deleted. The garbage
+/// collector would do so too, as one of thousands of objects and by a few calls a second.
 pub(crate) async fn release_of<E: External>(context: &Context<E>, owner: &ObjectKey) -> Result<(), ApiError> {
     let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
     let Some(request) = context.requests.get(&key) else { return Ok(()) };
     let api: Api<DependencyRequest> = Api::namespaced(context.shell.client.clone(), &owner.namespace);
-    release(&api, context.shell.name, &request).await
+    drop_request(&api, context.shell.name, &request).await
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use kraken_api::{Approval, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
 use kraken_runtime::{
+    clock::Instant,
     mutants::{self, Mutant},
     patch::{ApiError, json_patch},
     queue::Lane,
@@ -132,10 +133,15 @@ pub(super) async fn unblocked<E: External>(
     if memory.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
         return Ok(());
     }
-    let node = (context.kind_key.clone(), name.to_owned());
+    let (node, asked) = ((context.kind_key.clone(), name.to_owned()), Instant::now());
     match context.references.blockers(&context.shell.client, namespace, &node).await {
         Ok(blockers) if blockers.is_empty() => Ok(()),
-        Ok(blockers) => Err(Outcome::Blocked(blockers)),
+        Ok(blockers) => {
+            let (queue, key) = (context.queue.clone(), ObjectKey::new(namespace, name));
+            let wake = Box::new(move || queue.add(key.clone(), Lane::Edit));
+            context.references.releases.wait(&context.shell, namespace, node, asked, wake);
+            Err(Outcome::Blocked(blockers))
+        }
         Err(error) => Err(Outcome::Kubernetes(error)),
     }
 }
