@@ -45,6 +45,13 @@ impl Written {
         self.sent.lock().get(asker) == Some(&digest(status))
     }
 
+    /// Whether the object may hold another status than this one, which a watch has shown: what was sent last is something else,
+    /// and either has not been shown yet or did not arrive.
+    pub fn is_uncertain(&self, asker: &Asker, shown: Option<&impl Serialize>) -> bool {
+        let sent = self.sent.lock().get(asker).copied();
+        sent.is_some_and(|sent| shown.map(digest) != Some(sent))
+    }
+
     /// Takes note of a write.
     pub fn note(&self, asker: Asker, status: &impl Serialize, before: Option<String>, after: Option<String>) {
         self.last.lock().insert(asker, Write { digest: digest(status), versions: [before, after] });
@@ -84,6 +91,17 @@ mod tests {
         assert!(!written.is_own(&asker(), &"y"), "somebody else's");
         written.forget(&asker());
         assert!(!written.is_own(&asker(), &"x"));
+    }
+
+    #[test]
+    fn a_status_is_uncertain_while_a_watch_shows_another_than_was_sent() {
+        let written = Written::default();
+        assert!(!written.is_uncertain(&asker(), Some("x").as_ref()), "of an earlier process");
+        written.sending(&asker(), &"x");
+        assert!(!written.is_uncertain(&asker(), Some("x").as_ref()));
+        written.sending(&asker(), &"y");
+        assert!(written.is_uncertain(&asker(), Some("x").as_ref()), "the watch lags, or the answer was lost");
+        assert!(written.is_uncertain(&asker(), None::<&&str>));
     }
 
     #[test]

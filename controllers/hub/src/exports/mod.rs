@@ -276,10 +276,15 @@ fn settle(world: &World, uid: String, place: Place, content: &Content, done: Don
 }
 
 async fn report(world: &World, export: &ConfigExport, outcome: &Outcome) -> Result<(), ApiError> {
-    let Next::Write(status, told) = report::next(export, outcome, kraken_runtime::clock::now()) else {
-        return Ok(());
-    };
     let asker = Asker::Export(ObjectKey::of(export.meta()));
+    let (status, told) = match report::next(export, outcome, kraken_runtime::clock::now()) {
+        Next::Write(status, told) => (status, told),
+        // What the store shows is right, and what was sent last is something else: its event would wake nobody.
+        Next::Nothing if world.wake.written.is_uncertain(&asker, export.status.as_ref()) => {
+            (Box::new(report::own(export)), None)
+        }
+        Next::Nothing => return Ok(()),
+    };
     let version = export.resource_version();
     if world.wake.written.is_current(&asker, &status, version.as_deref()) {
         return Ok(());
@@ -289,8 +294,8 @@ async fn report(world: &World, export: &ConfigExport, outcome: &Outcome) -> Resu
         Ok(object) => {
             world.wake.written.note(asker, &status, version, object.resource_version());
         }
-        // It went, or another of its name came, which has an event of its own.
-        Err(error) if error.is_not_found() || error.is_conflict() && !error.is_invalid() => return Ok(()),
+        // It went, which has an event of its own; a conflict has none.
+        Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error),
     }
     if let Some(told) = told {

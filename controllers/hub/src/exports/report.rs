@@ -194,6 +194,13 @@ pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
     Next::Write(Box::new(status), told)
 }
 
+/// The status as it is, without what others have added.
+pub fn own(export: &ConfigExport) -> ConfigExportStatus {
+    let mut status = export.status.clone().unwrap_or_default();
+    status.conditions.retain(|condition| [READY, DEPENDENCIES_RESOLVED].contains(&condition.type_.as_str()));
+    status
+}
+
 fn ready(outcome: &Outcome) -> State {
     if matches!(outcome, Outcome::Exported(_)) { State::True } else { State::False }
 }

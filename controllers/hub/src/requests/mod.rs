@@ -147,6 +147,10 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
     }
     let has_unknown_kind = answer.unmet.iter().any(|unmet| unmet.reason == Reason::UnknownKind.as_str());
     let written = match status::next(&request, answer, failed.is_some(), kraken_runtime::clock::now()) {
+        // What the store shows is right, and what was sent last is something else: its event would wake nobody.
+        Next::Nothing if world.wake.written.is_uncertain(&asker, request.status.as_ref()) => {
+            write(world, &request, status::own(&request)).await
+        }
         Next::Nothing | Next::Keep => Outcome::Unchanged,
         Next::Write(status) => write(world, &request, *status).await,
     };
@@ -186,10 +190,13 @@ async fn write(world: &World, request: &DependencyRequest, status: DependencyReq
             world.wake.written.note(asker, &status, version, object.resource_version());
             Outcome::Written
         }
-        // It went, or another of its name came, which has an event of its own.
-        Err(error) if error.is_not_found() || error.is_conflict() && !error.is_invalid() => Outcome::Gone,
-        Err(error) => Outcome::Failed(error),
+        Err(error) => unwritten(error),
     }
+}
+
+/// A conflict promises no event: whoever had it with this write may have changed nothing that the hub sees.
+fn unwritten(error: ApiError) -> Outcome {
+    if error.is_not_found() { Outcome::Gone } else { Outcome::Failed(error) }
 }
 
 async fn apply(
@@ -269,6 +276,20 @@ mod tests {
             request.status = Some(answered(generation));
             assert_eq!(is_answered(&request), is, "{generation:?}");
         }
+    }
+
+    #[test]
+    fn a_status_that_met_a_conflict_is_written_again_without_an_event() {
+        let refused = |code: u16| {
+            let status = kube::core::Status { code, ..kube::core::Status::default() };
+            unwritten(ApiError {
+                verb: "write the status",
+                source: Box::new(kube::Error::Api(Box::new(status))),
+            })
+        };
+        assert_eq!(refused(409).requeue(), Requeue::Backoff);
+        assert_eq!(refused(503).requeue(), Requeue::Backoff);
+        assert_eq!(refused(404).requeue(), Requeue::Never);
     }
 
     #[test]

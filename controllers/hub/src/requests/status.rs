@@ -51,6 +51,13 @@ pub fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: 
     }
 }
 
+/// The status as it is, without what others have added.
+pub fn own(request: &DependencyRequest) -> DependencyRequestStatus {
+    let mut status = request.status.clone().unwrap_or_default();
+    status.conditions.retain(|condition| condition.type_ == READY);
+    status
+}
+
 /// Conditions that others have added are not ours to compare.
 fn says_the_same(before: &DependencyRequestStatus, status: &DependencyRequestStatus) -> bool {
     conditions::get(&before.conditions, READY) == conditions::get(&status.conditions, READY)
