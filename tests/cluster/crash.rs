@@ -1,22 +1,26 @@
-//! A sample of what `cargo xtask crash` does: the controller is killed around some of its calls.
+//! A sample of what `cargo xtask crash` does: controllers and the hub are killed around some of their calls.
 
 use anyhow::Result;
 use kraken_testing::ControlPlane;
 use kraken_testing::explorer::{Fault, Options, explore};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_controller_that_is_killed_around_a_call_creates_no_second_and_leaves_none_behind() -> Result<()> {
+async fn controllers_that_are_killed_around_a_call_create_no_second_and_leave_none_behind() -> Result<()> {
     let options = Options {
-        // `hurry` edits right after the launch: what a crash there leaves must be counted after the restart.
-        scenarios: ["create", "delete", "hurry"].map(str::to_owned).to_vec(),
-        faults: vec![Fault::Kill, Fault::Conflict],
-        every: 6,
-        lanes: 3,
+        // A kind with tokens and one without, load balancing, and the hub. `hurry` edits right after the launch: what a crash
+        // there leaves must be counted after the restart. `export-edit` loses its watches behind its own status.
+        scenarios: ["delete", "hurry", "vpc-create-first", "balancing-edit", "hub-secret", "export-edit"]
+            .map(str::to_owned)
+            .to_vec(),
+        faults: vec![Fault::Kill, Fault::Conflict, Fault::Reset],
+        sample: Some(12),
+        lanes: 8,
+        ..Options::default()
     };
     // Its own: the controllers of the shared one would work here too.
     let control_plane = ControlPlane::start().await?;
     let verdicts = explore(&control_plane, &options, |_| {}).await?;
-    assert!(verdicts.iter().filter(|verdict| verdict.point.is_some() && verdict.reached).count() > 2);
+    assert!(verdicts.iter().filter(|verdict| verdict.point.is_some() && verdict.reached).count() > 8);
     for verdict in verdicts {
         let journal: Vec<&str> = verdict.journal.iter().map(|entry| entry.text.as_str()).collect();
         assert!(

@@ -1,26 +1,40 @@
 //! The cloud of one run: a simulator whose reads lag a little behind its writes, as AWS's do.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 
-use super::scenario::{ADOPTABLE, IMAGE};
-use crate::moto::Instance;
-use crate::simulator::{Simulator, SimulatorOptions};
+use super::desired::Query;
+use crate::simulator::{Kind, Service, Simulator, SimulatorOptions, ThingRecord};
+use crate::{http, xml};
 
 /// Long enough for the first look after a change to miss it, when it comes at once.
 pub(super) const LAG: Duration = Duration::from_millis(200);
 const PENDING: Duration = Duration::from_millis(300);
+/// An image that moto knows.
+pub(super) const IMAGE: &str = "ami-12c6146b";
+/// The block of the VPC that can be adopted, and of one that is nobody's of ours.
+pub(super) const BLOCK: &str = "10.30.0.0/16";
+/// The tag of what may be adopted.
+pub(super) const ADOPTABLE: &str = "Adoptable";
+const TEAM: (&str, &str) = ("Team", "web");
 
-/// The cloud of one run. There is an instance in it that is nobody's of ours, and must still be there at the end.
+/// The cloud of one run. There are things in it that are nobody's of ours, and must still be there at the end.
 #[derive(Debug)]
 pub(super) struct Cloud {
     pub(super) simulator: Simulator,
-    decoy: String,
+    /// What was there before the controller, with its tags.
+    foreign: BTreeMap<String, (Kind, BTreeMap<String, String>)>,
+    /// Those of them that no call that writes may name at all.
+    decoys: BTreeSet<String>,
+    /// Ids that manifests refer to.
+    pub(super) site: BTreeMap<String, String>,
 }
 
 impl Cloud {
-    pub(super) fn start(lag: Duration, per_launch: Option<usize>) -> Result<Self> {
+    /// With something of each of these kinds that is not ours.
+    pub(super) fn start(kinds: &[Kind], lag: Duration, per_launch: Option<usize>) -> Result<Self> {
         let simulator = Simulator::start(SimulatorOptions {
             pending: PENDING,
             shutting_down: PENDING,
@@ -29,13 +43,74 @@ impl Cloud {
             per_launch,
             ..SimulatorOptions::default()
         })?;
-        let decoy = simulator.launch_outside(IMAGE, "t2.nano", &[("Team", "web")])?;
-        Ok(Self { simulator, decoy })
+        let mut cloud =
+            Self { simulator, foreign: BTreeMap::new(), decoys: BTreeSet::new(), site: BTreeMap::new() };
+        if kinds.contains(&Kind::Instance) {
+            let id = cloud.simulator.launch_outside(IMAGE, "t2.nano", &[TEAM])?;
+            cloud.decoys.insert(id);
+        }
+        if kinds.contains(&Kind::Vpc) {
+            let id = cloud.vpc(&[TEAM])?;
+            cloud.decoys.insert(id);
+        }
+        if kinds.contains(&Kind::LoadBalancer) {
+            cloud.balancing()?;
+        }
+        for kind in Kind::ALL {
+            let alive = cloud.simulator.things(kind).into_iter().filter(|thing| thing.alive);
+            cloud.foreign.extend(alive.map(|thing| (thing.id, (kind, thing.tags))));
+        }
+        Ok(cloud)
     }
 
-    /// Somebody launches what is exactly as the scenario wants it, and is nobody's of ours.
-    pub(super) fn put_adoptable(&self) -> Result<()> {
-        let tags = [(ADOPTABLE, "yes"), ("Team", "web")];
+    /// Somebody makes a VPC.
+    fn vpc(&self, tags: &[(&str, &str)]) -> Result<String> {
+        let id = self.made("CreateVpc", &[("CidrBlock", BLOCK)])?;
+        for (key, value) in tags {
+            self.simulator.tag_outside(&id, key, Some(value))?;
+        }
+        Ok(id)
+    }
+
+    fn made(&self, action: &str, fields: &[(&str, &str)]) -> Result<String> {
+        self.simulator.outside(action, fields)?.into_iter().next().context("nothing was made")
+    }
+
+    /// A VPC with two subnets, and a load balancer in them that is not ours.
+    fn balancing(&mut self) -> Result<()> {
+        let vpc = self.vpc(&[])?;
+        let subnet = |block: &str, zone: &str| {
+            let fields = [("VpcId", vpc.as_str()), ("CidrBlock", block), ("AvailabilityZone", zone)];
+            self.made("CreateSubnet", &fields)
+        };
+        let [a, b] = [subnet("10.30.1.0/24", "us-east-1a")?, subnet("10.30.2.0/24", "us-east-1b")?];
+        let elb = |action: &str, fields: &[(&str, &str)]| {
+            self.simulator.outside_elb(action, fields)?.into_iter().next().context("nothing was made")
+        };
+        let internal = [("Name", "theirs"), ("Scheme", "internal")];
+        let subnets = [&internal[..], &[("Subnets.member.1", &a), ("Subnets.member.2", &b)]].concat();
+        let balancer = elb("CreateLoadBalancer", &subnets)?;
+        let fields = [("Name", "theirs"), ("Protocol", "HTTP"), ("Port", "80"), ("VpcId", &vpc)];
+        let group = elb("CreateTargetGroup", &fields)?;
+        let action = [
+            ("Protocol", "HTTP"),
+            ("Port", "80"),
+            ("LoadBalancerArn", &balancer),
+            ("DefaultActions.member.1.Type", "forward"),
+            ("DefaultActions.member.1.TargetGroupArn", &group),
+        ];
+        let listener = elb("CreateListener", &action)?;
+        self.decoys.extend([balancer, group, listener]);
+        self.site.extend([("vpc", vpc), ("subnet-a", a), ("subnet-b", b)].map(|(k, v)| (k.to_owned(), v)));
+        Ok(())
+    }
+
+    /// Somebody makes what is exactly as a scenario wants it, and is nobody's of ours.
+    pub(super) fn put_adoptable(&self, kinds: &[Kind]) -> Result<()> {
+        let tags = [(ADOPTABLE, "yes"), TEAM];
+        if kinds.contains(&Kind::Vpc) {
+            return self.vpc(&tags).map(drop);
+        }
         let id = self.simulator.launch_outside(IMAGE, "t2.nano", &tags)?;
         let imds = [("InstanceId", id.as_str()), ("HttpTokens", "required")];
         self.simulator.outside("ModifyInstanceMetadataOptions", &imds).map(drop)
@@ -45,15 +120,56 @@ impl Cloud {
         self.simulator.endpoint()
     }
 
-    /// What Kraken launched, as it really is.
-    pub(super) fn instances(&self) -> Vec<Instance> {
-        let all = self.simulator.instances().into_iter().map(|record| record.instance);
-        all.filter(|instance| instance.id != self.decoy).collect()
+    /// What is or was there of a kind beside what is not ours, as it really is.
+    pub(super) fn things(&self, kind: Kind) -> Vec<ThingRecord> {
+        let all = self.simulator.things(kind).into_iter();
+        all.filter(|thing| !self.foreign.contains_key(&thing.id)).collect()
     }
 
-    /// Whether the instance that was never ours still lives.
-    pub(super) fn decoy_lives(&self) -> bool {
-        let all = self.simulator.instances();
-        all.iter().any(|record| record.instance.id == self.decoy && record.instance.is_alive())
+    /// The decoy that a call names, if it names one.
+    pub(super) fn decoy_of(&self, values: &[String]) -> Option<String> {
+        values.iter().find(|value| self.decoys.contains(*value)).cloned()
+    }
+
+    /// What of the things that were never ours is not as it was.
+    pub(super) fn harmed(&self) -> Option<String> {
+        self.foreign.iter().find_map(|(id, (kind, tags))| {
+            let now = self.simulator.things(*kind).into_iter().find(|thing| thing.id == *id);
+            match now.filter(|thing| thing.alive) {
+                None => Some(format!("{id}, which was never ours, is gone")),
+                Some(now) if now.tags != *tags => {
+                    Some(format!("{id}, which was never ours, has tags {:?}", now.tags))
+                }
+                Some(_) => None,
+            }
+        })
+    }
+
+    /// What is not as a query of this thing must say.
+    pub(super) async fn misdescribed(&self, query: &Query, id: &str) -> Result<Option<String>> {
+        let version = if query.service == Service::Ec2 { "2016-11-15" } else { "2015-12-01" };
+        let mut form = vec![("Action", query.action), ("Version", version), (query.id, id)];
+        form.extend(query.more);
+        let answer = http::post_form(self.endpoint(), &[], &form).await?;
+        if answer.status != 200 {
+            bail!("{} failed with {}: {}", query.action, answer.status, answer.body);
+        }
+        let root = xml::parse(&answer.body)?;
+        Ok(query.texts.iter().find_map(|(name, expected)| {
+            let mut found = BTreeSet::new();
+            texts(&root, name, &mut found);
+            let same = found.iter().map(String::as_str).eq(expected.iter().copied());
+            (!same).then(|| format!("{} says {name} {found:?}, not {expected:?}", query.action))
+        }))
+    }
+}
+
+/// The texts of all elements of that name, however deep.
+fn texts(element: &xml::Element, name: &str, found: &mut BTreeSet<String>) {
+    for child in &element.children {
+        if child.name == name && child.children.is_empty() {
+            found.insert(child.text.trim().to_owned());
+        }
+        texts(child, name, found);
     }
 }

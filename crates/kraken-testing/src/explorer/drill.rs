@@ -1,24 +1,21 @@
 //! What is not about one call: many resources at a cloud that throttles, and a control plane that dies.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use hyper::Request;
 use kube::Client;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::json;
 
 use super::checks::UID;
-use super::lane::{Lane, verdict};
-use super::scenario::{Scenario, Wish};
-use super::wanted::ready;
+use super::desired::Desired;
+use super::lane::{CONVERGED_WITHIN, Lane, verdict};
+use super::outage::Dead;
+use super::scenario::{Scenario, Step};
+use super::settled::ready;
 use super::{Stage, Verdict};
-use crate::process::{Process, Spec};
 use crate::simulator::Limit;
 
 /// AWS's own limits of `RunInstances` and of reads are of this size; a launch in 2 s alone would take 400 s.
@@ -27,33 +24,37 @@ const OTHERS: Limit = Limit { burst: 10.0, per_second: 5.0 };
 const ALL_WITHIN: Duration = Duration::from_mins(2);
 
 /// 200 resources at once, created and deleted, while the cloud refuses most calls with `RequestLimitExceeded`.
-pub(super) async fn throttle(
-    stage: &Stage,
-    scenario: &Scenario,
-    (resources, wish): (usize, &Wish),
-) -> Result<Verdict> {
+pub(super) async fn throttle(stage: &Stage, scenario: &Scenario, resources: usize) -> Result<Verdict> {
     let started = Instant::now();
     let mut lane = Lane::start(stage, scenario, None).await?;
-    let result = throttled(&lane, resources, wish).await;
+    let result = throttled(&lane, resources, &wanted(scenario)).await;
     verdict(&mut lane, scenario, None, result.map(Some), started).await
 }
 
-async fn throttled(lane: &Lane, resources: usize, wish: &Wish) -> Result<Duration> {
-    let started = Instant::now();
-    lane.trial.bound(0, 1);
+/// What a drill applies.
+fn wanted(scenario: &Scenario) -> Desired {
+    let applied = scenario.steps.iter().find_map(|step| match step {
+        Step::Apply(desired) => Some(desired.clone()),
+        _ => None,
+    });
+    applied.unwrap_or_default()
+}
+
+async fn throttled(lane: &Lane, resources: usize, desired: &Desired) -> Result<Duration> {
+    let (started, objects) = (Instant::now(), lane.api("EC2Instance"));
+    let Some(manifest) = desired.manifests.first() else { bail!("nothing is to be applied") };
     lane.trial.cloud.simulator.configure(|options| {
         options.limits = BTreeMap::from([("RunInstances".to_owned(), LAUNCHES), ("*".to_owned(), OTHERS)]);
     });
     for number in 0..resources {
-        let mut object = wish.object();
+        let mut object = manifest.clone();
         let name = format!("a{number}");
         object["metadata"]["name"] = json!(name);
         let params = PatchParams::apply("crash-explorer").force();
-        lane.objects.patch(&name, &params, &Patch::Apply(object)).await.context("cannot apply")?;
+        objects.patch(&name, &params, &Patch::Apply(object)).await.context("cannot apply")?;
     }
-    let list = || async {
-        lane.objects.list(&ListParams::default()).await.context("cannot list").map(|list| list.items)
-    };
+    let list =
+        || async { objects.list(&ListParams::default()).await.context("cannot list").map(|list| list.items) };
     loop {
         let objects = list().await?;
         let up = objects.iter().filter(|object| ready(&json!(object))["status"] == "True").count();
@@ -74,7 +75,7 @@ async fn throttled(lane: &Lane, resources: usize, wish: &Wish) -> Result<Duratio
         bail!("{} resources have {} instances", alive.len(), alive.values().sum::<usize>());
     }
     let deleted = Instant::now();
-    lane.objects.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+    objects.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
     while !list().await?.is_empty() {
         if deleted.elapsed() > ALL_WITHIN {
             bail!("{} are left {} s after their deletion", list().await?.len(), ALL_WITHIN.as_secs());
@@ -90,14 +91,15 @@ async fn throttled(lane: &Lane, resources: usize, wish: &Wish) -> Result<Duratio
 }
 
 /// etcd and kube-apiserver get SIGKILL inside a launch, and are started again. Nothing else may run meanwhile.
-pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario, wish: &Wish) -> Result<Verdict> {
+pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario) -> Result<Verdict> {
     let started = Instant::now();
     let mut lane = Lane::start(stage, scenario, None).await?;
     let result = async {
-        lane.trial.bound(0, wish.count);
+        let desired = wanted(scenario);
+        lane.trial.bound(scenario.bounds.clone());
         lane.trial.arm();
-        lane.apply(wish).await?;
-        lane.launched().await?;
+        lane.apply(&desired).await?;
+        lane.called("cloud RunInstances").await?;
         lane.trial.note("etcd and kube-apiserver are killed");
         for name in ["kube-apiserver", "etcd"] {
             stage.dead.push(Dead::kill(&stage.folder, name)?);
@@ -115,10 +117,11 @@ pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario, wish: &Wish) 
         }
         lane.trial.note("they are back");
         let back = Instant::now();
-        lane.settle(Some(wish), Duration::from_mins(1)).await?;
+        lane.settle(&desired, Duration::from_mins(1)).await?;
         let took = back.elapsed();
-        lane.delete().await?;
-        lane.settle(None, Duration::from_secs(30)).await?;
+        let nothing = Desired::nothing();
+        lane.apply(&nothing).await?;
+        lane.settle(&nothing, CONVERGED_WITHIN).await?;
         Ok(took)
     }
     .await;
@@ -128,30 +131,4 @@ pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario, wish: &Wish) 
 async fn is_ready(client: &Client) -> bool {
     let Ok(request) = Request::get("/readyz").body(Vec::new()) else { return false };
     client.request_text(request).await.is_ok()
-}
-
-/// A program of the control plane that was killed, with what is needed to start it again.
-#[derive(Debug)]
-pub(super) struct Dead {
-    spec: Spec,
-    again: Option<Process>,
-}
-
-impl Dead {
-    fn kill(folder: &Path, name: &str) -> Result<Self> {
-        let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
-        let pid = String::from_utf8_lossy(&read(folder.join(format!("{name}.pid")))?).trim().parse()?;
-        let line = read(PathBuf::from(format!("/proc/{pid}/cmdline")))?;
-        let line = String::from_utf8_lossy(&line).into_owned();
-        let mut words = line.split('\0').filter(|word| !word.is_empty()).map(str::to_owned);
-        let program = words.next().with_context(|| format!("{name} has no command line"))?;
-        kill(Pid::from_raw(pid), Signal::SIGKILL).with_context(|| format!("cannot kill {name}"))?;
-        let spec = Spec::new(format!("{name}-again"), program, folder).args(words);
-        Ok(Self { spec: spec.grace(Duration::from_secs(3)), again: None })
-    }
-
-    fn raise(&mut self) -> Result<()> {
-        self.again = Some(Process::spawn(&self.spec)?);
-        Ok(())
-    }
 }

@@ -1,49 +1,57 @@
 //! Runs one scenario in a namespace of its own, with at most one fault, to the end and away again.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
-use kube::core::GroupVersionKind;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use nix::sys::signal::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::cloud::Cloud;
+use super::desired::{Desired, Known, resolve};
 use super::fault::{Fault, Point};
-use super::scenario::{Act, CONFIG_MAP, NAME, Scenario, Wish};
+use super::kinds::{key, resource};
+use super::scenario::{Bound, HUB, Outside, Scenario, Step};
 use super::trial::{Side, Trial};
-use super::worker::{self, Worker};
+use super::worker::{self, Settings, Worker};
 use super::{Stage, Verdict};
 use crate::kube_proxy::KubeProxy;
 use crate::namespace::{TestNamespace, namespace};
 use crate::scratch::Scratch;
 
 /// How long after the last fault everything may take to be as wanted.
-const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
+/// The same when kube-apiserver was away: watches are tried again after up to 30 s.
+const RECONNECTED_WITHIN: Duration = Duration::from_mins(1);
 /// How long nothing may be written for a resource to be at rest: longer than the loop's own pauses of 1 s.
-const QUIET: Duration = Duration::from_millis(2500);
+pub(super) const QUIET: Duration = Duration::from_millis(2500);
 /// Enough where rest is no question, only that the event of the last change has been written.
 const BRIEF: Duration = Duration::from_millis(400);
 /// How long a resource that is as wanted may go on being written.
 const QUIET_WITHIN: Duration = Duration::from_secs(20);
 const SETUP_WITHIN: Duration = Duration::from_mins(1);
+/// How long the API server may be away from somebody who only looks on.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// A lease of 3 s is over by then, and the other replica at work.
 const STOPPED_FOR: Duration = Duration::from_secs(7);
 const LEADS_AFTER: Duration = Duration::from_millis(500);
+/// How a replica says that it ends because it leads no more.
+const LOST: &str = "lost the lease";
 const POLL: Duration = Duration::from_millis(50);
 
 /// One run.
 pub(super) struct Lane {
     pub(super) trial: Arc<Trial>,
-    worker: Worker,
+    pub(super) worker: Worker,
     /// The other replica, if there are two.
     standby: Option<Worker>,
-    namespace: TestNamespace,
-    pub(super) objects: Api<DynamicObject>,
-    pub(super) states: Api<DynamicObject>,
+    /// A hub that is left in peace.
+    _hub: Option<Worker>,
+    pub(super) namespace: TestNamespace,
+    /// What was applied, as the API server answered it.
+    pub(super) known: BTreeMap<String, Value>,
     // Dropped after the worker, which would only complain.
     _proxies: (KubeProxy, KubeProxy),
     scratch: Scratch,
@@ -53,7 +61,7 @@ pub(super) struct Lane {
 pub(super) async fn run(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Verdict> {
     let started = Instant::now();
     let mut lane = Lane::start(stage, scenario, point.clone()).await?;
-    let told = lane.tell(scenario, point.as_ref()).await;
+    let told = lane.tell(scenario).await.map(|recovery| recovery.filter(|_| point.is_some()));
     verdict(&mut lane, scenario, point, told, started).await
 }
 
@@ -93,112 +101,133 @@ pub(super) async fn verdict(
 
 impl Lane {
     pub(super) async fn start(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Self> {
-        let namespace = namespace(&stage.client).await?;
-        let trial = Arc::new(Trial::new(Cloud::start(scenario.lag, scenario.per_launch)?, point));
+        let begun = Instant::now();
+        let namespace = loop {
+            stage.api.revive()?;
+            match namespace(&stage.client).await {
+                Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                result => break result?,
+            }
+        };
+        let trial = Arc::new(Trial::new(scenario, point, Arc::clone(&stage.api))?);
         let side = |cloud| Arc::new(Side { trial: Arc::clone(&trial), cloud });
-        let replicas = trial.point.as_ref().is_some_and(|point| point.fault == Fault::Stop);
-        let rights = if replicas { &stage.admin } else { &stage.kubeconfig };
+        let replicas = trial.point.as_ref().is_some_and(|point| point.fault.needs_replicas());
+        let account = stage.account(scenario.program)?;
+        let rights = if replicas { &stage.admin } else { &account.kubeconfig };
         let kube = KubeProxy::start(rights, side(false)).await?;
         let cloud = KubeProxy::before_cloud(trial.cloud.endpoint(), side(true)).await?;
-        trial.set_scissors(kube.scissors());
+        trial.set_scissors(vec![kube.scissors(), cloud.scissors()]);
         let scratch = Scratch::new("crash")?;
         let kubeconfig = scratch.path().join("kubeconfig");
         worker::kubeconfig(&kubeconfig, kube.endpoint())?;
-        let env = worker::environment(&kubeconfig, cloud.endpoint(), &namespace.name, replicas);
-        let mut worker = Worker::start("controller", &stage.program, scratch.path(), env.clone())?;
-        trial.set_pid(worker.pid());
+        let settings = |kubeconfig, replicas| Settings {
+            kubeconfig,
+            cloud: cloud.endpoint(),
+            namespace: &namespace.name,
+            replicas,
+            lag: scenario.lag,
+        };
+        let mut hub = None;
+        if scenario.references {
+            let account = stage.account(HUB)?;
+            let env = settings(&account.kubeconfig, false).environment();
+            hub = Some(Worker::start("hub", &account.program, scratch.path(), env)?);
+        }
+        let env = settings(&kubeconfig, replicas).environment();
+        let mut worker = Worker::start("controller", &account.program, scratch.path(), env.clone())?;
         worker.ready().await?;
         let mut standby = None;
         if replicas {
             tokio::time::sleep(LEADS_AFTER).await;
-            standby = Some(Worker::start("standby", &stage.program, scratch.path(), env)?);
+            standby = Some(Worker::start("standby", &account.program, scratch.path(), env)?);
         }
-        let api = |group: &str, kind: &str| {
-            let gvk =
-                GroupVersionKind::gvk(&format!("{group}.kraken-iac.eoinfennessy.com"), "v1alpha1", kind);
-            Api::namespaced_with(namespace.client.clone(), &namespace.name, &ApiResource::from_gvk(&gvk))
-        };
-        let (objects, states) = (api("aws", "EC2Instance"), api("core", "StateDeclaration"));
-        Ok(Self { trial, worker, standby, namespace, objects, states, _proxies: (kube, cloud), scratch })
+        if let Some(hub) = &mut hub {
+            hub.ready().await?;
+        }
+        let known = BTreeMap::new();
+        let lane =
+            Self { trial, worker, standby, _hub: hub, namespace, known, _proxies: (kube, cloud), scratch };
+        lane.tell_pids();
+        Ok(lane)
+    }
+
+    pub(super) fn api(&self, kind: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.namespace.client.clone(), &self.namespace.name, &resource(kind))
+    }
+
+    /// An object by `Kind/name`; null if there is none.
+    pub(super) async fn read(&self, key: &str) -> Result<Value> {
+        let (kind, name) = key.split_once('/').with_context(|| format!("`{key}` is no key"))?;
+        let object = self.api(kind).get_opt(name).await.with_context(|| format!("cannot read {key}"))?;
+        Ok(object.map_or(Value::Null, |object| json!(object)))
     }
 
     /// The story; how long it took from the fault until everything was as wanted.
-    async fn tell(&mut self, scenario: &Scenario, point: Option<&Point>) -> Result<Option<Duration>> {
+    async fn tell(&mut self, scenario: &Scenario) -> Result<Option<Duration>> {
+        let mut last = Desired::nothing();
         if let Some(first) = &scenario.first {
-            self.trial.bound(0, first.count);
+            self.trial.bound(most(scenario));
+            last = first.clone();
             self.apply(first).await?;
-            self.settle_for(Some(first), SETUP_WITHIN, BRIEF).await.context("before any fault")?;
+            self.settle_for(first, SETUP_WITHIN, BRIEF).await.context("before any fault")?;
         }
-        if scenario.outside {
-            self.trial.cloud.put_adoptable()?;
-        }
-        if scenario.stopped {
-            for instance in self.trial.cloud.instances().iter().filter(|one| one.is_alive()) {
-                self.trial.cloud.simulator.stop_outside(&instance.id)?;
+        match scenario.outside {
+            Outside::Nothing => {}
+            Outside::Adoptable => self.trial.cloud.put_adoptable(self.trial.kinds)?,
+            Outside::Stop => {
+                for instance in self.trial.cloud.simulator.instances() {
+                    let is_ours = instance.instance.tags.contains_key(super::checks::UID);
+                    if is_ours && instance.instance.is_alive() {
+                        self.trial.cloud.simulator.stop_outside(&instance.instance.id)?;
+                    }
+                }
             }
         }
-        let before = scenario.first.as_ref().map_or(0, |first| first.count);
+        self.trial.bound(scenario.bounds.clone());
         self.trial.arm();
-        let within = CONVERGED_WITHIN;
-        let recovery = match &scenario.act {
-            Act::Throttle(..) | Act::Outage(_) => None, // drills
-            Act::Apply(wish) => {
-                self.trial.bound(before.min(wish.count), before.max(wish.count));
-                self.apply(wish).await?;
-                self.settle(Some(wish), within).await?
+        let mut recovery = None;
+        for (index, step) in scenario.steps.iter().enumerate() {
+            match step {
+                Step::Apply(desired) => {
+                    self.apply(desired).await?;
+                    last = desired.clone();
+                }
+                Step::Await(call) => self.called(call).await?,
+                Step::Settle => {
+                    // Rest is waited for at the end only.
+                    let quiet = if index + 1 == scenario.steps.len() { QUIET } else { BRIEF };
+                    recovery = self.settle_for(&last, CONVERGED_WITHIN, quiet).await?.max(recovery);
+                }
             }
-            Act::Replace { wish, least, most } => {
-                self.trial.bound(*least, *most);
-                self.apply(wish).await?;
-                self.settle(Some(wish), within).await?
-            }
-            Act::Delete => {
-                self.trial.bound(0, before);
-                self.delete().await?;
-                self.settle(None, within).await?
-            }
-            Act::Recreate(wish) => {
-                self.trial.bound(0, before.max(wish.count));
-                self.delete().await?;
-                let gone = self.settle(None, within).await?;
-                self.apply(wish).await?;
-                self.settle(Some(wish), within).await?.max(gone)
-            }
-            Act::Abandon(wish) => {
-                self.trial.bound(0, wish.count);
-                self.apply(wish).await?;
-                self.launched().await?;
-                self.delete().await?;
-                self.settle(None, within).await?
-            }
-            Act::Hurry(wish, then) => {
-                self.trial.bound(0, wish.count.max(then.count));
-                self.apply(wish).await?;
-                self.launched().await?;
-                self.apply(then).await?;
-                self.settle(Some(then), within).await?
-            }
-        };
+        }
         self.trial.disarm();
-        if !matches!(scenario.act, Act::Delete | Act::Abandon(_)) {
-            self.trial.bound(0, usize::MAX);
-            self.delete().await?;
-            self.settle_for(None, CONVERGED_WITHIN, BRIEF).await.context("when it was deleted in the end")?;
+        if !last.manifests.is_empty() {
+            self.trial.bound(most(scenario));
+            let nothing = Desired::nothing();
+            self.apply(&nothing).await?;
+            self.settle_for(&nothing, CONVERGED_WITHIN, BRIEF)
+                .await
+                .context("when it was deleted in the end")?;
         }
-        if !self.trial.cloud.decoy_lives() {
-            bail!("an instance that was never ours is gone");
+        if let Some(harm) = self.trial.cloud.harmed() {
+            bail!("{harm}");
         }
-        Ok(recovery.filter(|_| point.is_some()))
+        if scenario.program == HUB {
+            if let Some(leak) = self.leak().await? {
+                bail!("{leak}");
+            }
+        }
+        Ok(recovery)
     }
 
     /// Waits until everything is as wanted and at rest, and starts the controller again whenever it was killed.
-    pub(super) async fn settle(&mut self, wish: Option<&Wish>, within: Duration) -> Result<Option<Duration>> {
-        self.settle_for(wish, within, QUIET).await
+    pub(super) async fn settle(&mut self, desired: &Desired, within: Duration) -> Result<Option<Duration>> {
+        self.settle_for(desired, within, QUIET).await
     }
 
     async fn settle_for(
         &mut self,
-        wish: Option<&Wish>,
+        desired: &Desired,
         within: Duration,
         quiet: Duration,
     ) -> Result<Option<Duration>> {
@@ -208,8 +237,12 @@ impl Lane {
             if self.revive().await? {
                 converged = None;
             }
-            let since = self.trial.fired().map_or(begun, |fired| fired.max(begun));
-            if let Some(problem) = self.differs(wish).await? {
+            let killed = self.trial.api.killed();
+            let since = [self.trial.fired(), killed].into_iter().flatten().fold(begun, Instant::max);
+            let within = killed.map_or(within, |_| within.max(RECONNECTED_WITHIN));
+            // An API server that is away is one of the faults.
+            let differs = self.differs(desired).await.unwrap_or_else(|problem| Some(format!("{problem:#}")));
+            if let Some(problem) = differs {
                 if since.elapsed() > within {
                     bail!("not as wanted {} s after the last fault: {problem}", within.as_secs());
                 }
@@ -217,8 +250,7 @@ impl Lane {
             } else {
                 let at = *converged.get_or_insert_with(Instant::now);
                 let fired = self.trial.fired();
-                let stopped = self.standby.is_some() && fired.is_some() && !self.trial.goes_on();
-                if self.trial.quiet_for() > quiet && at.elapsed() > quiet && !stopped {
+                if self.trial.quiet_for() > quiet && at.elapsed() > quiet && !self.is_stopped() {
                     return Ok(fired.map(|fired| at.saturating_duration_since(fired)));
                 }
                 if at.elapsed() > QUIET_WITHIN {
@@ -229,23 +261,32 @@ impl Lane {
         }
     }
 
-    /// Waits until the launch was asked for, or the fault has come before it.
-    pub(super) async fn launched(&self) -> Result<()> {
+    /// Whether the leader is stopped and does not go on yet.
+    fn is_stopped(&self) -> bool {
+        let stops = self.trial.point.as_ref().is_some_and(|point| point.fault == Fault::Stop);
+        stops && self.trial.fired().is_some() && !self.trial.goes_on()
+    }
+
+    /// Waits until this call was made, or the fault has come before it.
+    pub(super) async fn called(&self, name: &str) -> Result<()> {
         let started = Instant::now();
-        let asked = || self.trial.calls().iter().any(|call| call.name == "cloud RunInstances");
-        while !asked() && self.trial.fired().is_none() {
+        while !self.trial.calls().iter().any(|call| call.name == name) && self.trial.fired().is_none() {
             if started.elapsed() > CONVERGED_WITHIN {
-                bail!("nothing is launched");
+                bail!("{name} is not called");
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Ok(())
     }
 
+    fn tell_pids(&self) {
+        let standby = self.standby.as_ref().map(Worker::pid);
+        self.trial.set_pids([self.worker.pid()].into_iter().chain(standby).collect());
+    }
+
     async fn revive(&mut self) -> Result<bool> {
-        let stopped =
-            self.standby.is_some() && self.trial.fired().is_some_and(|at| at.elapsed() > STOPPED_FOR);
-        if stopped && !self.trial.goes_on() {
+        self.trial.api.revive()?;
+        if self.is_stopped() && self.trial.fired().is_some_and(|at| at.elapsed() > STOPPED_FOR) {
             self.trial.go_on();
             self.trial.note("the stopped leader goes on");
             self.worker.signal(Signal::SIGCONT)?;
@@ -254,36 +295,80 @@ impl Lane {
         if self.worker.is_running() {
             return Ok(false);
         }
-        if self.trial.fired().is_none() {
+        // Of two replicas, one that loses its lease ends: on a busy machine, too.
+        let lost = self.standby.is_some() && self.worker.log()?.contains(LOST);
+        if self.trial.fired().is_none() && self.trial.api.killed().is_none() && !lost {
             bail!("the controller ended by itself");
         }
         self.worker.again()?;
-        self.trial.set_pid(self.worker.pid());
+        if let Some(standby) = &mut self.standby {
+            if !standby.is_running() {
+                standby.again()?;
+            }
+        }
+        self.tell_pids();
         self.trial.note("the controller is started again");
         self.worker.ready().await?;
         Ok(true)
     }
 
-    pub(super) async fn apply(&self, wish: &Wish) -> Result<()> {
+    /// Applies it as somebody would, and deletes what was applied before and is not part of it.
+    pub(super) async fn apply(&mut self, desired: &Desired) -> Result<()> {
         let params = PatchParams::apply("crash-explorer").force();
-        if wish.referenced {
-            let sizes = json!({
-                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": CONFIG_MAP},
-                "data": {"size": wish.instance_type},
-            });
-            self.namespace.api::<ConfigMap>().patch(CONFIG_MAP, &params, &Patch::Apply(sizes)).await?;
+        for manifest in &desired.manifests {
+            let known = Known { site: &self.trial.cloud.site, objects: &self.known };
+            let (key, manifest) = (key(manifest), resolve(manifest, &known));
+            self.trial.note(format!("somebody applies {manifest}"));
+            let (kind, name) = key.split_once('/').unwrap_or_default();
+            let (api, patch, begun) = (self.api(kind), Patch::Apply(manifest), Instant::now());
+            let applied = loop {
+                self.trial.api.revive()?;
+                match api.patch(name, &params, &patch).await.with_context(|| format!("cannot apply {key}")) {
+                    Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                    result => break result?,
+                }
+            };
+            self.known.insert(key, json!(applied));
         }
-        self.trial.note(format!("somebody applies {wish:?}"));
-        self.objects
-            .patch(NAME, &params, &Patch::Apply(wish.object()))
-            .await
-            .context("cannot apply the EC2Instance")?;
+        let wanted: Vec<String> = desired.manifests.iter().map(key).collect();
+        let gone: Vec<String> = self.known.keys().filter(|key| !wanted.contains(key)).cloned().collect();
+        for key in gone {
+            self.delete(&key).await?;
+        }
         Ok(())
     }
 
-    pub(super) async fn delete(&self) -> Result<()> {
-        self.trial.note("somebody deletes it");
-        self.objects.delete(NAME, &DeleteParams::default()).await.context("cannot delete the EC2Instance")?;
-        Ok(())
+    async fn delete(&self, key: &str) -> Result<()> {
+        self.trial.note(format!("somebody deletes {key}"));
+        let (kind, name) = key.split_once('/').unwrap_or_default();
+        let (api, begun) = (self.api(kind), Instant::now());
+        loop {
+            self.trial.api.revive()?;
+            let deleted = match api.delete(name, &DeleteParams::default()).await {
+                Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+                result => result.map(drop).with_context(|| format!("cannot delete {key}")),
+            };
+            match deleted {
+                Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                result => return result,
+            }
+        }
+    }
+}
+
+/// The bounds of a scenario without those that only hold while it is told.
+fn most(scenario: &Scenario) -> Vec<Bound> {
+    scenario.bounds.iter().map(|bound| Bound { least: 0, ..*bound }).collect()
+}
+
+/// Whether it may go away by itself: no answer, or one that the server is to blame for, and not for long.
+fn is_passing(problem: &anyhow::Error, begun: Instant) -> bool {
+    if begun.elapsed() > PATIENCE {
+        return false;
+    }
+    match problem.chain().find_map(|cause| cause.downcast_ref::<kube::Error>()) {
+        Some(kube::Error::Api(status)) => status.code >= 500 || status.code == 429,
+        Some(_) => true,
+        None => false,
     }
 }

@@ -1,19 +1,26 @@
-//! The crash explorer: runs a story of one EC2Instance without faults, and then once more for every call that the
+//! The crash explorer: runs a story of a few objects without faults, and then once more for every call that the
 //! controller made in it, with a fault exactly there. Whatever is told in `trial` as a violation is a bug.
 //!
-//! Every run has its own namespace, its own cloud, and its own controller process, which sees nothing else; so several
-//! can go on at once. They share the control plane and the hub.
+//! Every run has its own namespace, its own cloud, and its own processes, which see nothing else: the controller that is
+//! killed, which may be the hub, and a hub where its objects refer to each other. So several can go on at once. They share
+//! the control plane.
 
 mod checks;
 mod cloud;
+mod desired;
 mod drill;
 mod fault;
+mod kinds;
 mod lane;
+mod outage;
+mod sample;
 mod scenario;
+mod scenarios;
+mod settled;
 mod trial;
-mod wanted;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,17 +30,13 @@ use kube::Client;
 use tokio::task::JoinSet;
 
 use crate::cluster::ControlPlane;
-use crate::scratch::Scratch;
 use crate::{paths, suite};
 
 pub use fault::{Fault, Numbered, Point};
-use scenario::Act;
+use outage::{ApiServer, Dead};
+use scenario::Drill;
 pub use scenario::{Scenario, scenarios};
 pub use trial::Entry;
-use worker::Worker;
-
-const CONTROLLER: &str = "kraken-aws-ec2-instance";
-const HUB: &str = "kraken-hub";
 
 /// What is explored.
 #[derive(Debug, Clone)]
@@ -44,13 +47,17 @@ pub struct Options {
     pub faults: Vec<Fault>,
     /// Only every so many points.
     pub every: usize,
+    /// Only so many of them, chosen by the seed: each scenario and fault has its turn before one has its second. All if `None`.
+    pub sample: Option<usize>,
+    /// What chooses the sample.
+    pub seed: u64,
     /// Runs at once.
     pub lanes: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { scenarios: Vec::new(), faults: Fault::ALL.to_vec(), every: 1, lanes: 4 }
+        Self { scenarios: Vec::new(), faults: Fault::ALL.to_vec(), every: 1, sample: None, seed: 0, lanes: 4 }
     }
 }
 
@@ -80,38 +87,46 @@ pub struct Verdict {
 /// What all runs share.
 struct Stage {
     client: Client,
-    /// With the rights of the controller.
-    kubeconfig: PathBuf,
     /// With every right: two replicas have a lease of their own in a namespace of their own.
     admin: PathBuf,
-    program: PathBuf,
+    /// By the program's name.
+    accounts: BTreeMap<&'static str, Account>,
     /// The control plane's.
     folder: PathBuf,
+    api: Arc<ApiServer>,
     /// Programs of the control plane that were killed and started again; they have to live on.
-    dead: Vec<drill::Dead>,
-    _hub: Worker,
-    _scratch: Scratch,
+    dead: Vec<Dead>,
+}
+
+/// A controller's binary and rights.
+struct Account {
+    program: PathBuf,
+    kubeconfig: PathBuf,
 }
 
 impl Stage {
-    async fn set(control_plane: &ControlPlane) -> Result<Self> {
+    async fn set(control_plane: &ControlPlane, scenarios: &[Scenario]) -> Result<Self> {
         suite::install(control_plane).await?;
-        let program = |name: &str| -> Result<PathBuf> {
-            let program = paths::bin_dir()?.join(name);
-            if program.is_file() {
-                return Ok(program);
+        let hub = scenarios.iter().any(|scenario| scenario.references).then_some(scenario::HUB);
+        let mut accounts = BTreeMap::new();
+        for name in scenarios.iter().map(|scenario| scenario.program).chain(hub) {
+            if accounts.contains_key(name) {
+                continue;
             }
-            bail!("{} is not built; run `cargo build --workspace --bins`", program.display())
-        };
-        let account = |name| control_plane.kubeconfig_for_service_account(suite::NAMESPACE, name);
-        let scratch = Scratch::new("explorer")?;
-        let env = worker::environment(&account(HUB).await?, "", "", false);
-        let mut hub = Worker::start("hub", &program(HUB)?, scratch.path(), env)?;
-        hub.ready().await?;
-        let (client, kubeconfig) = (control_plane.client().await?, account(CONTROLLER).await?);
-        let folder = control_plane.folder().to_owned();
-        let (admin, program) = (control_plane.admin_kubeconfig(), program(CONTROLLER)?);
-        Ok(Self { client, kubeconfig, admin, program, folder, dead: vec![], _hub: hub, _scratch: scratch })
+            let program = paths::bin_dir()?.join(name);
+            if !program.is_file() {
+                bail!("{} is not built; run `cargo build --workspace --bins`", program.display());
+            }
+            let kubeconfig = control_plane.kubeconfig_for_service_account(suite::NAMESPACE, name).await?;
+            accounts.insert(name, Account { program, kubeconfig });
+        }
+        let (client, folder) = (control_plane.client().await?, control_plane.folder().to_owned());
+        let (admin, api) = (control_plane.admin_kubeconfig(), Arc::new(ApiServer::of(&folder)));
+        Ok(Self { client, admin, accounts, folder, api, dead: vec![] })
+    }
+
+    fn account(&self, name: &str) -> Result<&Account> {
+        self.accounts.get(name).with_context(|| format!("{name} was not set up"))
     }
 }
 
@@ -134,47 +149,44 @@ pub async fn explore(
         .filter(|one| options.scenarios.is_empty() || options.scenarios.iter().any(|name| name == one.name))
         .collect();
     let (drills, chosen): (Vec<Scenario>, Vec<Scenario>) =
-        chosen.into_iter().partition(|one| matches!(one.act, Act::Throttle(..) | Act::Outage(_)));
-    let stage = Arc::new(Stage::set(control_plane).await?);
+        chosen.into_iter().partition(|one| one.drill.is_some());
+    let mut stage = Arc::new(Stage::set(control_plane, &[&chosen[..], &drills].concat()).await?);
     let baselines = chosen.iter().map(|scenario| (scenario.clone(), None)).collect();
     let mut verdicts = run_all(&stage, baselines, options.lanes, &tell).await?;
-    let points = chosen
-        .iter()
-        .flat_map(|scenario| {
-            let baseline = verdicts.iter().find(|verdict| verdict.scenario == scenario.name);
-            let points = baseline.map(|baseline| points(baseline, &options.faults)).unwrap_or_default();
-            points.into_iter().map(|point| (scenario.clone(), Some(point)))
-        })
-        .step_by(options.every.max(1))
-        .collect();
-    verdicts.extend(run_all(&stage, points, options.lanes, &tell).await?);
-    let mut stage = Arc::into_inner(stage).context("a run of the explorer has not ended")?;
+    let points = chosen.iter().flat_map(|scenario| {
+        let baseline = verdicts.iter().find(|verdict| verdict.scenario == scenario.name);
+        let calls = baseline.map(|baseline| &*baseline.calls).unwrap_or_default();
+        sample::points(scenario.name, calls, &options.faults)
+    });
+    let points: Vec<Point> = points.step_by(options.every.max(1)).collect();
+    let points = sample::sample(points, options.sample.unwrap_or(usize::MAX), options.seed);
+    // A restart of kube-apiserver hits all runs that go on, so those come last.
+    let (restarts, points): (Vec<Point>, Vec<Point>) =
+        points.into_iter().partition(|point| point.fault == Fault::Restart);
+    // Restarts begin together, so that one that is due meets all of them.
+    let together = options.lanes.max(1);
+    for points in [&points[..]].into_iter().chain(restarts.chunks(together)) {
+        let job = |point: &Point| {
+            let scenario = chosen.iter().find(|scenario| scenario.name == point.scenario);
+            scenario.map(|scenario| (scenario.clone(), Some(point.clone())))
+        };
+        let jobs = points.iter().filter_map(job).collect();
+        verdicts.extend(run_all(&stage, jobs, options.lanes, &tell).await?);
+    }
+    if options.sample.is_some() {
+        return Ok(verdicts);
+    }
+    let stage = Arc::get_mut(&mut stage).context("a run of the explorer has not ended")?;
     for scenario in &drills {
-        let verdict = match &scenario.act {
-            Act::Throttle(resources, wish) => drill::throttle(&stage, scenario, (*resources, wish)).await?,
-            Act::Outage(wish) => drill::outage(&mut stage, scenario, wish).await?,
-            _ => continue,
+        let verdict = match &scenario.drill {
+            Some(Drill::Throttle(resources)) => drill::throttle(stage, scenario, *resources).await?,
+            Some(Drill::Outage) => drill::outage(stage, scenario).await?,
+            None => continue,
         };
         tell(&verdict);
         verdicts.push(verdict);
     }
     Ok(verdicts)
-}
-
-/// Every call of a run with every fault that makes sense there.
-fn points(baseline: &Verdict, faults: &[Fault]) -> Vec<Point> {
-    let mut points = Vec::new();
-    for fault in faults {
-        for call in &baseline.calls {
-            points.extend(fault.moments(call).iter().map(|when| Point {
-                scenario: baseline.scenario,
-                call: call.clone(),
-                when: *when,
-                fault: *fault,
-            }));
-        }
-    }
-    points
 }
 
 async fn run_all(

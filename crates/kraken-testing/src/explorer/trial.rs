@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::checks::named;
 use super::cloud::Cloud;
 use super::fault::{Fault, Numbered, Point};
+use super::outage::ApiServer;
+use super::scenario::{Bound, Scenario};
 use crate::kube_proxy::{Answer, Call, Hook, Order, Scissors};
 use crate::proxy::When;
-
-/// A controller has so many watches: its kind, its DependencyRequests, its StateDeclarations.
-const WATCHES: u32 = 3;
+use crate::simulator::Kind;
 
 /// One line of the journal.
 #[derive(Debug, Clone)]
@@ -33,6 +34,11 @@ pub struct Entry {
 pub(super) struct Trial {
     pub(super) cloud: Cloud,
     pub(super) point: Option<Point>,
+    pub(super) api: Arc<ApiServer>,
+    /// What the controller has in the cloud.
+    pub(super) kinds: &'static [Kind],
+    /// What an export may write: `secrets/app`.
+    pub(super) targets: BTreeSet<String>,
     started: Instant,
     state: Mutex<State>,
 }
@@ -45,28 +51,39 @@ struct State {
     /// The call whose answer the fault waits for.
     awaited: Option<(bool, u64)>,
     fired: Option<Instant>,
-    pid: i32,
-    scissors: Option<Scissors>,
-    expired: u32,
+    /// The leader's, and the other replica's.
+    pids: Vec<i32>,
+    /// Of the proxies before Kubernetes and before the cloud.
+    scissors: Vec<Scissors>,
+    /// The watches that were refused after a cut; none outside of one.
+    expired: Option<BTreeSet<String>>,
     /// A stopped leader goes on.
     went_on: bool,
     /// The writes that were refused in a storm; none outside of one.
     refused: Option<BTreeSet<String>>,
-    ceiling: usize,
-    floor: usize,
+    bounds: Vec<Bound>,
     journal: Vec<Entry>,
     violations: Vec<String>,
 }
 
 impl Trial {
-    pub(super) fn new(cloud: Cloud, point: Option<Point>) -> Self {
-        Self { cloud, point, started: Instant::now(), state: Mutex::default() }
+    pub(super) fn new(scenario: &Scenario, point: Option<Point>, api: Arc<ApiServer>) -> Result<Self> {
+        let kinds = scenario.kinds();
+        Ok(Self {
+            cloud: Cloud::start(kinds, scenario.lag, scenario.per_launch)?,
+            point,
+            api,
+            kinds,
+            targets: scenario.targets(),
+            started: Instant::now(),
+            state: Mutex::default(),
+        })
     }
 
-    /// How few and how many instances of a UID may live now.
-    pub(super) fn bounds(&self) -> (usize, usize) {
-        let state = self.lock();
-        (state.floor, state.ceiling)
+    /// How few and how many things of a kind and UID may live now.
+    pub(super) fn bound_of(&self, kind: Kind) -> (usize, usize) {
+        let bounds = &self.lock().bounds;
+        bounds.iter().find(|bound| bound.kind == kind).map_or((0, 1), |bound| (bound.least, bound.most))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -90,18 +107,17 @@ impl Trial {
         }
     }
 
-    pub(super) fn set_pid(&self, pid: i32) {
-        self.lock().pid = pid;
+    pub(super) fn set_pids(&self, pids: Vec<i32>) {
+        self.lock().pids = pids;
     }
 
-    pub(super) fn set_scissors(&self, scissors: Scissors) {
-        self.lock().scissors = Some(scissors);
+    pub(super) fn set_scissors(&self, scissors: Vec<Scissors>) {
+        self.lock().scissors = scissors;
     }
 
-    /// No UID may have more live instances than `ceiling`, nor, once terminations begin, fewer than `floor`.
-    pub(super) fn bound(&self, floor: usize, ceiling: usize) {
-        let mut state = self.lock();
-        (state.floor, state.ceiling) = (floor, ceiling);
+    /// How many of a kind and UID may live from now on; of other kinds at most one.
+    pub(super) fn bound(&self, bounds: Vec<Bound>) {
+        self.lock().bounds = bounds;
     }
 
     /// Calls count from here.
@@ -150,8 +166,7 @@ impl Trial {
     /// Counts a call; the order if the fault is due before it.
     fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
         let mut state = self.lock();
-        if call.watches && state.expired > 0 {
-            state.expired -= 1;
+        if call.watches && state.expired.as_mut().is_some_and(|expired| expired.insert(name.to_owned())) {
             return Order::Refuse(410);
         }
         if !state.armed || (!cloud && !call.writes) {
@@ -175,18 +190,33 @@ impl Trial {
             state.awaited = Some((cloud, call.number));
             return Order::Pass;
         }
-        Self::fire(&mut state, point.fault)
+        self.fire(&mut state, point)
     }
 
-    fn fire(state: &mut State, fault: Fault) -> Order {
+    fn fire(&self, state: &mut State, point: &Point) -> Order {
         state.fired = Some(Instant::now());
-        match fault {
-            Fault::Kill => {
-                let _ = kill(Pid::from_raw(state.pid), Signal::SIGKILL); // it may have ended by itself
+        let signal = |pid: &i32, signal: Signal| {
+            let _ = kill(Pid::from_raw(*pid), signal); // it may have ended by itself
+        };
+        match point.fault {
+            Fault::Kill | Fault::Both => {
+                state.pids.iter().for_each(|pid| signal(pid, Signal::SIGKILL));
                 Order::Drop
             }
             Fault::Stop => {
-                let _ = kill(Pid::from_raw(state.pid), Signal::SIGSTOP); // as above
+                state.pids.iter().take(1).for_each(|pid| signal(pid, Signal::SIGSTOP));
+                Order::Pass
+            }
+            Fault::Restart => {
+                match self.api.kill(self.started) {
+                    Ok(true) => {}
+                    Ok(false) => state.fired = None,
+                    Err(problem) => state.violations.push(format!("cannot kill kube-apiserver: {problem:#}")),
+                }
+                Order::Pass
+            }
+            Fault::Reset => {
+                state.scissors.iter().for_each(Scissors::reset);
                 Order::Pass
             }
             Fault::Lose => Order::Drop,
@@ -196,10 +226,8 @@ impl Trial {
                 Order::Pass
             }
             Fault::Cut => {
-                state.expired = WATCHES;
-                if let Some(scissors) = &state.scissors {
-                    scissors.cut();
-                }
+                state.expired = Some(BTreeSet::new());
+                state.scissors.iter().for_each(Scissors::cut);
                 Order::Pass
             }
         }
@@ -211,7 +239,7 @@ impl Trial {
         match (&self.point, state.awaited) {
             (Some(point), Some(awaited)) if awaited == (cloud, call.number) => {
                 state.awaited = None;
-                Self::fire(&mut state, point.fault)
+                self.fire(&mut state, point)
             }
             _ => Order::Pass,
         }
@@ -247,8 +275,10 @@ impl Hook for Side {
         let order = self.trial.count(self.cloud, call, &self.name(call));
         if order != Order::Pass {
             self.told(call, &format!("does not arrive: {order:?}"));
-        } else if call.name == "TerminateInstances" {
-            self.trial.check_termination(call);
+        } else if self.cloud && call.writes {
+            self.trial.check_named(call);
+        } else if call.writes {
+            self.trial.check_body(call);
         }
         order
     }
@@ -260,7 +290,7 @@ impl Hook for Side {
         self.told(call, &format!("-> {}", answer.status));
         if self.cloud && call.writes {
             self.trial.check_counts();
-        } else if !self.cloud && call.name == "PATCH ec2instances" && answer.status == 200 {
+        } else if !self.cloud && call.name.starts_with("PATCH ") && answer.status == 200 {
             self.trial.check_finalizer(answer);
         }
         let order = self.trial.answered(self.cloud, call);

@@ -8,8 +8,10 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::process::{Process, Spec, free_port};
-use crate::{http, moto, suite};
+use crate::{http, moto};
 
+/// A launch whose answer was lost is waited for this long.
+const WINDOW_MIN: Duration = Duration::from_secs(6);
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A controller process, started as often as it takes.
@@ -71,6 +73,13 @@ impl Worker {
         self.process.signal(signal)
     }
 
+    /// All that it logged.
+    pub(super) fn log(&self) -> Result<String> {
+        let path = self.process.log();
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     pub(super) fn log_tail(&self) -> String {
         self.process.log_tail()
     }
@@ -102,27 +111,35 @@ pub(super) fn kubeconfig(path: &Path, server: &str) -> Result<()> {
     std::fs::write(path, named.to_string()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The environment of a controller. Without a lease, unless there are two: a killed one's would cost its whole duration.
-pub(super) fn environment(
-    kubeconfig: &Path,
-    cloud: &str,
-    namespace: &str,
-    replicas: bool,
-) -> Vec<(String, String)> {
-    let mut env = moto::environment(cloud);
-    let lease = if namespace.is_empty() { suite::NAMESPACE } else { namespace };
-    env.extend(
-        [
-            ("KUBECONFIG", kubeconfig.display().to_string()),
-            ("KRAKEN_LEADER_ELECT", replicas.to_string()),
-            ("KRAKEN_LEASE_DURATION", "3s".to_owned()),
-            ("KRAKEN_LEASE_NAMESPACE", lease.to_owned()),
-            ("KRAKEN_NAMESPACES", namespace.to_owned()),
-            // Several times the longest lag of the simulator's reads.
-            ("KRAKEN_VISIBILITY_WINDOW", "15s".to_owned()),
-            ("KRAKEN_LOG", "info,kraken_spoke=debug".to_owned()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value)),
-    );
-    env
+/// How a controller of a run is started.
+pub(super) struct Settings<'a> {
+    pub(super) kubeconfig: &'a Path,
+    /// The cloud's endpoint.
+    pub(super) cloud: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) replicas: bool,
+    /// How long the cloud's reads lag behind.
+    pub(super) lag: Duration,
+}
+
+impl Settings<'_> {
+    /// Without a lease, unless there are two: a killed one's would cost its whole duration.
+    pub(super) fn environment(&self) -> Vec<(String, String)> {
+        let mut env = moto::environment(self.cloud);
+        // Several times the lag of the simulator's reads, and of what a busy machine adds to it.
+        let window = WINDOW_MIN.max(self.lag * 3);
+        env.extend(
+            [
+                ("KUBECONFIG", self.kubeconfig.display().to_string()),
+                ("KRAKEN_LEADER_ELECT", self.replicas.to_string()),
+                ("KRAKEN_LEASE_DURATION", "3s".to_owned()),
+                ("KRAKEN_LEASE_NAMESPACE", self.namespace.to_owned()),
+                ("KRAKEN_NAMESPACES", self.namespace.to_owned()),
+                ("KRAKEN_VISIBILITY_WINDOW", format!("{}s", window.as_secs())),
+                ("KRAKEN_LOG", "info,kraken_spoke=debug,kraken_hub=debug".to_owned()),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        env
+    }
 }

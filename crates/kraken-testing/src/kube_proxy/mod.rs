@@ -74,6 +74,7 @@ pub trait Hook: Send + Sync + 'static {
 pub struct KubeProxy {
     endpoint: String,
     streams: watch::Sender<u64>,
+    connections: watch::Sender<u64>,
     task: JoinHandle<()>,
 }
 
@@ -100,8 +101,10 @@ impl KubeProxy {
             .context("cannot bind a loopback port for the proxy")?;
         let address = listener.local_addr().context("cannot read the proxy's port")?;
         let (streams, cut) = watch::channel(0);
-        let task = tokio::spawn(server::run(listener, upstream, hook, cut));
-        Ok(Self { endpoint: format!("http://{address}"), streams, task })
+        let (connections, reset) = watch::channel(0);
+        let breaks = server::Breaks { cut, reset };
+        let task = tokio::spawn(server::run(listener, upstream, hook, breaks));
+        Ok(Self { endpoint: format!("http://{address}"), streams, connections, task })
     }
 
     /// Where it listens.
@@ -109,20 +112,28 @@ impl KubeProxy {
         &self.endpoint
     }
 
-    /// What ends every watch that is open now.
+    /// What ends every watch or connection that is open now.
     pub fn scissors(&self) -> Scissors {
-        Scissors(self.streams.clone())
+        Scissors { streams: self.streams.clone(), connections: self.connections.clone() }
     }
 }
 
-/// Cuts watches in the middle, as a load balancer or a restart does.
+/// Cuts watches in the middle, as a load balancer or a restart does, and resets connections, as a firewall does.
 #[derive(Debug, Clone)]
-pub struct Scissors(watch::Sender<u64>);
+pub struct Scissors {
+    streams: watch::Sender<u64>,
+    connections: watch::Sender<u64>,
+}
 
 impl Scissors {
-    /// Cuts all that are open.
+    /// Cuts all watches that are open.
     pub fn cut(&self) {
-        self.0.send_modify(|cuts| *cuts += 1);
+        self.streams.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Resets all connections that are open (TCP RST): whoever waits for an answer gets an error. What was forwarded takes effect.
+    pub fn reset(&self) {
+        self.connections.send_modify(|resets| *resets += 1);
     }
 }
 

@@ -16,7 +16,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -70,31 +70,51 @@ impl Upstream {
     }
 }
 
+/// What breaks what is open.
+#[derive(Clone)]
+pub(super) struct Breaks {
+    /// Watches.
+    pub(super) cut: watch::Receiver<u64>,
+    /// Connections.
+    pub(super) reset: watch::Receiver<u64>,
+}
+
 /// Serves until it is aborted; its connections go with it.
-pub(super) async fn run(
-    listener: TcpListener,
-    upstream: Upstream,
-    hook: Arc<impl Hook>,
-    cut: watch::Receiver<u64>,
-) {
+pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<impl Hook>, breaks: Breaks) {
     let mut connections = JoinSet::new();
     let numbers = Arc::new(AtomicU64::new(0));
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let (upstream, hook, cut) = (upstream.clone(), Arc::clone(&hook), cut.clone());
+        let Ok((stream, twin)) = twins(stream) else { continue };
+        let (upstream, hook, Breaks { cut, mut reset }) =
+            (upstream.clone(), Arc::clone(&hook), breaks.clone());
         let numbers = Arc::clone(&numbers);
         connections.spawn(async move {
             let service = service_fn(|request| {
                 let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
                 answer(request, number, upstream.clone(), Arc::clone(&hook), cut.clone())
             });
-            // An error here is a connection that broke, on purpose or by the caller.
-            let _ = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            let served =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            reset.mark_unchanged();
+            tokio::select! {
+                biased;
+                Ok(()) = reset.changed() => {
+                    let _ = twin.set_zero_linger(); // closing it sends RST then, whatever is still unsent
+                }
+                // An error here is a connection that broke, on purpose or by the caller.
+                _ = served => {}
+            }
         });
         while connections.try_join_next().is_some() {}
     }
+}
+
+/// Two handles of one connection: one is hyper's, the other can still set how it is closed.
+fn twins(stream: TcpStream) -> io::Result<(TcpStream, TcpStream)> {
+    let stream = stream.into_std()?;
+    let twin = stream.try_clone()?;
+    Ok((TcpStream::from_std(stream)?, TcpStream::from_std(twin)?))
 }
 
 /// Answers one call. An `Err` makes hyper close the connection without an answer.

@@ -1,0 +1,100 @@
+//! Programs of the control plane that get SIGKILL and are started again. All runs that go on meanwhile meet it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::process::{Process, Spec};
+
+/// How long kube-apiserver stays away.
+const AWAY: Duration = Duration::from_secs(1);
+/// Watches are tried again after up to 30 s: what is killed over and over would prove nothing but that.
+const APART: Duration = Duration::from_secs(20);
+
+/// kube-apiserver, which any run may kill.
+#[derive(Debug)]
+pub(super) struct ApiServer {
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    program: Option<Dead>,
+    killed: Option<Instant>,
+    down: bool,
+}
+
+impl ApiServer {
+    pub(super) fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Kills it, unless another run has just done that; whether somebody has since `start`.
+    pub(super) fn kill(&self, start: Instant) -> Result<bool> {
+        let mut state = self.lock();
+        if let Some(at) = state.killed.filter(|at| at.elapsed() < APART) {
+            return Ok(at > start);
+        }
+        match &mut state.program {
+            Some(program) => program.kill_again()?,
+            None => state.program = Some(Dead::kill(&self.folder, "kube-apiserver")?),
+        }
+        (state.killed, state.down) = (Some(Instant::now()), true);
+        Ok(true)
+    }
+
+    /// Starts it again when its time has come.
+    pub(super) fn revive(&self) -> Result<()> {
+        let mut state = self.lock();
+        if !state.down || state.killed.is_none_or(|at| at.elapsed() < AWAY) {
+            return Ok(());
+        }
+        state.down = false;
+        state.program.as_mut().map_or(Ok(()), Dead::raise)
+    }
+
+    /// When it was killed last.
+    pub(super) fn killed(&self) -> Option<Instant> {
+        self.lock().killed
+    }
+}
+
+/// A program of the control plane that was killed, with what is needed to start it again.
+#[derive(Debug)]
+pub(super) struct Dead {
+    spec: Spec,
+    again: Option<Process>,
+}
+
+impl Dead {
+    pub(super) fn kill(folder: &Path, name: &str) -> Result<Self> {
+        let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
+        let pid = String::from_utf8_lossy(&read(folder.join(format!("{name}.pid")))?).trim().parse()?;
+        let line = read(PathBuf::from(format!("/proc/{pid}/cmdline")))?;
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let mut words = line.split('\0').filter(|word| !word.is_empty()).map(str::to_owned);
+        let program = words.next().with_context(|| format!("{name} has no command line"))?;
+        kill(Pid::from_raw(pid), Signal::SIGKILL).with_context(|| format!("cannot kill {name}"))?;
+        let spec = Spec::new(format!("{name}-again"), program, folder).args(words);
+        Ok(Self { spec: spec.grace(Duration::from_secs(3)), again: None })
+    }
+
+    fn kill_again(&mut self) -> Result<()> {
+        self.again.as_mut().map_or(Ok(()), |process| process.signal(Signal::SIGKILL))
+    }
+
+    pub(super) fn raise(&mut self) -> Result<()> {
+        self.again = Some(Process::spawn(&self.spec)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Which of all points are tried.
+
+use std::collections::BTreeMap;
+
+use super::fault::{Fault, Point};
+
+/// Every call of a run with every fault that makes sense there.
+pub(super) fn points(scenario: &'static str, calls: &[super::Numbered], faults: &[Fault]) -> Vec<Point> {
+    let mut points = Vec::new();
+    for fault in faults {
+        // One restart breaks all runs that go on meanwhile: one of each scenario is many.
+        let most = if *fault == Fault::Restart { 1 } else { usize::MAX };
+        for call in calls.iter().filter(|call| !fault.moments(call).is_empty()).take(most) {
+            points.extend(fault.moments(call).iter().map(|when| Point {
+                scenario,
+                call: call.clone(),
+                when: *when,
+                fault: *fault,
+            }));
+        }
+    }
+    points
+}
+
+/// So many points, the same for the same seed: each scenario and fault has its turn before one has its second.
+pub(super) fn sample(points: Vec<Point>, number: usize, seed: u64) -> Vec<Point> {
+    let mut random = Random(seed);
+    let mut groups: BTreeMap<(&str, Fault), Vec<(u64, usize)>> = BTreeMap::new();
+    for (place, point) in points.iter().enumerate() {
+        groups.entry((point.scenario, point.fault)).or_default().push((random.next(), place));
+    }
+    // By turn, and within a turn in an order of its own.
+    let mut order: Vec<(usize, u64, usize)> = Vec::new();
+    for mut group in groups.into_values() {
+        group.sort_unstable();
+        order.extend(group.into_iter().enumerate().map(|(turn, (_, place))| (turn, random.next(), place)));
+    }
+    order.sort_unstable();
+    let mut chosen: Vec<usize> = order.into_iter().take(number).map(|(_, _, place)| place).collect();
+    chosen.sort_unstable();
+    let mut points: Vec<Option<Point>> = points.into_iter().map(Some).collect();
+    chosen.into_iter().filter_map(|place| points[place].take()).collect()
+}
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Numbered;
+    use super::*;
+
+    fn all() -> Vec<Point> {
+        let call =
+            |number| Numbered { number, name: format!("cloud Create{number}"), occurrence: 1, writes: true };
+        let calls: Vec<Numbered> = (1..=20).map(call).collect();
+        ["a", "b"].into_iter().flat_map(|name| points(name, &calls, &Fault::ALL)).collect()
+    }
+
+    fn told(points: &[Point]) -> Vec<String> {
+        points.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_sample_is_the_same_for_the_same_seed() {
+        let (one, again, other) = (sample(all(), 30, 1), sample(all(), 30, 1), sample(all(), 30, 2));
+        assert_eq!((one.len(), told(&one)), (30, told(&again)));
+        assert_ne!(told(&one), told(&other));
+        assert_eq!(sample(all(), usize::MAX, 3).len(), all().len());
+    }
+
+    #[test]
+    fn every_scenario_and_fault_has_its_turn() {
+        let of = |points: &[Point]| {
+            points
+                .iter()
+                .map(|point| (point.scenario, point.fault))
+                .collect::<std::collections::BTreeSet<_>>()
+        };
+        let groups = of(&all());
+        assert_eq!(of(&sample(all(), groups.len(), 7)), groups);
+    }
+}

@@ -1,0 +1,6 @@
+//! The stories, by the controller that is killed.
+
+pub(super) mod balancing;
+pub(super) mod hub;
+pub(super) mod instances;
+pub(super) mod network;
