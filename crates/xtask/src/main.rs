@@ -7,6 +7,7 @@ mod crash;
 mod demo;
 mod generate;
 mod signals;
+mod simulate;
 mod stage;
 mod test;
 mod ui;
@@ -58,6 +59,13 @@ enum Command {
         #[command(flatten)]
         choice: crash::Choice,
     },
+    /// Run the controllers in a simulated cluster and cloud, where a seed decides what happens and what fails.
+    #[command(disable_help_flag = true)]
+    Simulate {
+        /// Passed on to the simulation.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measure.
     Bench {
         #[command(subcommand)]
@@ -91,6 +99,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Down => stop.race(up::down()).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
         Command::Crash { choice } => return stop.race(crash::run(choice)).await,
+        Command::Simulate { args } => return stop.race(simulate::run(args)).await,
         Command::Bench { what } => return stop.race(bench::run(what)).await,
     }
     Ok(ExitCode::SUCCESS)
