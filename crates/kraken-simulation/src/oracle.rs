@@ -70,7 +70,8 @@ impl<'a> Oracle<'a> {
             .flatten()
             .any(|unmet| unmet["reason"].as_str().is_some_and(|reason| !MISSING.contains(&reason)));
         let missing = self.sources(object).into_iter().any(|source| self.value(object, &source).is_none());
-        (!missing && !others).then(|| "waits for values, and all are there".to_owned())
+        let message = &crate::check::ready_of(object)["message"];
+        (!missing && !others).then(|| format!("waits for values, and all are there: {message}"))
     }
 
     /// It says that everything is in place: then every value that it needs is there.
@@ -163,6 +164,10 @@ impl<'a> Oracle<'a> {
     fn sources(&self, object: &Value) -> Vec<Source> {
         let mut found = vec![];
         let mut open = vec![&object["spec"]];
+        for named in object["spec"]["lifecycle"]["dependsOn"].as_array().into_iter().flatten() {
+            let text = |key: &str| named[key].as_str().unwrap_or_default().to_owned();
+            found.push(Source::Existence(text("kind"), text("name")));
+        }
         while let Some(value) = open.pop() {
             if let Some(from) = value.get("valueFrom") {
                 found.extend(Source::of(from));

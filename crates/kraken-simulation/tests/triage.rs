@@ -19,7 +19,7 @@ fn seeds() {
     for seed in first.parse().unwrap()..=last.parse().unwrap() {
         let schedule = generate(seed);
         let check = FullCheck::new(&schedule);
-        let reached = check.reached();
+        let (reached, objects) = (check.reached(), check.objects());
         let report = World::run(&schedule, Box::new(check));
         coverage.add(&schedule, &reached.lock());
         count += 1;
@@ -33,6 +33,7 @@ fn seeds() {
                     let _ = writeln!(text, "{:?} {}", step.at, step.action);
                 }
                 let _ = writeln!(text, "{}", report.trace);
+                text += &objects();
                 std::fs::write(std::env::temp_dir().join(format!("trace-{seed}")), text).unwrap();
             }
         }

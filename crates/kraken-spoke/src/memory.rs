@@ -26,6 +26,8 @@ use crate::{
 pub(crate) struct Memory<K> {
     /// The object as the API server answered our last write; the watch may not have caught up with it.
     pub latest: Option<Arc<K>>,
+    /// The version of the object that the watch showed last.
+    pub watched: Option<u128>,
     /// The intent as this process read or wrote it last: somebody may wipe the annotation.
     pub intent: Option<Intent>,
     /// The epoch this process saw confirmed, and the ids it created.
@@ -150,6 +152,7 @@ impl<K> Default for Memory<K> {
     fn default() -> Self {
         Self {
             latest: None,
+            watched: None,
             intent: None,
             created: None,
             refused: None,
@@ -288,6 +291,12 @@ impl<K> Memory<K> {
 impl<K: Resource> Memory<K> {
     /// Lets go of our own copy once the watch has it too: a thousand resources at rest need no second one.
     pub(crate) fn caught_up(&mut self, watched: &Arc<K>) {
+        let shown = version(&**watched);
+        if shown < self.watched {
+            // A backup was restored: what we wrote since it was taken is no more.
+            self.latest = None;
+        }
+        self.watched = shown;
         if self.latest.as_ref().is_some_and(|ours| version(&**ours) <= version(&**watched))
             && !mutants::active(Mutant::StaleCopy)
         {
@@ -364,6 +373,17 @@ mod tests {
             },
             ..ConfigMap::default()
         })
+    }
+
+    #[test]
+    fn what_was_written_after_a_backup_is_forgotten_when_the_backup_is_restored() {
+        let mut memory = Memory::<ConfigMap>::default();
+        memory.caught_up(&object("u", "7"));
+        memory.latest = Some(object("u", "9"));
+        memory.caught_up(&object("u", "7"));
+        assert_eq!(version(&*memory.newest(object("u", "7"))), Some(9), "the watch lags behind");
+        memory.caught_up(&object("u", "5"));
+        assert_eq!(version(&*memory.newest(object("u", "5"))), Some(5));
     }
 
     #[test]

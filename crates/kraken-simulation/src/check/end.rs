@@ -162,7 +162,7 @@ impl Checks {
             self.history.all_live().filter(|(_, record)| is_resource(&record.latest().value)).count();
         let minutes = u32::try_from(REMEMBERED.as_secs() / 60).unwrap_or(10);
         // What the provider refuses is tried again each minute at the latest, at first a little more often.
-        let most = u32::try_from(resources).unwrap_or(u32::MAX).saturating_mul(minutes * 2 + 8);
+        let most = u32::try_from(resources).unwrap_or(u32::MAX).saturating_mul(minutes * 2 + 8).max(60);
         for (action, times) in counted(&self.rest.attempts, now.saturating_sub(REMEMBERED)) {
             if times > most {
                 let message = format!("{action} was called {times} times in {minutes} minutes");
@@ -187,7 +187,11 @@ impl Checks {
             let made = &object["metadata"]["annotations"][kraken_spoke::api::EXPORTED_BY_ANNOTATION];
             // Facts are people's own.
             let is_fact = text(&object["metadata"]["name"]).starts_with("static-");
-            (is_group && !is_fact) || made.is_string()
+            // What somebody orphaned is nobody's.
+            let is_owned =
+                object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+            let is_own = is_resource(object) || object["kind"] == "ConfigExport";
+            is_own || (is_owned && !is_fact && (is_group || made.is_string()))
         };
         let ours = objects.iter().filter(|object| is_ours(object)).map(|object| {
             let meta = &object["metadata"];
@@ -209,7 +213,20 @@ impl Checks {
             let owner = record.filter(|_| is_tagged).or(maker).filter(|record| is_lost(record))?;
             Some(format!("{id} of {} is left in the cloud", owner.title()))
         });
-        ours.map(|text| text.replace('"', "")).chain(left).collect()
+        let is_internal = |text: &String| {
+            ["DependencyRequest", "StateDeclaration"].iter().any(|kind| text.starts_with(kind))
+        };
+        let (internal, mut all): (Vec<String>, Vec<String>) =
+            ours.map(|text| text.replace('"', "")).partition(is_internal);
+        all.extend(internal);
+        all.extend(left);
+        // What people made or what was let go may be in the way for ever; then who is blocked says so.
+        let is_known = |id: &String| {
+            self.launched.contains_key(id) && !self.released.contains(id) && !self.tampered.contains_key(id)
+        };
+        let is_in_the_way =
+            |(id, remote): (&String, &super::Remote)| remote.alive && !is_known(id) && !is_made_along(remote);
+        if cloud.0.iter().any(is_in_the_way) { vec![] } else { all }
     }
 
     /// Some time after everything was deleted: nothing may be left.
@@ -223,6 +240,12 @@ impl Checks {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// Whether it comes with something else, as the default security group of a VPC does.
+fn is_made_along(remote: &super::Remote) -> bool {
+    use kraken_testing::simulator::Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
+    matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()
 }
 
 /// Whether a condition is about the generation that the object has.

@@ -13,7 +13,9 @@ use tracing::subscriber::DefaultGuard;
 
 use super::{Caller, Checks, Class, Cloud, PLACE, logs, ready_of};
 use crate::oracle::Oracle;
-use crate::schedule::{Controller, Fault, ObjectName, Operation, Propagation, Schedule, Side};
+use crate::schedule::{
+    Action, Controller, Fault, ObjectName, Operation, Propagation, Remote, Schedule, Side, Tamper,
+};
 use crate::world::{self, Checker, Event, Place, View, Violation, What};
 
 /// How long a fault may be noticed after it is over: by then every watch is open again and every retry was made.
@@ -35,6 +37,8 @@ pub struct FullCheck {
     mutant: Option<Mutant>,
     /// How long each fault of the schedule lasts, by the words that the trace has for it.
     faults: Vec<(String, Duration)>,
+    /// What people create without Kraken.
+    remotes: Vec<String>,
     leaks: logs::Leaks,
     reached: Arc<Mutex<Reached>>,
     /// Whether all is being deleted.
@@ -52,8 +56,12 @@ impl FullCheck {
     /// Of one run of a schedule.
     pub fn new(schedule: &Schedule) -> Self {
         let faults = schedule.steps.iter().filter_map(|step| match &step.action {
-            crate::schedule::Action::Fault(fault) => Some((fault.to_string(), lasts(fault))),
-            crate::schedule::Action::Operation(_) => None,
+            Action::Fault(fault) => Some((fault.to_string(), lasts(fault))),
+            Action::Operation(_) => None,
+        });
+        let remotes = schedule.steps.iter().filter_map(|step| match &step.action {
+            Action::Operation(Operation::CreateRemote { name, .. }) => Some(name.clone()),
+            _ => None,
         });
         Self {
             checks: None,
@@ -61,6 +69,7 @@ impl FullCheck {
             removes_orphans: schedule.settings.remove_orphans,
             mutant: None,
             faults: faults.collect(),
+            remotes: remotes.collect(),
             leaks: logs::Leaks::default(),
             reached: Arc::default(),
             is_ending: false,
@@ -78,6 +87,14 @@ impl FullCheck {
     /// What the controllers will have reached when the run is over.
     pub fn reached(&self) -> Arc<Mutex<Reached>> {
         self.reached.clone()
+    }
+
+    /// The objects of the cluster as they were looked at last, as JSON.
+    pub fn objects(&self) -> impl Fn() -> String + 'static {
+        let now = self.now.clone();
+        move || {
+            now.lock().objects.iter().fold(String::new(), |text, object| text + &object.to_string() + "\n")
+        }
     }
 
     /// Takes the world as it is for what the checks look at.
@@ -274,7 +291,13 @@ impl Checker for FullCheck {
 
     fn teardown(&mut self, view: &View<'_>) -> Vec<Operation> {
         self.is_ending = true;
-        teardown(view)
+        let mut operations = teardown(view);
+        // What people made themselves, the newest first.
+        operations.extend(self.remotes.iter().rev().map(|name| Operation::TamperRemote {
+            remote: Remote::Named(name.clone()),
+            tamper: Tamper::Delete,
+        }));
+        operations
     }
 
     fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
@@ -313,10 +336,14 @@ fn teardown(view: &View<'_>) -> Vec<Operation> {
             value,
         };
         let lifecycle = &object["spec"]["lifecycle"];
-        for (member, usual) in
-            [("paused", json!(false)), ("protect", json!(false)), ("approval", json!("Automatic"))]
-        {
-            if !lifecycle[member].is_null() && lifecycle[member] != usual {
+        for (member, usual) in [
+            ("paused", json!(false)),
+            ("protect", json!(false)),
+            ("approval", json!("Automatic")),
+            ("deletion", json!("Delete")),
+        ] {
+            let is_adopting = member == "deletion" && lifecycle["adopt"].is_object();
+            if is_adopting || (!lifecycle[member].is_null() && lifecycle[member] != usual) {
                 operations.push(edit(&format!("/spec/lifecycle/{member}"), Some(usual)));
             }
         }

@@ -11,6 +11,8 @@ pub(super) enum Source {
     Key(&'static str, String, String),
     /// A path in the state of a resource; its main id without one: the kind, the name, the path.
     State(String, String, Option<String>),
+    /// That a resource has published anything: the kind, the name.
+    Existence(String, String),
     /// A text with sources in it.
     Template(String),
 }
@@ -65,7 +67,11 @@ impl Oracle<'_> {
                 let found = self.find(kind, namespace, name)?;
                 data(found).get(key).map(|text| Value::from(text.as_str()))
             }
-            Source::State(kind, name, path) => self.state(namespace, kind, name, path.as_deref()),
+            Source::State(kind, name, path) => {
+                let state = self.state(namespace, kind, name)?;
+                at(state, path.as_deref())
+            }
+            Source::Existence(kind, name) => self.state(namespace, kind, name).map(|_| true.into()),
             Source::Template(template) => {
                 let mut text = String::new();
                 let mut rest = template.as_str();
@@ -81,7 +87,7 @@ impl Oracle<'_> {
         }
     }
 
-    fn state(&self, namespace: &str, kind: &str, name: &str, path: Option<&str>) -> Option<Value> {
+    fn state(&self, namespace: &str, kind: &str, name: &str) -> Option<&Value> {
         let kind = kind.split('.').next().unwrap_or_default().replace('-', "").to_lowercase();
         let is_meant = |state: &str| match kind.as_str() {
             "static" => state.strip_prefix("static-") == Some(name),
@@ -94,18 +100,23 @@ impl Oracle<'_> {
             object["kind"] == "StateDeclaration"
                 && object["metadata"]["namespace"] == namespace
                 && object["metadata"]["name"].as_str().is_some_and(is_meant)
-        })?;
-        let found = match path {
-            None => &state["spec"]["id"],
-            Some(path) => {
-                path.split('.').fold(&state["spec"]["data"], |value, member| match member.parse::<usize>() {
-                    Ok(index) if value.is_array() => &value[index],
-                    _ => &value[member],
-                })
-            }
-        };
-        (!found.is_null()).then(|| found.clone())
+        });
+        state.map(AsRef::as_ref)
     }
+}
+
+/// The value at a path of a state; the main id without one.
+fn at(state: &Value, path: Option<&str>) -> Option<Value> {
+    let found = match path {
+        None => &state["spec"]["id"],
+        Some(path) => {
+            path.split('.').fold(&state["spec"]["data"], |value, member| match member.parse::<usize>() {
+                Ok(index) if value.is_array() => &value[index],
+                _ => &value[member],
+            })
+        }
+    };
+    (!found.is_null()).then(|| found.clone())
 }
 
 /// A value as text.
