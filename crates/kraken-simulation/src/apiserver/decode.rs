@@ -58,7 +58,7 @@ fn built_in(kind: &Kind, object: &mut Value) -> Result<(), Fault> {
         map.retain(|_, value| !value.is_null());
     }
     let mut causes = Vec::new();
-    validate(object, &kind.schema, &Place::Root, &mut causes);
+    validate(object, None, &kind.schema, &Place::Root, &mut causes);
     if let Some(cause) = causes.first() {
         let Kind { kind, version, .. } = kind;
         return Err(Fault::bad_request(format!(

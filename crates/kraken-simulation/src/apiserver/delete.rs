@@ -75,8 +75,9 @@ impl Options {
     }
 
     /// As the garbage collector does, if it is this very object: the object's own finalizers decide.
-    pub(super) fn collected(uid: &str) -> Self {
-        Self { uid: Some(uid.to_owned()), ..Self::default() }
+    pub(super) fn collected(uid: &str, waits: bool) -> Self {
+        let policy = waits.then(|| "Foreground".to_owned());
+        Self { policy, uid: Some(uid.to_owned()), ..Self::default() }
     }
 
     /// In the background.

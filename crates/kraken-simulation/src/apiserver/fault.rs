@@ -62,7 +62,7 @@ impl Cause {
                 | "FieldValueTooLong"
                 | "FieldValueTooMany"
                 | "FieldValueTypeInvalid"
-                | "FieldValueInternal"
+                | "FieldValueNotSupported"
         )
     }
 }
@@ -71,6 +71,7 @@ impl Cause {
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
+        Value::Number(number) if number.is_f64() => super::go::plain(value),
         other => other.to_string(),
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn normalize(kinds: &Kinds, object: &mut Value) -> Result<Vec<String>
     drop_empty(metadata);
     let unknown = prune(metadata, &kinds.meta);
     let mut causes = Vec::new();
-    validate(metadata, &kinds.meta, &Place::Root, &mut causes);
+    validate(metadata, None, &kinds.meta, &Place::Root, &mut causes);
     causes.retain(|cause| cause.reason == "FieldValueTypeInvalid");
     if let Some(cause) = causes.first() {
         let message = format!("metadata.{}: {}", cause.field, cause.message);

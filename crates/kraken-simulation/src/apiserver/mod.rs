@@ -11,6 +11,7 @@ mod delete;
 mod discovery;
 mod fault;
 mod fields;
+mod go;
 mod kinds;
 mod meta;
 mod operations;

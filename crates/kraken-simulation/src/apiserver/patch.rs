@@ -187,10 +187,11 @@ impl Inner {
             return Err(Fault::invalid_as("PatchOptions", "meta.k8s.io", "", &[cause]));
         }
         let mut config = request.json()?;
-        if config["apiVersion"].as_str().is_none() || config["kind"].as_str().is_none() {
-            return Err(Fault::bad_request(
-                "error converting YAML to JSON: apiVersion and kind are required",
-            ));
+        let (api_version, named) = (text(&config["apiVersion"]), text(&config["kind"]));
+        if api_version != kind.api_version() || named != kind.kind {
+            let slash = if api_version.contains('/') { "" } else { "/" };
+            let message = format!("invalid object type: {slash}{api_version}, Kind={named}");
+            return Err(Fault::bad_request(message));
         }
         config = typed(kind, config)?;
         self.check_name(target, &config)?;
@@ -285,6 +286,10 @@ impl Inner {
             gone @ Written::Gone(_) => Ok(gone),
         }
     }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// The object with a patch.

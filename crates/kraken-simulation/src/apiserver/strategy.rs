@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::{
     fault::Cause,
+    go,
     kinds::{Kind, Nature},
     meta,
-    schema::{Place, validate},
+    schema::{Place, check_rules, duplicates, validate},
 };
 
 /// Before a new object is stored.
@@ -111,19 +112,29 @@ pub(super) fn check(kind: &Kind, value: &Value, old: Option<&Value>, subresource
 
 fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str, causes: &mut Vec<Cause>) {
     let schema = &kind.schema;
-    if subresource == "status" {
-        if let (Some(status), Some(of)) = (value.get("status"), schema.properties.get("status")) {
-            validate(status, of, &Place::Field(&Place::Root, "status"), causes);
-        }
-    } else {
-        validate(value, schema, &Place::Root, causes);
+    let is_status = subresource == "status";
+    if !is_status {
+        validate(value, old, schema, &Place::Root, causes);
+    } else if let (Some(status), Some(of)) = (value.get("status"), schema.properties.get("status")) {
+        let old = old.and_then(|old| old.get("status"));
+        validate(status, old, of, &Place::Field(&Place::Root, "status"), causes);
     }
-    // What was wrong before and is unchanged does not stand in the way of an update.
-    if let Some(old) = old {
-        causes.retain(|cause| {
-            let is_unchanged = at(value, &cause.field).is_some_and(|new| at(old, &cause.field) == Some(new));
-            !is_unchanged
-        });
+    if let Some((spec, status)) = &kind.scale {
+        if !is_status {
+            check_replicas(value, spec, causes);
+        }
+        check_replicas(value, status, causes);
+    }
+    let duplicated = |value: &Value| {
+        let mut causes = Vec::new();
+        duplicates(value, schema, &Place::Root, &mut causes);
+        causes
+    };
+    if !old.is_some_and(|old| !duplicated(old).is_empty()) {
+        causes.extend(duplicated(value));
+    }
+    if !schema.has_rules {
+        return;
     }
     if schema.has_rules && causes.iter().any(Cause::blocks_rules) {
         causes.push(Cause::invalid(
@@ -131,22 +142,42 @@ fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &s
             &Value::Null,
             "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
         ));
+    } else {
+        check_rules(value, old, schema, &Place::Root, causes);
     }
 }
 
-/// The value at a path of an error.
-fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    let mut value = value;
-    for part in path.split('.') {
-        let (name, indexes) = part.split_once('[').map_or((part, ""), |(name, rest)| (name, rest));
-        if !name.is_empty() {
-            value = value.get(name)?;
+/// The numbers of the scale are numbers.
+fn check_replicas(value: &Value, path: &[String], causes: &mut Vec<Cause>) {
+    let mut at = value;
+    let field = format!(".{}", path.join("."));
+    for (index, name) in path.iter().enumerate() {
+        if !at.is_object() {
+            let before = path.get(..index).unwrap_or_default().join(".");
+            let (is, type_) = (go::plain(at), go::type_of(at));
+            let why = format!(
+                ".{before} accessor error: {is} is of the type {type_}, expected map[string]interface{{}}"
+            );
+            causes.push(Cause::invalid(field, &json!(0), &why));
+            return;
         }
-        for index in indexes.split('[').filter(|index| !index.is_empty()) {
-            value = value.get(index.trim_end_matches(']').parse::<usize>().ok()?)?;
+        let Some(next) = at.get(name) else { return };
+        at = next;
+    }
+    match at.as_i64() {
+        Some(replicas) if replicas < 0 => {
+            causes.push(Cause::invalid(field, at, "should be a non-negative integer"));
+        }
+        Some(replicas) if replicas > i64::from(i32::MAX) => {
+            causes.push(Cause::invalid(field, at, "should be less than or equal to 2147483647"));
+        }
+        Some(_) => {}
+        None => {
+            let (is, type_) = (go::plain(at), go::type_of(at));
+            let why = format!("{field} accessor error: {is} is of the type {type_}, expected int64");
+            causes.push(Cause::invalid(field, &json!(0), &why));
         }
     }
-    Some(value)
 }
 
 fn check_keys(value: &Value, causes: &mut Vec<Cause>) {

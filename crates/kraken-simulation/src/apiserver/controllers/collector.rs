@@ -17,8 +17,8 @@ use crate::apiserver::{
 /// One thing to do.
 #[derive(Clone, Debug)]
 enum Task {
-    /// None of its owners exists.
-    Delete(Target, String),
+    /// None of its owners exists or stays; in the foreground if its owner waits for it and it has dependents itself.
+    Delete(Target, String, bool),
     /// It has owners that exist and others that do not: these references go.
     Forget(Target, BTreeSet<String>),
     /// All of its dependents are gone or were orphaned: this finalizer goes.
@@ -71,7 +71,8 @@ impl Inner {
         }
         let target = target(kind, object);
         if present == 0 && (!absent.is_empty() || is_blocking(owners, &leaving)) {
-            tasks.push(Task::Delete(target, object.uid().to_owned()));
+            let waits = !leaving.is_empty() && !self.dependents(state, object.uid()).is_empty();
+            tasks.push(Task::Delete(target, object.uid().to_owned(), waits));
         } else if present > 0 && !(absent.is_empty() && leaving.is_empty()) {
             absent.append(&mut leaving);
             tasks.push(Task::Forget(target, absent));
@@ -132,11 +133,11 @@ impl Inner {
     fn perform(&self, task: &Task) {
         let mut state = self.state.lock();
         match task {
-            Task::Delete(target, uid) => {
+            Task::Delete(target, uid, waits) => {
                 let still = self.tasks(&state).iter().any(|task| {
-                    matches!(task, Task::Delete(other, of) if of == uid && other.key() == target.key())
+                    matches!(task, Task::Delete(other, of, _) if of == uid && other.key() == target.key())
                 });
-                if still && self.delete(&mut state, target, &Options::collected(uid)).is_err() {
+                if still && self.delete(&mut state, target, &Options::collected(uid, *waits)).is_err() {
                     tracing::debug!(name = target.name, "not collected: it changed meanwhile");
                 }
             }

@@ -1,11 +1,11 @@
 //! The namespace controller: empties a namespace that is being deleted, kind by kind, and lets it go when nothing is left.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Pace;
-use crate::apiserver::{Inner, delete::Options, kinds::Kind, request::Target, selectors::Selector};
+use crate::apiserver::{Inner, delete::Options, kinds::Kind, request::Target, selectors::Selector, time};
 
 /// How long it waits for finalizers: half of Kubernetes' estimate of 15 s, and one.
 const RETRY: Duration = Duration::from_secs(8);
@@ -29,11 +29,43 @@ pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
                 }
             }
             pace.pause().await;
+            server.report(&namespace);
             server.finalize(&namespace);
         }
         if !server.leaving().is_empty() {
             tokio::time::sleep(RETRY).await;
         }
+    }
+}
+
+/// The conditions of a namespace of which nothing is left.
+const FINE: [(&str, &str, &str); 5] = [
+    ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    ("NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"),
+    ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+];
+
+fn set_condition(conditions: &mut Vec<Value>, type_: &str, status: &str, reason: &str, message: String) {
+    let old = conditions.iter_mut().find(|condition| condition["type"] == type_);
+    let is_same = old.as_ref().is_some_and(|old| old["status"] == status);
+    let since = old.as_ref().filter(|_| is_same).map(|old| old["lastTransitionTime"].clone());
+    let since = since.unwrap_or_else(|| time::now().into());
+    let new = json!({
+        "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": since,
+    });
+    match old {
+        Some(old) => *old = new,
+        None => conditions.push(new),
     }
 }
 
@@ -68,6 +100,58 @@ impl Inner {
         if self.delete_all(&mut self.state.lock(), &target, &selector, &options).is_err() {
             tracing::debug!(namespace, kind = kind.kind, "not emptied");
         }
+    }
+
+    /// Says in the status what is left.
+    fn report(&self, namespace: &str) {
+        let mut state = self.state.lock();
+        let (mut resources, mut finalizers) = (Vec::new(), BTreeMap::<String, usize>::new());
+        for kind in self.kinds.iter().filter(|kind| kind.namespaced) {
+            let objects = state.store.table(kind.index).into_iter().flat_map(|table| &table.objects);
+            let mut count = 0;
+            for (_, object) in objects.filter(|(key, _)| key.namespace == namespace) {
+                count += 1;
+                for name in
+                    object.meta("finalizers").as_array().into_iter().flatten().filter_map(Value::as_str)
+                {
+                    *finalizers.entry(name.to_owned()).or_default() += 1;
+                }
+            }
+            if count > 0 {
+                resources.push(format!("{}.{} has {count} resource instances", kind.plural, kind.group));
+            }
+        }
+        resources.sort();
+        let mut finalizers: Vec<String> =
+            finalizers.iter().map(|(name, count)| format!("{name} in {count} resource instances")).collect();
+        finalizers.sort();
+        let Some(kind) = self.kinds.find("", "namespaces") else { return };
+        let target = Target {
+            kind: kind.clone(),
+            namespace: String::new(),
+            name: namespace.to_owned(),
+            subresource: "status".to_owned(),
+        };
+        self.edit(&mut state, &target, |value| {
+            let mut conditions = value["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            for (type_, reason, message) in FINE {
+                let (status, reason, message) = match type_ {
+                    "NamespaceContentRemaining" if !resources.is_empty() => {
+                        let message = format!("Some resources are remaining: {}", resources.join(", "));
+                        ("True", "SomeResourcesRemain", message)
+                    }
+                    "NamespaceFinalizersRemaining" if !finalizers.is_empty() => {
+                        let left = finalizers.join(", ");
+                        let message =
+                            format!("Some content in the namespace has finalizers remaining: {left}");
+                        ("True", "SomeFinalizersRemain", message)
+                    }
+                    _ => ("False", reason, message.to_owned()),
+                };
+                set_condition(&mut conditions, type_, status, reason, message);
+            }
+            value["status"]["conditions"] = Value::Array(conditions);
+        });
     }
 
     /// Lets the namespace go if it is empty.

@@ -183,10 +183,14 @@ pub(super) fn paths_of(node: Node<'_>, value: &Value) -> Set {
             }
         }
         Shape::List(list) => {
-            for value in value.as_array().into_iter().flatten() {
-                let element = item(list, value, node);
-                set.put(element.clone(), paths_of(node.item(), value));
-                set.members.insert(element);
+            let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+            let elements: Vec<Element> = items.iter().map(|value| item(list, value, node)).collect();
+            for (value, element) in items.iter().zip(&elements) {
+                // Of items that are there twice only their being there is owned.
+                if elements.iter().filter(|other| *other == element).count() == 1 {
+                    set.put(element.clone(), paths_of(node.item(), value));
+                }
+                set.members.insert(element.clone());
             }
         }
         Shape::Leaf => {}

@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use super::set::Set;
 
+/// How many managers that are no appliers an object remembers.
+const MANAGERS: usize = 10;
+
 /// What a manager does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Operation {
@@ -78,6 +81,39 @@ impl Managed {
         self.0.iter().find(|entry| entry.manager == *manager)
     }
 
+    /// No more than ten that are no appliers: the oldest are put together.
+    pub(super) fn capped(mut self) -> Self {
+        let is_update = |entry: &Entry| entry.manager.operation == Operation::Update;
+        let mut count = self.0.iter().filter(|entry| is_update(entry)).count();
+        while count > MANAGERS {
+            let mut oldest: Vec<(String, Manager)> = self
+                .0
+                .iter()
+                .filter(|entry| is_update(entry))
+                .map(|entry| (entry.time.clone(), entry.manager.clone()))
+                .collect();
+            oldest.sort();
+            let mut set = Set::default();
+            let mut last = None;
+            for (time, manager) in oldest.into_iter().take(2) {
+                if let Some(index) = self.0.iter().position(|entry| entry.manager == manager) {
+                    set.extend(&self.0.swap_remove(index).set);
+                }
+                last = Some((time, manager.api_version));
+            }
+            let Some((time, api_version)) = last else { break };
+            let manager = Manager {
+                operation: Operation::Update,
+                name: "ancient-changes".to_owned(),
+                api_version,
+                subresource: String::new(),
+            };
+            self.0.push(Entry { manager, time, set });
+            count -= 1;
+        }
+        self
+    }
+
     /// In the order in which they are written.
     pub(super) fn sorted(mut self) -> Self {
         self.0.retain(|entry| !entry.set.is_empty());
@@ -104,6 +140,7 @@ struct Written<'a> {
     manager: &'a str,
     operation: &'static str,
     api_version: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
     time: &'a str,
     fields_type: &'static str,
     fields_v1: &'a Set,

@@ -8,9 +8,10 @@ use super::{
     compare::paths_of,
     element::{Element, Node, Shape, item},
     managed::{Entry, Managed, Manager, Operation},
-    owned::{compared, own},
+    owned::{compared, own, updated},
     remove::removed,
     set::Set,
+    typed::untyped,
 };
 use crate::apiserver::{
     fault::{Cause, Fault, quoted},
@@ -37,6 +38,23 @@ pub(in super::super) fn applied(
     (force, ignored): (bool, &[&str]),
 ) -> Result<Applied, Fault> {
     let node = Node::Root(schemas.0, schemas.1);
+    let errors = untyped(node, config);
+    if !errors.is_empty() {
+        return Err(Fault::internal(format!(
+            "failed to create typed patch object ({}): {errors}",
+            named(config)
+        )));
+    }
+    let before;
+    let managed = if managed.is_empty() && live["metadata"]["uid"].is_string() {
+        // What is there and owned by nobody was there before anything was applied.
+        let name = "before-first-apply".to_owned();
+        let manager = Manager { operation: Operation::Update, name, ..manager.clone() };
+        before = updated(schemas, None, live, managed, &manager, now, ignored);
+        &before
+    } else {
+        managed
+    };
     let merged = merge(node, Some(live), Some(config)).map_err(Fault::internal)?.unwrap_or_default();
     let last = managed.find(manager).cloned();
     let set = own(&paths_of(node, config), ignored);
@@ -71,6 +89,19 @@ pub(in super::super) fn applied(
     };
     after.0.push(Entry { manager: manager.clone(), time, set });
     Ok(Applied { value, managed: after.sorted() })
+}
+
+/// How errors name an object.
+fn named(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (metadata, api_version) = (&object["metadata"], text(&object["apiVersion"]));
+    let version = if api_version.contains('/') { api_version } else { format!("/{api_version}") };
+    format!(
+        "{}/{}; {version}, Kind={}",
+        text(&metadata["namespace"]),
+        text(&metadata["name"]),
+        text(&object["kind"])
+    )
 }
 
 fn refused(conflicts: &[(Manager, String, Set)]) -> Fault {

@@ -7,6 +7,7 @@ mod merge;
 mod owned;
 mod remove;
 mod set;
+mod typed;
 
 pub(super) use managed::{Managed, Manager, Operation};
 pub(super) use merge::applied;

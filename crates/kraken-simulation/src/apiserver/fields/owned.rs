@@ -78,5 +78,5 @@ pub(in super::super) fn updated(
             }
         }
     }
-    after.sorted()
+    after.capped().sorted()
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub(super) use defaults::apply_defaults;
 pub(super) use prune::prune;
-pub(super) use validate::{Place, validate};
+pub(super) use validate::{Place, check_rules, duplicates, validate};
 
 use rules::Rule;
 
@@ -68,6 +68,8 @@ pub(super) struct Schema {
     pub(super) has_defaults: bool,
     /// Whether this or anything below has a rule.
     pub(super) has_rules: bool,
+    /// Whether this or anything below is a list whose items must differ.
+    pub(super) has_keys: bool,
     limits: Limits,
     rules: Vec<Rule>,
 }
@@ -198,18 +200,17 @@ impl Compiler {
             rules.push(Rule::compile(rule).map_err(failed)?);
         }
         let default = map.get("default").cloned();
-        let below = properties.values().any(|schema: &Schema| schema.has_defaults)
-            || items.as_ref().is_some_and(|schema| schema.has_defaults)
-            || matches!(&additional, Some(Additional::Of(schema)) if schema.has_defaults);
-        let has_rules = !rules.is_empty()
-            || properties.values().any(|schema: &Schema| schema.has_rules)
-            || items.as_ref().is_some_and(|schema| schema.has_rules)
-            || matches!(&additional, Some(Additional::Of(schema)) if schema.has_rules);
+        let below = |has: fn(&Schema) -> bool| {
+            properties.values().any(has)
+                || items.as_deref().is_some_and(has)
+                || matches!(&additional, Some(Additional::Of(schema)) if has(schema))
+        };
         Ok(Schema {
-            has_rules,
             type_,
             nullable: is_true("nullable"),
-            has_defaults: default.is_some() || below,
+            has_defaults: default.is_some() || below(|schema| schema.has_defaults),
+            has_rules: !rules.is_empty() || below(|schema| schema.has_rules),
+            has_keys: matches!(list, Some(List::Set | List::Map(_))) || below(|schema| schema.has_keys),
             default,
             properties,
             items,

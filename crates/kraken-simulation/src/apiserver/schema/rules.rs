@@ -66,11 +66,8 @@ impl Rule {
             "FieldValueDuplicate" => {
                 Cause { reason: self.reason, message: format!("Duplicate value: {}", shown(value)), field }
             }
-            // The value of an object is not shown.
-            _ => {
-                let message = format!("Invalid value: {}", self.message);
-                Cause { reason: self.reason, message, field }
-            }
+            // The value is left out.
+            _ => Cause { reason: self.reason, message: format!("Invalid value: {}", self.message), field },
         }
     }
 }

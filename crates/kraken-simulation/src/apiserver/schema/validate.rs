@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::{Additional, List, Schema, Type};
-use crate::apiserver::fault::Cause;
+use crate::apiserver::{
+    fault::{Cause, shown},
+    go,
+};
 
 /// Where a value is. Put together as text only for an error.
 #[derive(Clone, Copy, Debug)]
@@ -34,77 +37,105 @@ impl Place<'_> {
     }
 }
 
-/// Adds what is wrong to `causes`.
-pub(in super::super) fn validate(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
-    let Some(fits) = check_type(value, schema, place, causes) else { return };
-    if fits {
-        check_rules(value, schema, place, causes);
+/// Adds what is wrong to `causes`. What is as it was before an update does not count.
+pub(in super::super) fn validate(
+    value: &Value,
+    old: Option<&Value>,
+    schema: &Schema,
+    place: &Place<'_>,
+    causes: &mut Vec<Cause>,
+) {
+    if old == Some(value) {
+        return;
     }
-}
-
-/// `None` if there is nothing else to check; otherwise whether the rules make sense on this value.
-fn check_type(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) -> Option<bool> {
     let limits = &schema.limits;
+    if let Some((wanted, got)) = wrong_type(value, schema) {
+        let field = place.text();
+        let message = format!("Invalid value: {got:?}: {field} in body must be of type {wanted}: {got:?}");
+        causes.push(Cause { reason: "FieldValueTypeInvalid", message, field });
+    }
     if value.is_null() {
-        if schema.type_.is_some() && !schema.nullable {
-            causes.push(type_invalid(place, schema, "null"));
-        }
-        if !limits.enum_.is_empty() && !limits.enum_.contains(value) && !schema.nullable {
+        if !limits.enum_.is_empty() {
             causes.push(not_supported(place, value, &limits.enum_));
         }
-        return None;
+        return;
     }
-    if !is_of_type(value, schema) {
-        causes.push(type_invalid(place, schema, name_of(value)));
-    }
-    let before = causes.len();
     branches(value, schema, place, causes);
     match value {
-        Value::Object(map) => {
-            count(map.len(), limits.min_properties, limits.max_properties, "properties", place, causes);
-            for (name, value) in map {
-                let place = Place::Field(place, name);
-                match (schema.properties.get(name), &schema.additional) {
-                    (Some(of), _) => validate(value, of, &place, causes),
-                    (None, Some(Additional::Of(of))) => validate(value, of, &place, causes),
-                    _ => {}
-                }
+        Value::String(text) => check_text(value, text, schema, place, causes),
+        Value::Number(number) => {
+            let number = number.as_f64().unwrap_or_default();
+            if let Some(most) = limits.maximum.filter(|most| number > *most) {
+                let most = go::float(most);
+                causes.push(place.invalid(value, &format!("should be less than or equal to {most}")));
             }
-            for name in limits.required.iter().filter(|name| !map.contains_key(*name)) {
-                causes.push(Cause::required(Place::Field(place, name).text(), ""));
+            if let Some(least) = limits.minimum.filter(|least| number < *least) {
+                let least = go::float(least);
+                causes.push(place.invalid(value, &format!("should be greater than or equal to {least}")));
             }
         }
         Value::Array(items) => {
             if let Some(of) = &schema.items {
                 for (index, item) in items.iter().enumerate() {
-                    validate(item, of, &Place::Item(place, index), causes);
+                    let old = old.and_then(|old| correlated(old, item, schema));
+                    validate(item, old, of, &Place::Item(place, index), causes);
                 }
             }
             count(items.len(), limits.min_items, limits.max_items, "items", place, causes);
-            duplicates(items, schema, place, causes);
         }
-        Value::String(text) => check_text(value, text, schema, place, causes),
-        Value::Number(number) => {
-            let number = number.as_f64().unwrap_or_default();
-            if let Some(least) = limits.minimum.filter(|least| number < *least) {
-                causes.push(place.invalid(value, &format!("should be greater than or equal to {least}")));
-            }
-            if let Some(most) = limits.maximum.filter(|most| number > *most) {
-                causes.push(place.invalid(value, &format!("should be less than or equal to {most}")));
-            }
-        }
-        Value::Bool(_) | Value::Null => {}
+        _ => {}
     }
     if !limits.enum_.is_empty() && !limits.enum_.contains(value) {
         causes.push(not_supported(place, value, &limits.enum_));
     }
-    Some(causes.len() == before)
+    if let Value::Object(map) = value {
+        count(map.len(), limits.min_properties, limits.max_properties, "properties", place, causes);
+        let old = old.filter(|_| !schema.atomic_map);
+        for (name, value) in map {
+            let (place, old) = (Place::Field(place, name), old.and_then(|old| old.get(name)));
+            match (schema.properties.get(name), &schema.additional) {
+                (Some(of), _) => validate(value, old, of, &place, causes),
+                (None, Some(Additional::Of(of))) => validate(value, old, of, &place, causes),
+                _ => {}
+            }
+        }
+        for name in limits.required.iter().filter(|name| !map.contains_key(*name)) {
+            causes.push(Cause::required(Place::Field(place, name).text(), ""));
+        }
+    }
 }
 
-fn check_rules(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
+/// The item of the list before that this one was made of: by its keys; items of other lists cannot be told apart.
+fn correlated<'a>(old: &'a Value, item: &Value, schema: &Schema) -> Option<&'a Value> {
+    let Some(List::Map(keys)) = &schema.list else { return None };
+    old.as_array()?.iter().find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
+}
+
+/// Adds which rules do not hold.
+pub(in super::super) fn check_rules(
+    value: &Value,
+    old: Option<&Value>,
+    schema: &Schema,
+    place: &Place<'_>,
+    causes: &mut Vec<Cause>,
+) {
+    if !schema.has_rules || old == Some(value) || value.is_null() {
+        return;
+    }
     for rule in &schema.rules {
         if !rule.holds(value) {
             causes.push(rule.cause(place.text(), value));
+        }
+    }
+    for (name, value) in value.as_object().into_iter().flatten() {
+        if let Some(of) = schema.field(name) {
+            let old = old.and_then(|old| old.get(name));
+            check_rules(value, old, of, &Place::Field(place, name), causes);
+        }
+    }
+    for (index, value) in value.as_array().into_iter().flatten().enumerate() {
+        if let Some(of) = &schema.items {
+            check_rules(value, None, of, &Place::Item(place, index), causes);
         }
     }
 }
@@ -118,7 +149,7 @@ fn is_valid(value: &Value, schema: &Schema) -> bool {
         return false;
     }
     let mut causes = Vec::new();
-    validate(value, schema, &Place::Root, &mut causes);
+    validate(value, None, schema, &Place::Root, &mut causes);
     causes.is_empty()
 }
 
@@ -147,7 +178,7 @@ fn branches(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<
     if !limits.all_of.is_empty() {
         let valid = limits.all_of.iter().filter(|branch| is_valid(value, branch)).count();
         for branch in &limits.all_of {
-            validate(value, branch, place, causes);
+            validate(value, None, branch, place, causes);
         }
         if valid < limits.all_of.len() {
             let none = if valid == 0 { ". None validated" } else { "" };
@@ -162,7 +193,7 @@ fn branches(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<
 /// What is wrong with the first of the branches that fail.
 fn nearest(value: &Value, branches: &[Schema], place: &Place<'_>, causes: &mut Vec<Cause>) {
     if let Some(first) = branches.first() {
-        validate(value, first, place, causes);
+        validate(value, None, first, place, causes);
     }
 }
 
@@ -204,23 +235,92 @@ fn count(
     }
 }
 
-/// Items of sets and of lists with keys must differ.
-fn duplicates(items: &[Value], schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
+/// Items of sets and of lists with keys must differ, anywhere in a value.
+pub(in super::super) fn duplicates(
+    value: &Value,
+    schema: &Schema,
+    place: &Place<'_>,
+    causes: &mut Vec<Cause>,
+) {
+    if !schema.has_keys {
+        return;
+    }
+    match value {
+        Value::Array(items) => {
+            duplicate_items(items, schema, place, causes);
+            for (index, item) in items.iter().enumerate() {
+                if let Some(of) = &schema.items {
+                    duplicates(item, of, &Place::Item(place, index), causes);
+                }
+            }
+        }
+        Value::Object(map) => {
+            for (name, value) in map {
+                if let Some(of) = schema.field(name) {
+                    duplicates(value, of, &Place::Field(place, name), causes);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn duplicate_items(items: &[Value], schema: &Schema, place: &Place<'_>, causes: &mut Vec<Cause>) {
     let keys: Vec<Value> = match &schema.list {
         Some(List::Set) => items.to_vec(),
         Some(List::Map(names)) => {
-            let key = |item: &Value| names.iter().map(|name| (name.clone(), item[name].clone())).collect();
-            items.iter().map(|item| Value::Object(key(item))).collect()
+            let wrong = items.iter().position(|item| !item.is_null() && !item.is_object());
+            if let Some((index, item)) = wrong.and_then(|index| Some((index, items.get(index)?))) {
+                let field = Place::Item(place, index).text();
+                causes.push(Cause::invalid(field, item, "must be an object for an array of list-type map"));
+                return;
+            }
+            let key = |item: &Value| {
+                let key = |name: &String| Some((name.clone(), item.get(name)?.clone()));
+                Value::Object(names.iter().filter_map(key).collect())
+            };
+            items.iter().map(key).collect()
         }
         _ => return,
     };
     for (index, key) in keys.iter().enumerate() {
-        if keys.get(..index).is_some_and(|before| before.contains(key)) {
-            let message = format!("Duplicate value: {}", crate::apiserver::fault::shown(key));
+        // Told once, at the second of them.
+        if keys.get(..index).is_some_and(|before| before.iter().filter(|other| *other == key).count() == 1) {
+            let message = format!("Duplicate value: {}", shown(key));
             let field = Place::Item(place, index).text();
             causes.push(Cause { reason: "FieldValueDuplicate", message, field });
         }
     }
+}
+
+/// The type that is wanted and the one that is there, if they differ.
+fn wrong_type(value: &Value, schema: &Schema) -> Option<(&'static str, &'static str)> {
+    let wanted = match schema.type_ {
+        _ if schema.int_or_string => "integer,string",
+        None => return None,
+        Some(Type::Object) => "object",
+        Some(Type::Array) => "array",
+        Some(Type::String) => "string",
+        Some(Type::Integer) => "integer",
+        Some(Type::Number) => "number",
+        Some(Type::Boolean) => "boolean",
+    };
+    if value.is_null() {
+        return (!schema.nullable).then_some((wanted, "null"));
+    }
+    let got = name_of(value);
+    // A format that is checked takes the place of the type.
+    if schema.limits.format.as_deref() == Some("date-time")
+        && !matches!(value, Value::String(_) | Value::Array(_))
+    {
+        let got = match got {
+            "integer" => "int64",
+            "number" => "double",
+            _ => "",
+        };
+        return Some(("date-time", got));
+    }
+    (!is_of_type(value, schema)).then_some((wanted, got))
 }
 
 fn is_of_type(value: &Value, schema: &Schema) -> bool {
@@ -240,22 +340,6 @@ fn is_of_type(value: &Value, schema: &Schema) -> bool {
 
 fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-}
-
-fn type_invalid(place: &Place<'_>, schema: &Schema, got: &str) -> Cause {
-    let wanted = match schema.type_ {
-        _ if schema.int_or_string => "integer,string",
-        Some(Type::Object) => "object",
-        Some(Type::Array) => "array",
-        Some(Type::String) => "string",
-        Some(Type::Integer) => "integer",
-        Some(Type::Number) => "number",
-        Some(Type::Boolean) => "boolean",
-        None => "",
-    };
-    let field = place.text();
-    let message = format!("Invalid value: {got:?}: {field} in body must be of type {wanted}: {got:?}");
-    Cause { reason: "FieldValueTypeInvalid", message, field }
 }
 
 fn name_of(value: &Value) -> &'static str {
@@ -278,10 +362,6 @@ fn not_supported(place: &Place<'_>, value: &Value, allowed: &[Value]) -> Cause {
             other => format!("{:?}", other.to_string()),
         })
         .collect();
-    let message = format!(
-        "Unsupported value: {}: supported values: {}",
-        crate::apiserver::fault::shown(value),
-        allowed.join(", ")
-    );
+    let message = format!("Unsupported value: {}: supported values: {}", shown(value), allowed.join(", "));
     Cause { reason: "FieldValueNotSupported", message, field: place.text() }
 }
