@@ -169,7 +169,7 @@ pub(super) fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
     causes
 }
 
-const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+pub(super) const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const LABEL: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const DNS_LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -184,7 +184,7 @@ fn name_fault(kind: &Kind, name: &str) -> Option<&'static str> {
     };
     if kind.plural == "namespaces" {
         if name.len() > 63 {
-            return Some("must be no more than 63 bytes");
+            return Some("must be no more than 63 characters");
         }
         return (!is_dns_label(name)).then_some(DNS_LABEL);
     }
@@ -192,12 +192,12 @@ fn name_fault(kind: &Kind, name: &str) -> Option<&'static str> {
         return None;
     }
     if name.len() > 253 {
-        return Some("must be no more than 253 bytes");
+        return Some("must be no more than 253 characters");
     }
     (!name.split('.').all(is_dns_label)).then_some(SUBDOMAIN)
 }
 
-fn is_qualified(name: &str) -> bool {
+pub(super) fn is_qualified(name: &str) -> bool {
     let (prefix, rest) = name.split_once('/').map_or((None, name), |(prefix, rest)| (Some(prefix), rest));
     let is_prefix = |prefix: &str| {
         !prefix.is_empty()

@@ -9,6 +9,7 @@ mod controllers;
 mod decode;
 mod delete;
 mod discovery;
+mod events;
 mod fault;
 mod fields;
 mod go;

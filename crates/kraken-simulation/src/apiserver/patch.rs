@@ -136,7 +136,7 @@ impl Inner {
         mut value: Value,
         author: &Author,
     ) -> Result<Written, Fault> {
-        let said = meta::take(&mut value, "managedFields").filter(|_| target.subresource.is_empty());
+        let said = meta::take(&mut value, "managedFields");
         let said = said.and_then(|list| Managed::read(&list));
         let managed = said.as_ref().unwrap_or(&existing.managed);
         let managed = self.owned(target, Some(&existing.value), &value, managed, author);
@@ -304,6 +304,9 @@ fn patched(mut value: Value, type_: &str, body: &[u8]) -> Result<Value, Fault> {
     }
     let patch: Value = serde_json::from_slice(body)
         .map_err(|error| Fault::bad_request(format!("error decoding patch: {error}")))?;
+    if !patch.is_object() {
+        return Err(Fault::bad_request("error decoding patch: not an object"));
+    }
     json_patch::merge(&mut value, &patch);
     Ok(value)
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    events,
     fault::Cause,
     go,
     kinds::{Kind, Nature},
@@ -105,6 +106,7 @@ pub(super) fn check(kind: &Kind, value: &Value, old: Option<&Value>, subresource
                 check_immutable(kind, value, old, &mut causes);
             }
         }
+        Nature::Plain if kind.plural == "events" => events::check(value, old, &mut causes),
         Nature::Namespace | Nature::Plain => {}
     }
     causes

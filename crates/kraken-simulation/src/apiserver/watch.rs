@@ -58,7 +58,9 @@ impl Watch {
         form: Form,
     ) -> Result<Self, Fault> {
         let selector = selector(target, query)?;
-        let asked = query.number("resourceVersion")?;
+        let asked = query
+            .number("resourceVersion")
+            .map_err(|_| Fault::internal("resourceVersion is not a number"))?;
         let lasts = query.number("timeoutSeconds")?.map_or(TIMEOUT, Duration::from_secs);
         let now = Instant::now();
         let sends_all = query.is_true("sendInitialEvents")

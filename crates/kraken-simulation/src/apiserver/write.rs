@@ -106,9 +106,6 @@ impl Inner {
     ) -> Result<Written, Fault> {
         let Draft { mut value, managed } = draft;
         let kind = &target.kind;
-        if value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0") {
-            return Err(Fault::internal("resourceVersion should not be set on objects to be created"));
-        }
         self.place(target, &mut value)?;
         for field in
             ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "generation"]
@@ -125,6 +122,9 @@ impl Inner {
         }
         if !causes.is_empty() {
             return Err(Fault::invalid(kind, &name, &causes));
+        }
+        if value["metadata"]["resourceVersion"].as_str().is_some_and(|version| version != "0") {
+            return Err(Fault::internal("resourceVersion should not be set on objects to be created"));
         }
         let key = Key::of(&value);
         if let Some(existing) = state.store.get(kind.index, &key) {

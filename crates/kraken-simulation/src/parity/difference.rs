@@ -69,6 +69,10 @@ impl fmt::Display for Difference {
         for step in &self.steps {
             writeln!(f, "  {}", step.line())?;
         }
+        let message = &self.answer["body"]["message"];
+        if message.is_string() {
+            writeln!(f, "    kube-apiserver says {message}")?;
+        }
         for (path, left, right) in &self.paths {
             writeln!(f, "    {path}\n      in memory: {left}\n      real:      {right}")?;
         }

@@ -207,6 +207,11 @@ fn in_one_order(status: &mut Map<String, Value>) {
     let causes = status.get_mut("details").and_then(|details| details.get_mut("causes"));
     let Some(causes) = causes.and_then(Value::as_array_mut).filter(|causes| causes.len() > 1) else { return };
     causes.sort_by_key(ToString::to_string);
+    // The metadata is checked twice, and what is wrong is told as often.
+    causes.dedup();
+    if causes.len() == 1 {
+        return;
+    }
     let Some(Value::String(message)) = status.get_mut("message") else { return };
     for cut in [" is invalid: [", " conflicts: "] {
         if let Some(at) = message.find(cut) {

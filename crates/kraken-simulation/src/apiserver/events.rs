@@ -1,0 +1,101 @@
+//! What kube-apiserver checks of an Event of `events.k8s.io/v1`. It names fields as the older form of Events has them.
+
+use serde_json::Value;
+
+use super::fault::Cause;
+
+/// What is wrong with a new Event, or with a change of one.
+pub(super) fn check(event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    match old {
+        None => check_new(event, causes),
+        Some(old) => check_change(event, old, causes),
+    }
+}
+
+fn check_new(event: &Value, causes: &mut Vec<Cause>) {
+    let text = |field: &str| event[field].as_str().unwrap_or_default();
+    let namespace = event["metadata"]["namespace"].as_str().unwrap_or_default();
+    let regarding = event["regarding"]["namespace"].as_str().unwrap_or_default();
+    let fits =
+        if regarding.is_empty() { ["", "default"].contains(&namespace) } else { regarding == namespace };
+    if !fits {
+        causes.push(Cause::invalid(
+            "involvedObject.namespace",
+            &regarding.into(),
+            "does not match event.namespace",
+        ));
+    }
+    if event["eventTime"].is_null() {
+        causes.push(Cause::required("eventTime", ""));
+    } else {
+        for (field, longest) in [
+            ("reportingController", usize::MAX),
+            ("reportingInstance", 128),
+            ("action", 128),
+            ("reason", 128),
+        ] {
+            if text(field).is_empty() {
+                causes.push(Cause::required(field, ""));
+            } else if text(field).len() > longest {
+                let why = format!("can have at most {longest} characters");
+                causes.push(Cause::invalid(field, &event[field], &why));
+            }
+        }
+        if !super::meta::is_qualified(text("reportingController")) {
+            causes.push(Cause::invalid(
+                "reportingController",
+                &event["reportingController"],
+                super::meta::QUALIFIED,
+            ));
+        }
+        if text("note").len() > 1024 {
+            causes.push(Cause::invalid("message", &"".into(), "can have at most 1024 characters"));
+        }
+    }
+    if !["Normal", "Warning"].contains(&text("type")) {
+        let why = format!("has invalid value: {}", text("type"));
+        causes.push(Cause::invalid("type", &"".into(), &why));
+    }
+    check_series(event, causes);
+}
+
+fn check_series(event: &Value, causes: &mut Vec<Cause>) {
+    let series = &event["series"];
+    if series.is_null() {
+        return;
+    }
+    if series["count"].as_i64().unwrap_or_default() < 2 {
+        causes.push(Cause::invalid("series.count", &"".into(), "should be at least 2"));
+    }
+    if series["lastObservedTime"].is_null() {
+        causes.push(Cause::required("series.lastObservedTime", ""));
+    }
+}
+
+/// Only the series of an Event can be changed.
+fn check_change(event: &Value, old: &Value, causes: &mut Vec<Cause>) {
+    if event["series"] != old["series"] {
+        check_series(event, causes);
+    }
+    let fields = [
+        ("regarding", "involvedObject"),
+        ("reason", "reason"),
+        ("note", "message"),
+        ("deprecatedSource", "source"),
+        ("deprecatedFirstTimestamp", "firstTimestamp"),
+        ("deprecatedLastTimestamp", "lastTimestamp"),
+        ("deprecatedCount", "count"),
+        ("type", "type"),
+        ("eventTime", "eventTime"),
+        ("action", "action"),
+        ("related", "related"),
+        ("reportingController", "reportingController"),
+        ("reportingInstance", "reportingInstance"),
+    ];
+    for (field, older) in fields {
+        if event[field] != old[field] {
+            let shown = if event[field].is_null() { Value::from("") } else { event[field].clone() };
+            causes.push(Cause::immutable(older, &shown));
+        }
+    }
+}
