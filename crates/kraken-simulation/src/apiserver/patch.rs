@@ -85,17 +85,13 @@ impl Inner {
     ) -> Managed {
         let schemas = (&*target.kind.schema, &*self.kinds.meta);
         let ignored = ignored(&target.kind, &target.subresource);
-        // What a new object has anyway is nobody's.
-        let zero = if live.is_none() { decode::zero(&target.kind) } else { Vec::new() };
-        let mut said = std::borrow::Cow::Borrowed(new);
-        for (field, value) in zero {
-            if new.get(&field) == Some(&value)
-                && let Some(fields) = said.to_mut().as_object_mut()
-            {
-                fields.remove(&field);
-            }
+        if live.is_some() && managed.is_empty() {
+            return Managed::default(); // it is not tracked
         }
-        let new = &*said;
+        // What a new object has anyway is nobody's.
+        let zero = Value::Object(decode::zero(&target.kind).into_iter().collect());
+        let is_new = zero.as_object().is_some_and(|zero| !zero.is_empty());
+        let live = live.or_else(|| is_new.then_some(&zero));
         updated(schemas, live, new, managed, &author.manager, &time::now(), ignored)
     }
 

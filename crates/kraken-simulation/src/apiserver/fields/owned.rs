@@ -55,9 +55,6 @@ pub(in super::super) fn updated(
     now: &str,
     ignored: &[&str],
 ) -> Managed {
-    if live.is_some() && managed.is_empty() {
-        return Managed::default(); // it is not tracked
-    }
     let node = Node::Root(schemas.0, schemas.1);
     let comparison = compared(node, live, new, ignored);
     let mut changed = comparison.modified;
