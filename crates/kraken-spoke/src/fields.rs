@@ -1,39 +1,39 @@
 //! Which fields a kind's spec has, by its CRD: a path in `lifecycle.ignoreChanges` that names none is a typo. Pure.
 
-use std::sync::{Arc, LazyLock};
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use kraken_options::Path;
 use kube::CustomResourceExt;
+use parking_lot::Mutex;
 
 use crate::{External, Ignored};
 
 /// The fields of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
-    spec: Spec,
+    spec: fn() -> Arc<JSONSchemaProps>,
     beside: &'static [&'static str],
     whole: &'static [&'static str],
 }
 
-/// Few specs name paths, and to derive a schema costs more than a reconcile.
-type Spec = Arc<LazyLock<JSONSchemaProps>>;
-
-fn schema_of<K: CustomResourceExt>() -> JSONSchemaProps {
-    let versions = K::crd().spec.versions;
-    let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
-    schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default()
+/// The schema of a spec. Few specs name paths, so it is derived when one does, and once for each kind: that costs more than
+/// a reconcile.
+fn schema_of<K: CustomResourceExt>() -> Arc<JSONSchemaProps> {
+    static DERIVED: Mutex<BTreeMap<&'static str, Arc<JSONSchemaProps>>> = Mutex::new(BTreeMap::new());
+    let derive = || {
+        let versions = K::crd().spec.versions;
+        let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
+        Arc::new(schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default())
+    };
+    DERIVED.lock().entry(std::any::type_name::<K>()).or_insert_with(derive).clone()
 }
 
 impl Fields {
     pub(crate) fn of<E: External>() -> Self {
-        Self {
-            spec: Arc::new(LazyLock::new(schema_of::<E::Kind>)),
-            beside: E::DRIFT_PATHS,
-            whole: E::WHOLE_PATHS,
-        }
+        Self { spec: schema_of::<E::Kind>, beside: E::DRIFT_PATHS, whole: E::WHOLE_PATHS }
     }
 
     /// Why no difference is ever found at this path, if that is so.
@@ -54,12 +54,13 @@ impl Fields {
         let Ok(path) = path.parse::<Path>() else { return false };
         let names = path.segments().unwrap_or_default();
         let is_beside = names.first().is_some_and(|first| self.beside.contains(first));
-        is_beside || !names.is_empty() && exists(&self.spec, &names)
+        is_beside || !names.is_empty() && exists(&(self.spec)(), &names)
     }
 
     /// The names of the top level, for a person who mistyped one.
     fn names(&self) -> String {
-        let own = self.spec.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
+        let spec = (self.spec)();
+        let own = spec.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
         own.filter(|name| *name != "lifecycle")
             .chain(self.beside.iter().copied())
             .collect::<Vec<_>>()
@@ -106,7 +107,7 @@ mod tests {
 
     fn fields() -> Fields {
         Fields {
-            spec: Arc::new(LazyLock::new(spec)),
+            spec: || Arc::new(spec()),
             beside: &["state", "action.order"],
             whole: &["metadata", "action"],
         }

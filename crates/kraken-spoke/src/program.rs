@@ -8,7 +8,7 @@ use k8s_openapi::{
 };
 use kraken_api::HUB_NAME;
 use kraken_runtime::{Program, Shell, rbac::rule, task};
-use kube::CustomResourceExt;
+use kube::Resource;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -160,7 +160,7 @@ struct Runner<'a, C> {
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let external = E::from_context(&self.context);
-        tracing::info!(kind = %E::Kind::crd().spec.names.kind, "starting the controller");
+        tracing::info!(kind = %E::Kind::kind(&()), "starting the controller");
         let (shell, flags, shared) = (self.shell.clone(), self.flags.clone(), self.shared.clone());
         self.tasks.spawn(task::inherit(controller::run_among(shell, external, flags, shared)));
     }
