@@ -9,6 +9,8 @@ mod mark;
 mod rules;
 mod state;
 
+use std::process::ExitCode;
+
 use kraken_aws::{Aws, AwsArgs};
 use kraken_spoke::{Registry, Shell, Spoke};
 
@@ -29,4 +31,9 @@ impl Spoke for Ec2 {
     fn kinds(registry: &mut impl Registry<Aws>) {
         registry.kind::<external::Instances>();
     }
+}
+
+/// The whole of its `main`. It is here so that the controller is compiled once, with this crate, for whoever runs it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<Ec2>()
 }

@@ -1,5 +1,5 @@
 //! The binary `kraken-aws-ec2-instance`.
 
 fn main() -> std::process::ExitCode {
-    kraken_spoke::main::<kraken_aws_ec2_instance::Ec2>()
+    kraken_aws_ec2_instance::main()
 }

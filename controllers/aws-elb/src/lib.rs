@@ -14,6 +14,8 @@ mod tagged;
 mod target_group;
 mod words;
 
+use std::process::ExitCode;
+
 use kraken_aws::{Aws, AwsArgs, Managed};
 use kraken_spoke::{Registry, Shell, Spoke};
 
@@ -37,6 +39,11 @@ impl Spoke for Elb {
         registry.kind::<Managed<listener::Listeners>>();
         registry.kind::<Managed<listener_rule::ListenerRules>>();
     }
+}
+
+/// The whole of its `main`. It is here so that the controller is compiled once, with this crate, for whoever runs it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<Elb>()
 }
 
 #[cfg(test)]

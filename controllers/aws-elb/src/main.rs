@@ -1,5 +1,5 @@
 //! The binary `kraken-aws-elb`.
 
 fn main() -> std::process::ExitCode {
-    kraken_spoke::main::<kraken_aws_elb::Elb>()
+    kraken_aws_elb::main()
 }

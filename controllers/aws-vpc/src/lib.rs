@@ -14,6 +14,8 @@ mod subnet;
 mod volume;
 mod vpc;
 
+use std::process::ExitCode;
+
 use kraken_aws::{Aws, AwsArgs, Managed};
 use kraken_spoke::{Registry, Shell, Spoke};
 
@@ -42,6 +44,11 @@ impl Spoke for Network {
         registry.kind::<Managed<key_pair::KeyPairs>>();
         registry.kind::<Managed<volume::Volumes>>();
     }
+}
+
+/// The whole of its `main`. It is here so that the controller is compiled once, with this crate, for whoever runs it.
+pub fn main() -> ExitCode {
+    kraken_spoke::main::<Network>()
 }
 
 #[cfg(test)]
