@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kraken_runtime::random;
 use kraken_testing::kube_proxy::{Answer, Call, Hook, Order};
+use kraken_testing::simulator::documented_error;
 use kraken_testing::{How, When};
 
 use super::checker::Caller;
@@ -73,7 +74,9 @@ impl Gate {
 
     /// Lets the cloud refuse the call that is about to be carried out.
     fn refuse_with(&self, call: &Call, code: &str) {
-        let how = How::Error { status: 400, code: code.to_owned(), message: "simulated".to_owned() };
+        let known = documented_error(&call.name, code);
+        let (status, message) = known.map_or((400, "simulated"), |error| (error.status, error.message));
+        let how = How::Error { status, code: code.to_owned(), message: message.to_owned() };
         if let Some(cloud) = self.shared.cloud(self.caller.process.controller) {
             cloud.fail_next(&call.name, When::Before, how);
         }

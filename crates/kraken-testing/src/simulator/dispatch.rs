@@ -9,14 +9,24 @@ use super::{actions, elb, network, sts};
 
 /// Carries out one call.
 pub(super) fn carry_out(cloud: &mut Cloud, action: &str, form: &Form) -> Result<Answer, Refusal> {
-    let handler: Option<Handler> = match Service::of(form) {
-        Service::Ec2 => actions::handler(action).or_else(|| network::handler(action)),
-        Service::Elb => elb::handler(action),
-        Service::Sts => sts::handler(action),
-    };
+    let handler = handler(Service::of(form), action);
     let unknown = || {
         let message = format!("The action {action} is not valid for this web service.");
         Refusal::new("InvalidAction", message)
     };
     handler.ok_or_else(unknown)?(cloud, form)
+}
+
+fn handler(service: Service, action: &str) -> Option<Handler> {
+    match service {
+        Service::Ec2 => actions::handler(action).or_else(|| network::handler(action)),
+        Service::Elb => elb::handler(action),
+        Service::Sts => sts::handler(action),
+    }
+}
+
+/// Whether any service has an action.
+#[cfg(test)]
+pub(super) fn is_known(action: &str) -> bool {
+    [Service::Ec2, Service::Elb, Service::Sts].into_iter().any(|service| handler(service, action).is_some())
 }
