@@ -36,8 +36,8 @@ pub(crate) struct Choice {
     /// What chooses the sample.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Runs at once; eight keep two cores busy by two thirds.
-    #[arg(long, default_value_t = 8)]
+    /// Runs at once; a run mostly waits, and ten keep two cores busy.
+    #[arg(long, default_value_t = 10)]
     lanes: usize,
     /// Take the controllers as they were built last.
     #[arg(long)]

@@ -163,7 +163,7 @@ pub async fn explore(
     // A restart of kube-apiserver hits all runs that go on, so those come last.
     let (restarts, points): (Vec<Point>, Vec<Point>) =
         points.into_iter().partition(|point| point.fault == Fault::Restart);
-    // Restarts begin together, so that one that is due meets all of them.
+    // These runs begin together, so that one restart meets all of them.
     let together = options.lanes.max(1);
     for points in [&points[..]].into_iter().chain(restarts.chunks(together)) {
         let job = |point: &Point| {

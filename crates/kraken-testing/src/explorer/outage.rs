@@ -13,9 +13,6 @@ use crate::process::{Process, Spec};
 
 /// How long kube-apiserver stays away.
 const AWAY: Duration = Duration::from_secs(1);
-/// Watches are tried again after up to 30 s: what is killed over and over would prove nothing but that.
-const APART: Duration = Duration::from_secs(20);
-
 /// kube-apiserver, which any run may kill.
 #[derive(Debug)]
 pub(super) struct ApiServer {
@@ -39,18 +36,18 @@ impl ApiServer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Kills it, unless another run has just done that; whether somebody has since `start`.
-    pub(super) fn kill(&self, start: Instant) -> Result<bool> {
+    /// Kills it for a run that began at `start`, unless it was killed since: the run has met that.
+    pub(super) fn kill(&self, start: Instant) -> Result<()> {
         let mut state = self.lock();
-        if let Some(at) = state.killed.filter(|at| at.elapsed() < APART) {
-            return Ok(at > start);
+        if state.killed.is_some_and(|at| at > start) {
+            return Ok(());
         }
         match &mut state.program {
             Some(program) => program.kill_again()?,
             None => state.program = Some(Dead::kill(&self.folder, "kube-apiserver")?),
         }
         (state.killed, state.down) = (Some(Instant::now()), true);
-        Ok(true)
+        Ok(())
     }
 
     /// Starts it again when its time has come.
@@ -90,7 +87,9 @@ impl Dead {
     }
 
     fn kill_again(&mut self) -> Result<()> {
-        self.again.as_mut().map_or(Ok(()), |process| process.signal(Signal::SIGKILL))
+        // One that is not up again yet need not be killed.
+        let Some(process) = &mut self.again else { return Ok(()) };
+        if process.is_running() { process.signal(Signal::SIGKILL) } else { Ok(()) }
     }
 
     pub(super) fn raise(&mut self) -> Result<()> {
