@@ -16,4 +16,5 @@ mod network_once;
 mod once;
 mod references;
 mod replaced;
+mod rights;
 mod web_tier;

@@ -1,0 +1,75 @@
+//! Who may do what: the roles of people that Kubernetes adds to its own, and what a spoke may read of the hub.
+
+use anyhow::Result;
+use k8s_openapi::api::{authorization::v1::SubjectAccessReview, rbac::v1::RoleBinding};
+use kraken_tests::World;
+use kube::{Api, api::PostParams};
+use serde_json::{Value, json};
+
+const NAMESPACE: &str = "kraken-system";
+const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
+
+/// Whether this user may do this with an object of this group, resource and name (empty: any).
+async fn may(world: &World, user: &str, verb: &str, about: &Value) -> Result<bool> {
+    let mut attributes = json!({"namespace": world.ns.name, "verb": verb});
+    for (key, value) in about.as_object().into_iter().flatten() {
+        attributes[key] = value.clone();
+    }
+    let review = json!({"metadata": {}, "spec": {"user": user, "resourceAttributes": attributes}});
+    let review: SubjectAccessReview = serde_json::from_value(review)?;
+    let answer = Api::all(world.client()).create(&PostParams::default(), &review).await?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}
+
+#[tokio::test]
+async fn people_who_may_view_or_edit_a_namespace_may_do_so_with_what_kraken_has_in_it() -> Result<()> {
+    let world = World::new().await?;
+    for role in ["view", "edit", "admin"] {
+        let binding: RoleBinding = serde_json::from_value(json!({
+            "metadata": {"name": role},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": format!("{role}-jane")}],
+        }))?;
+        Api::namespaced(world.client(), &world.ns.name).create(&PostParams::default(), &binding).await?;
+    }
+    let of =
+        |group: &str, resource: &str| json!({"group": format!("{group}.{DOMAIN}"), "resource": resource});
+    let (vpcs, exports) = (of("aws", "vpcs"), of("configexport", "configexports"));
+    let (states, requests) = (of("core", "statedeclarations"), of("core", "dependencyrequests"));
+    let status = json!({"group": format!("aws.{DOMAIN}"), "resource": "vpcs", "subresource": "status"});
+    // Aggregation and the authorizer's cache follow in their own time.
+    for _ in 0..300 {
+        if may(&world, "view-jane", "get", &vpcs).await? && may(&world, "edit-jane", "create", &vpcs).await? {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    for (user, verb, about, wanted) in [
+        ("view-jane", "list", &vpcs, true),
+        ("view-jane", "watch", &requests, true),
+        ("view-jane", "delete", &vpcs, false),
+        ("edit-jane", "get", &states, true),
+        ("edit-jane", "patch", &vpcs, true),
+        ("edit-jane", "delete", &exports, true),
+        ("edit-jane", "patch", &states, false),
+        ("edit-jane", "create", &requests, false),
+        ("edit-jane", "patch", &status, false),
+        ("admin-jane", "create", &vpcs, true),
+        ("admin-jane", "delete", &requests, false),
+        ("nobody", "get", &vpcs, false),
+    ] {
+        assert_eq!(may(&world, user, verb, about).await?, wanted, "{user} {verb} {about}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_spoke_may_read_the_hubs_lease_and_no_other() -> Result<()> {
+    let world = World::new().await?;
+    let user = format!("system:serviceaccount:{NAMESPACE}:kraken-aws-vpc");
+    let lease = |name: &str| json!({"group": "coordination.k8s.io", "resource": "leases", "name": name, "namespace": NAMESPACE});
+    assert!(may(&world, &user, "get", &lease("kraken-hub")).await?);
+    assert!(!may(&world, &user, "update", &lease("kraken-hub")).await?);
+    assert!(!may(&world, &user, "get", &lease("kraken-aws-elb")).await?);
+    Ok(())
+}
