@@ -248,6 +248,23 @@ impl External for Instances {
         claim::claim(&self.aws, identity, epoch, &found.live_ids()).await
     }
 
+    async fn reclaim(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        desired: Option<&Desired>,
+        bare: &Observed,
+    ) -> Result<(), Failure> {
+        for instance in bare.live() {
+            let lost = desired.and_then(|desired| tag_memory::lost(&desired.tags, &instance.tags));
+            if let Some((key, memory)) = lost {
+                let ids = [instance.instance_id.clone()];
+                create_tags(&self.aws, &ids, &Tags::from([(key, memory)])).await?;
+            }
+        }
+        self.claim(identity, epoch, bare).await
+    }
+
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
         let marked = |id: &String| {
             let mut of_id = observed.instances.iter().filter(|instance| instance.instance_id == *id);

@@ -19,6 +19,13 @@ pub fn of<'a>(keys: impl IntoIterator<Item = &'a String>) -> String {
     keys.into_iter().fold(String::new(), |memory, key| remember(&memory, key))
 }
 
+/// The memory to put back on a thing that has none any more: somebody took Kraken's tags off. What it has as desired counts as set
+/// by Kraken.
+pub fn lost(desired: &Tags, have: &Tags) -> Option<(String, String)> {
+    let set = || desired.iter().filter(|(key, value)| have.get(*key) == Some(value)).map(|(key, _)| key);
+    (!have.contains_key(MEMORY) && set().next().is_some()).then(|| (MEMORY.to_owned(), of(set())))
+}
+
 /// The memory that a thing carries.
 pub fn read(tags: &Tags) -> &str {
     tags.get(MEMORY).map_or("", String::as_str)
@@ -101,5 +108,20 @@ mod tests {
             prop_assert!(knows(&after, &key) || after.len() + MARK > MAX_VALUE);
             prop_assert!(!knows(&forget(&after, &key), &key));
         }
+    }
+
+    #[test]
+    fn a_memory_that_was_taken_off_is_put_back_for_what_is_as_desired() {
+        let tags = |pairs: &[(&str, &str)]| -> Tags {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let desired = tags(&[("Team", "a"), ("Name", "web")]);
+        let mut have = tags(&[("Team", "a"), ("Name", "edited"), ("CostCenter", "7")]);
+        let (key, memory) = lost(&desired, &have).unwrap();
+        assert_eq!(key, MEMORY);
+        assert!(knows(&memory, "Team") && !knows(&memory, "Name") && !knows(&memory, "CostCenter"));
+        have.insert(key, memory);
+        assert_eq!(lost(&desired, &have), None);
+        assert_eq!(lost(&Tags::new(), &tags(&[("Team", "a")])), None);
     }
 }

@@ -395,6 +395,17 @@ pub trait External: Send + Sync + 'static {
         found: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
+    /// Puts them back on what somebody took them off, with whatever else Kraken's tags said. `desired` is absent in a deletion.
+    fn reclaim(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        _: Option<&Self::Desired>,
+        bare: &Self::Observed,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        self.claim(identity, epoch, bare)
+    }
+
     /// Takes Kraken's tags off and leaves the things: for `deletion: Retain`.
     fn release(
         &self,

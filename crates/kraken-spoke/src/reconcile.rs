@@ -133,7 +133,15 @@ async fn steps<E: External>(
             return Ok(Outcome::Drifted(vec![field]));
         }
         if !untagged.is_empty() {
-            let retagged = retag::retag(context, object, memory, &identity, &observed, &untagged, &known);
+            let retagged = retag::retag(
+                context,
+                object,
+                memory,
+                &identity,
+                &observed,
+                &untagged,
+                (&known, Some(&desired)),
+            );
             let note = Box::pin(retagged).await.map_err(Outcome::Failed)?;
             return Ok(Outcome::InProgress(Reason::Updating, note));
         }

@@ -264,6 +264,21 @@ impl<S: Single> External for Managed<S> {
         Ok(())
     }
 
+    async fn reclaim(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        desired: Option<&Self::Desired>,
+        bare: &Self::Observed,
+    ) -> Result<(), Failure> {
+        for thing in living(bare) {
+            let mut tags = tags::identity_tags(identity, epoch);
+            tags.extend(desired.and_then(|desired| tag_memory::lost(&desired.tags, thing.tags())));
+            S::set_tags(&self.aws, thing.tagged_as(), &tags).await?;
+        }
+        Ok(())
+    }
+
     async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         for thing in living(observed).into_iter().filter(|thing| tags::owned_by(identity, thing.tags())) {
             gone_is_fine(S::remove_tags(&self.aws, thing.tagged_as(), &KEYS).await)?;

@@ -72,7 +72,7 @@ pub(crate) async fn remove<E: External>(
     let untagged: Vec<String> = E::untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
     if !untagged.is_empty() {
         // Nothing is deleted that does not say whose it is.
-        return match retag(context, object, memory, &identity, &observed, &untagged, &known).await {
+        return match retag(context, object, memory, &identity, &observed, &untagged, (&known, None)).await {
             Ok(note) => Outcome::InProgress(Reason::Deleting, note),
             Err(failure) => Outcome::Failed(failure),
         };

@@ -21,11 +21,12 @@ pub(crate) async fn retag<E: External>(
     identity: &Identity,
     observed: &E::Observed,
     ids: &[String],
-    known: &Known,
+    (known, desired): (&Known, Option<&E::Desired>),
 ) -> Result<String, Failure> {
     let intent = Intent::of(object);
     let times = memory.claimed.as_ref().map(|claimed| claimed.at);
-    let note = claim(context, memory, identity, observed, ids, (intent.as_ref(), known)).await?;
+    let facts = (intent.as_ref(), known, desired);
+    let note = claim(context, memory, identity, observed, ids, facts).await?;
     if memory.claimed.as_ref().map(|claimed| claimed.at) != times {
         record(context, object, Reason::DriftReverted, &note).await;
     }
@@ -39,14 +40,14 @@ pub(crate) async fn claim<E: External>(
     identity: &Identity,
     observed: &E::Observed,
     ids: &[String],
-    (intent, known): (Option<&Intent>, &Known),
+    (intent, known, desired): (Option<&Intent>, &Known, Option<&E::Desired>),
 ) -> Result<String, Failure> {
     let (ids, epoch) = batch(ids, intent, known.epoch);
     if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
     }
     let (bare, _) = E::select(observed.clone(), &ids);
-    context.external.claim(identity, epoch, &bare).await?;
+    context.external.reclaim(identity, epoch, desired, &bare).await?;
     let note = format!("put the owner tags back on {}", listed(&ids));
     let times = match &memory.claimed {
         Some(before) if before.ids == ids => before.times + 1,

@@ -164,7 +164,7 @@ async fn remove<E: External>(
     };
     let untagged: Vec<String> = E::untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
     if !untagged.is_empty() {
-        let facts = (intent.as_ref(), &known);
+        let facts = (intent.as_ref(), &known, None);
         return match claim(context, memory, &identity, &observed, &untagged, facts).await {
             Ok(note) => Outcome::InProgress(Reason::Deleting, note),
             Err(failure) => Outcome::Failed(failure),
