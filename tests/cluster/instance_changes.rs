@@ -143,6 +143,43 @@ async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()
 }
 
 #[tokio::test]
+async fn an_instance_that_kraken_stopped_is_told_while_paused_and_started_although_the_spec_is_held_up()
+-> Result<()> {
+    let (world, cloud) = world().await?;
+    world.apply(&instance("halfway", 1, "")).await?;
+    world.ready("EC2Instance", "halfway").await?;
+    let id = alive(&world, cloud, "halfway")[0].id.clone();
+    set(&world, "halfway", json!({"lifecycle": {"paused": true}})).await?;
+    world.not_ready("EC2Instance", "halfway", "Paused").await?;
+    // As Kraken leaves it when it is paused between the stop and the change.
+    cloud.tag_outside(&id, "kraken-iac.eoinfennessy.com/disruption", Some("stop"))?;
+    cloud.stop_outside(&id)?;
+    set(&world, "halfway", json!({"lifecycle": {"paused": true, "protect": false, "resyncInterval": "1h"}}))
+        .await?;
+    let told = |object: &Value| {
+        let message = kraken_tests::world::condition(object, "Ready")["message"].as_str().unwrap_or_default();
+        message.contains(&id) && message.contains("stopped for a change")
+    };
+    world.until("EC2Instance", "halfway", told).await?;
+    assert_eq!(calls(cloud, "StartInstances", &id), 0, "nothing of a paused resource is touched");
+
+    let absent = json!({"value": null, "valueFrom": {"configMap": {"name": "absent", "key": "type"}}});
+    set(&world, "halfway", json!({"instanceType": absent, "lifecycle": {"paused": false}})).await?;
+    world.not_ready("EC2Instance", "halfway", "DependenciesNotReady").await?;
+    let started = Instant::now();
+    while alive(&world, cloud, "halfway")[0].state != "running" {
+        assert!(started.elapsed() < PATIENCE, "it is not started");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(world.events_of("halfway").await?.iter().any(|(_, note)| note.contains("is not made now")));
+    set(&world, "halfway", json!({"instanceType": {"value": "t2.nano", "valueFrom": null}})).await?;
+    world.ready("EC2Instance", "halfway").await?;
+    let after = alive(&world, cloud, "halfway").remove(0);
+    assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_profile_changes_in_place_and_a_key_says_that_it_cannot_be_removed() -> Result<()> {
     let (world, cloud) = world().await?;
     world.apply(&instance("a", 1, ", keyName: {value: ops}, iamInstanceProfile: {value: web}")).await?;

@@ -23,9 +23,11 @@ use crate::{
     api::{EC2Instance, EC2InstanceSpec, MetadataOptions},
     compare::{self, Change},
     desired::Desired,
-    instance::Observed,
-    mark, state,
+    instance::{Instance, Observed},
+    mark::{self, Mark},
+    state,
 };
+use update::create_tags;
 
 /// The instances of every EC2Instance.
 #[derive(Clone, Debug)]
@@ -45,6 +47,7 @@ impl External for Instances {
     type Observed = Observed;
     type Change = Change;
     const DRIFT_PATHS: &[&str] = &["state"];
+    const DISRUPTS: bool = true;
     const SECRET_ECHOES: &[(&str, &[&str])] = &[
         (
             "imageID",
@@ -117,6 +120,11 @@ impl External for Instances {
 
     fn is_gone(observed: &Observed) -> bool {
         observed.instances.iter().all(|instance| instance.state.is_terminated())
+    }
+
+    fn disrupted(observed: &Observed) -> (Vec<String>, bool) {
+        let (stopped, stopping) = stopped_by_kraken(observed);
+        if stopped.is_empty() { (stopping, false) } else { (stopped, true) }
     }
 
     fn untagged(observed: &Observed) -> Vec<String> {
@@ -227,6 +235,13 @@ impl External for Instances {
         }
     }
 
+    async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        let (stopped, _) = stopped_by_kraken(observed);
+        let owned = owned(identity, observed);
+        let ids: Vec<String> = stopped.into_iter().filter(|id| owned.contains(id)).collect();
+        update::start(&self.aws, &ids).await
+    }
+
     async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
         terminate(&self.aws, &owned(identity, observed)).await
     }
@@ -275,6 +290,16 @@ impl External for Instances {
             .await?;
         release::release(&self.aws, identity, &owned, &["volume"]).await
     }
+}
+
+/// The instances that Kraken has stopped and not started again, and those that it is stopping.
+fn stopped_by_kraken(observed: &Observed) -> (Vec<String>, Vec<String>) {
+    let marked = observed.live().into_iter().filter(|instance| Mark::of(&instance.tags).stop);
+    let is_down = |instance: &&Instance| instance.state.is_stopped() || instance.state.is_stopping();
+    let (stopped, stopping): (Vec<_>, Vec<_>) =
+        marked.filter(is_down).partition(|instance| instance.state.is_stopped());
+    let ids = |instances: Vec<&Instance>| instances.into_iter().map(|one| one.instance_id.clone()).collect();
+    (ids(stopped), ids(stopping))
 }
 
 /// The live instances whose tags carry the identity: looked at once more here, because what follows cannot be undone.

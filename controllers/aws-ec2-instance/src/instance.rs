@@ -120,6 +120,10 @@ impl State {
         self.name == "stopped"
     }
 
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.name == "stopping"
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         self.name == "running"
     }

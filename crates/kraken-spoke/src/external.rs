@@ -242,6 +242,8 @@ pub trait External: Send + Sync + 'static {
 
     /// Whether [`External::own_secret`] ever names one: the spoke is then allowed to create Secrets.
     const MAKES_SECRETS: bool = false;
+    /// Whether a change in place may stop something ([`Remedy::Disruptive`]).
+    const DISRUPTS: bool = false;
 
     /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
@@ -302,6 +304,12 @@ pub trait External: Send + Sync + 'static {
         None
     }
 
+    /// Pure. What is down, or going down, because of a disruption that this resource began ([`Remedy::Resume`]), whatever is desired;
+    /// and whether it is down, so that [`External::resume`] can end it. Asked only of a kind that [`DISRUPTS`](External::DISRUPTS).
+    fn disrupted(_: &Self::Observed) -> (Vec<String>, bool) {
+        (vec![], false)
+    }
+
     /// Pure. Whether nothing is left that still has to be deleted or is still going away.
     fn is_gone(observed: &Self::Observed) -> bool;
 
@@ -350,6 +358,12 @@ pub trait External: Send + Sync + 'static {
         desired: &Self::Desired,
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Starts what [`External::disrupted`] names although the change for which it was stopped cannot be made now: the spec is
+    /// invalid, or a reference has no value.
+    fn resume(&self, _: &Identity, _: &Self::Observed) -> impl Future<Output = Result<(), Failure>> + Send {
+        ready(Ok(()))
+    }
 
     /// Asks for the deletion of all that is left; the loop looks again until it is gone.
     fn delete(

@@ -32,7 +32,7 @@ use crate::{
     secrecy::{Secrecy, scrubbed},
     status::Learned,
     steps::{
-        act, adopt, declare,
+        act, adopt, declare, disrupted,
         gather::{Gathered, failed, gather},
         location,
         observe::{Known, Shown, has_finalizer, observe, union},
@@ -61,6 +61,11 @@ pub(crate) async fn reconcile<E: External>(
     let object = restored.as_deref().unwrap_or(object);
     let outcome = match steps(context, object, memory, slot, &mut learned).await {
         Ok(outcome) | Err(outcome) => outcome,
+    };
+    let outcome = if object.meta().deletion_timestamp.is_none() {
+        Box::pin(disrupted::resume(context, object, memory, slot, outcome, &mut learned)).await
+    } else {
+        outcome
     };
     (scrubbed(outcome, &memory.secrets), learned)
 }

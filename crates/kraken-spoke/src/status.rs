@@ -30,6 +30,8 @@ pub(crate) struct Learned {
     pub epoch: Option<i64>,
     /// What is in place if the outcome is that it is.
     pub in_place: Option<InPlace>,
+    /// What a paused resource has to say besides.
+    pub note: Option<String>,
     /// Whether changes of what it refers to are seen.
     pub followed: Followed,
     /// Whether something was changed because of an edit: what was in place before is no more.
@@ -101,6 +103,9 @@ pub(crate) fn status_of(
     let (state, reason, mut message) = outcome.ready();
     if matches!(outcome, Outcome::InPlace) && !status.external_ids.is_empty() {
         message = format!("in place: {}", listed(&status.external_ids));
+    }
+    if let (Outcome::Paused, Some(note)) = (outcome, &learned.note) {
+        message.push_str(note);
     }
     let unfollowed = unfollowed(&learned.followed, &status);
     if unfollowed.is_some() && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {

@@ -56,14 +56,7 @@ pub(super) async fn update(
             Ok(())
         }
         Change::Monitoring(ids) => monitoring(aws, ids, desired).await,
-        Change::Start(ids) => {
-            for_existing(ids, |ids| {
-                let call = aws.ec2().start_instances().set_instance_ids(Some(ids));
-                aws.call("StartInstances", "failed to start instances", call.send())
-            })
-            .await?;
-            Ok(())
-        }
+        Change::Start(ids) => start(aws, ids).await,
         Change::Stop(id) => disruption::stop(aws, id).await,
         Change::Mark { id, mark } => disruption::mark(aws, id, mark, desired, observed).await,
         Change::InstanceProfile(ids) => {
@@ -186,6 +179,16 @@ async fn monitoring(aws: &Aws, ids: &[String], desired: &Desired) -> Result<(), 
         })
         .await?;
     }
+    Ok(())
+}
+
+/// Starts instances.
+pub(super) async fn start(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
+    for_existing(ids, |ids| {
+        let call = aws.ec2().start_instances().set_instance_ids(Some(ids));
+        aws.call("StartInstances", "failed to start instances", call.send())
+    })
+    .await?;
     Ok(())
 }
 

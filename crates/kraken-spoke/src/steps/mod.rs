@@ -4,6 +4,7 @@ pub(crate) mod act; // client required
 pub(crate) mod adopt; // client required
 pub(crate) mod blocked; // client required
 pub(crate) mod declare; // client required
+pub(crate) mod disrupted; // client required
 pub(crate) mod gather; // client required
 pub(crate) mod guard; // client required
 pub(crate) mod location; // client required

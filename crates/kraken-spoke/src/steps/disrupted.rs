@@ -1,0 +1,76 @@
+//! What a change in place has stopped and not started yet, of a resource whose spec is not carried out now: nobody's server
+//! stays down because of an edit that followed on a stop. A paused resource says so instead, because nothing of it may be
+//! touched. Client required.
+
+use kraken_api::reasons::Reason;
+use kraken_runtime::work::Slot;
+use kube::core::object::HasStatus;
+
+use crate::{
+    External,
+    context::{Context, identity_of},
+    intent::Intent,
+    memory::Memory,
+    outcome::{Outcome, listed},
+    status::Learned,
+    steps::{
+        location,
+        observe::{Known, observe},
+        record::record,
+    },
+};
+
+/// The outcome of a run that ended before anything was observed, with what has to be done or said besides.
+pub(crate) async fn resume<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    memory: &Memory<E::Kind>,
+    slot: &mut Slot,
+    outcome: Outcome,
+    learned: &mut Learned,
+) -> Outcome {
+    let is_paused = matches!(outcome, Outcome::Paused);
+    let is_held_up = is_paused || matches!(outcome, Outcome::Invalid(_) | Outcome::Waiting(_));
+    let has_objects = object.status().is_some_and(|status| !status.external_ids.is_empty());
+    if !E::DISRUPTS || !is_held_up || !has_objects {
+        return outcome;
+    }
+    let intent = Intent::of(object);
+    // Elsewhere, another object may have the same id.
+    if location::here(context, object, intent.as_ref()).await.is_err() {
+        return outcome;
+    }
+    let identity = identity_of(context, object);
+    let clock = memory.clock(context.visibility_window);
+    let known = Known::of(object, memory, intent.as_ref(), clock, context.began());
+    let look = observe(context, slot.lane(), &identity, &known, false, false);
+    let observed = match slot.lend(look).await {
+        Ok(observed) => observed,
+        // A paused resource is not retried.
+        Err(_) if is_paused => return outcome,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    let (ids, is_stopped) = E::disrupted(&observed);
+    match (ids.is_empty(), is_paused, is_stopped) {
+        (true, ..) => outcome,
+        (false, true, _) => {
+            let ids = listed(&ids);
+            learned.note =
+                Some(format!("; {ids} was stopped for a change and is started when it is not paused"));
+            outcome
+        }
+        (false, false, false) => {
+            let message = format!("{} is being stopped for a change, and will be started", listed(&ids));
+            Outcome::InProgress(Reason::Updating, message)
+        }
+        (false, false, true) => match context.external.resume(&identity, &observed).await {
+            Ok(()) => {
+                let note =
+                    format!("started {}, which was stopped for a change that is not made now", listed(&ids));
+                record(context, object, Reason::Updated, &note).await;
+                outcome
+            }
+            Err(failure) => Outcome::Failed(failure),
+        },
+    }
+}
