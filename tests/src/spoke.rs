@@ -12,7 +12,7 @@ use kraken_testing::{
     manifests,
     toy::{Cloud, Gadget, Gadgets},
 };
-use kube::Api;
+use kube::{Api, Client, Config};
 use tokio::sync::Mutex;
 
 use crate::World;
@@ -50,6 +50,14 @@ impl InProcess {
     /// # Errors
     /// When the control plane does not answer, or a flag is unknown.
     pub async fn with(world: &World, cloud: &Cloud, flags: &[&str]) -> Result<Self> {
+        Self::through(world, cloud, flags, None).await
+    }
+
+    /// The same through a proxy before the API server, which listens at this address.
+    ///
+    /// # Errors
+    /// As [`InProcess::with`].
+    pub async fn through(world: &World, cloud: &Cloud, flags: &[&str], proxy: Option<&str>) -> Result<Self> {
         install(world).await?;
         let usual = ["gadgets", "--namespaces", &world.ns.name, "--resync-interval", "0"];
         let Cli { args, common } = Cli::try_parse_from(usual.iter().chain(flags))?;
@@ -58,8 +66,12 @@ impl InProcess {
         // Its own runtime, which ends with all of its tasks at once, wherever they are.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (gadgets, control_plane) = (Gadgets::from_context(cloud), &world.env.control_plane);
+        let proxy = proxy.map(str::parse).transpose()?;
         runtime.spawn(async move {
-            let client = control_plane.client().await?;
+            let client = match proxy {
+                Some(address) => Client::try_from(Config::new(address))?,
+                None => control_plane.client().await?,
+            };
             controller::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, common).await
         });
         Ok(Self { runtime: Some(runtime) })

@@ -11,7 +11,8 @@ use kraken_aws::{
     fields::{ABSENT, SECRET, listed, shown},
     lookup,
     missing::for_existing,
-    release, tags,
+    release, tag_memory,
+    tags::{self, Tags},
 };
 use kraken_spoke::{
     Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location, Look,

@@ -61,6 +61,8 @@ pub(crate) struct Context<E: External> {
     /// The Secrets that were read a moment ago.
     pub(crate) secrets: Secrets,
     pub(crate) memories: Memories<E::Kind>,
+    /// What digests of observations are keyed with.
+    pub(crate) digest_key: u64,
     /// Which resource adopts what at the moment.
     pub(crate) claims: Claims,
     pub(crate) fields: Fields,

@@ -139,6 +139,7 @@ pub async fn run_among<E: External>(
         references: common.references,
         secrets: Secrets::default(),
         memories: Memories::default(),
+        digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
         fields: Fields::of::<E>(),
         visibility_window: args.visibility_window,

@@ -19,6 +19,7 @@ use crate::{
     FailureClass,
     intent::{Clock, Intent},
     outcome::Outcome,
+    steps::unchanged::Unchanged,
 };
 
 /// What is remembered of one resource.
@@ -65,6 +66,8 @@ pub(crate) struct Memory<K> {
     pub token_used: Option<TokenUsed>,
     /// The ids that were tagged again last, when, and how many times in a row.
     pub claimed: Option<Claimed>,
+    /// The last run, if it found everything in place and the resource refers to Secrets.
+    pub unchanged: Option<Arc<Unchanged>>,
     /// Since when the resource has been in progress without a report.
     pub in_progress: Option<Progress>,
     /// Every secret text that the resource was resolved with, the newest last: the cloud may still quote an old one.
@@ -170,6 +173,7 @@ impl<K> Default for Memory<K> {
             at_creation: None,
             refusals: 0,
             deep_due: None,
+            unchanged: None,
             in_progress: None,
             secrets: vec![],
         }
@@ -217,6 +221,15 @@ impl<K> Memory<K> {
             let times = in_use.searched.map_or(0, |(_, times)| times);
             in_use.searched = Some((Instant::now(), times.saturating_add(1)));
         }
+    }
+
+    /// Whether something is under way that the next run has to go on with.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.edit_under_way
+            || self.changed.is_some()
+            || self.searching
+            || self.token_used.is_some()
+            || self.in_progress.is_some()
     }
 
     /// Adds the secrets that were resolved now to those that are known, without repetitions.

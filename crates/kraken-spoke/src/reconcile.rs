@@ -38,7 +38,7 @@ use crate::{
         observe::{Known, Shown, has_finalizer, observe, union},
         remove,
         replace::{self, Parts},
-        resolve, restore, retag,
+        resolve, restore, retag, unchanged,
     },
     summary::summary,
     vanished::{self, CONFIRMED_FOR},
@@ -88,6 +88,13 @@ async fn steps<E: External>(
     if !dependencies.is_empty() {
         learned.followed = context.followed();
     }
+    if !dependencies.secrets.is_empty() {
+        let look = unchanged::look(context, object, memory, slot, &dependencies, learned);
+        if let Some(outcome) = Box::pin(look).await {
+            return Ok(outcome);
+        }
+    }
+    memory.unchanged = None;
     let Gathered { values } = match Box::pin(gather(context, object, &dependencies)).await {
         // What is wrong whatever the hub answers need not wait for it.
         Err(Outcome::Asked) => {
@@ -107,7 +114,7 @@ async fn steps<E: External>(
     let uid = identity.uid.clone();
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = in_place::inputs_digest(&uid, &values);
-    let current_spec = in_place::current(&uid, object, object.meta().generation, inputs, before);
+    let current_spec = in_place::current(&uid, object, object.meta().generation, inputs.clone(), before);
     let edited = memory.edit_under_way
         || in_place::is_edited(before, &current_spec)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
@@ -278,7 +285,18 @@ async fn steps<E: External>(
         memory.at_creation = Some(in_place::at_creation(&uid, &E::at_creation(&desired)));
     }
     learned.edit_under_way = memory.edit_under_way;
+    let is_shallow = !E::needs_deep_look(&desired);
+    let is_whole = outgoing.is_none() && !deep;
     let acted = Box::pin(act::act(context, object, memory, &sight, decision, !edited)).await;
+    if matches!(acted, Outcome::InPlace)
+        && unpublished.is_none()
+        && is_whole
+        && !dependencies.secrets.is_empty()
+    {
+        let observed = &sight.observed;
+        let now = unchanged::remember(context, object, inputs, observed, is_shallow, learned);
+        memory.unchanged = Some(now);
+    }
     match (acted, unpublished) {
         (Outcome::InPlace, Some(error)) => Ok(Outcome::Kubernetes(error)),
         (acted, _) => Ok(acted),

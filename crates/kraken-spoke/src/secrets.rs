@@ -64,8 +64,7 @@ impl Secrets {
     ) -> Result<(), ApiError> {
         let names: BTreeSet<&str> = dependencies.secrets.iter().map(|key| key.name.as_str()).collect();
         for name in names {
-            let version = answered.get(name).and_then(|keys| newest(keys.values()));
-            let version = version.map(|v| format!("{}/{}", v.uid, v.resource_version));
+            let version = answered.get(name).and_then(version);
             let key = ObjectKey::new(namespace, name);
             let Some(content) = self.content(client, &key, version.as_deref()).await? else { continue };
             let wanted = dependencies.secrets.iter().filter(|key| key.name == name);
@@ -158,6 +157,11 @@ fn chosen<'a>(
         causes.insert(Dependency::Secret(wanted.clone()), cause);
     }
     SecretData { version: content.version.clone(), keys }
+}
+
+/// The version of a Secret, by those of its keys.
+pub(crate) fn version(keys: &BTreeMap<String, SecretVersion>) -> Option<String> {
+    newest(keys.values()).map(|version| format!("{}/{}", version.uid, version.resource_version))
 }
 
 /// The newest of the versions that the keys of a Secret have: each is that with which its key got its value.

@@ -7,7 +7,7 @@ use kraken_testing::{SuiteOptions, suite::NAMESPACE, toy::Cloud};
 use kraken_tests::{InProcess, World, world::condition};
 use serde_json::json;
 
-use super::{Setting, gadget, small};
+use super::{Setting, small};
 
 #[tokio::test]
 async fn a_dead_hub_is_said_by_who_has_references_once_and_taken_back_when_it_lives() -> Result<()> {

@@ -1,12 +1,77 @@
 //! Bad input, refusals and secrets: each told where it is, and nothing else disturbed.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
 use anyhow::Result;
 use kraken_spoke::FailureClass;
-use kraken_testing::toy::Fault;
-use kraken_tests::world::condition;
+use kraken_testing::{
+    kube_proxy::{Answer, Call, Hook, KubeProxy, Order},
+    toy::{Cloud, Fault},
+};
+use kraken_tests::{InProcess, World, world::condition};
 use serde_json::json;
 
-use super::{gadget, setting, small, uid};
+use super::{Setting, gadget, setting, small, uid};
+
+/// Counts the reads of Secrets.
+#[derive(Default)]
+struct Reads(AtomicUsize);
+
+impl Hook for Reads {
+    async fn before(&self, call: &Call) -> Order {
+        self.0.fetch_add(usize::from(call.name == "GET secrets"), Ordering::SeqCst);
+        Order::Pass
+    }
+
+    async fn after(&self, _: &Call, _: &Answer) -> Order {
+        Order::Pass
+    }
+}
+
+#[tokio::test]
+async fn resyncs_that_find_nothing_changed_read_no_secret() -> Result<()> {
+    let world = World::new().await?;
+    let (cloud, reads) = (Cloud::default(), Arc::new(Reads::default()));
+    let proxy = KubeProxy::start(&world.env.control_plane.admin_kubeconfig(), reads.clone()).await?;
+    let spoke = InProcess::through(&world, &cloud, &[], Some(proxy.endpoint())).await?;
+    let s = Setting { world, cloud, spoke };
+    for number in 0..3 {
+        let secret = format!(
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: s{number}}}, stringData: {{k: first}}}}"
+        );
+        s.world.apply(&secret).await?;
+    }
+    let mut owners = vec![];
+    for number in 0..3 {
+        let password = json!({"valueFrom": {"secret": {"name": format!("s{number}"), "key": "k"}}});
+        let lifecycle = json!({"resyncInterval": "1s"});
+        let spec = json!({"size": {"value": 3}, "password": password, "lifecycle": lifecycle});
+        owners.push(s.ready(&format!("g{number}"), &spec).await?);
+    }
+    // Some resyncs, of which the first may read once more.
+    let resyncs = |number: usize| s.called("describe", s.calls("describe") + number);
+    resyncs(6).await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let before = reads.0.load(Ordering::SeqCst);
+    resyncs(12).await;
+    assert_eq!(
+        reads.0.load(Ordering::SeqCst),
+        before,
+        "reads of Secrets by resyncs that found nothing changed"
+    );
+
+    // Drift is found without them, and put right with them.
+    s.cloud.alive(&owners[0]).iter().for_each(|thing| s.cloud.tamper(&thing.id, |thing| thing.size = 9));
+    s.called("resize", 1).await;
+    assert!(reads.0.load(Ordering::SeqCst) > before);
+    Ok(())
+}
 
 #[tokio::test]
 async fn a_refusal_is_told_and_an_edit_mends_it() -> Result<()> {

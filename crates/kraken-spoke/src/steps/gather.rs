@@ -1,5 +1,7 @@
 //! Step 1: ask the hub for the values that the spec refers to, and take its answer. Client required.
 
+use std::sync::Arc;
+
 use kraken_api::{
     DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, dependency_request::DependentValues,
     reasons::Reason,
@@ -89,6 +91,22 @@ pub(crate) async fn gather<E: External>(
     Ok(Gathered { values })
 }
 
+/// The request with the hub's answer, if it is to what is asked now.
+pub(super) fn answer<E: External>(
+    context: &Context<E>,
+    object: &E::Kind,
+    dependencies: &Dependencies,
+) -> Option<Arc<DependencyRequest>> {
+    let (namespace, name) = place(object);
+    let request = context.requests.get(&ObjectKey::new(&namespace, &context.owned_name(&name)))?;
+    let is_current = is_owned_by(&*request, object)
+        && request.meta().deletion_timestamp.is_none()
+        && request.spec == DependencyRequestSpec::from(dependencies)
+        && references::is_held(&request);
+    let status = request.status.as_ref()?;
+    (is_current && status.observed_generation == request.metadata.generation).then_some(request)
+}
+
 /// Fails if the namespace is being deleted: nothing is stored either way.
 async fn is_alive(api: &Api<DependencyRequest>) -> Result<(), ApiError> {
     let params = PostParams { dry_run: true, ..PostParams::default() };
@@ -117,7 +135,7 @@ fn is_owned_by(request: &impl Resource, owner: &impl Resource) -> bool {
     })
 }
 
-fn values_of(answer: &DependentValues) -> Values {
+pub(super) fn values_of(answer: &DependentValues) -> Values {
     Values {
         config_maps: answer.from_config_maps.clone(),
         resources: answer.from_kraken_resources.clone(),

@@ -20,5 +20,6 @@ pub(crate) mod report; // client required
 pub(crate) mod resolve; // no client required
 pub(crate) mod restore; // client required
 pub(crate) mod retag; // client required
+pub(crate) mod unchanged; // client required
 pub(crate) mod undecodable; // client required
 pub(crate) mod unprotect; // client required
