@@ -88,7 +88,7 @@ pub(super) async fn verdict(
     let _ = lane.namespace.delete().await; // all of it goes with the control plane anyway
     Ok(Verdict {
         scenario: scenario.name,
-        reached: point.is_none() || trial.fired().is_some(),
+        reached: point.is_none() || trial.has_met_fault(),
         point,
         violations,
         recovery,

@@ -136,6 +136,12 @@ impl Trial {
         self.lock().fired
     }
 
+    /// Whether the fault has come. A restart of kube-apiserver that another run caused is met as well.
+    pub(super) fn has_met_fault(&self) -> bool {
+        let restarts = self.point.as_ref().is_some_and(|point| point.fault == Fault::Restart);
+        self.fired().is_some() || restarts && self.api.killed().is_some_and(|at| at > self.started)
+    }
+
     /// Whether the stopped leader goes on.
     pub(super) fn goes_on(&self) -> bool {
         self.lock().went_on
