@@ -145,7 +145,9 @@ impl Fault {
 
     /// The object breaks its schema or a rule of its kind.
     pub(super) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        Self::invalid_as(&kind.kind, &kind.group, name, causes)
+        // Inside, kube-apiserver knows Events in their older group only.
+        let group = if kind.plural == "events" { "" } else { kind.group.as_str() };
+        Self::invalid_as(&kind.kind, group, name, causes)
     }
 
     /// As [`Self::invalid`], of any kind.

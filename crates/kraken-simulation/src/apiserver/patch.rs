@@ -171,6 +171,7 @@ impl Inner {
         }
         let value = patched(before, type_, request.body)?;
         let value = decode(&self.kinds, &target.kind, value, request.strict()).map_err(Fault::of_patch)?;
+        self.check_name(target, &value)?;
         self.update(state, target, &existing, value, &author)
     }
 
@@ -193,6 +194,16 @@ impl Inner {
         self.check_name(target, &config)?;
         if config["metadata"].get("managedFields").is_some_and(|fields| !fields.is_null()) {
             return Err(Fault::bad_request("metadata.managedFields must be nil"));
+        }
+        let is_new = state.store.get(kind.index, &target.key()).is_none();
+        if is_new
+            && target.subresource.is_empty()
+            && config["metadata"]["name"].as_str().is_none_or(str::is_empty)
+        {
+            return Err(Fault::bad_request(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                target.name
+            )));
         }
         meta::set(&mut config, "name", target.name.clone().into());
         let author = request.author(Operation::Apply);
