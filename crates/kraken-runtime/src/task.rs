@@ -140,6 +140,7 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(1)).await;
             begin.elapsed().as_secs()
         });
+        tokio::task::yield_now().await; // it begins to sleep
         group.suspend();
         tokio::time::sleep(Duration::from_secs(9)).await;
         group.resume();

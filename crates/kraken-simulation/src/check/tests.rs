@@ -547,7 +547,7 @@ fn nothing_is_written_at_rest() {
     scene.pass(300);
     scene.checks.rested(scene.now, Duration::from_secs(60));
     scene.is_clean();
-    for _ in 0..30 {
+    for _ in 0..100 {
         scene.modify();
     }
     let mut edited = vpc(json!({}));
