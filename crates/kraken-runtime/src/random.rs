@@ -52,13 +52,31 @@ impl Drop for Seeded {
     }
 }
 
-/// SplitMix64: each number is mixed from a counter.
 fn seeded() -> Option<u64> {
-    let state = STATE.get()?.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    STATE.set(Some(state));
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    Some(mixed ^ (mixed >> 31))
+    let mut stream = Stream(STATE.get()?);
+    let number = stream.number();
+    STATE.set(Some(stream.0));
+    Some(number)
+}
+
+/// Numbers that follow from a seed alone (SplitMix64: each is mixed from a counter), so that no dependency's next version changes
+/// what a seed means.
+#[derive(Clone, Debug)]
+pub struct Stream(u64);
+
+impl Stream {
+    /// The numbers of a seed, from the first.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
 }
 
 #[cfg(test)]

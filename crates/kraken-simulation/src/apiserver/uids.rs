@@ -1,24 +1,22 @@
 //! UIDs and the random part of generated names, all from the seed.
 
+use kraken_runtime::random::Stream;
+
 /// The letters of generated names: no vowels and nothing that looks like another letter.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// A source of numbers (splitmix64): the same seed gives the same numbers.
+/// A source of UIDs and names.
 #[derive(Clone, Debug)]
-pub(super) struct Uids(u64);
+pub(super) struct Uids(Stream);
 
 impl Uids {
     /// Begins anew.
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(Stream::new(seed))
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.number()
     }
 
     /// A number below `bound`.

@@ -5,6 +5,7 @@ use kraken_testing::simulator::Kind;
 
 use super::kube::{Kube, Result};
 use super::{Installation, cloud_of, remote};
+use crate::check::remote_kind;
 use crate::schedule::ObjectName;
 
 /// Creates a remote object of a kind, in what is there of its VPCs and subnets, and tags it.
@@ -15,8 +16,7 @@ pub(super) fn create(
     tags_of: Option<&ObjectName>,
 ) -> Result {
     let unknown = || format!("there is no kind {kind}");
-    let (of, cloud) =
-        (remote::kind_of(kind).ok_or_else(unknown)?, cloud_of(world, kind).ok_or_else(unknown)?);
+    let (of, cloud) = (remote_kind(kind).ok_or_else(unknown)?, cloud_of(world, kind).ok_or_else(unknown)?);
     let mut tags = match tags_of {
         Some(object) => {
             let mut tags = remote::owner_tags(&Kube::new(world.api()), object)?;

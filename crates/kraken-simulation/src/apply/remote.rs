@@ -10,11 +10,10 @@ use serde_json::Value;
 
 use super::kube::Kube;
 use super::{Installation, cloud_of};
+use crate::check::{UID, remote_kind};
 use crate::schedule::{ObjectName, Remote};
 
-/// The tag with the UID of the resource that owns a remote object.
-const UID: &str = "kraken-iac.eoinfennessy.com/uid";
-/// The tag with the kind, namespace and name of that.
+/// The tag with the kind, namespace and name of the resource that owns a remote object.
 const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 
 /// A remote object that lives.
@@ -32,27 +31,6 @@ impl fmt::Debug for Found {
     }
 }
 
-/// The kind of the cloud that a kind of Kraken is about.
-pub(super) fn kind_of(kind: &str) -> Option<Kind> {
-    Some(match kind {
-        "EC2Instance" => Kind::Instance,
-        "VPC" => Kind::Vpc,
-        "Subnet" => Kind::Subnet,
-        "InternetGateway" => Kind::InternetGateway,
-        "RouteTable" => Kind::RouteTable,
-        "SecurityGroup" => Kind::SecurityGroup,
-        "ElasticIP" => Kind::Address,
-        "NATGateway" => Kind::NatGateway,
-        "KeyPair" => Kind::KeyPair,
-        "Volume" => Kind::Volume,
-        "LoadBalancer" => Kind::LoadBalancer,
-        "TargetGroup" => Kind::TargetGroup,
-        "Listener" => Kind::Listener,
-        "ListenerRule" => Kind::ListenerRule,
-        _ => return None,
-    })
-}
-
 /// The remote object that is meant, if it lives.
 pub(crate) fn find(world: &dyn Installation, remote: &Remote) -> Result<Found, String> {
     let found = match remote {
@@ -63,7 +41,7 @@ pub(crate) fn find(world: &dyn Installation, remote: &Remote) -> Result<Found, S
 }
 
 fn of(world: &dyn Installation, object: &ObjectName, number: usize) -> Option<Found> {
-    let (kind, cloud) = (kind_of(&object.kind)?, cloud_of(world, &object.kind)?);
+    let (kind, cloud) = (remote_kind(&object.kind)?, cloud_of(world, &object.kind)?);
     let live = Kube::new(world.api()).get(object)?;
     let uid = live["metadata"]["uid"].as_str()?;
     let ids: Vec<&str> = live

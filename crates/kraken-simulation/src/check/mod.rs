@@ -28,6 +28,7 @@ pub use canary::MARKER;
 pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use remote::{Cloud, PLACE, Remote};
+pub(crate) use remote::{UID, remote_kind};
 pub use violation::{Class, Violation};
 
 use crate::schedule::Controller;

@@ -8,7 +8,7 @@ use kraken_testing::simulator::{Kind, Simulator};
 /// What every tag key of the suite begins with.
 pub(super) const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 /// The tag with the UID of the resource.
-pub(super) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
+pub(crate) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
 /// The tag with the UID of the cluster.
 pub(super) const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
 /// The tag with the number of the launch.
@@ -76,7 +76,7 @@ pub(super) fn plain(id: &str) -> &str {
 pub const PLACE: &str = " at ";
 
 /// The kind of the simulator that a kind of the suite manages.
-pub(super) fn remote_kind(kind: &str) -> Option<Kind> {
+pub(crate) fn remote_kind(kind: &str) -> Option<Kind> {
     Some(match kind {
         "EC2Instance" => Kind::Instance,
         "VPC" => Kind::Vpc,

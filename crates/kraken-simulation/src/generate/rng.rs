@@ -1,22 +1,20 @@
-//! A stream of numbers from a seed: splitmix64, so that no dependency's next version changes what a seed means.
+//! Random choices that follow from a seed.
 
 use std::time::Duration;
 
+use kraken_runtime::random::Stream;
+
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub(crate) struct Rng(Stream);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(Stream::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.number()
     }
 
     /// From 0 to one less than `end`; 0 if `end` is.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kraken_spoke::runtime::random::Stream;
+
 use super::fault::{Fault, Point};
 
 /// Every call of a run with every fault that makes sense there.
@@ -24,35 +26,22 @@ pub(super) fn points(scenario: &'static str, calls: &[super::Numbered], faults: 
 
 /// So many points, the same for the same seed: each scenario and fault has its turn before one has its second.
 pub(super) fn sample(points: Vec<Point>, number: usize, seed: u64) -> Vec<Point> {
-    let mut random = Random(seed);
+    let mut random = Stream::new(seed);
     let mut groups: BTreeMap<(&str, Fault), Vec<(u64, usize)>> = BTreeMap::new();
     for (place, point) in points.iter().enumerate() {
-        groups.entry((point.scenario, point.fault)).or_default().push((random.next(), place));
+        groups.entry((point.scenario, point.fault)).or_default().push((random.number(), place));
     }
     // By turn, and within a turn in an order of its own.
     let mut order: Vec<(usize, u64, usize)> = Vec::new();
     for mut group in groups.into_values() {
         group.sort_unstable();
-        order.extend(group.into_iter().enumerate().map(|(turn, (_, place))| (turn, random.next(), place)));
+        order.extend(group.into_iter().enumerate().map(|(turn, (_, place))| (turn, random.number(), place)));
     }
     order.sort_unstable();
     let mut chosen: Vec<usize> = order.into_iter().take(number).map(|(_, _, place)| place).collect();
     chosen.sort_unstable();
     let mut points: Vec<Option<Point>> = points.into_iter().map(Some).collect();
     chosen.into_iter().filter_map(|place| points[place].take()).collect()
-}
-
-/// splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
 }
 
 #[cfg(test)]
