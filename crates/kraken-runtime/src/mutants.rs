@@ -107,6 +107,8 @@ mutants! {
     NoGrowingDelay,
     /// Re-creation goes on however much vanished at once.
     VanishedIgnored,
+    /// What one answer does not show is taken for gone at once.
+    VanishedBelieved,
     /// Two resources may adopt one object.
     ClaimIgnored,
     /// A paused resource is changed.

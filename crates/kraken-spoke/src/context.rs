@@ -29,7 +29,7 @@ use crate::{
     hub_lease::{self, Followed, HubLease},
     memory::Memories,
     secrets::Secrets,
-    steps::{blocked::References, declare::Published, observe::Known},
+    steps::{blocked::References, declare::Published, observe::Known, references::Unselected},
     vanished::Vanished,
 };
 
@@ -47,6 +47,8 @@ pub(crate) struct Context<E: External> {
     pub(crate) kind_key: String,
     pub(crate) objects: Store<E::Kind>,
     pub(crate) requests: Store<DependencyRequest>,
+    /// The requests that may exist although the watch does not show them.
+    pub(crate) unselected: Unselected,
     /// Whether somebody answers them.
     pub(crate) hub: Arc<Hub>,
     /// Whether the hub runs, by its lease.

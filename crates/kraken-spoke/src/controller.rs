@@ -88,10 +88,12 @@ pub async fn run_among<E: External>(
 
     let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={kind_key}"));
     let hub = Arc::new(Hub::default());
+    let unselected = references::Unselected::default();
     let requests = watches.objects::<DependencyRequest>("DependencyRequest", &owned, {
-        let (hub, wake) = (hub.clone(), wakes_owner(queue.clone()));
+        let (hub, unselected, wake) = (hub.clone(), unselected.clone(), wakes_owner(queue.clone()));
         move |change| {
             hub.note(&change);
+            unselected.note(&change);
             wake(change);
         }
     });
@@ -131,6 +133,7 @@ pub async fn run_among<E: External>(
         kind_key,
         objects,
         requests,
+        unselected,
         hub,
         hub_lease: common.hub_lease,
         states,
@@ -308,7 +311,7 @@ async fn guarded<E: External>(
 /// Lets go what a resource that is gone has left: a crash between its end and the release of its request costs nothing but this.
 async fn released<E: External>(context: &Context<E>, key: &ObjectKey) -> Requeue {
     context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
-    match references::release_of(context, key).await {
+    match references::release_of(context, key, references::Expected::IfUnselected).await {
         Ok(()) => Requeue::Never,
         Err(error) => {
             warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to release the DependencyRequest");

@@ -22,6 +22,10 @@ use crate::{
     steps::unchanged::Unchanged,
 };
 
+/// For how long something that was visible must not be shown before it is taken for gone. What the provider shows as deleted is
+/// gone at once.
+pub(crate) const CONFIRMED_AFTER: Duration = Duration::from_secs(10);
+
 /// What is remembered of one resource.
 #[derive(Debug)]
 pub(crate) struct Memory<K> {
@@ -60,6 +64,8 @@ pub(crate) struct Memory<K> {
     pub deleted_ids: Vec<String>,
     /// The ids that this process let go of: they are not this resource's any more.
     pub released_ids: Vec<String>,
+    /// The ids on record that are not shown although nobody asked for their deletion, and since when.
+    pub missing: BTreeMap<String, Instant>,
     /// Whether the next observation searches by tag from the start, because the last one had to.
     pub searching: bool,
     /// The launch that the cloud refuses because its token or its name is in use.
@@ -165,6 +171,7 @@ impl<K> Default for Memory<K> {
             found: None,
             deleted_ids: vec![],
             released_ids: vec![],
+            missing: BTreeMap::new(),
             searching: false,
             token_used: None,
             claimed: None,
@@ -181,6 +188,17 @@ impl<K> Default for Memory<K> {
 }
 
 impl<K> Memory<K> {
+    /// Takes note of the ids on record that the last observation does not show, and tells whether one of them has been missing
+    /// for less than [`CONFIRMED_AFTER`]: a single answer may come from a replica that lags.
+    pub(crate) fn is_vanishing(&mut self, ids: &[String]) -> bool {
+        self.missing.retain(|id, _| ids.contains(id));
+        for id in ids {
+            self.missing.entry(id.clone()).or_insert_with(Instant::now);
+        }
+        self.missing.values().any(|since| since.elapsed() < CONFIRMED_AFTER)
+            && !mutants::active(Mutant::VanishedBelieved)
+    }
+
     /// Notes what a call under this epoch came to, `ids` being what it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
         self.asked = kraken_runtime::clock::now();
@@ -415,6 +433,20 @@ mod tests {
         let mut memory = persisted();
         memory.answered(1, Ok(vec!["i-1".into()]));
         assert_eq!((memory.refused, memory.created), (None, Some((1, vec!["i-1".into()]))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_id_is_taken_for_gone_only_after_it_was_missing_for_a_while_without_a_break() {
+        let ids = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        let mut memory = Memory::<ConfigMap>::default();
+        assert!(memory.is_vanishing(&ids(&["vpc-1"])));
+        tokio::time::advance(CONFIRMED_AFTER / 2).await;
+        assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])));
+        tokio::time::advance(CONFIRMED_AFTER / 2).await;
+        assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])), "the second not yet");
+        assert!(!memory.is_vanishing(&ids(&["vpc-1"])));
+        assert!(!memory.is_vanishing(&[]));
+        assert!(memory.is_vanishing(&ids(&["vpc-1"])), "it was shown in between");
     }
 
     #[tokio::test(start_paused = true)]

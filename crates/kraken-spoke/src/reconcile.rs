@@ -195,6 +195,9 @@ async fn steps<E: External>(
     learned.replaced_before = intent.as_ref().and_then(|intent| intent.replaced_before);
     // What is gone stays on record until it is decided that it is created again.
     let lost = if is_missing { &shown.lost[..] } else { &[] };
+    // A read that lags must not drop from the record what exists, and what is gone for sure shows no sooner.
+    let vanishing = if memory.is_vanishing(&shown.vanished) { &shown.vanished[..] } else { &[] };
+    let lost = &union(lost.to_vec(), vanishing);
     let adopted = adopt::adopted(object.status(), intent.as_ref());
     learned.of(&union(union(shown.live.clone(), unseen), lost), adopted.clone());
     if !has_finalizer(object) && !shown.live.is_empty() {
@@ -212,6 +215,10 @@ async fn steps<E: External>(
     let withheld = withheld(context, object, &shown, is_missing);
     if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {
         return Ok(outcome);
+    }
+    if !vanishing.is_empty() && !is_confirmed(object) {
+        let message = format!("{} is not found; waiting to confirm that it is gone", listed(vanishing));
+        return Ok(Outcome::InProgress(Reason::Updating, message));
     }
     memory.forget_ids(&shown.gone);
     learned.of(&shown.live, adopted.clone());
@@ -317,8 +324,7 @@ fn withheld<E: External>(
         }
         return None;
     }
-    let now = kraken_runtime::clock::now();
-    if confirmed_at(object, now).is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR) {
+    if is_confirmed(object) {
         context.vanished.forget(&key);
         return None;
     }
@@ -332,6 +338,12 @@ fn withheld<E: External>(
         }
         vanished::Verdict::Hold(lost, all) => Some(Outcome::Held(vanished::message(&shown.lost, lost, all))),
     }
+}
+
+/// Whether a person confirmed lately that what is not found is gone.
+fn is_confirmed(object: &impl Resource) -> bool {
+    let now = kraken_runtime::clock::now();
+    confirmed_at(object, now).is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR)
 }
 
 fn is_ready(status: Option<&ResourceStatus>) -> bool {

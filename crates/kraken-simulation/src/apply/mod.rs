@@ -96,9 +96,12 @@ pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Oper
     result.err()
 }
 
-/// Keeps a remote object out of what Describe calls show, for a while.
+/// Keeps a remote object out of what Describe calls show, for a while. What was not shown a moment ago stays visible: a lag that
+/// goes on and on cannot be told from a deletion.
 pub(crate) fn hide(world: &dyn Installation, remote: &Remote, lasts: Duration) {
-    if let Ok(found) = remote::find(world, remote) {
+    const CAUGHT_UP: Duration = Duration::from_secs(15);
+    let Ok(found) = remote::find(world, remote) else { return };
+    if found.cloud.described_since(&found.id).is_some_and(|since| since.elapsed() >= CAUGHT_UP) {
         found.cloud.hide(found.kind, &found.id, lasts);
     }
 }

@@ -108,6 +108,8 @@ pub(crate) struct Shown {
     pub unseen: Vec<String>,
     /// Known, and gone without having been asked to go.
     pub lost: Vec<String>,
+    /// Known, visible before, and not shown, not even as deleted, although this process did not ask for its deletion.
+    pub vanished: Vec<String>,
     /// Whether something that is known is not shown, not even as deleted, and nobody asked it to go.
     pub hidden: bool,
     /// Known and gone, whoever asked for it.
@@ -141,6 +143,7 @@ impl Shown {
             if memory.deleted_ids.contains(id) || outgoing.contains(id) {
                 if !shown.contains(id) {
                     this.gone.push(id.clone());
+                    this.vanished.extend((!memory.deleted_ids.contains(id)).then(|| id.clone()));
                 }
                 continue;
             }
@@ -148,6 +151,7 @@ impl Shown {
             if !shown.contains(id) && may_be_invisible && !mutants::active(Mutant::PartlyVisible) {
                 this.unseen.push(id.clone());
             } else {
+                this.vanished.extend((!shown.contains(id)).then(|| id.clone()));
                 this.lost.push(id.clone());
                 this.gone.push(id.clone());
             }

@@ -32,7 +32,7 @@ use crate::{
         location,
         observe::{Known, Shown, has_finalizer, is_outstanding, observe, union},
         record::record,
-        references,
+        references::{self, Expected},
         retag::retag,
         unprotect::unprotect,
     },
@@ -82,7 +82,9 @@ pub(crate) async fn remove<E: External>(
     // was visible, or is known by its id.
     let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
     known.confirm(&shown, intent.as_ref());
-    let is_unseen = !shown.unseen.is_empty() || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
+    let is_unseen = memory.is_vanishing(&shown.vanished)
+        || !shown.unseen.is_empty()
+        || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
     let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
     let (kept, doomed) = E::select(observed, &kept);
     let is_asked_for = memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
@@ -94,7 +96,7 @@ pub(crate) async fn remove<E: External>(
     }
     if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
         // What is not visible would be left behind, or keep its tags.
-        let message = "making sure that no launch is left that the cloud does not show yet".to_owned();
+        let message = "waiting to confirm that nothing is left that the cloud does not show".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
     let ids = E::ids(&kept);
@@ -221,7 +223,7 @@ async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Rea
 
 /// Those that this resource referred to may go now.
 async fn released<E: External>(context: &Context<E>, object: &E::Kind) -> Outcome {
-    match references::release_of(context, &ObjectKey::of(object.meta())).await {
+    match references::release_of(context, &ObjectKey::of(object.meta()), Expected::Yes).await {
         Ok(()) => Outcome::Removed,
         Err(error) => Outcome::Kubernetes(error),
     }

@@ -23,7 +23,7 @@ use crate::{
     steps::{
         location,
         observe::{Known, Shown, has_finalizer, is_outstanding, observe, union},
-        references,
+        references::{self, Expected},
         remove::{take_finalizer_off, unblocked},
         retag::claim,
     },
@@ -78,7 +78,7 @@ pub(crate) async fn run<E: External>(
         Ok(None) => {
             context.undecodable.lock().remove(key);
             context.memories.forget(key);
-            return match references::release_of(context, key).await {
+            return match references::release_of(context, key, Expected::IfUnselected).await {
                 Ok(()) => Requeue::Never,
                 Err(_) => Requeue::Backoff,
             };
@@ -172,7 +172,9 @@ async fn remove<E: External>(
     }
     let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
     known.confirm(&shown, intent.as_ref());
-    let is_unseen = !shown.unseen.is_empty() || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
+    let is_unseen = memory.is_vanishing(&shown.vanished)
+        || !shown.unseen.is_empty()
+        || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
     let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
     let (kept, doomed) = E::select(observed, &kept);
     if !E::is_gone(&doomed) {
@@ -277,7 +279,7 @@ async fn finish<E: External>(
     }
     record::<E>(context, object, reason, note).await;
     let key = ObjectKey::of(&object.metadata);
-    if let Err(error) = references::release_of(context, &key).await {
+    if let Err(error) = references::release_of(context, &key, Expected::Yes).await {
         // The end of the object wakes us once more.
         warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to release the DependencyRequest");
     }

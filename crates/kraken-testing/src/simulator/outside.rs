@@ -34,6 +34,12 @@ impl Simulator {
         }
     }
 
+    /// Since when, or from when on, Describe calls show a thing.
+    pub fn described_since(&self, id: &str) -> Option<Instant> {
+        let state = self.shared.lock();
+        state.cloud.registry.thing(id).and_then(|thing| state.cloud.registry.since(thing))
+    }
+
     /// Somebody terminates an instance.
     ///
     /// # Errors

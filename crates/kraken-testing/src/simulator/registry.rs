@@ -90,6 +90,11 @@ impl Registry {
         }
     }
 
+    /// From when on Describe calls show a thing.
+    pub(super) fn since(&self, thing: Thing) -> Option<Instant> {
+        self.rack(thing.kind)?.entries.get(&thing.number).map(|entry| entry.described_from)
+    }
+
     /// What an id stands for.
     pub(super) fn thing(&self, id: &str) -> Option<Thing> {
         self.by_id.get(id).copied()
