@@ -174,61 +174,6 @@ impl Checks {
         }
     }
 
-    /// What is left of what must go when everything is deleted, in words. Nothing is recorded.
-    pub fn left(&self) -> Vec<String> {
-        let objects = (self.view.objects)();
-        let is_ours = |object: &Value| {
-            if super::full::is_elsewhere(object) {
-                return false;
-            }
-            let is_group = object["apiVersion"]
-                .as_str()
-                .is_some_and(|version| version.contains(kraken_spoke::api::DOMAIN));
-            let made = &object["metadata"]["annotations"][kraken_spoke::api::EXPORTED_BY_ANNOTATION];
-            // Facts are people's own.
-            let is_fact = text(&object["metadata"]["name"]).starts_with("static-");
-            // What somebody orphaned is nobody's.
-            let is_owned =
-                object["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
-            let is_own = is_resource(object) || object["kind"] == "ConfigExport";
-            is_own || (is_owned && !is_fact && (is_group || made.is_string()))
-        };
-        let ours = objects.iter().filter(|object| is_ours(object)).map(|object| {
-            let meta = &object["metadata"];
-            let reason = ready(object);
-            format!(
-                "{} {}/{} is left: {}: {}",
-                object["kind"], meta["namespace"], meta["name"], reason["reason"], reason["message"]
-            )
-        });
-        let cloud = (self.view.cloud)();
-        let left = cloud.0.iter().filter(|(_, remote)| remote.exists).filter_map(|(id, remote)| {
-            let record = remote.uid().and_then(|uid| self.history.records.get(uid));
-            // What a person made or tagged is that person's.
-            let is_tagged = record.is_some() && !self.tampered.contains_key(id);
-            let maker = self.launched.get(id).filter(|_| !self.released.contains(id));
-            let maker = maker.and_then(|uid| self.history.records.get(uid));
-            let is_main = |record: &Record| remote_kind(&record.kind) == Some(remote.kind);
-            let is_lost = |record: &Record| is_main(record) && !record.excused && record.gone.is_some();
-            let owner = record.filter(|_| is_tagged).or(maker).filter(|record| is_lost(record))?;
-            Some(format!("{id} of {} is left in the cloud", owner.title()))
-        });
-        let is_internal = |text: &String| {
-            ["DependencyRequest", "StateDeclaration"].iter().any(|kind| text.starts_with(kind))
-        };
-        let (internal, mut all): (Vec<String>, Vec<String>) =
-            ours.map(|text| text.replace('"', "")).partition(is_internal);
-        all.extend(internal);
-        all.extend(left);
-        // What people made or what was let go may be in the way for ever; then who is blocked says so.
-        let is_known = |id: &String| {
-            self.launched.contains_key(id) && !self.released.contains(id) && !self.tampered.contains_key(id)
-        };
-        let is_in_the_way =
-            |(id, remote): (&String, &super::Remote)| remote.alive && !is_known(id) && !is_made_along(remote);
-        if cloud.0.iter().any(is_in_the_way) { vec![] } else { all }
-    }
-
     /// Some time after everything was deleted: nothing may be left.
     pub fn emptied(&mut self, now: Duration) {
         self.outside(now);
@@ -236,16 +181,6 @@ impl Checks {
             self.violated(now, Class::LeftBehind, what);
         }
     }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-/// Whether it comes with something else, as the default security group of a VPC does.
-fn is_made_along(remote: &super::Remote) -> bool {
-    use kraken_testing::simulator::Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
-    matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()
 }
 
 /// Whether a condition is about the generation that the object has.

@@ -10,6 +10,7 @@ mod end;
 mod full;
 mod history;
 mod judge;
+mod left;
 mod logs;
 mod order;
 mod policy;

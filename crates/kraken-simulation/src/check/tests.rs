@@ -578,6 +578,22 @@ fn after_everything_was_deleted_nothing_is_left() {
 }
 
 #[test]
+fn what_is_left_must_name_something_that_no_controller_has_to_delete() {
+    for (message, is_explained) in [("it is used by vpc-9", true), ("vpc-1 has dependencies", false)] {
+        let mut deleting = vpc(json!({}));
+        deleting["metadata"]["deletionTimestamp"] = json!("now");
+        status(&mut deleting, "False", "Deleting", message);
+        let mut scene = Scene::of(vpc(json!({})));
+        scene.made("vpc-1");
+        scene.thing("vpc-9", &[]);
+        scene.outside();
+        scene.set(deleting);
+        scene.checks.emptied(scene.now);
+        assert_eq!(scene.classes().is_empty(), is_explained, "{message}");
+    }
+}
+
+#[test]
 fn a_controller_that_ends_by_itself_is_seen() {
     let mut scene = up(json!({}));
     scene.checks.panicked(scene.now, "kraken-hub panicked");

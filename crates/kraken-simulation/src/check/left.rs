@@ -1,0 +1,137 @@
+//! What is left after everything was deleted, and what explains it.
+//!
+//! A resource may be left only if its condition names what is in its way, and that is nothing that a controller has to delete: what
+//! people made or took the tags off, what was let go, what was lost when somebody removed a finalizer, or another resource that
+//! is left for such a reason.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
+use serde_json::Value;
+
+use super::history::{Record, uid_of};
+use super::policy::{is_resource, ready};
+use super::remote::{plain, remote_kind};
+use super::{Checks, Cloud, Remote};
+
+impl Checks {
+    /// What is left of what must go when everything is deleted, in words. Nothing is recorded.
+    pub fn left(&self) -> Vec<String> {
+        let objects = (self.view.objects)();
+        let cloud = (self.view.cloud)();
+        let explained = self.explained(&objects, &cloud);
+        let is_left = |object: &&Arc<Value>| {
+            let is_own = is_resource(object) || object["kind"] == "ConfigExport";
+            let is_of_explained = owners(object).any(|owner| explained.contains(owner));
+            is_ours(object) && !explained.contains(uid_of(object)) && (is_own || !is_of_explained)
+        };
+        let ours = objects.iter().filter(is_left).map(|object| {
+            let meta = &object["metadata"];
+            let reason = ready(object);
+            format!(
+                "{} {}/{} is left: {}: {}",
+                object["kind"], meta["namespace"], meta["name"], reason["reason"], reason["message"]
+            )
+        });
+        let left = cloud.0.iter().filter(|(_, remote)| remote.exists).filter_map(|(id, remote)| {
+            let record = remote.uid().and_then(|uid| self.history.records.get(uid));
+            // What a person made or tagged is that person's.
+            let is_tagged = record.is_some() && !self.tampered.contains_key(id);
+            let maker = self.launched.get(id).filter(|_| !self.released.contains(id));
+            let maker = maker.and_then(|uid| self.history.records.get(uid));
+            let is_main = |record: &Record| remote_kind(&record.kind) == Some(remote.kind);
+            let is_lost = |record: &Record| is_main(record) && !record.excused && record.gone.is_some();
+            let owner = record.filter(|_| is_tagged).or(maker).filter(|record| is_lost(record))?;
+            Some(format!("{id} of {} is left in the cloud", owner.title()))
+        });
+        let is_internal = |text: &String| {
+            ["DependencyRequest", "StateDeclaration"].iter().any(|kind| text.starts_with(kind))
+        };
+        let (internal, mut all): (Vec<String>, Vec<String>) =
+            ours.map(|text| text.replace('"', "")).partition(is_internal);
+        all.extend(internal);
+        all.extend(left);
+        all
+    }
+
+    /// The UIDs of the resources that are being deleted and whose conditions name what keeps them.
+    fn explained(&self, objects: &[Arc<Value>], cloud: &Cloud) -> BTreeSet<String> {
+        let staying: Vec<&str> = cloud
+            .0
+            .iter()
+            .filter(|(id, remote)| remote.alive && !is_made_along(remote) && self.may_stay(id, remote))
+            .map(|(id, _)| plain(id))
+            .collect();
+        let resources: Vec<&Arc<Value>> = objects.iter().filter(|object| is_resource(object)).collect();
+        let mut explained: BTreeSet<String> = resources
+            .iter()
+            .filter(|object| super::full::is_elsewhere(object))
+            .map(|object| uid_of(object).to_owned())
+            .collect();
+        loop {
+            let mut named: Vec<String> = staying.iter().map(|id| (*id).to_owned()).collect();
+            for object in resources.iter().filter(|object| explained.contains(uid_of(object))) {
+                let uid = uid_of(object);
+                named.extend(
+                    cloud.of_uid(uid).filter(|(_, remote)| remote.alive).map(|(id, _)| plain(id).to_owned()),
+                );
+                let (kind, name) = (text(&object["kind"]).to_lowercase(), text(&object["metadata"]["name"]));
+                named.push(format!("{kind} {name}"));
+            }
+            let is_new = |object: &&&Arc<Value>| {
+                let message = text(&ready(object)["message"]);
+                object["metadata"]["deletionTimestamp"].is_string()
+                    && !explained.contains(uid_of(object))
+                    && named.iter().any(|name| message.contains(name.as_str()))
+            };
+            let new: Vec<String> =
+                resources.iter().filter(is_new).map(|object| uid_of(object).to_owned()).collect();
+            if new.is_empty() {
+                return explained;
+            }
+            explained.extend(new);
+        }
+    }
+
+    /// Whether a remote object may exist for ever: nobody's controller has to delete it.
+    fn may_stay(&self, id: &str, remote: &Remote) -> bool {
+        let owner = remote.uid().and_then(|uid| Some((uid, self.history.records.get(uid)?)));
+        match (self.launched.get(id), owner) {
+            // What a resource has adopted is that resource's.
+            (None, owner) => owner.is_none_or(|(_, record)| record.gone.is_some()),
+            (Some(maker), owner) => {
+                let is_lost = |record: &Record| record.gone.is_some() && record.excused;
+                self.released.contains(id)
+                    || owner.is_none_or(|(uid, record)| uid != maker || is_lost(record))
+            }
+        }
+    }
+}
+
+/// Whether an object has to go when everything is deleted.
+fn is_ours(object: &Value) -> bool {
+    let is_group = object["apiVersion"].as_str().is_some_and(|version| version.contains(DOMAIN));
+    let made = &object["metadata"]["annotations"][EXPORTED_BY_ANNOTATION];
+    // Facts are people's own.
+    let is_fact = text(&object["metadata"]["name"]).starts_with("static-");
+    let is_own = is_resource(object) || object["kind"] == "ConfigExport";
+    // What somebody orphaned is nobody's.
+    is_own || (owners(object).next().is_some() && !is_fact && (is_group || made.is_string()))
+}
+
+/// The UIDs of its owners.
+fn owners(object: &Value) -> impl Iterator<Item = &str> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.into_iter().flatten().map(|owner| text(&owner["uid"]))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Whether it comes with something else, as the default security group of a VPC does.
+fn is_made_along(remote: &Remote) -> bool {
+    use kraken_testing::simulator::Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
+    matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()
+}
