@@ -26,48 +26,92 @@ pub(super) fn create(
         None => vec![],
     };
     tags.push(("Name".to_owned(), name.to_owned()));
-    let id = made(&cloud, of, name)?;
-    for (key, value) in tags {
-        cloud.tag_outside(&id, &key, Some(&value)).map_err(|error| error.to_string())?;
-    }
-    Ok(())
+    made(&cloud, of, name, &tags)
 }
 
-fn made(cloud: &Simulator, kind: Kind, name: &str) -> std::result::Result<String, String> {
+/// The tags as parameters of the call that creates: a call of its own may come too early for what was just created.
+fn tag_parameters(kind: Kind, tags: &[(String, String)]) -> Vec<(String, String)> {
+    let resource_type = match kind {
+        Kind::Vpc => "vpc",
+        Kind::Subnet => "subnet",
+        Kind::InternetGateway => "internet-gateway",
+        Kind::RouteTable => "route-table",
+        Kind::SecurityGroup => "security-group",
+        Kind::Address => "elastic-ip",
+        Kind::NatGateway => "natgateway",
+        Kind::KeyPair => "key-pair",
+        Kind::Volume => "volume",
+        Kind::Instance => "instance",
+        Kind::LoadBalancer | Kind::TargetGroup | Kind::Listener | Kind::ListenerRule => "",
+    };
+    let prefix = if resource_type.is_empty() { "Tags.member" } else { "TagSpecification.1.Tag" };
+    let mut parameters = vec![];
+    if !resource_type.is_empty() {
+        parameters.push(("TagSpecification.1.ResourceType".to_owned(), resource_type.to_owned()));
+    }
+    for (number, (key, value)) in (1..).zip(tags) {
+        parameters.push((format!("{prefix}.{number}.Key"), key.clone()));
+        parameters.push((format!("{prefix}.{number}.Value"), value.clone()));
+    }
+    parameters
+}
+
+fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) -> Result {
+    let tagged = tag_parameters(kind, tags);
+    let with_tags = |parameters: &[(&str, &str)]| -> Vec<(String, String)> {
+        let own = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        own.chain(tagged.iter().cloned()).collect()
+    };
+    let outside = |action: &str, parameters: &[(&str, &str)]| {
+        let all = with_tags(parameters);
+        let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        cloud.outside(action, &all)
+    };
+    let outside_elb = |action: &str, parameters: &[(&str, &str)]| {
+        let all = with_tags(parameters);
+        let all: Vec<(&str, &str)> = all.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        cloud.outside_elb(action, &all)
+    };
     let first = |kind: Kind| {
         let thing = cloud.things(kind).into_iter().find(|thing| thing.alive).map(|thing| thing.id);
         thing.ok_or_else(|| format!("there is no {kind:?} for it"))
     };
     let ids = match kind {
-        Kind::Instance => {
-            return cloud.launch_outside("ami-12c6146b", "t3.micro", &[]).map_err(|error| error.to_string());
-        }
-        Kind::Vpc => cloud.outside("CreateVpc", &[("CidrBlock", "10.50.0.0/16")]),
+        Kind::Instance => outside(
+            "RunInstances",
+            &[
+                ("ImageId", "ami-12c6146b"),
+                ("InstanceType", "t3.micro"),
+                ("MinCount", "1"),
+                ("MaxCount", "1"),
+            ],
+        ),
+        Kind::Vpc => outside("CreateVpc", &[("CidrBlock", "10.50.0.0/16")]),
         Kind::Subnet => {
             let vpc = first(Kind::Vpc)?;
             let blocks = ["10.0.200.0/24", "10.1.200.0/24", "10.2.200.0/24", "10.50.1.0/24"];
             let attempts =
-                blocks.map(|block| cloud.outside("CreateSubnet", &[("VpcId", &vpc), ("CidrBlock", block)]));
+                blocks.map(|block| outside("CreateSubnet", &[("VpcId", &vpc), ("CidrBlock", block)]));
             attempts.into_iter().find(anyhow::Result::is_ok).unwrap_or_else(|| Ok(vec![]))
         }
-        Kind::InternetGateway => cloud.outside("CreateInternetGateway", &[]),
-        Kind::RouteTable => cloud.outside("CreateRouteTable", &[("VpcId", &first(Kind::Vpc)?)]),
-        Kind::SecurityGroup => cloud.outside(
+        Kind::InternetGateway => outside("CreateInternetGateway", &[]),
+        Kind::RouteTable => outside("CreateRouteTable", &[("VpcId", &first(Kind::Vpc)?)]),
+        Kind::SecurityGroup => outside(
             "CreateSecurityGroup",
             &[("VpcId", &first(Kind::Vpc)?), ("GroupName", name), ("GroupDescription", "by hand")],
         ),
-        Kind::Address => cloud.outside("AllocateAddress", &[("Domain", "vpc")]),
-        Kind::NatGateway => cloud.outside(
+        Kind::Address => outside("AllocateAddress", &[("Domain", "vpc")]),
+        Kind::NatGateway => outside(
             "CreateNatGateway",
             &[("SubnetId", &first(Kind::Subnet)?), ("ConnectivityType", "private")],
         ),
-        Kind::KeyPair => cloud.outside("CreateKeyPair", &[("KeyName", name)]),
-        Kind::Volume => cloud.outside("CreateVolume", &[("AvailabilityZone", "us-east-1a"), ("Size", "8")]),
-        Kind::TargetGroup => cloud.outside_elb(
+        Kind::KeyPair => outside("CreateKeyPair", &[("KeyName", name)]),
+        Kind::Volume => outside("CreateVolume", &[("AvailabilityZone", "us-east-1a"), ("Size", "8")]),
+        Kind::TargetGroup => outside_elb(
             "CreateTargetGroup",
             &[("Name", name), ("Protocol", "HTTP"), ("Port", "8080"), ("VpcId", &first(Kind::Vpc)?)],
         ),
-        Kind::Listener => cloud.outside_elb(
+        Kind::Listener => outside_elb(
             "CreateListener",
             &[
                 ("LoadBalancerArn", &first(Kind::LoadBalancer)?),
@@ -77,7 +121,7 @@ fn made(cloud: &Simulator, kind: Kind, name: &str) -> std::result::Result<String
                 ("DefaultActions.member.1.FixedResponseConfig.StatusCode", "200"),
             ],
         ),
-        Kind::ListenerRule => cloud.outside_elb(
+        Kind::ListenerRule => outside_elb(
             "CreateRule",
             &[
                 ("ListenerArn", &first(Kind::Listener)?),
@@ -92,7 +136,7 @@ fn made(cloud: &Simulator, kind: Kind, name: &str) -> std::result::Result<String
         Kind::LoadBalancer => return Err("nobody creates one by hand".to_owned()),
     };
     let ids = ids.map_err(|error| error.to_string())?;
-    ids.into_iter().next().ok_or_else(|| "it was not created".to_owned())
+    ids.into_iter().next().map(drop).ok_or_else(|| "it was not created".to_owned())
 }
 
 /// The tag of the cluster, as some remote object has it.
