@@ -127,14 +127,28 @@ mutants! {
     LostAnswerIsRefusal,
 }
 
+/// The mutants whose place in the code was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked(u64);
+
+const _: () = assert!(Mutant::ALL.len() <= 64, "a mutant is one bit of a number");
+
+impl Asked {
+    /// Whether the place of this one was reached: if not, a run with it is the same as one without.
+    pub fn contains(self, mutant: Mutant) -> bool {
+        self.0 & (1 << mutant as u64) != 0
+    }
+}
+
 #[cfg(kraken_mutants)]
 mod selected {
     use std::cell::Cell;
 
-    use super::Mutant;
+    use super::{Asked, Mutant};
 
     thread_local! {
         static SELECTED: Cell<Option<Mutant>> = const { Cell::new(None) };
+        static ASKED: Cell<u64> = const { Cell::new(0) };
     }
 
     /// Whether this build has mutants at all.
@@ -143,6 +157,7 @@ mod selected {
     /// Whether this bug is active on this thread.
     #[inline]
     pub fn active(mutant: Mutant) -> bool {
+        ASKED.set(ASKED.get() | 1 << mutant as u64);
         SELECTED.get() == Some(mutant)
     }
 
@@ -150,11 +165,16 @@ mod selected {
     pub fn select(mutant: Option<Mutant>) {
         SELECTED.set(mutant);
     }
+
+    /// Which places were reached on this thread since the last time.
+    pub fn take_asked() -> Asked {
+        Asked(ASKED.take())
+    }
 }
 
 #[cfg(not(kraken_mutants))]
 mod selected {
-    use super::Mutant;
+    use super::{Asked, Mutant};
 
     /// Whether this build has mutants at all.
     pub const BUILT_IN: bool = false;
@@ -167,9 +187,14 @@ mod selected {
 
     /// Activates nothing: this build has no mutants.
     pub const fn select(_: Option<Mutant>) {}
+
+    /// None: this build has no mutants.
+    pub const fn take_asked() -> Asked {
+        Asked(0)
+    }
 }
 
-pub use selected::{BUILT_IN, active, select};
+pub use selected::{BUILT_IN, active, select, take_asked};
 
 #[cfg(test)]
 mod tests {
@@ -191,5 +216,15 @@ mod tests {
         assert!(!active(Mutant::RetainDeletes));
         select(None);
         assert!(!active(Mutant::SkipIntent));
+    }
+
+    #[test]
+    fn a_place_that_was_reached_is_known_once() {
+        let _ = take_asked();
+        active(Mutant::RetainDeletes);
+        let asked = take_asked();
+        assert_eq!(asked.contains(Mutant::RetainDeletes), BUILT_IN);
+        assert!(!asked.contains(Mutant::SkipIntent));
+        assert_eq!(take_asked(), Asked::default());
     }
 }

@@ -1,10 +1,11 @@
 //! How many seeds it takes to find a seeded bug: the proof that the simulation would find a real one.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use kraken_runtime::mutants::Mutant;
+use kraken_runtime::mutants::{Asked, Mutant};
 use parking_lot::Mutex;
 
 use crate::check::FullCheck;
@@ -20,43 +21,79 @@ pub struct Hunt {
     pub found: Option<(u64, Violation)>,
     /// How many seeds were tried.
     pub tried: u64,
+    /// In how many of them its place in the code was reached.
+    pub reached: u64,
 }
 
-/// Runs seeds from 1 with a seeded bug in the controllers, until one shows it. `threads` at once; the result does not depend on
-/// how many.
-pub fn hunt(mutant: Mutant, limit: u64, threads: usize) -> Hunt {
-    let next = AtomicU64::new(1);
-    // The smallest seed that showed it.
-    let best: Mutex<Option<(u64, Violation)>> = Mutex::new(None);
-    thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    let is_beaten = best.lock().as_ref().is_some_and(|(best, _)| *best < seed);
-                    if seed > limit || is_beaten {
-                        return;
-                    }
-                    let schedule = generate(seed);
-                    let check = FullCheck::new(&schedule).with(mutant);
-                    let report = World::run(&schedule, Box::new(check));
-                    let Some(violation) = report.violations.first() else { continue };
-                    // What fails without the seeded bug too says nothing of it.
-                    let sound = World::run(&schedule, Box::new(FullCheck::new(&schedule)));
-                    if !sound.violations.is_empty() {
-                        continue;
-                    }
-                    let mut best = best.lock();
-                    if best.as_ref().is_none_or(|(best, _)| seed < *best) {
-                        *best = Some((seed, violation.clone()));
-                    }
+/// What a seed does without any seeded bug.
+#[derive(Clone, Copy, Debug)]
+struct Sound {
+    is_good: bool,
+    asked: Asked,
+}
+
+/// Hunts mutants, and remembers what each seed does without one.
+#[derive(Debug)]
+pub struct Hunter {
+    limit: u64,
+    threads: usize,
+    sound: Mutex<BTreeMap<u64, Sound>>,
+}
+
+impl Hunter {
+    /// Tries seeds from 1 to `limit`, `threads` at once; what it finds does not depend on how many.
+    pub fn new(limit: u64, threads: usize) -> Self {
+        Self { limit, threads: threads.max(1), sound: Mutex::default() }
+    }
+
+    /// Runs seeds with a seeded bug in the controllers, until one shows it that is good without it.
+    pub fn hunt(&self, mutant: Mutant) -> Hunt {
+        let (next, reached) = (AtomicU64::new(1), AtomicU64::new(0));
+        // The smallest seed that showed it.
+        let best: Mutex<Option<(u64, Violation)>> = Mutex::new(None);
+        let search = || {
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                let is_beaten = best.lock().as_ref().is_some_and(|(best, _)| *best < seed);
+                if seed > self.limit || is_beaten {
+                    return;
                 }
-            });
+                let sound = self.sound(seed);
+                if !sound.asked.contains(mutant) {
+                    continue; // the very same run as without it
+                }
+                reached.fetch_add(1, Ordering::Relaxed);
+                if !sound.is_good {
+                    continue; // what fails without the seeded bug too says nothing of it
+                }
+                let schedule = generate(seed);
+                let check = FullCheck::new(&schedule).with(mutant);
+                let report = World::run(&schedule, Box::new(check));
+                let Some(violation) = report.violations.first() else { continue };
+                let mut best = best.lock();
+                if best.as_ref().is_none_or(|(best, _)| seed < *best) {
+                    *best = Some((seed, violation.clone()));
+                }
+            }
+        };
+        thread::scope(|scope| (0..self.threads).for_each(|_| drop(scope.spawn(search))));
+        let found = best.into_inner();
+        let tried = found.as_ref().map_or(self.limit, |(seed, _)| *seed);
+        Hunt { mutant, found, tried, reached: reached.into_inner() }
+    }
+
+    fn sound(&self, seed: u64) -> Sound {
+        if let Some(sound) = self.sound.lock().get(&seed) {
+            return *sound;
         }
-    });
-    let found = best.into_inner();
-    let tried = found.as_ref().map_or(limit, |(seed, _)| *seed);
-    Hunt { mutant, found, tried }
+        let schedule = generate(seed);
+        let check = FullCheck::new(&schedule);
+        let asked = check.asked();
+        let is_good = World::run(&schedule, Box::new(check)).is_good();
+        let sound = Sound { is_good, asked: *asked.lock() };
+        self.sound.lock().insert(seed, sound);
+        sound
+    }
 }
 
 /// As Markdown.
@@ -65,7 +102,10 @@ pub fn table(hunts: &[Hunt]) -> String {
     for hunt in hunts {
         let (seeds, class) = match &hunt.found {
             Some((seed, violation)) => (seed.to_string(), format!("`{}`", violation.invariant)),
-            None => (format!("more than {}", hunt.tried), "not found".to_owned()),
+            None => (
+                format!("more than {}", hunt.tried),
+                format!("not found; its place was reached by {} seeds", hunt.reached),
+            ),
         };
         let (name, description) = (hunt.mutant.name(), hunt.mutant.description());
         let _ = writeln!(text, "| `{name}` | {description} | {seeds} | {class} |"); // a String takes everything

@@ -12,23 +12,15 @@ const SILENT: [&str; 4] = [" leases", " events", " subjectaccessreviews", " self
 /// The story of a schedule and what came of it.
 pub fn story(report: &Report) -> String {
     let mut text = String::new();
-    let mut reads = 0_usize;
     for event in &report.trace.0 {
         let told = match &event.what {
-            What::Call(call) => {
-                let told = call_in_words(call);
-                reads += usize::from(told.is_none());
-                told
-            }
+            What::Call(call) => call_in_words(call),
             What::Operation(text) => Some(format!("* {text}")),
             What::Fault(text) => Some(format!("! {text}")),
             What::Process(text) => Some(format!("  {text}")),
             What::Phase(text) => Some(format!("== {text}")),
         };
         if let Some(told) = told {
-            if reads > 0 {
-                reads = 0;
-            }
             let _ = writeln!(text, "{:>10.3} s  {told}", event.at.as_secs_f64());
         }
     }
@@ -50,10 +42,7 @@ fn call_in_words(call: &CallEvent) -> Option<String> {
     if (!call.writes || is_silent) && call.struck.is_none() {
         return None;
     }
-    let mut text = format!("  {}: {}", call.process, call.name);
-    if call.side == Side::Kube && !call.object.is_empty() {
-        let _ = write!(text, " {}/{}", call.namespace, call.object);
-    }
+    let mut text = format!("  {} {}", call.process, what(call));
     match call.status {
         Some(status) if status >= 300 => {
             let _ = write!(text, ", refused with {status}");
@@ -65,6 +54,32 @@ fn call_in_words(call: &CallEvent) -> Option<String> {
         let _ = write!(text, " (fault: {struck})");
     }
     Some(text)
+}
+
+/// `updates the status of vpcs prod/a`, `calls CreateRoute of rtb-1`.
+fn what(call: &CallEvent) -> String {
+    if call.side == Side::Cloud {
+        let of = if call.object.is_empty() { String::new() } else { format!(" of {}", call.object) };
+        return format!("calls {}{of}", call.name);
+    }
+    let (method, resource) = call.name.split_once(' ').unwrap_or(("", &call.name));
+    let verb = match method {
+        "POST" => "creates",
+        "PUT" => "replaces",
+        "PATCH" => "patches",
+        "DELETE" => "deletes",
+        "GET" => "reads",
+        other => other,
+    };
+    let object = match (call.namespace.as_str(), call.object.as_str()) {
+        ("", object) => object.to_owned(),
+        (namespace, "") => format!("in {namespace}"),
+        (namespace, object) => format!("{namespace}/{object}"),
+    };
+    match resource.split_once('/') {
+        Some((plural, "status")) => format!("updates the status of {plural} {object}"),
+        _ => format!("{verb} {resource} {object}").trim_end().to_owned(),
+    }
 }
 
 /// All that there is to say about a failure: what must hold and did not, the steps, the story, and how to see it again.
@@ -80,4 +95,37 @@ pub fn explain(title: &str, schedule: &Schedule, report: &Report, replay: &str) 
     let _ = writeln!(text, "\nThe story:\n{}", story(report));
     let _ = writeln!(text, "Again: {replay}");
     text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::schedule::Controller;
+    use crate::world::ProcessId;
+
+    #[test]
+    fn calls_are_told_in_words() {
+        let call = |side, name: &str, object: &str, status| CallEvent {
+            process: ProcessId { controller: Controller::Vpc, replica: 0, incarnation: 2 },
+            side,
+            name: name.to_owned(),
+            writes: true,
+            namespace: if side == Side::Kube { "prod".to_owned() } else { String::new() },
+            object: object.to_owned(),
+            status,
+            body: 0,
+            answer: 0,
+            struck: None,
+        };
+        for (call, words) in [
+            (call(Side::Kube, "PATCH vpcs/status", "a", Some(200)), "updates the status of vpcs prod/a"),
+            (call(Side::Kube, "PATCH vpcs", "a", Some(409)), "patches vpcs prod/a, refused with 409"),
+            (call(Side::Kube, "POST configmaps", "b", None), "creates configmaps prod/b, without effect"),
+            (call(Side::Cloud, "CreateVpc", "", Some(200)), "calls CreateVpc"),
+            (call(Side::Cloud, "DeleteVpc", "vpc-1", Some(200)), "calls DeleteVpc of vpc-1"),
+        ] {
+            assert_eq!(call_in_words(&call).unwrap(), format!("  kraken-aws-vpc/0#2 {words}"));
+        }
+    }
 }

@@ -43,22 +43,3 @@ fn seeds() {
         println!("{}", coverage.table());
     }
 }
-
-/// `KRAKEN_MUTANTS=1 LIMIT=20 cargo test -p kraken-simulation --test triage mutants -- --ignored --nocapture`
-#[test]
-#[ignore = "for the table of mutants"]
-fn mutants() {
-    use kraken_runtime::mutants::{BUILT_IN, Mutant};
-    use kraken_simulation::hunt::{hunt, table};
-
-    assert!(BUILT_IN, "compile with KRAKEN_MUTANTS=1");
-    let limit = std::env::var("LIMIT").ok().and_then(|limit| limit.parse().ok()).unwrap_or(5000);
-    let only = std::env::var("ONLY").unwrap_or_default();
-    let mut hunts = vec![];
-    for mutant in Mutant::ALL.iter().filter(|mutant| mutant.name().contains(&only)) {
-        let hunt = hunt(*mutant, limit, 2);
-        println!("{} {} {:?}", mutant.name(), hunt.tried, hunt.found);
-        hunts.push(hunt);
-    }
-    println!("{}", table(&hunts));
-}

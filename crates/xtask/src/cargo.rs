@@ -9,10 +9,19 @@ use tokio::process::Command;
 
 /// Runs cargo in the workspace's root with our own output, and returns how it ended.
 pub(crate) async fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Result<ExitStatus> {
+    run_with(args, &[]).await
+}
+
+/// The same with these variables in the environment.
+pub(crate) async fn run_with<S: AsRef<OsStr>>(
+    args: impl IntoIterator<Item = S>,
+    environment: &[(&str, &str)],
+) -> Result<ExitStatus> {
     // The cargo that runs us, not whichever is first on PATH.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     Command::new(cargo)
         .args(args)
+        .envs(environment.iter().copied())
         .current_dir(paths::workspace_root()?)
         .kill_on_drop(true)
         .status()

@@ -7,8 +7,11 @@ use anyhow::Result;
 use crate::cargo;
 
 /// Builds the simulation and runs it with these arguments.
+///
+/// It has a profile of its own, so that its seeded bugs (which are off unless asked for) are in no other binary.
 pub(crate) async fn run(args: Vec<String>) -> Result<ExitCode> {
-    let command = ["run", "--quiet", "--package", "kraken-simulation", "--bin", "kraken-simulate", "--"];
-    let status = cargo::run(command.into_iter().map(ToOwned::to_owned).chain(args)).await?;
+    let command = ["run", "--quiet", "--profile", "simulation", "--bin", "kraken-simulate", "--"];
+    let args = command.into_iter().map(ToOwned::to_owned).chain(args);
+    let status = cargo::run_with(args, &[("KRAKEN_MUTANTS", "1")]).await?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
+use kraken_runtime::mutants::{BUILT_IN, Mutant};
 use kraken_simulation::batch::{Failure, Plan, Summary, batch, unequal};
+use kraken_simulation::hunt::{self, Hunter};
 use kraken_simulation::run::{self, SHRINKING};
 use kraken_simulation::schedule::Schedule;
 use kraken_simulation::story;
@@ -42,6 +44,12 @@ struct Cli {
     /// Do not search for a shorter schedule that fails.
     #[arg(long)]
     no_shrink: bool,
+    /// Search for the seeded bugs instead, each in seeds from 1 on, and print a table: all of them, or those with these names.
+    #[arg(long, value_name = "NAME", num_args = 0.., value_delimiter = ',')]
+    mutants: Option<Vec<String>>,
+    /// How many seeds are tried for each seeded bug.
+    #[arg(long, default_value_t = 5000)]
+    limit: u64,
     /// Write how often each variant of decisions and outcomes was reached to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
@@ -72,7 +80,38 @@ fn started(cli: &Cli) -> Result<bool> {
     if let Some(seed) = cli.seed {
         return one(cli, &kraken_simulation::generate::generate(seed), &format!("seed {seed}"));
     }
+    if let Some(names) = &cli.mutants {
+        return mutants(cli, names);
+    }
     many(cli)
+}
+
+/// How many seeds each seeded bug takes.
+fn mutants(cli: &Cli, names: &[String]) -> Result<bool> {
+    anyhow::ensure!(BUILT_IN, "this build has no seeded bugs: compile it with KRAKEN_MUTANTS=1");
+    if let Some(name) = names.iter().find(|name| !Mutant::ALL.iter().any(|mutant| mutant.name() == *name)) {
+        let known: Vec<_> = Mutant::ALL.iter().map(|mutant| mutant.name()).collect();
+        anyhow::bail!("no seeded bug is called {name}; there are {}", known.join(", "));
+    }
+    let is_meant = |mutant: &&Mutant| names.is_empty() || names.iter().any(|name| name == mutant.name());
+    let hunter = Hunter::new(cli.limit, cli.jobs.unwrap_or(Plan::default().jobs));
+    let mut hunts = vec![];
+    for mutant in Mutant::ALL.iter().filter(is_meant) {
+        let begin = Instant::now();
+        let hunt = hunter.hunt(*mutant);
+        let (name, took) = (mutant.name(), begin.elapsed().as_secs_f64());
+        match &hunt.found {
+            Some((seed, violation)) => println!("{name}: found by seed {seed} in {took:.1} s: {violation}"),
+            None => println!(
+                "{name}: not found by {} seeds in {took:.1} s; its place was reached by {}",
+                hunt.tried, hunt.reached
+            ),
+        }
+        hunts.push(hunt);
+    }
+    let found = hunts.iter().filter(|hunt| hunt.found.is_some()).count();
+    println!("\n{}\n{found} of {} seeded bugs were found.", hunt::table(&hunts), hunts.len());
+    Ok(found == hunts.len())
 }
 
 /// One schedule: its trace, and its story if it fails.

@@ -88,7 +88,7 @@ impl Checks {
         }
         let objects = (self.view.objects)();
         let oracle = Oracle::of(&objects);
-        for object in &objects {
+        for object in objects.iter() {
             for wrong in oracle.wrong(object) {
                 self.violated(now, Class::Wrong, wrong);
             }

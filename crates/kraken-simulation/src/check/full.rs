@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_runtime::coverage::{self, Reached};
-use kraken_runtime::mutants::{self, Mutant};
+use kraken_runtime::mutants::{self, Asked, Mutant};
 use kraken_testing::kube_proxy::{Answer, Call};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -41,15 +41,24 @@ pub struct FullCheck {
     remotes: Vec<String>,
     leaks: logs::Leaks,
     reached: Arc<Mutex<Reached>>,
+    asked: Arc<Mutex<Asked>>,
     /// Whether all is being deleted.
     is_ending: bool,
+    /// What was pending at a revision of the cluster.
+    pending: (u64, Vec<String>),
     told: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Now {
-    objects: Vec<Arc<Value>>,
-    cloud: Cloud,
+    objects: Arc<[Arc<Value>]>,
+    cloud: Arc<Cloud>,
+}
+
+impl Default for Now {
+    fn default() -> Self {
+        Self { objects: Arc::new([]), cloud: Arc::default() }
+    }
 }
 
 impl FullCheck {
@@ -72,7 +81,9 @@ impl FullCheck {
             remotes: remotes.collect(),
             leaks: logs::Leaks::default(),
             reached: Arc::default(),
+            asked: Arc::default(),
             is_ending: false,
+            pending: (0, vec![]),
             told: 0,
         }
     }
@@ -89,6 +100,11 @@ impl FullCheck {
         self.reached.clone()
     }
 
+    /// The places of seeded bugs that the controllers will have passed when the run is over.
+    pub fn asked(&self) -> Arc<Mutex<Asked>> {
+        self.asked.clone()
+    }
+
     /// The objects of the cluster as they were looked at last, as JSON.
     pub fn objects(&self) -> impl Fn() -> String + 'static {
         let now = self.now.clone();
@@ -100,13 +116,13 @@ impl FullCheck {
     /// Takes the world as it is for what the checks look at.
     fn look(&mut self, view: &View<'_>, with_cloud: bool) {
         let mut now = self.now.lock();
-        now.objects = view.api.all_objects();
+        now.objects = view.api.all_objects().into();
         if with_cloud {
             let mut cloud = Cloud::default();
             for (place, simulator) in view.clouds {
                 cloud.add(simulator, &suffix(place));
             }
-            now.cloud = cloud;
+            now.cloud = Arc::new(cloud);
         }
     }
 
@@ -115,6 +131,7 @@ impl FullCheck {
         let Self { checks, now, removes_orphans, mutant, leaks, .. } = self;
         checks.get_or_insert_with(|| {
             mutants::select(*mutant);
+            mutants::take_asked();
             coverage::begin();
             let (found, guard) = logs::read();
             *leaks = found;
@@ -146,6 +163,7 @@ impl Drop for FullCheck {
     fn drop(&mut self) {
         if self.checks.is_some() {
             *self.reached.lock() = coverage::take();
+            *self.asked.lock() = mutants::take_asked();
             READING.set(None);
             mutants::select(None);
         }
@@ -267,17 +285,21 @@ impl Checker for FullCheck {
     }
 
     fn pending(&mut self, view: &View<'_>) -> Vec<String> {
-        self.look(view, true);
-        let is_ending = self.is_ending;
-        let objects = self.now.lock().objects.clone();
-        let checks = self.checks();
-        if is_ending {
-            return checks.left();
+        let revision = view.api.revision();
+        if self.is_ending {
+            self.look(view, true);
+            return self.checks().left();
         }
-        let mut pending = checks.unsettled();
-        let oracle = Oracle::of(&objects);
-        pending.extend(objects.iter().flat_map(|object| oracle.wrong(object)));
-        pending
+        // It depends on objects alone, and is asked every second.
+        if self.pending.0 != revision {
+            self.look(view, false);
+            let objects = self.now.lock().objects.clone();
+            let mut pending = self.checks().unsettled();
+            let oracle = Oracle::of(&objects);
+            pending.extend(objects.iter().flat_map(|object| oracle.wrong(object)));
+            self.pending = (revision, pending);
+        }
+        self.pending.1.clone()
     }
 
     fn settled(&mut self, view: &View<'_>) -> Vec<Violation> {

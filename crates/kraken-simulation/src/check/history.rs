@@ -53,11 +53,11 @@ impl Record {
 }
 
 /// All objects with a UID that ever were.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct History {
     pub records: BTreeMap<String, Record>,
-    /// The objects as they were seen last, and where each is in memory: what is elsewhere is another version.
-    last: BTreeMap<usize, Arc<Value>>,
+    /// The objects as they were seen last. What is elsewhere in memory is another version.
+    last: Arc<[Arc<Value>]>,
     /// When each process made its first call: it knows nothing of what was replaced before.
     began: BTreeMap<Caller, Duration>,
 }
@@ -80,6 +80,21 @@ pub(super) fn uid_of(value: &Value) -> &str {
 
 fn address(object: &Arc<Value>) -> usize {
     Arc::as_ptr(object).cast::<u8>().addr()
+}
+
+/// Both lists without what they begin and end with in common: after one write there is hardly anything left.
+fn differing<'a>(old: &'a [Arc<Value>], new: &'a [Arc<Value>]) -> (&'a [Arc<Value>], &'a [Arc<Value>]) {
+    let is_same = |(old, new): &(&Arc<Value>, &Arc<Value>)| Arc::ptr_eq(old, new);
+    let start = old.iter().zip(new).take_while(is_same).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    let end = old.iter().rev().zip(new.iter().rev()).take_while(is_same).count();
+    (&old[..old.len() - end], &new[..new.len() - end])
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { records: BTreeMap::new(), last: Arc::new([]), began: BTreeMap::new() }
+    }
 }
 
 impl History {
@@ -108,21 +123,17 @@ impl History {
     }
 
     /// Takes note of what the cluster has now.
-    pub(super) fn observe(&mut self, now: Duration, objects: &[Arc<Value>]) -> Changes {
+    pub(super) fn observe(&mut self, now: Duration, objects: &Arc<[Arc<Value>]>) -> Changes {
         let mut changes = Changes::default();
-        let seen: BTreeSet<usize> = objects.iter().map(address).collect();
-        let added: Vec<&Arc<Value>> =
-            objects.iter().filter(|object| !self.last.contains_key(&address(object))).collect();
-        let removed: Vec<usize> = self.last.keys().filter(|at| !seen.contains(at)).copied().collect();
-        let mut before: BTreeMap<String, Arc<Value>> = BTreeMap::new();
-        for at in removed {
-            if let Some(object) = self.last.remove(&at) {
-                before.insert(uid_of(&object).to_owned(), object);
-            }
-        }
-        for object in added {
+        let last = std::mem::replace(&mut self.last, objects.clone());
+        let (old, new) = differing(&last, objects);
+        let (known, seen): (BTreeSet<usize>, BTreeSet<usize>) =
+            (old.iter().map(address).collect(), new.iter().map(address).collect());
+        let removed = old.iter().filter(|object| !seen.contains(&address(object)));
+        let mut before: BTreeMap<String, Arc<Value>> =
+            removed.map(|object| (uid_of(object).to_owned(), object.clone())).collect();
+        for object in new.iter().filter(|object| !known.contains(&address(object))) {
             let uid = uid_of(object).to_owned();
-            self.last.insert(address(object), object.clone());
             let record = self.records.entry(uid.clone()).or_insert_with(|| Record {
                 kind: text(object, "/kind").to_owned(),
                 namespace: text(object, "/metadata/namespace").to_owned(),

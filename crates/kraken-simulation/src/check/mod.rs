@@ -29,7 +29,7 @@ pub use canary::MARKER;
 pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use remote::{Cloud, PLACE, Remote};
-pub(crate) use remote::{UID, remote_kind};
+pub(crate) use remote::{UID, remote_kind, subjects};
 pub use violation::{Class, Violation};
 
 use crate::schedule::Controller;
@@ -64,9 +64,9 @@ pub struct Caller {
 /// What the checks look at.
 pub struct View {
     /// Every object that the API server has.
-    pub objects: Box<dyn Fn() -> Vec<Arc<Value>> + Send>,
+    pub objects: Box<dyn Fn() -> Arc<[Arc<Value>]> + Send>,
     /// The cloud as it really is.
-    pub cloud: Box<dyn Fn() -> Cloud + Send>,
+    pub cloud: Box<dyn Fn() -> Arc<Cloud> + Send>,
 }
 
 impl fmt::Debug for View {
@@ -83,7 +83,7 @@ pub struct Checks {
     removes_orphans: bool,
     history: History,
     /// The cloud after the last change that was seen.
-    cloud: Cloud,
+    cloud: Arc<Cloud>,
     /// Which resource's launch made a remote object.
     launched: BTreeMap<String, String>,
     /// When somebody changed the tags of a remote object without Kraken, or created it.

@@ -137,7 +137,7 @@ impl Asked {
         let verb = verb(&action);
         let is_subject = |key: &str| {
             let base = key.split('.').next().unwrap_or_default();
-            let all = subjects(&action);
+            let all = subject_keys(&action);
             all.contains(&base) || (all.contains(&"RulePriorities") && key.ends_with("RuleArn"))
         };
         let subjects = fields.iter().filter(|(key, value)| is_subject(key) && !value.is_empty());
@@ -181,6 +181,11 @@ impl Asked {
     }
 }
 
+/// The ids of what a call changes.
+pub(crate) fn subjects(call: &Call) -> Vec<String> {
+    Asked::of(call).subjects
+}
+
 fn verb(action: &str) -> Verb {
     match action {
         "CreateTags" | "AddTags" => Verb::Tag,
@@ -195,7 +200,7 @@ fn verb(action: &str) -> Verb {
 }
 
 /// The parameters that name what is changed.
-fn subjects(action: &str) -> &'static [&'static str] {
+fn subject_keys(action: &str) -> &'static [&'static str] {
     match action {
         "CreateTags" | "DeleteTags" => &["ResourceId"],
         "AddTags" | "RemoveTags" => &["ResourceArns"],

@@ -66,11 +66,11 @@ impl Scene {
         let view = View {
             objects: Box::new({
                 let objects = objects.clone();
-                move || objects.lock().clone()
+                move || objects.lock().clone().into()
             }),
             cloud: Box::new({
                 let cloud = cloud.clone();
-                move || cloud.lock().clone()
+                move || Arc::new(cloud.lock().clone())
             }),
         };
         let checks = Checks::new(view, false);

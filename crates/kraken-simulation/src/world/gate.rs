@@ -13,6 +13,7 @@ use kraken_testing::{How, When};
 use super::checker::Caller;
 use super::shared::Shared;
 use super::trace::{CallEvent, What, digest};
+use crate::check::subjects;
 use crate::faults::Effect;
 use crate::schedule::{Moment, Side};
 
@@ -33,7 +34,7 @@ impl Gate {
             name: call.name.clone(),
             writes: call.writes,
             namespace: call.namespace.clone(),
-            object: call.object.clone(),
+            object: self.object(call),
             status: answer.map(|answer| answer.status),
             body: digest(&call.body),
             answer: answer.map_or(0, |answer| digest(&answer.body)),
@@ -42,6 +43,20 @@ impl Gate {
         self.shared.note(What::Call(event));
         if let Some(answer) = answer {
             self.shared.called(&self.caller, self.side, call, answer);
+        }
+    }
+
+    /// What a write is about, as far as the call says it.
+    fn object(&self, call: &Call) -> String {
+        if !call.object.is_empty() || !call.writes {
+            return call.object.clone();
+        }
+        match self.side {
+            Side::Cloud => subjects(call).join(", "),
+            Side::Kube => {
+                let body = serde_json::from_slice::<serde_json::Value>(&call.body).unwrap_or_default();
+                body["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+            }
         }
     }
 
