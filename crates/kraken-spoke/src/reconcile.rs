@@ -216,7 +216,7 @@ async fn steps<E: External>(
     if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {
         return Ok(outcome);
     }
-    if !vanishing.is_empty() && !is_confirmed(object) {
+    if !vanishing.is_empty() {
         let message = format!("{} is not found; waiting to confirm that it is gone", listed(vanishing));
         return Ok(Outcome::InProgress(Reason::Updating, message));
     }
@@ -324,7 +324,8 @@ fn withheld<E: External>(
         }
         return None;
     }
-    if is_confirmed(object) {
+    let now = kraken_runtime::clock::now();
+    if confirmed_at(object, now).is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR) {
         context.vanished.forget(&key);
         return None;
     }
@@ -338,12 +339,6 @@ fn withheld<E: External>(
         }
         vanished::Verdict::Hold(lost, all) => Some(Outcome::Held(vanished::message(&shown.lost, lost, all))),
     }
-}
-
-/// Whether a person confirmed lately that what is not found is gone.
-fn is_confirmed(object: &impl Resource) -> bool {
-    let now = kraken_runtime::clock::now();
-    confirmed_at(object, now).is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR)
 }
 
 fn is_ready(status: Option<&ResourceStatus>) -> bool {
