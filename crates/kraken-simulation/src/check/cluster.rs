@@ -60,15 +60,18 @@ impl Checks {
         if status >= 300 {
             return self.note_outside(now, &changes);
         }
+        // A creation names no object; what is gone or different at the same moment is not what it created.
+        let creates = call.object.is_empty() && call.name.starts_with("POST");
         let is_meant = |object: &Value| {
             let (namespace, name) = (&object["metadata"]["namespace"], &object["metadata"]["name"]);
             let is_named = call.object.is_empty() || name == call.object.as_str();
             is_named && (call.namespace.is_empty() || namespace == call.namespace.as_str())
         };
-        let (ours, others): (Vec<_>, Vec<_>) = changes
-            .all
-            .into_iter()
-            .partition(|(_, before, after)| before.as_deref().or(after.as_deref()).is_some_and(is_meant));
+        let (ours, others): (Vec<_>, Vec<_>) =
+            changes.all.into_iter().partition(|(_, before, after)| match (before, after) {
+                (Some(_), _) if creates => false,
+                (before, after) => before.as_deref().or(after.as_deref()).is_some_and(is_meant),
+            });
         self.note_outside(now, &Changes { all: others });
         if !ours.is_empty() {
             self.rest.write(now, call);
@@ -139,9 +142,12 @@ impl Checks {
         let title = record.title();
         let kind = super::remote::remote_kind(&record.kind);
         let cloud = (self.view.cloud)();
+        // What is to be left behind and is on its way out needs nobody to wait for it.
+        let keeps = record.latest().policy().keeps();
         let left = cloud.of_uid(uid).find(|(id, remote)| {
             let is_a_copy = self.tampered.contains_key(*id);
-            remote.exists && Some(remote.kind) == kind && !is_a_copy
+            let is_held_for = remote.alive || (remote.exists && !keeps);
+            is_held_for && Some(remote.kind) == kind && !is_a_copy
         });
         if let Some((id, _)) = left {
             self.violated(

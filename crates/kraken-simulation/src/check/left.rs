@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
+use kraken_testing::simulator::Kind;
 use serde_json::Value;
 
 use super::history::{Record, uid_of};
@@ -38,8 +39,12 @@ impl Checks {
             let record = remote.uid().and_then(|uid| self.history.records.get(uid));
             // What a person made or tagged is that person's.
             let is_tagged = record.is_some() && !self.tampered.contains_key(id);
-            let maker = self.launched.get(id).filter(|_| !self.released.contains(id));
+            // Nobody deletes what a person gave the tags of another resource.
+            let is_still = |maker: &&String| remote.uid().is_none_or(|uid| uid == maker.as_str());
+            let maker = self.launched.get(id).filter(|_| !self.released.contains(id)).filter(is_still);
             let maker = maker.and_then(|uid| self.history.records.get(uid));
+            // What is to be left behind and has no tags any more is left behind.
+            let maker = maker.filter(|record| remote.uid().is_some() || !record.latest().policy().keeps());
             let is_main = |record: &Record| remote_kind(&record.kind) == Some(remote.kind);
             let is_lost = |record: &Record| is_main(record) && !record.excused && record.gone.is_some();
             let owner = record.filter(|_| is_tagged).or(maker).filter(|record| is_lost(record))?;
@@ -57,11 +62,11 @@ impl Checks {
 
     /// The UIDs of the resources that are being deleted and whose conditions name what keeps them.
     fn explained(&self, objects: &[Arc<Value>], cloud: &Cloud) -> BTreeSet<String> {
-        let staying: Vec<&str> = cloud
+        let staying: Vec<(&str, Kind)> = cloud
             .0
             .iter()
             .filter(|(id, remote)| remote.alive && !is_made_along(remote) && self.may_stay(id, remote))
-            .map(|(id, _)| plain(id))
+            .map(|(id, remote)| (plain(id), remote.kind))
             .collect();
         let resources: Vec<&Arc<Value>> = objects.iter().filter(|object| is_resource(object)).collect();
         let mut explained: BTreeSet<String> = resources
@@ -70,7 +75,8 @@ impl Checks {
             .map(|object| uid_of(object).to_owned())
             .collect();
         loop {
-            let mut named: Vec<String> = staying.iter().map(|id| (*id).to_owned()).collect();
+            let mut named: Vec<String> = staying.iter().map(|(id, _)| (*id).to_owned()).collect();
+            let mut kinds: Vec<Kind> = staying.iter().map(|(_, kind)| *kind).collect();
             for object in resources.iter().filter(|object| explained.contains(uid_of(object))) {
                 let uid = uid_of(object);
                 named.extend(
@@ -78,12 +84,14 @@ impl Checks {
                 );
                 let (kind, name) = (text(&object["kind"]).to_lowercase(), text(&object["metadata"]["name"]));
                 named.push(format!("{kind} {name}"));
+                kinds.extend(remote_kind(text(&object["kind"])));
             }
             let is_new = |object: &&&Arc<Value>| {
                 let message = text(&ready(object)["message"]);
                 object["metadata"]["deletionTimestamp"].is_string()
                     && !explained.contains(uid_of(object))
-                    && named.iter().any(|name| message.contains(name.as_str()))
+                    && (named.iter().any(|name| message.contains(name.as_str()))
+                        || is_refused_for(message, &kinds))
             };
             let new: Vec<String> =
                 resources.iter().filter(is_new).map(|object| uid_of(object).to_owned()).collect();
@@ -109,6 +117,18 @@ impl Checks {
     }
 }
 
+/// Whether the provider refuses without a name, in words that stand for something of these kinds.
+fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
+    let of: &[Kind] = if message.contains("has some mapped public address(es)") {
+        &[Kind::Address, Kind::NatGateway, Kind::Instance, Kind::LoadBalancer]
+    } else if message.contains("failed to disassociate the address") {
+        &[Kind::NatGateway, Kind::LoadBalancer]
+    } else {
+        &[]
+    };
+    kinds.iter().any(|kind| of.contains(kind))
+}
+
 /// Whether an object has to go when everything is deleted.
 fn is_ours(object: &Value) -> bool {
     let is_group = object["apiVersion"].as_str().is_some_and(|version| version.contains(DOMAIN));
@@ -132,6 +152,6 @@ fn text(value: &Value) -> &str {
 
 /// Whether it comes with something else, as the default security group of a VPC does.
 fn is_made_along(remote: &Remote) -> bool {
-    use kraken_testing::simulator::Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
+    use Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
     matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()
 }

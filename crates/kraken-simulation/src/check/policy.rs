@@ -13,6 +13,8 @@ pub(super) struct Policy {
     pub retain: bool,
     /// `deletion: Delete`.
     pub delete: bool,
+    /// Something is adopted.
+    pub adopts: bool,
     /// `drift: Report`.
     pub report: bool,
     /// `approval: Manual`.
@@ -21,6 +23,11 @@ pub(super) struct Policy {
 }
 
 impl Policy {
+    /// Whether what the resource has may be left behind: all of it, or what it adopted.
+    pub(super) fn keeps(&self) -> bool {
+        self.retain || (self.adopts && !self.delete)
+    }
+
     pub(super) fn of(object: &Value) -> Self {
         let lifecycle = &object["spec"]["lifecycle"];
         Self {
@@ -28,6 +35,7 @@ impl Policy {
             protect: lifecycle["protect"] == true,
             retain: lifecycle["deletion"] == "Retain",
             delete: lifecycle["deletion"] == "Delete",
+            adopts: lifecycle["adopt"].is_object(),
             report: lifecycle["drift"] == "Report",
             manual: lifecycle["approval"] == "Manual",
             deleting: object["metadata"]["deletionTimestamp"].is_string(),
