@@ -33,6 +33,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- range $subject := $object.subjects }}
 {{- $_ := set $subject "namespace" $root.Release.Namespace }}
 {{- end }}
+{{- range $webhook := $object.webhooks }}
+{{- $_ := set $webhook.clientConfig.service "namespace" $root.Release.Namespace }}
+{{- end }}
 ---
 {{ mergeOverwrite $object (dict "metadata" $metadata) | toYaml }}
 {{ end }}

@@ -2,10 +2,11 @@
 //!
 //! Watches note who names what ([`index`], [`wake`]); a reconcile looks at the stores and reads bodies once per version
 //! ([`world`], [`facts`], [`read`], [`kinds`], [`secrets`]); what follows from that is decided by pure code ([`find`],
-//! [`trust`], [`hold`], [`requests`], [`exports`]).
+//! [`trust`], [`hold`], [`requests`], [`exports`]). The same code reviews objects before they are stored ([`admission`]).
 
 #![warn(missing_docs)]
 
+pub mod admission;
 pub mod cycle;
 pub mod exports;
 pub mod facts;

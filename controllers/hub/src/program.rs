@@ -10,10 +10,10 @@ use k8s_openapi::{
     },
 };
 use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kind};
-use kraken_runtime::{Program, Shell, rbac::rule, work};
+use kraken_runtime::{Program, Shell, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
-use crate::{exports, requests, world::World};
+use crate::{admission, exports, requests, world::World};
 
 /// The hub.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +48,13 @@ impl Program for Hub {
         ]
     }
 
+    fn webhooks() -> Vec<Hook> {
+        vec![admission::exports_hook(), admission::references_hook()]
+    }
+
     async fn run(shell: Shell, _: HubArgs) -> Result<()> {
         let world = Arc::new(World::watch(shell.clone()));
+        admission::mount(&shell.webhooks, &world);
         // Stores fill while another replica still leads, so that taking over is quick.
         if !shell.leading().await || !world.synced().await {
             return Ok(());

@@ -196,6 +196,16 @@ impl World {
         walk(&|asker, named| self.makes(asker, named))
     }
 
+    /// The needs among these that are made, directly or not, from what would come of the asker: the cycles that storing it would
+    /// close.
+    pub fn would_close(&self, asks: &Asks) -> HashMap<Named, String> {
+        let Some(provided) = &asks.provides else { return HashMap::default() };
+        let index = self.wake.index.read();
+        let made_from = |named: &Named| index.made_from(named, |asker| self.makes(asker, named));
+        let mut ways = WaysBack::new(provided.clone(), made_from);
+        asks.needs.iter().filter_map(|named| Some((named.clone(), ways.circle(named)?))).collect()
+    }
+
     /// Whether the object really comes of this asker: an export that only wants to write it, while it is another's, makes
     /// nothing.
     fn makes(&self, asker: &Asker, named: &Named) -> bool {

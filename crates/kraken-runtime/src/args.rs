@@ -35,6 +35,13 @@ const REQUEST_TIMEOUT_MIN: Duration = Duration::from_millis(500);
 /// The API server itself gives up on a request after 60 s.
 const REQUEST_TIMEOUT_MAX: Duration = Duration::from_mins(1);
 
+/// Default of `--webhook-certificate-lifetime`.
+const WEBHOOK_CERTIFICATE_LIFETIME: &str = "90d";
+/// A certificate that lives shorter would be replaced all the time; so short is for tests.
+const CERTIFICATE_LIFETIME_MIN: Duration = Duration::from_secs(10);
+/// Longer than a year is beyond what some verifiers accept.
+const CERTIFICATE_LIFETIME_MAX: Duration = Duration::from_hours(365 * 24);
+
 /// The flags that every controller shares.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
@@ -99,6 +106,26 @@ pub struct RunArgs {
     #[arg(long, env = "KRAKEN_REQUEST_CONCURRENCY", value_name = "NUMBER", default_value = REQUEST_CONCURRENCY,
           value_parser = one_to_1024, allow_hyphen_values = true)]
     pub request_concurrency: usize,
+
+    /// Where the admission webhooks are served, by HTTPS; empty for nowhere
+    #[arg(long, env = "KRAKEN_WEBHOOK_LISTEN", value_name = "ADDRESS:PORT", default_value = "", hide_default_value = true,
+          value_parser = listen)]
+    pub webhook_listen: Listen,
+
+    /// How long a serving certificate of the webhooks is good for; it is replaced a third of that before its end
+    #[arg(long, env = "KRAKEN_WEBHOOK_CERTIFICATE_LIFETIME", value_name = "DURATION",
+          default_value = WEBHOOK_CERTIFICATE_LIFETIME, value_parser = certificate_lifetime, allow_hyphen_values = true)]
+    pub webhook_certificate_lifetime: Duration,
+
+    /// A folder with tls.crt and tls.key that somebody else keeps, such as cert-manager; empty: the controller makes them
+    #[arg(
+        long,
+        env = "KRAKEN_WEBHOOK_CERTIFICATE_FOLDER",
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub webhook_certificate_folder: String,
 }
 
 impl Default for RunArgs {
@@ -116,6 +143,9 @@ impl Default for RunArgs {
             lease_duration: Duration::from_secs(15),
             request_timeout: Duration::from_secs(15),
             request_concurrency: 64,
+            webhook_listen: Listen::default(),
+            webhook_certificate_lifetime: Duration::from_hours(90 * 24),
+            webhook_certificate_folder: String::new(),
         }
     }
 }
@@ -135,6 +165,10 @@ impl RunArgs {
             .unwrap_or_else(|| SYSTEM_NAMESPACE.to_owned())
     }
 }
+
+/// Where something is served, if it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listen(pub Option<SocketAddr>);
 
 /// The namespaces that a controller works in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -191,6 +225,25 @@ pub enum LogFormat {
 
 fn resync_interval(text: &str) -> Result<Duration, String> {
     interval::parse(text).map(Option::unwrap_or_default)
+}
+
+fn listen(text: &str) -> Result<Listen, String> {
+    match text.trim() {
+        "" => Ok(Listen(None)),
+        text => text
+            .parse()
+            .map(|address| Listen(Some(address)))
+            .map_err(|_| format!("\"{text}\" is not ADDRESS:PORT, for example 0.0.0.0:9443")),
+    }
+}
+
+fn certificate_lifetime(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text.trim()) {
+        Ok(lifetime) if (CERTIFICATE_LIFETIME_MIN..=CERTIFICATE_LIFETIME_MAX).contains(&lifetime) => {
+            Ok(lifetime)
+        }
+        _ => Err(format!("\"{text}\" is not a duration from 10s to 365d")),
+    }
 }
 
 fn one_to_1024(text: &str) -> Result<usize, String> {
@@ -328,6 +381,16 @@ mod tests {
         rejects(&["--lease-duration", "3500ms"], "whole number of seconds");
         for bad in ["0", "2m"] {
             rejects(&["--request-timeout", bad], "from 500ms to 1m");
+        }
+    }
+
+    #[test]
+    fn webhooks_are_off_unless_an_address_is_given() {
+        assert_eq!(accepts(&[]).webhook_listen, Listen(None));
+        assert!(accepts(&["--webhook-listen", "0.0.0.0:9443"]).webhook_listen.0.is_some());
+        rejects(&["--webhook-listen", "9443"], "ADDRESS:PORT");
+        for bad in ["1s", "2y", "-90d", "soon"] {
+            rejects(&["--webhook-certificate-lifetime", bad], "from 10s to 365d");
         }
     }
 

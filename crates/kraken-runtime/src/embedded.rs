@@ -1,6 +1,7 @@
 //! A controller from its clients to its end. What is around it differs: a process of its own has a server, signals and a
 //! thread for the lease ([`crate::main`]); inside another program it has none of them ([`run`]).
 
+use kraken_webhook::Mounts;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +41,8 @@ pub async fn run<P: Program>(
         let namespace = args.lease_namespace_or(None);
         Lease::new(connect(LEASE_REQUESTS), &namespace, P::NAME, identity.clone(), args.lease_duration)
     });
-    Process { args, client, lease, identity, metrics, health, shutdown }.run::<P>(own).await
+    let webhooks = Mounts::default();
+    Process { args, client, lease, identity, metrics, health, webhooks, shutdown }.run::<P>(own).await
 }
 
 /// What a controller runs with.
@@ -53,13 +55,14 @@ pub(crate) struct Process {
     pub(crate) identity: String,
     pub(crate) metrics: Metrics,
     pub(crate) health: Health,
+    pub(crate) webhooks: Mounts,
     pub(crate) shutdown: CancellationToken,
 }
 
 impl Process {
     /// Waits for the API server, then runs the controller beside its lease.
     pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
-        let Self { args, client, lease, identity, metrics, health, shutdown } = self;
+        let Self { args, client, lease, identity, metrics, health, webhooks, shutdown } = self;
         let reached = health.gate("the Kubernetes API has not answered yet");
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();
@@ -78,6 +81,7 @@ impl Process {
             shutdown: shutdown.clone(),
             cluster_id,
             identity,
+            webhooks,
             leads: leads.clone(),
         };
         supervise(P::run(shell, own), lease, leads, metrics, shutdown).await

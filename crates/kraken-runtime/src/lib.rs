@@ -35,11 +35,13 @@ pub mod shell;
 mod supervise;
 pub mod task;
 pub mod watch;
+mod webhooks;
 pub mod work;
 
 pub use args::RunArgs;
 pub use events::{EventType, Events};
 pub use health::{Gate, Health, WatchBeat};
+pub use kraken_webhook as webhook;
 pub use metrics::Metrics;
 pub use program::{Program, main};
 pub use request::{Bounded, Bounds, DeadlineExceeded, is_deadline};

@@ -25,6 +25,7 @@ use crate::{
     serve::{self, ListenError},
     shell,
     supervise::EndError,
+    webhooks,
 };
 
 /// Threads of the runtime. A controller waits for answers and computes little; each thread costs a stack and
@@ -46,6 +47,8 @@ enum ProcessError {
     Client(#[from] ClientError),
     #[error(transparent)]
     Listen(#[from] ListenError),
+    #[error(transparent)]
+    Webhooks(#[from] kraken_webhook::serve::ServeError),
     #[error(transparent)]
     End(#[from] EndError),
 }
@@ -129,6 +132,7 @@ async fn live<P: Program>(
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
     let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
+    let webhooks = webhooks::start::<P>(&args, &namespace, &client, &shutdown).await?;
     let lease = match &lease_thread {
         Some(thread) => {
             let client = || connect(LEASE_REQUESTS);
@@ -141,7 +145,8 @@ async fn live<P: Program>(
             None
         }
     };
-    let ended = Process { args, client, lease, identity, metrics, health, shutdown }.run::<P>(own).await;
+    let process = Process { args, client, lease, identity, metrics, health, webhooks, shutdown };
+    let ended = process.run::<P>(own).await;
     // Only now: until here the lease was renewed and released on it.
     drop(lease_thread);
     Ok(ended?)

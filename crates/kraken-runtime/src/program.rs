@@ -13,7 +13,9 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 
-use crate::{args::RunArgs, process, rbac, shell::Shell};
+use kraken_webhook::Hook;
+
+use crate::{args::RunArgs, process, rbac, shell::Shell, webhooks};
 
 /// A controller binary.
 pub trait Program: Send + 'static {
@@ -42,6 +44,11 @@ pub trait Program: Send + 'static {
         Vec::new()
     }
 
+    /// What it reviews before it is stored. `run` mounts a validator for each in [`Shell::webhooks`].
+    fn webhooks() -> Vec<Hook> {
+        Vec::new()
+    }
+
     /// The controller itself. It may start watches at once, registers them with [`Shell::health`] before
     /// anything it waits for, and starts workers after [`Health::ready`](crate::Health::ready) and
     /// [`Shell::leading`]. It returns soon after [`Shell::shutdown`] fires, when no task of its own acts any
@@ -63,6 +70,8 @@ enum Command<A: Args> {
     Crd,
     /// Print the service account and its rights as YAML
     Rbac,
+    /// Print the admission webhooks as YAML
+    Webhook,
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +92,7 @@ pub fn main<P: Program>() -> ExitCode {
         Command::Run(run) => process::run::<P>(run.shared, run.own),
         Command::Crd => print(crd_yaml::<P>()),
         Command::Rbac => print(rbac::yaml::<P>()),
+        Command::Webhook => print(webhooks::yaml::<P>()),
     }
 }
 

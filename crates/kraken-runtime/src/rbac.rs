@@ -12,6 +12,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
 };
 use kraken_api::{DOMAIN, SYSTEM_NAMESPACE};
+use kraken_webhook::manifests;
 use serde::Serialize;
 
 use crate::{cluster::IDENTIFYING_NAMESPACE, program::Program};
@@ -46,13 +47,16 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
         })?,
         document(&ClusterRole {
             metadata: own_metadata::<P>(P::NAME, false),
-            rules: Some([P::rules(), shell_rules()].concat()),
+            rules: Some([P::rules(), shell_rules(), of_webhooks::<P>(manifests::cluster_rules)].concat()),
             ..ClusterRole::default()
         })?,
         document(&cluster_binding::<P>(P::NAME))?,
         document(&Role {
             metadata: own_metadata::<P>(P::NAME, true),
-            rules: Some([lease_rules(P::NAME), P::namespace_rules()].concat()),
+            rules: Some(
+                [lease_rules(P::NAME), P::namespace_rules(), of_webhooks::<P>(manifests::namespace_rules)]
+                    .concat(),
+            ),
         })?,
         document(&RoleBinding {
             metadata: own_metadata::<P>(P::NAME, true),
@@ -96,6 +100,11 @@ fn lease_rules(name: &str) -> Vec<PolicyRule> {
         rule(GROUP, &["leases"], &["create"]),
         PolicyRule { resource_names: Some(owned(&[name])), ..rule(GROUP, &["leases"], &["get", "update"]) },
     ]
+}
+
+/// What the keeper of the webhooks' certificate needs, if there are webhooks.
+fn of_webhooks<P: Program>(rules: fn(&str) -> Vec<PolicyRule>) -> Vec<PolicyRule> {
+    if P::webhooks().is_empty() { Vec::new() } else { rules(P::NAME) }
 }
 
 /// One object as a YAML document that begins with `---`.

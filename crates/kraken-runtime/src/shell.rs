@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use kraken_webhook::Mounts;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +39,8 @@ pub struct Shell {
     pub cluster_id: String,
     /// This process among its replicas: the pod's name and a random suffix.
     pub identity: String,
+    /// Who reviews what is written to the API server. Mounted whether this process leads or not.
+    pub webhooks: Mounts,
     /// Fires when this process leads. Who waits for it is woken in the order of asking.
     pub(crate) leads: CancellationToken,
 }
@@ -57,6 +60,7 @@ impl Shell {
             shutdown: CancellationToken::new(),
             cluster_id,
             identity,
+            webhooks: Mounts::default(),
             leads: leading(),
         }
     }

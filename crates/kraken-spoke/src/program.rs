@@ -7,12 +7,13 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kraken_api::HUB_NAME;
-use kraken_runtime::{Program, Shell, rbac::rule, task};
+use kraken_runtime::{Program, Shell, rbac::rule, task, webhook::Hook};
 use kube::Resource;
 use tokio::task::JoinSet;
 
 use crate::{
     External,
+    admission::Admission,
     args::LoopArgs,
     controller::{self, Common},
 };
@@ -117,8 +118,21 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 
     fn aggregate_to_hub() -> Vec<PolicyRule> {
+        let crds = Self::crds();
         // The hub looks whether a resource that somebody refers to exists, as long as it has published nothing.
-        Self::crds().iter().map(|crd| rule(&[&crd.spec.group], &[&crd.spec.names.plural], &["get"])).collect()
+        let mut rules: Vec<_> =
+            crds.iter().map(|crd| rule(&[&crd.spec.group], &[&crd.spec.names.plural], &["get"])).collect();
+        // Its webhook knows by the schema which type each field of a kind takes.
+        let schemas = rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get"]);
+        let names = crds.into_iter().filter_map(|crd| crd.metadata.name).collect();
+        rules.push(PolicyRule { resource_names: Some(names), ..schemas });
+        rules
+    }
+
+    fn webhooks() -> Vec<Hook> {
+        let mut kinds = Kinds::default();
+        S::kinds(&mut kinds);
+        kinds.hooks
     }
 
     async fn run(shell: Shell, args: Self::Args) -> anyhow::Result<()> {
@@ -137,6 +151,7 @@ impl<S: Spoke> Program for SpokeProgram<S> {
 #[derive(Default)]
 struct Kinds {
     crds: Vec<CustomResourceDefinition>,
+    hooks: Vec<Hook>,
     make_secrets: bool,
 }
 
@@ -144,6 +159,7 @@ impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
         let columns: Vec<&str> = E::SUMMARY.iter().map(|(column, _)| *column).collect();
         self.crds.push(kraken_api::crd::summarised_kind::<E::Kind>(&columns));
+        self.hooks.push(Admission::<E>::hook());
         self.make_secrets |= E::MAKES_SECRETS;
     }
 }
@@ -159,6 +175,7 @@ struct Runner<'a, C> {
 
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
+        self.shell.webhooks.mount(&Admission::<E>::hook(), Admission::<E>::default());
         let external = E::from_context(&self.context);
         tracing::info!(kind = %E::Kind::kind(&()), "starting the controller");
         let (shell, flags, shared) = (self.shell.clone(), self.flags.clone(), self.shared.clone());

@@ -24,6 +24,8 @@ const CONFIG: &str = "config";
 const CHARTS: &str = "charts";
 /// Folders below which everything that carries our mark is generated.
 const FOLDERS: [&str; 3] = [CRDS, CONFIG, CHARTS];
+/// The first label of groups whose kinds have no references, or are reviewed by themselves.
+const INTERNAL: [&str; 2] = ["core.", "configexport."];
 const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: kraken-system\n";
 
 /// Path below the workspace's root, and text.
@@ -98,14 +100,20 @@ fn generate() -> Result<Files> {
             names.push(name);
         }
         files.insert(folder.join(KUSTOMIZATION), kustomization(&names));
-        component(&mut files, controller, &split(&output(&program, "rbac")?));
+        let webhooks = split(&output(&program, "webhook")?);
+        component(&mut files, controller, &split(&output(&program, "rbac")?), &webhooks);
     }
+    reviewed(&crds.join("---\n"), &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
     folder(&mut files, "users", "roles.yaml", users::roles(&crds.join("---\n"))?);
     folder(&mut files, "namespace", "namespace.yaml", format!("{MARK}\n{NAMESPACE}"));
     let available = Path::new(CONFIG).join("overlays/high-availability");
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&controllers));
     files.insert(available.join(KUSTOMIZATION), format!("{MARK}\n{}", deploy::HIGH_AVAILABILITY));
+    let certified = Path::new(CONFIG).join("overlays/cert-manager");
+    let (certificates, certified_folder) = deploy::cert_manager(&controllers);
+    files.insert(certified.join("certificates.yaml"), certificates);
+    files.insert(certified.join(KUSTOMIZATION), certified_folder);
     let parts = ["namespace".to_owned(), "users".to_owned()].into_iter().chain(controllers);
     let all: Vec<String> = parts.map(|part| format!("../{part}")).collect();
     files.insert(Path::new(CONFIG).join("default").join(KUSTOMIZATION), kustomization(&all));
@@ -124,21 +132,35 @@ fn in_chart(path: &Path) -> Option<PathBuf> {
         [CONFIG, "users", _] => "kraken/files/users.yaml".to_owned(),
         [CONFIG, HUB, "rbac.yaml"] => "kraken/files/rbac.yaml".to_owned(),
         [CONFIG, component, "rbac.yaml"] => format!("kraken-spoke/files/{component}.yaml"),
+        [CONFIG, HUB, "webhook.yaml"] => "kraken/files/webhook.yaml".to_owned(),
+        [CONFIG, component, "webhook.yaml"] => format!("kraken-spoke/files/webhook/{component}.yaml"),
         _ => return None,
     };
     Some(Path::new(CHARTS).join(copy))
 }
 
 /// What one controller needs besides the namespace: installed, upgraded and removed without the others.
-fn component(files: &mut Files, controller: &str, rbac: &[String]) {
+fn component(files: &mut Files, controller: &str, rbac: &[String], webhooks: &[String]) {
     let path = Path::new(CONFIG).join(controller);
     files.insert(path.join("rbac.yaml"), format!("{MARK}\n{}", rbac.join("---\n")));
+    files.insert(path.join("webhook.yaml"), format!("{MARK}\n{}", webhooks.join("---\n")));
     files.insert(path.join("deployment.yaml"), deploy::deployment(controller));
     let crds = format!("../../{CRDS}/{controller}");
-    files.insert(
-        path.join(KUSTOMIZATION),
-        kustomization(&[crds, "rbac.yaml".to_owned(), "deployment.yaml".to_owned()]),
-    );
+    let parts = [&crds, "rbac.yaml", "webhook.yaml", "deployment.yaml"].map(str::to_owned);
+    files.insert(path.join(KUSTOMIZATION), kustomization(&parts));
+}
+
+/// Fails if the hub would not review the references of a kind: its group is missing in the hub's table.
+fn reviewed(crds: &str, of_hub: &str) -> Result<()> {
+    for crd in manifests::parse("the CRDs", crds)? {
+        let group = crd.value["spec"]["group"].as_str().unwrap_or_default();
+        if !of_hub.contains(&format!("- {group}\n")) && !INTERNAL.iter().any(|own| group.starts_with(own)) {
+            bail!(
+                "{group} is not among the groups whose references the hub reviews: add it to PROVIDERS in controllers/hub/src/admission"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A folder of `config` with one file.
@@ -261,6 +283,11 @@ mod tests {
         assert_eq!(copy("crds/hub/a.yaml").unwrap(), "charts/kraken-crds/files/hub/a.yaml");
         assert_eq!(copy("config/hub/rbac.yaml").unwrap(), "charts/kraken/files/rbac.yaml");
         assert_eq!(copy("config/aws-vpc/rbac.yaml").unwrap(), "charts/kraken-spoke/files/aws-vpc.yaml");
+        assert_eq!(copy("config/hub/webhook.yaml").unwrap(), "charts/kraken/files/webhook.yaml");
+        assert_eq!(
+            copy("config/aws-vpc/webhook.yaml").unwrap(),
+            "charts/kraken-spoke/files/webhook/aws-vpc.yaml"
+        );
         assert_eq!(copy("config/aws-vpc/deployment.yaml"), None);
         assert_eq!(copy("crds/hub/kustomization.yaml"), None);
     }

@@ -9,8 +9,8 @@ use kraken_runtime::hash::HashMap;
 
 use kraken_api::{ConfigExportSpec, ConfigType};
 use kraken_options::{
-    Dependencies, Opt, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, ValueFrom, Values,
-    summary,
+    Dependencies, Opt, Problem, ProblemKind, Resolution, Resolved, Resolver, Scrubber, Text, ValueFrom,
+    Values, summary,
 };
 
 use crate::{
@@ -122,6 +122,17 @@ pub fn plan(
         }
     };
     Planned { plan, scrubber }
+}
+
+/// What is wrong whatever value the references have. `secret_entries`: those that refer to a Secret.
+pub fn certain(namespace: &str, spec: &ConfigExportSpec, secret_entries: &BTreeSet<usize>) -> Vec<Problem> {
+    let values = Values::default();
+    let mut resolver = Resolver::new(&values);
+    check(&mut resolver, namespace, spec, secret_entries);
+    let _ = take(&mut resolver, spec);
+    let mut problems = resolver.finish().problems;
+    problems.retain(|problem| problem.kind != ProblemKind::Missing);
+    problems
 }
 
 /// What a schema cannot say.

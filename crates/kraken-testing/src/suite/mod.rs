@@ -1,6 +1,7 @@
 //! The controllers as their real binaries, each with the token of its own service account, never an admin's.
 
 mod controller;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::cluster::ControlPlane;
 use crate::moto::{self, Moto};
+use crate::process::free_port;
 use crate::scratch::Scratch;
 use crate::{manifests, paths};
 
@@ -29,6 +31,8 @@ pub struct SuiteOptions {
     pub cloud_endpoint: Option<String>,
     /// Environment of single controllers, by folder name: `Some` sets a variable, `None` removes it.
     pub env: BTreeMap<String, BTreeMap<String, Option<String>>>,
+    /// Whether the controllers review what is written before it is stored.
+    pub webhooks: bool,
     /// Where the binaries are; beside the running executable if `None`.
     pub bin_dir: Option<PathBuf>,
 }
@@ -163,6 +167,11 @@ async fn launch(
         if let Some(interval) = &options.resync_interval {
             env.insert("KRAKEN_RESYNC_INTERVAL".to_owned(), interval.clone());
         }
+        if options.webhooks {
+            let port = free_port()?;
+            webhooks::install(&control_plane.client().await?, name, port).await?;
+            env.insert("KRAKEN_WEBHOOK_LISTEN".to_owned(), format!("127.0.0.1:{port}"));
+        }
         for (variable, value) in options.env.get(name).into_iter().flatten() {
             match value {
                 Some(value) => env.insert(variable.clone(), value.clone()),
@@ -175,6 +184,9 @@ async fn launch(
     // They were all started before the first is waited for, because they get ready at the same time.
     for controller in controllers.values() {
         controller.wait_ready().await?;
+        if options.webhooks {
+            webhooks::wait(&control_plane.client().await?, controller.name()).await?;
+        }
     }
     Ok(controllers)
 }

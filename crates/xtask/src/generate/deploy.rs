@@ -37,6 +37,8 @@ spec:
           valueFrom:
             fieldRef:
               fieldPath: metadata.namespace
+        - name: KRAKEN_WEBHOOK_LISTEN
+          value: 0.0.0.0:9443
         envFrom:
         - configMapRef:
             name: {name}
@@ -47,6 +49,8 @@ spec:
 {credentials}        ports:
         - name: http
           containerPort: 8080
+        - name: webhook
+          containerPort: 9443
         livenessProbe:
           httpGet:
             path: /healthz
@@ -124,6 +128,95 @@ patches:
             matchLabelKeys:
             - app.kubernetes.io/name
 ";
+
+/// A certificate of cert-manager for the webhooks of a controller.
+const CERTIFICATE: &str = "apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  labels:
+    app.kubernetes.io/name: {name}
+    app.kubernetes.io/part-of: kraken
+  name: {name}-webhook
+  namespace: kraken-system
+spec:
+  dnsNames:
+  - {name}-webhook.kraken-system.svc
+  issuerRef:
+    kind: Issuer
+    name: kraken-webhook
+  privateKey:
+    algorithm: ECDSA
+    size: 256
+    rotationPolicy: Always
+  secretName: {name}-webhook-certificate
+  usages:
+  - server auth
+";
+
+/// It signs each certificate with its own key.
+const ISSUER: &str = "apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata:
+  labels:
+    app.kubernetes.io/part-of: kraken
+  name: kraken-webhook
+  namespace: kraken-system
+spec:
+  selfSigned: {}
+";
+
+/// The controller serves that certificate, and cert-manager keeps the `caBundle`.
+const CERTIFIED: &str = "- target:
+    kind: ValidatingWebhookConfiguration
+    name: {name}
+  patch: |
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata:
+      name: {name}
+      annotations:
+        cert-manager.io/inject-ca-from: kraken-system/{name}-webhook
+- target:
+    kind: Deployment
+    name: {name}
+  patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: {name}
+    spec:
+      template:
+        spec:
+          containers:
+          - name: controller
+            env:
+            - name: KRAKEN_WEBHOOK_CERTIFICATE_FOLDER
+              value: /var/run/kraken-webhook
+            volumeMounts:
+            - name: webhook-certificate
+              mountPath: /var/run/kraken-webhook
+              readOnly: true
+          volumes:
+          - name: webhook-certificate
+            secret:
+              secretName: {name}-webhook-certificate
+";
+
+/// The certificates of cert-manager for these controllers, and the folder that uses them.
+pub(super) fn cert_manager(controllers: &[String]) -> (String, String) {
+    let each = |template: &str| -> Vec<String> {
+        controllers
+            .iter()
+            .map(|controller| template.replace("{name}", &format!("kraken-{controller}")))
+            .collect()
+    };
+    let certificates = format!("{MARK}\n{ISSUER}---\n{}", each(CERTIFICATE).join("---\n"));
+    let folder = format!(
+        "{MARK}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../../default\n- certificates.yaml\npatches:\n{}",
+        each(CERTIFIED).concat()
+    );
+    (certificates, folder)
+}
 
 /// The PodDisruptionBudgets of these controllers.
 pub(super) fn budgets(controllers: &[String]) -> String {

@@ -1,0 +1,121 @@
+//! What is said of a ConfigExport: its own rules, another export of its target, and its references.
+
+use std::{fmt, sync::Arc};
+
+use futures::future::BoxFuture;
+use kraken_api::ConfigExport;
+use kraken_options::{JsonType, Opt};
+use kraken_runtime::{
+    watch::ObjectKey,
+    webhook::{Operation, Subject, Validator, Verdict},
+};
+use kube::ResourceExt;
+
+use crate::{
+    admission::{
+        is_synced, problem,
+        references::judge,
+        walk::{self, Reference},
+    },
+    exports::{
+        Parsed,
+        resolve::{certain, target},
+    },
+    index::Asker,
+    owned::maker,
+    world::World,
+};
+
+/// Reviews ConfigExports.
+pub struct Exports {
+    world: Arc<World>,
+}
+
+impl fmt::Debug for Exports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exports").finish_non_exhaustive()
+    }
+}
+
+impl Exports {
+    /// Over this graph.
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world }
+    }
+
+    async fn verdict(&self, subject: Subject) -> Verdict {
+        let Subject { operation, namespace, name, object, .. } = subject;
+        let mut export: ConfigExport = match serde_json::from_value((*object).clone()) {
+            Ok(export) => export,
+            Err(error) => {
+                return Verdict {
+                    problems: vec![problem("", format!("cannot be read: {error}"))],
+                    warnings: vec![],
+                };
+            }
+        };
+        export.metadata.namespace = Some(namespace.clone());
+        let parsed = Parsed::of(&export);
+        let mut verdict =
+            Verdict { problems: certain(&namespace, &export.spec, &parsed.secret_entries), warnings: vec![] };
+        if !is_synced(&self.world) {
+            return verdict;
+        }
+        self.compare_targets(&mut verdict, operation, &export, &name);
+        let found = references(&export);
+        if !found.is_empty() {
+            let asker = Asker::Export(ObjectKey::new(&namespace, &name));
+            let judged = judge(&self.world, &namespace, &asker, parsed.asks.provides, found).await;
+            verdict.problems.extend(judged.problems);
+            verdict.warnings.extend(judged.warnings);
+        }
+        verdict
+    }
+
+    fn compare_targets(
+        &self,
+        verdict: &mut Verdict,
+        operation: Operation,
+        export: &ConfigExport,
+        name: &str,
+    ) {
+        let namespace = export.namespace().unwrap_or_default();
+        let wanted = target(&namespace, &export.spec);
+        let rival = self.world.exports.all().into_iter().find(|other| {
+            other.metadata.deletion_timestamp.is_none()
+                && other.namespace().as_deref() == Some(&namespace)
+                && other.name_any() != name
+                && target(&namespace, &other.spec) == wanted
+        });
+        if let Some(rival) = rival {
+            let message =
+                format!("{wanted} is the target of ConfigExport {} already; name another", rival.name_any());
+            verdict.problems.push(problem("configMetadata.name", message));
+        } else if operation == Operation::Create
+            && self.world.meta(&wanted, |meta| maker(meta).is_none()).unwrap_or_default()
+        {
+            verdict.warnings.push(
+                problem(
+                    "configMetadata.name",
+                    format!("{wanted} exists and was not made by a ConfigExport: it is not written"),
+                )
+                .to_string(),
+            );
+        }
+    }
+}
+
+/// The references of the entries, which take any type.
+fn references(export: &ConfigExport) -> Vec<Reference> {
+    let of = |(index, entry): (usize, &kraken_api::config_export::ExportEntry)| {
+        let Opt::ValueFrom(source) = &entry.value else { return vec![] };
+        walk::of_source(&format!("entries[{index}]"), source, JsonType::Any)
+    };
+    export.spec.entries.iter().enumerate().flat_map(of).collect()
+}
+
+impl Validator for Exports {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict> {
+        Box::pin(self.verdict(subject))
+    }
+}

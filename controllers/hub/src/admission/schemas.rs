@@ -1,0 +1,59 @@
+//! The schemas of specs, from the CRDs that are installed. Client required.
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps,
+};
+use kraken_runtime::{hash::HashMap, patch::within};
+use kube::{Api, Client};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// How long a schema is used before it is read again.
+const FRESH: Duration = Duration::from_mins(1);
+/// How many schemas are kept: there are fewer kinds.
+const MAX_KEPT: usize = 256;
+
+type Schema = Option<Arc<JSONSchemaProps>>;
+
+/// The schemas that were read.
+pub(super) struct Schemas {
+    client: Client,
+    read: Mutex<HashMap<String, (Instant, Schema)>>,
+}
+
+impl Schemas {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, read: Mutex::default() }
+    }
+
+    /// The schema of the spec of a kind; `None` if it cannot be read.
+    pub(super) async fn of(&self, plural: &str, group: &str) -> Schema {
+        let name = format!("{plural}.{group}");
+        if let Some((at, schema)) = self.read.lock().get(&name)
+            && at.elapsed() < FRESH
+        {
+            return schema.clone();
+        }
+        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
+        let schema = match within("read a CRD", api.get(&name)).await {
+            Ok(crd) => spec_of(crd),
+            Err(error) => {
+                tracing::debug!(%error, crd = name, "the types of a kind's fields are not known");
+                None
+            }
+        };
+        let mut read = self.read.lock();
+        if read.len() >= MAX_KEPT {
+            read.clear();
+        }
+        read.insert(name, (Instant::now(), schema.clone()));
+        schema
+    }
+}
+
+fn spec_of(crd: CustomResourceDefinition) -> Schema {
+    let version = crd.spec.versions.into_iter().find(|version| version.storage)?;
+    version.schema?.open_api_v3_schema?.properties?.remove("spec").map(Arc::new)
+}

@@ -1,0 +1,48 @@
+//! The admission webhooks of a process: server, certificate, and what a controller mounts. And their manifests as YAML.
+
+use kraken_webhook::{Keeper, Mounts, Place, Served, Timing, manifests, router, serve};
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::{args::RunArgs, clock, program::Program, rbac::document, task};
+
+/// Starts the server and the keeper of its certificate, if the flags want them. They serve whether the process leads or not;
+/// what a controller mounts later is served from then on.
+pub(crate) async fn start<P: Program>(
+    args: &RunArgs,
+    namespace: &str,
+    client: &Client,
+    shutdown: &CancellationToken,
+) -> Result<Mounts, serve::ServeError> {
+    let mounts = Mounts::default();
+    let Some(address) = args.webhook_listen.0 else { return Ok(mounts) };
+    let served = Served::default();
+    let server = serve::Server::bind(address, &served).await?;
+    tracing::info!(listening = %server.address, "serving admission webhooks");
+    let place = if args.webhook_certificate_folder.is_empty() {
+        let timing = Timing { lifetime: args.webhook_certificate_lifetime };
+        Place::Secret { namespace: namespace.to_owned(), timing }
+    } else {
+        Place::Folder(args.webhook_certificate_folder.clone().into())
+    };
+    let keeper = Keeper {
+        component: P::NAME,
+        client: client.clone(),
+        place,
+        address: address.ip(),
+        served,
+        now: clock::now,
+    };
+    task::spawn(keeper.run(shutdown.clone()));
+    task::spawn(server.run(router(mounts.clone()), shutdown.clone()));
+    Ok(mounts)
+}
+
+/// The Secret, the Service and the ValidatingWebhookConfiguration of a controller as YAML documents.
+///
+/// # Errors
+/// When one cannot be written as YAML.
+pub(crate) fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
+    let made = manifests::manifests(P::NAME, &P::webhooks());
+    Ok([document(&made.secret)?, document(&made.service)?, document(&made.configuration)?].concat())
+}

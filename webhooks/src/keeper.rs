@@ -1,0 +1,307 @@
+//! The keeper of the serving certificate: it carries out the steps of the rotation in a Secret that all replicas share,
+//! and keeps the `caBundle` of the ValidatingWebhookConfiguration at what the Secret says. Client required.
+//!
+//! No leader is needed: every write is made under the resourceVersion that was read, so one replica makes each step and the
+//! others read it.
+
+use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    ByteString,
+    api::{admissionregistration::v1::ValidatingWebhookConfiguration, core::v1::Secret},
+};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use time::OffsetDateTime;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use crate::{
+    certificate::{Pair, generate},
+    manifests,
+    rotation::{Note, Step, Stored, Timing},
+    served::{CertificateError, Served},
+};
+
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+const AUTHORITY: &str = "authority.crt";
+const NEXT_CERTIFICATE: &str = "next.crt";
+const NEXT_KEY: &str = "next.key";
+const NEXT_AUTHORITY: &str = "next-authority.crt";
+const PREVIOUS_AUTHORITY: &str = "previous-authority.crt";
+/// For people and other tools: everything that certificates are trusted by.
+const BUNDLE: &str = "ca.crt";
+const NOTE: &str = "rotation.json";
+
+/// How often files are looked at for a new certificate.
+const FILES: Duration = Duration::from_secs(30);
+/// After a failure; the certificate that is served is good for weeks yet.
+const RETRY: Duration = Duration::from_secs(5);
+/// After somebody else wrote first.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Where the certificate comes from.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A Secret in this namespace, which the keeper fills.
+    Secret {
+        /// The namespace of the controllers.
+        namespace: String,
+        /// How long a certificate is good for.
+        timing: Timing,
+    },
+    /// Files that somebody else writes, such as cert-manager: `tls.crt` and `tls.key` in this folder. The configuration is
+    /// theirs too.
+    Folder(PathBuf),
+}
+
+/// The keeper of one process.
+pub struct Keeper {
+    /// The binary: `kraken-hub`.
+    pub component: &'static str,
+    /// Reads and writes the Secret and the configuration.
+    pub client: Client,
+    /// Where the certificate comes from.
+    pub place: Place,
+    /// Where the server listens: a loopback address is among the names of the certificate.
+    pub address: IpAddr,
+    /// What is served.
+    pub served: Served,
+    /// The time of day.
+    pub now: fn() -> Timestamp,
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper")
+            .field("component", &self.component)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A turn of the keeper that failed. It is tried again.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    #[error("failed to {0}: {1}")]
+    Kubernetes(&'static str, Box<kube::Error>),
+    #[error("Secret {0} does not exist; apply config/<component>/webhook.yaml, which has it")]
+    NoSecret(String),
+    #[error("failed to make a certificate: {0}")]
+    Generate(#[from] rcgen::Error),
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    #[error("the time of day is out of range")]
+    Time,
+}
+
+impl Keeper {
+    /// Works until shutdown.
+    pub async fn run(self, shutdown: CancellationToken) {
+        let mut said = String::new();
+        loop {
+            let pause = match self.turn().await {
+                Ok(pause) => {
+                    said.clear();
+                    pause
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    if error != said {
+                        warn!(error, "the webhook's certificate is not as it should be");
+                        said = error;
+                    }
+                    RETRY
+                }
+            };
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn turn(&self) -> Result<Duration, KeepError> {
+        match &self.place {
+            Place::Secret { namespace, timing } => self.turn_secret(namespace, *timing).await,
+            Place::Folder(folder) => {
+                let read = |name: &str| {
+                    let path = folder.join(name);
+                    std::fs::read_to_string(&path)
+                        .map_err(|error| CertificateError::File(path.display().to_string(), error))
+                };
+                let (certificate, key) = (read(CERTIFICATE)?, SecretString::from(read(KEY)?));
+                self.load(&certificate, &key)?;
+                Ok(FILES)
+            }
+        }
+    }
+
+    async fn turn_secret(&self, namespace: &str, timing: Timing) -> Result<Duration, KeepError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        let name = manifests::secret_name(self.component);
+        let secret = secrets.get_opt(&name).await.map_err(failed("read the Secret of the certificate"))?;
+        let Some(secret) = secret else { return Err(KeepError::NoSecret(name)) };
+        let configurations: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
+        let configuration = configurations
+            .get_opt(self.component)
+            .await
+            .map_err(failed("read the ValidatingWebhookConfiguration"))?;
+
+        let (names, now, stored) = (self.names(namespace), (self.now)(), read(&secret));
+        let step = stored.step(&names, now, timing, is_trusted(configuration.as_ref(), &stored));
+        let stored = if step == Step::Keep {
+            stored
+        } else {
+            let made = match step {
+                Step::Issue | Step::Publish => Some(make(&names, now, timing)?),
+                _ => None,
+            };
+            let stored = stored.after(step, made, &names, now);
+            match secrets.replace(&name, &self.written_by(), &write(&secret, &stored)).await {
+                Ok(_) => info!(?step, "the webhook's certificate was rotated"),
+                // Another replica was first.
+                Err(kube::Error::Api(status)) if status.code == 409 => return Ok(AGAIN),
+                Err(error) => return Err(failed("write the Secret of the certificate")(error)),
+            }
+            stored
+        };
+        if let Some(configuration) = configuration
+            && !self.trust(&configurations, &configuration, &stored.bundle()).await?
+        {
+            return Ok(AGAIN);
+        }
+        if let Some(pair) = &stored.current {
+            self.load(&pair.certificate, &pair.key)?;
+        }
+        Ok(timing.poll())
+    }
+
+    /// Writes the bundle to every webhook of the configuration that lacks it; false if somebody else wrote first.
+    async fn trust(
+        &self,
+        api: &Api<ValidatingWebhookConfiguration>,
+        found: &ValidatingWebhookConfiguration,
+        bundle: &str,
+    ) -> Result<bool, KeepError> {
+        let bundle = ByteString(bundle.as_bytes().to_vec());
+        let webhooks = found.webhooks.as_deref().unwrap_or_default();
+        if webhooks.iter().all(|webhook| webhook.client_config.ca_bundle.as_ref() == Some(&bundle)) {
+            return Ok(true);
+        }
+        let all: Vec<_> = webhooks
+            .iter()
+            .map(|webhook| json!({"name": webhook.name, "clientConfig": {"caBundle": bundle}}))
+            .collect();
+        let patch = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": self.component, "resourceVersion": found.metadata.resource_version},
+            "webhooks": all,
+        });
+        let params = PatchParams::apply(&self.manager()).force();
+        match api.patch(self.component, &params, &Patch::Apply(&patch)).await {
+            Ok(_) => {
+                debug!("the caBundle of the configuration was written");
+                Ok(true)
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+            Err(error) => Err(failed("write the caBundle")(error)),
+        }
+    }
+
+    fn load(&self, certificate: &str, key: &SecretString) -> Result<(), KeepError> {
+        if self.served.set(certificate, key.expose_secret())? {
+            info!("the webhook serves a new certificate");
+        }
+        Ok(())
+    }
+
+    /// A field manager of its own: the controller's applies other objects, and never takes a field from this one.
+    fn manager(&self) -> String {
+        format!("{}-webhook", self.component)
+    }
+
+    fn written_by(&self) -> PostParams {
+        PostParams { field_manager: Some(self.manager()), ..PostParams::default() }
+    }
+
+    /// What the API server calls the server by.
+    fn names(&self, namespace: &str) -> Vec<String> {
+        let mut names = vec![format!("{}.{namespace}.svc", manifests::service_name(self.component))];
+        if self.address.is_loopback() {
+            names.push(self.address.to_string());
+        }
+        names
+    }
+}
+
+fn failed(verb: &'static str) -> impl Fn(kube::Error) -> KeepError {
+    move |error| KeepError::Kubernetes(verb, Box::new(error))
+}
+
+fn make(names: &[String], now: Timestamp, timing: Timing) -> Result<(Pair, Timestamp), KeepError> {
+    let end = now.checked_add(timing.lifetime).map_err(|_| KeepError::Time)?;
+    let at =
+        |time: Timestamp| OffsetDateTime::from_unix_timestamp(time.as_second()).map_err(|_| KeepError::Time);
+    Ok((generate(names, at(now)?, at(end)?)?, end))
+}
+
+/// Whether the API server knows the next authority, as far as its configuration tells.
+fn is_trusted(configuration: Option<&ValidatingWebhookConfiguration>, stored: &Stored) -> bool {
+    let (Some(configuration), Some(next)) = (configuration, &stored.next) else { return true };
+    configuration.webhooks.iter().flatten().all(|webhook| {
+        let bundle = webhook.client_config.ca_bundle.as_ref();
+        bundle.is_some_and(|bundle| String::from_utf8_lossy(&bundle.0).contains(next.authority.trim()))
+    })
+}
+
+/// What is not whole counts as absent: a certificate without its key cannot be served.
+fn read(secret: &Secret) -> Stored {
+    let text = |key: &str| {
+        let bytes = secret.data.as_ref()?.get(key)?;
+        String::from_utf8(bytes.0.clone()).ok().filter(|text| !text.trim().is_empty())
+    };
+    let pair = |certificate, key, authority| {
+        Some(Pair { certificate: text(certificate)?, key: text(key)?.into(), authority: text(authority)? })
+    };
+    let usable = |pair: &Pair| Served::default().set(&pair.certificate, pair.key.expose_secret()).is_ok();
+    Stored {
+        current: pair(CERTIFICATE, KEY, AUTHORITY).filter(usable),
+        next: pair(NEXT_CERTIFICATE, NEXT_KEY, NEXT_AUTHORITY).filter(usable),
+        previous: text(PREVIOUS_AUTHORITY),
+        note: text(NOTE).and_then(|note| serde_json::from_str::<Note>(&note).ok()).unwrap_or_default(),
+    }
+}
+
+/// The Secret with this content, of the version that was read.
+fn write(secret: &Secret, stored: &Stored) -> Secret {
+    let mut data = BTreeMap::new();
+    let mut put = |key: &str, text: &str| data.insert(key.to_owned(), ByteString(text.as_bytes().to_vec()));
+    if let Some(pair) = &stored.current {
+        put(CERTIFICATE, &pair.certificate);
+        put(KEY, pair.key.expose_secret());
+        put(AUTHORITY, &pair.authority);
+    }
+    if let Some(pair) = &stored.next {
+        put(NEXT_CERTIFICATE, &pair.certificate);
+        put(NEXT_KEY, pair.key.expose_secret());
+        put(NEXT_AUTHORITY, &pair.authority);
+    }
+    if let Some(previous) = &stored.previous {
+        put(PREVIOUS_AUTHORITY, previous);
+    }
+    put(BUNDLE, &stored.bundle());
+    put(NOTE, &serde_json::to_string(&stored.note).unwrap_or_default());
+    Secret { data: Some(data), ..secret.clone() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! From an AdmissionReview to its answer.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+    http::{StatusCode, Uri, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use futures::FutureExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
+use kraken_options::{Problem, summary};
+use tracing::{debug, error};
+
+use crate::{
+    Operation,
+    mounts::{Mounts, Subject, Validator, Verdict},
+    review::{API_VERSION, AdmissionRequest, AdmissionResponse, AdmissionReview},
+};
+
+/// The largest review that is read: the API server takes objects of 1.5 MiB (3 MiB as JSON), and an update holds two.
+const MAX_BODY: usize = 8 * 1024 * 1024;
+/// How long a review may take. Below the `timeoutSeconds` of the configuration, so that the answer is still heard.
+const DEADLINE: Duration = Duration::from_secs(4);
+/// How many warnings are sent at most, each cut to what the API server shows.
+const MAX_WARNINGS: usize = 16;
+const MAX_WARNING: usize = 240;
+/// How many problems are listed by field, besides the message.
+const MAX_CAUSES: usize = 64;
+
+/// The routes: one for each hook, which answers 503 until its validator is mounted.
+pub fn router(mounts: Mounts) -> Router {
+    Router::new()
+        .route("/validate/{hook}", post(answer))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(mounts)
+}
+
+async fn answer(State(mounts): State<Mounts>, uri: Uri, body: Bytes) -> Response {
+    let Some(validator) = mounts.at(uri.path()) else {
+        // The API server takes it for a failure of the webhook, as it is.
+        return (StatusCode::SERVICE_UNAVAILABLE, "nobody reviews this kind (yet)\n").into_response();
+    };
+    let review: AdmissionReview = match serde_json::from_slice(&body) {
+        Ok(review) => review,
+        // Of what the error quotes, some may be secret.
+        Err(_) => return (StatusCode::BAD_REQUEST, "the body is no AdmissionReview\n").into_response(),
+    };
+    let Some(request) = review.request.filter(|_| review.api_version == API_VERSION) else {
+        return (StatusCode::BAD_REQUEST, "expected an AdmissionReview v1 with a request\n").into_response();
+    };
+    let reviewed = AssertUnwindSafe(review_request(validator, request)).catch_unwind();
+    match tokio::time::timeout(DEADLINE, reviewed).await {
+        Ok(Ok(response)) => json(&AdmissionReview::of(response)),
+        Ok(Err(_)) => {
+            error!(path = uri.path(), "a review panicked: please report this");
+            (StatusCode::INTERNAL_SERVER_ERROR, "the review failed\n").into_response()
+        }
+        Err(_) => (StatusCode::GATEWAY_TIMEOUT, "the review took too long\n").into_response(),
+    }
+}
+
+fn json(review: &AdmissionReview) -> Response {
+    match serde_json::to_vec(review) {
+        Ok(body) => ([(CONTENT_TYPE, "application/json")], body).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest) -> AdmissionResponse {
+    let AdmissionRequest { uid, kind, resource, namespace, name, operation, object, old_object, .. } =
+        request;
+    let allowed = AdmissionResponse { uid: uid.clone(), allowed: true, ..AdmissionResponse::default() };
+    let (reviewed, before) = match operation {
+        Operation::Create => (object, None),
+        Operation::Update => (object, old_object),
+        Operation::Delete => (old_object, None),
+        Operation::Connect => return allowed,
+    };
+    let Some(reviewed) = reviewed else { return allowed };
+    let subject = |object| Subject {
+        operation,
+        group: kind.group.clone(),
+        kind: kind.kind.clone(),
+        plural: resource.resource.clone(),
+        namespace: namespace.clone(),
+        name: name.clone(),
+        object: Arc::new(object),
+    };
+    let mut verdict = validator.review(subject(reviewed)).await;
+    if let Some(before) = before.filter(|_| !verdict.problems.is_empty()) {
+        let known = validator.review(subject(before)).await.problems;
+        verdict = verdict.tolerating(&known);
+    }
+    debug!(
+        kind = kind.kind,
+        namespace,
+        name,
+        operation = operation.as_str(),
+        refused = !verdict.problems.is_empty(),
+        "reviewed"
+    );
+    AdmissionResponse {
+        status: (!verdict.problems.is_empty()).then(|| refusal(&verdict.problems)),
+        allowed: verdict.problems.is_empty(),
+        warnings: verdict.warnings.iter().take(MAX_WARNINGS).map(|warning| cut(warning)).collect(),
+        ..allowed
+    }
+}
+
+impl Verdict {
+    /// What the object had already is no reason to refuse a change of something else: it is a warning.
+    fn tolerating(self, known: &[Problem]) -> Self {
+        let (old, new): (Vec<_>, Vec<_>) = self.problems.into_iter().partition(|problem| {
+            known.iter().any(|known| (&known.field, &known.message) == (&problem.field, &problem.message))
+        });
+        let mut warnings = self.warnings;
+        warnings.extend(old.iter().map(ToString::to_string));
+        Self { problems: new, warnings }
+    }
+}
+
+/// As the API server itself refuses what breaks a schema: 422, with a cause for each field.
+fn refusal(problems: &[Problem]) -> Status {
+    let cause = |problem: &Problem| {
+        let dot = if problem.field.is_empty() { "" } else { "." };
+        StatusCause {
+            field: Some(format!("spec{dot}{}", problem.field)),
+            message: Some(problem.message.clone()),
+            reason: Some("FieldValueInvalid".to_owned()),
+        }
+    };
+    let causes = problems.iter().take(MAX_CAUSES).map(cause).collect();
+    Status {
+        status: Some("Failure".to_owned()),
+        code: Some(422),
+        reason: Some("Invalid".to_owned()),
+        message: Some(summary(problems)),
+        details: Some(StatusDetails { causes: Some(causes), ..StatusDetails::default() }),
+        ..Status::default()
+    }
+}
+
+fn cut(text: &str) -> String {
+    // A line break would end the header that carries it.
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.len() <= MAX_WARNING {
+        return line;
+    }
+    format!("{}…", &line[..line.floor_char_boundary(MAX_WARNING)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+use axum::body::Body;
+use axum::http::Request;
+use futures::future::BoxFuture;
+use http_body_util::BodyExt;
+use kraken_options::ProblemKind;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::*;
+use crate::Hook;
+
+/// Refuses what its spec lists under `bad`, and warns of its name.
+struct Strict;
+
+impl Validator for Strict {
+    fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict> {
+        assert_ne!(subject.name, "panics");
+        let bad = subject.object["spec"]["bad"].as_array().cloned().unwrap_or_default();
+        let problem = |field: &Value| Problem {
+            field: field.as_str().unwrap_or_default().to_owned(),
+            kind: ProblemKind::Invalid,
+            message: "is bad".to_owned(),
+        };
+        let problems = bad.iter().map(problem).collect();
+        Box::pin(async move { Verdict { problems, warnings: vec![format!("name\n{}", subject.name)] } })
+    }
+}
+
+fn hook() -> Hook {
+    Hook {
+        name: "things.example.com".into(),
+        groups: vec!["example.com".into()],
+        version: "v1".into(),
+        resources: vec!["things".into()],
+        operations: vec![Operation::Create],
+    }
+}
+
+fn review(operation: &str, name: &str, object: Value, old: Value) -> Value {
+    json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "u-1", "operation": operation, "name": name, "namespace": "ns",
+            "kind": {"group": "example.com", "version": "v1", "kind": "Thing"},
+            "resource": {"group": "example.com", "version": "v1", "resource": "things"},
+            "userInfo": {"username": "jane"}, "object": object, "oldObject": old, "dryRun": false,
+            "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
+        },
+    })
+}
+
+async fn send(mounts: Mounts, path: &str, body: impl Into<Body>) -> (StatusCode, Value) {
+    let request = Request::post(path).body(body.into()).unwrap();
+    let response = router(mounts).oneshot(request).await.unwrap();
+    let status = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+async fn ask(review: Value) -> (StatusCode, Value) {
+    let mounts = Mounts::default();
+    mounts.mount(&hook(), Strict);
+    send(mounts, &hook().path(), review.to_string()).await
+}
+
+#[tokio::test]
+async fn valid_object_is_allowed_with_warnings() {
+    let (status, answer) = ask(review("CREATE", "a", json!({"spec": {}}), Value::Null)).await;
+    assert_eq!(status, 200);
+    assert_eq!((&answer["kind"], &answer["response"]["uid"]), (&json!("AdmissionReview"), &json!("u-1")));
+    assert_eq!(answer["response"]["allowed"], true);
+    assert_eq!(answer["response"]["warnings"], json!(["name a"]));
+}
+
+#[tokio::test]
+async fn all_problems_are_reported_at_once_with_their_fields() {
+    let (_, answer) = ask(review("CREATE", "a", json!({"spec": {"bad": ["x", "y.z"]}}), Value::Null)).await;
+    let response = &answer["response"];
+    assert_eq!(response["allowed"], false);
+    assert_eq!(response["status"]["message"], "spec.x: is bad; spec.y.z: is bad");
+    assert_eq!(response["status"]["code"], 422);
+    assert_eq!(response["status"]["details"]["causes"][1]["field"], "spec.y.z");
+}
+
+#[tokio::test]
+async fn update_is_refused_only_for_a_problem_that_is_new() {
+    let (old, both) = (json!({"spec": {"bad": ["x"]}}), json!({"spec": {"bad": ["x", "y"]}}));
+    let (_, answer) = ask(review("UPDATE", "a", old.clone(), old.clone())).await;
+    assert_eq!(answer["response"]["allowed"], true);
+    assert_eq!(answer["response"]["warnings"][1], "spec.x: is bad");
+    let (_, answer) = ask(review("UPDATE", "a", both, old)).await;
+    assert_eq!(answer["response"]["status"]["message"], "spec.y: is bad");
+}
+
+#[tokio::test]
+async fn deletion_is_reviewed_with_the_object_as_it_is() {
+    let (_, answer) = ask(review("DELETE", "a", Value::Null, json!({"spec": {"bad": ["x"]}}))).await;
+    assert_eq!(answer["response"]["allowed"], false);
+}
+
+#[tokio::test]
+async fn what_cannot_be_reviewed_is_an_error_and_no_refusal() {
+    let (status, _) = ask(review("CREATE", "panics", json!({"spec": {}}), Value::Null)).await;
+    assert_eq!(status, 500);
+    for body in [
+        "",
+        "{",
+        "{}",
+        "[]",
+        "\u{0}",
+        r#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":{"uid":"a","operation":"CREATE"}}"#,
+    ] {
+        let mounts = Mounts::default();
+        mounts.mount(&hook(), Strict);
+        assert_eq!(send(mounts, &hook().path(), body.to_owned()).await.0, 400, "{body}");
+    }
+    assert_eq!(send(Mounts::default(), &hook().path(), "{}").await.0, 503, "nothing is mounted yet");
+    assert_eq!(send(Mounts::default(), "/other", "{}").await.0, 404);
+    let mounts = Mounts::default();
+    mounts.mount(&hook(), Strict);
+    assert_eq!(send(mounts, &hook().path(), vec![b' '; MAX_BODY + 1]).await.0, 413);
+}
