@@ -1,34 +1,32 @@
-//! The kinds that the simulation's API server serves: those of `crds/`, and the few of Kubernetes itself that are used.
+//! The kinds that the simulation's API server serves: those of the controllers, and the few of Kubernetes itself that are used.
 
 use std::sync::LazyLock;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_aws_ec2_instance::Ec2;
+use kraken_aws_elb::Elb;
+use kraken_aws_vpc::Network;
+use kraken_hub::Hub;
+use kraken_runtime::Program as _;
+use kraken_spoke::SpokeProgram;
 use serde_json::Value;
 
-/// `crds/`, as it is in the repository.
-const CRDS: [&str; 17] = [
-    include_str!("../../../crds/hub/configexports.configexport.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/hub/dependencyrequests.core.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-ec2-instance/ec2instances.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/elasticips.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/internetgateways.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/keypairs.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-elb/listenerrules.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-elb/listeners.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-elb/loadbalancers.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/natgateways.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/routetables.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/securitygroups.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/hub/statedeclarations.core.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/subnets.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-elb/targetgroups.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/volumes.aws.kraken-iac.eoinfennessy.com.yaml"),
-    include_str!("../../../crds/aws-vpc/vpcs.aws.kraken-iac.eoinfennessy.com.yaml"),
-];
-
-static PARSED: LazyLock<Vec<Value>> = LazyLock::new(|| {
-    let all = CRDS.iter().filter_map(|text| kraken_testing::manifests::parse("crds", text).ok());
-    all.flatten().map(|document| document.value).collect()
+static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| {
+    [Hub::crds(), SpokeProgram::<Network>::crds(), SpokeProgram::<Elb>::crds(), SpokeProgram::<Ec2>::crds()]
+        .concat()
 });
+
+static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let mut all: Vec<&CustomResourceDefinition> = definitions().iter().collect();
+    // What a seed makes up does not depend on which controller serves a kind.
+    all.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    all.into_iter().map(|definition| serde_json::to_value(definition).unwrap_or_default()).collect()
+});
+
+/// The definitions of all controllers, from which the files in `crds/` are generated.
+pub fn definitions() -> &'static [CustomResourceDefinition] {
+    &DEFINITIONS
+}
 
 /// Where a kind is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +39,9 @@ pub struct Served<'a> {
     pub plural: &'a str,
 }
 
-/// The CRDs of the suite.
+/// [`definitions`] as JSON, by name.
 pub fn crds() -> &'static [Value] {
-    &PARSED
+    &CRDS
 }
 
 /// Where a kind is served; `None` for an unknown one.
@@ -88,7 +86,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_the_suite_is_served() {
-        assert_eq!(crds().len(), CRDS.len());
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crds");
+        assert_eq!(crds().len(), kraken_testing::manifests::read(&folder).unwrap().len());
         let vpc = served("VPC").unwrap();
         assert_eq!(
             vpc.path("prod", "main"),

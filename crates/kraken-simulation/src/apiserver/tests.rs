@@ -11,19 +11,12 @@ use std::sync::{Arc, LazyLock};
 
 use http::Request;
 use hyper::body::Bytes;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Value, json};
 
 use super::{ApiServer, Kinds};
 
-/// All kinds of Kraken, from the generated files.
-static KINDS: LazyLock<Arc<Kinds>> = LazyLock::new(|| {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds");
-    let documents = kraken_testing::manifests::read(folder.as_ref()).unwrap();
-    let crds: Vec<CustomResourceDefinition> =
-        documents.into_iter().map(|document| serde_json::from_value(document.value).unwrap()).collect();
-    Kinds::new(&crds).unwrap()
-});
+/// All kinds of Kraken.
+static KINDS: LazyLock<Arc<Kinds>> = LazyLock::new(|| Kinds::new(crate::kinds::definitions()).unwrap());
 
 const STATES: &str = "/apis/core.kraken-iac.eoinfennessy.com/v1alpha1/namespaces/default/statedeclarations";
 const EXPORTS: &str =

@@ -31,8 +31,7 @@ impl Installation for Site {
 }
 
 fn site() -> Site {
-    let crds = crate::kinds::crds().iter().map(|crd| serde_json::from_value(crd.clone()).unwrap());
-    let kinds = crate::apiserver::Kinds::new(&crds.collect::<Vec<_>>()).unwrap();
+    let kinds = crate::apiserver::Kinds::new(crate::kinds::definitions()).unwrap();
     let site = Site {
         api: ApiServer::new(kinds, 1),
         cloud: Arc::new(Simulator::in_process(SimulatorOptions::default())),

@@ -54,8 +54,19 @@ impl std::fmt::Debug for Servers {
 /// How often each method was answered with each status.
 pub type Tally = BTreeMap<(String, u64), usize>;
 
-/// Runs the sequence of a seed: what was answered, and each difference. After one that leaves both servers in the same
-/// state the sequence goes on.
+/// What came of a sequence.
+#[derive(Debug, Default)]
+pub struct Compared {
+    /// The requests that were made, opened watches among them.
+    pub requests: usize,
+    /// How often each method was answered with each status.
+    pub tally: Tally,
+    /// Each difference.
+    pub differences: Vec<Difference>,
+}
+
+/// Runs the sequence of a seed, of so many requests. After a difference that leaves both servers in the same state it
+/// goes on.
 ///
 /// # Errors
 /// When a server does not answer at all.
@@ -65,35 +76,37 @@ pub async fn compare(
     seed: u64,
     profile: Profile,
     count: usize,
-) -> Result<(Tally, Vec<Difference>)> {
+) -> Result<Compared> {
     let mut generator = Generator::new(seed, kinds, profile);
-    let mut pair = fresh(servers);
-    let (mut tally, mut differences) = (Tally::new(), Vec::new());
-    for _ in 0..count {
+    let (mut pair, _) = servers.pair();
+    let mut compared = Compared::default();
+    while compared.requests < count {
         let step = generator.step();
-        let method = match &step.what {
-            What::Call(request) => request.method.as_str(),
-            What::Watch(_) => "WATCH",
-            What::Read(_) => "READ",
-            What::Settle => "SETTLE",
+        let (method, is_request) = match &step.what {
+            What::Call(request) => (request.method.as_str(), true),
+            What::Watch(_) => ("WATCH", true),
+            What::Read(_) => ("READ", false),
+            What::Settle => ("SETTLE", false),
         };
+        compared.requests += usize::from(is_request);
         let answer = match pair.step(&step).await? {
             Ok(answer) => answer,
             Err(difference) => {
                 let is_final = difference.is_final();
                 let answer = difference.answer.clone();
-                differences.push(difference);
+                compared.differences.push(difference);
                 if is_final {
-                    return Ok((tally, differences));
+                    return Ok(compared);
                 }
                 answer
             }
         };
-        *tally.entry((method.to_owned(), answer["status"].as_u64().unwrap_or_default())).or_default() += 1;
+        let status = answer["status"].as_u64().unwrap_or_default();
+        *compared.tally.entry((method.to_owned(), status)).or_default() += 1;
         generator.learn(&step, &answer);
     }
-    differences.extend(pair.end().await?);
-    Ok((tally, differences))
+    compared.differences.extend(pair.end().await?);
+    Ok(compared)
 }
 
 /// The shortest sequence that still shows the difference.
@@ -114,7 +127,7 @@ pub async fn shortest(servers: &Servers, difference: Difference) -> Result<Diffe
 /// # Errors
 /// When a server does not answer at all.
 pub async fn replay(servers: &Servers, steps: &[Step]) -> Result<Vec<Difference>> {
-    let mut pair = fresh(servers);
+    let (mut pair, _) = servers.pair();
     let mut differences = Vec::new();
     for step in steps.iter().filter(|step| step.id != usize::MAX) {
         if let Err(difference) = pair.step(step).await? {
@@ -129,14 +142,20 @@ pub async fn replay(servers: &Servers, steps: &[Step]) -> Result<Vec<Difference>
     Ok(differences)
 }
 
-fn fresh(servers: &Servers) -> Pair {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let server = ApiServer::new(servers.kinds.clone(), number.into());
-    let controllers = tokio::spawn(server.run_controllers(number.into()));
-    // Of the same length: it is part of messages that tell of lengths.
-    let prefixes = [&*format!("m{number:05}-"), &*format!("r{number:05}-")];
-    Pair::new(server.client(Arc::new(Undisturbed)), controllers, servers.real.clone(), prefixes)
+impl Servers {
+    /// Both servers with namespaces of their own, and a handle of the one in memory.
+    pub fn pair(&self) -> (Pair, ApiServer) {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let server = ApiServer::new(self.kinds.clone(), number.into());
+        // No server remembers its first writes.
+        server.compact();
+        let controllers = tokio::spawn(server.run_controllers(number.into()));
+        // Of the same length: it is part of messages that tell of lengths.
+        let prefixes = [&*format!("m{number:05}-"), &*format!("r{number:05}-")];
+        let client = server.client(Arc::new(Undisturbed));
+        (Pair::new(client, controllers, self.real.clone(), prefixes), server)
+    }
 }
 
 /// Every request goes through.

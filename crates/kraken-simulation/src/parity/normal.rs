@@ -119,7 +119,13 @@ impl Normaliser {
 
     /// Messages name versions as bare numbers.
     fn message(&mut self, text: &str) -> String {
-        let text = self.text(text);
+        let mut text = self.text(text);
+        if text.starts_with("too old resource version")
+            && let Some((head, _)) = text.split_once(" (")
+        {
+            // The oldest one that the server remembers.
+            text = format!("{head} (<oldest>)");
+        }
         let lower = text.to_lowercase();
         if !lower.contains("resource version") && !lower.contains("resourceversion") {
             return text;

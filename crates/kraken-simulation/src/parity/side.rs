@@ -70,7 +70,8 @@ impl Side {
         let bytes = body.collect().await.context("the answer broke off")?.to_bytes();
         let raw = serde_json::from_slice(&bytes)
             .unwrap_or_else(|_| json!({"text": String::from_utf8_lossy(&bytes)}));
-        let raw = self.own(raw);
+        let is_everywhere = collection(&request.path).as_deref() == Some(request.path.as_str());
+        let raw = self.own(raw, is_everywhere);
         if let Body::Json(body) = &request.body {
             // A name may be generated and then be refused.
             if let (Some(prefix), Some(name)) = (
@@ -138,7 +139,7 @@ impl Side {
             let bytes = body.collect().await.context("the answer broke off")?.to_bytes();
             if status == 200 {
                 let list: Value = serde_json::from_slice(&bytes).context("a list is no JSON")?;
-                all.insert(collection.clone(), self.own(list)["items"].clone());
+                all.insert(collection.clone(), self.own(list, true)["items"].clone());
             }
         }
         Ok(all)
@@ -202,8 +203,11 @@ impl Side {
         Ok((answer.status().as_u16(), answer.into_body()))
     }
 
-    /// A list without what other runs have in the same cluster.
-    fn own(&self, mut value: Value) -> Value {
+    /// A list without what other runs have in the same cluster, if it is one of all namespaces.
+    fn own(&self, mut value: Value, is_everywhere: bool) -> Value {
+        if is_everywhere && value.get("items").is_some_and(Value::is_null) {
+            value["items"] = json!([]);
+        }
         if let Some(items) = value.get_mut("items").and_then(Value::as_array_mut) {
             items.retain(|item| self.is_own(item));
         }
@@ -211,6 +215,10 @@ impl Side {
     }
 
     fn is_own(&self, object: &Value) -> bool {
+        // Others' events are not ours, either.
+        if object["deprecatedSource"]["component"] == "garbage-collector-controller" {
+            return false;
+        }
         let metadata = &object["metadata"];
         let place = metadata["namespace"].as_str().or_else(|| metadata["name"].as_str());
         place.is_none_or(|place| place.starts_with(&self.answers.prefix))

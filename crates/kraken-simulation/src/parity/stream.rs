@@ -47,8 +47,9 @@ impl Stream {
         while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.buffer.drain(..=end).collect();
             let event: Value = serde_json::from_slice(&line).context("an event is no JSON")?;
-            // When they come is up to the server.
-            if event["type"] != "BOOKMARK" {
+            // When they come is up to the server, but for the one that ends the objects that exist.
+            let ends_initial = &event["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"];
+            if event["type"] != "BOOKMARK" || ends_initial.is_string() {
                 self.events.push_back(event);
             }
         }

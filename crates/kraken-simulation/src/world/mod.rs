@@ -18,12 +18,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kraken_aws_ec2_instance::Ec2;
-use kraken_aws_elb::Elb;
-use kraken_aws_vpc::Network;
-use kraken_hub::Hub;
-use kraken_runtime::{Program, clock, random};
-use kraken_spoke::SpokeProgram;
+use kraken_runtime::{clock, random};
 use kraken_testing::{Simulator, SimulatorOptions};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -34,6 +29,7 @@ pub use report::{Report, Statistics};
 pub use trace::{CallEvent, Event, ProcessId, Trace, What};
 
 use crate::apiserver::{ApiServer, Kinds, SchemaError};
+use crate::kinds;
 use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings};
 use shared::{Shared, State};
 
@@ -74,7 +70,7 @@ impl World {
         let _random = random::seed(schedule.seed);
         kraken_aws::injected::seed(schedule.seed);
         panics::collect();
-        let kinds = match kinds() {
+        let kinds = match served_kinds() {
             Ok(kinds) => kinds,
             Err(error) => return failed(format!("failed to read the CRDs: {error}")),
         };
@@ -217,20 +213,13 @@ impl World {
     }
 }
 
-/// The kinds of all controllers.
-pub fn crds()
--> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition> {
-    [Hub::crds(), SpokeProgram::<Network>::crds(), SpokeProgram::<Elb>::crds(), SpokeProgram::<Ec2>::crds()]
-        .concat()
-}
-
 /// The kinds that every world serves; reading their schemas takes longer than a simulation.
-fn kinds() -> Result<Arc<Kinds>, SchemaError> {
+fn served_kinds() -> Result<Arc<Kinds>, SchemaError> {
     static KINDS: OnceLock<Arc<Kinds>> = OnceLock::new();
     if let Some(kinds) = KINDS.get() {
         return Ok(kinds.clone());
     }
-    let kinds = Kinds::new(&crds())?;
+    let kinds = Kinds::new(kinds::definitions())?;
     Ok(KINDS.get_or_init(|| kinds).clone())
 }
 

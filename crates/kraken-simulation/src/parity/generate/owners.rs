@@ -7,6 +7,7 @@ use super::{Generator, Key};
 use crate::parity::steps::{Body, Request, What};
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
 
 impl Generator<'_> {
     pub(super) fn owners(&mut self) -> What {
@@ -35,7 +36,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An object with owners or without, that is valid.
+    /// An object with owners or without, that is valid: created or applied.
     fn dependent(&mut self) -> What {
         let kind = self.plain_kind();
         let (namespace, name) = (self.any_namespace(), self.any_name());
@@ -50,6 +51,15 @@ impl Generator<'_> {
         }
         let mut body = self.valid(kind);
         body["metadata"] = metadata;
+        // As a DependencyRequest is written.
+        if self.random.chance(35) {
+            let mut what = self.write("PATCH", key, false, Some(APPLY), Body::Json(body));
+            let manager = self.manager();
+            if let What::Call(request) = &mut what {
+                request.query = vec![("fieldManager".into(), manager), ("force".into(), "true".into())];
+            }
+            return what;
+        }
         self.pending = Some(key);
         let path = self.kinds[kind].path(&namespace);
         What::Call(Request { method: "POST".into(), path, body: Body::Json(body), ..Request::default() })

@@ -5,6 +5,9 @@ use crate::parity::steps::{Request, What};
 
 const LABELS: [&str; 6] = ["app=web", "app", "!app", "app in (web,db)", "app!=web", "tier notin (x),app"];
 
+/// The first write of a cluster: no server remembers what came after it.
+const OLDEST: &str = "1";
+
 impl Generator<'_> {
     pub(super) fn get(&mut self) -> What {
         let key = self.any_object(|_| true);
@@ -82,9 +85,16 @@ impl Generator<'_> {
         request.query.push(("watch".into(), "true".into()));
         request.query.push(("allowWatchBookmarks".into(), "true".into()));
         request.query.push(("timeoutSeconds".into(), "290".into()));
-        match self.random.below(10) {
+        match self.random.below(12) {
             0 => request.query.push(("resourceVersion".into(), "0".into())),
             1 => {}
+            10 if self.random.chance(40) => request.query.push(("resourceVersion".into(), OLDEST.into())),
+            11 => {
+                request.query.push(("sendInitialEvents".into(), "true".into()));
+                request.query.push(("resourceVersionMatch".into(), "NotOlderThan".into()));
+                let version = self.any_version().filter(|_| self.random.chance(50));
+                request.query.extend(version.map(|version| ("resourceVersion".into(), version)));
+            }
             2 if self.random.chance(20) => request.query.push(("resourceVersion".into(), "abc".into())),
             _ => {
                 if let Some(version) = self.any_version() {

@@ -265,6 +265,13 @@ impl Generator<'_> {
         } else {
             Body::Json(options.into())
         };
+        if self.random.chance(4) {
+            // All of a namespace.
+            let path = self.kinds[key.0].path(&key.1);
+            let body = Body::Json(json!({"propagationPolicy": "Background"}));
+            self.objects.retain(|other, _| (other.0, &other.1) != (key.0, &key.1));
+            return What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() });
+        }
         let path = self.path_of(&key);
         self.pending = Some(key);
         What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
