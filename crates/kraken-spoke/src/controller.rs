@@ -183,8 +183,11 @@ pub async fn run_among<E: External>(
 
 /// The resources of this kind that have references: each has a DependencyRequest.
 fn dependents<E: External>(context: &Arc<Context<E>>, queue: Queue<ObjectKey>) -> Dependents {
-    let (any, all) = (context.clone(), context.clone());
+    // Weak: the context has the lease, and what has each other is never freed, which counts where controllers come and go in
+    // one process.
+    let (any, all) = (Arc::downgrade(context), Arc::downgrade(context));
     let wake = move |is_silent: bool| {
+        let Some(all) = all.upgrade() else { return };
         for request in all.requests.all() {
             let Some(owner) = owner_of(request.meta()) else { continue };
             let says_so = all.objects.get(&owner).is_some_and(|object| {
@@ -195,7 +198,8 @@ fn dependents<E: External>(context: &Arc<Context<E>>, queue: Queue<ObjectKey>) -
             }
         }
     };
-    Dependents { exist: Box::new(move || !any.requests.is_empty()), wake: Box::new(wake) }
+    let exist = move || any.upgrade().is_some_and(|context| !context.requests.is_empty());
+    Dependents { exist: Box::new(exist), wake: Box::new(wake) }
 }
 
 /// The resource that owns an object of ours.
