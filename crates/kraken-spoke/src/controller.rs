@@ -7,7 +7,8 @@ use std::{
 
 use futures::FutureExt;
 use kraken_api::{
-    DependencyRequest, HasLifecycle, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, names::owner_kind,
+    DependencyRequest, HasLifecycle, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, conditions,
+    names::owner_kind,
 };
 use kraken_runtime::{
     clock::Instant,
@@ -26,7 +27,7 @@ use kube::{
 use tracing::{debug, warn};
 
 use crate::{
-    External,
+    External, SpokeKind,
     args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
     breaker::Breaker,
@@ -231,11 +232,14 @@ fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Sen
 }
 
 /// Our own writes of status, finalizer and intent wake nobody; everything a person can change does. To take finalizer or intent
-/// off is something that we never do while there is anything left to do.
-fn concerns_us<K: Resource>(change: &Change<K>) -> bool {
+/// off is something that we never do while there is anything left to do, and every status that we write has a condition.
+fn concerns_us<K: SpokeKind>(change: &Change<K>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
     let has_intent = |object: &K| object.annotations().contains_key(INTENT_ANNOTATION);
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
+        return true;
+    }
+    if says_nothing(&**now) && !says_nothing(&**before) {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());
@@ -248,6 +252,14 @@ fn concerns_us<K: Resource>(change: &Change<K>) -> bool {
         || now.generation != before.generation
         || now.deletion_timestamp != before.deletion_timestamp
         || annotations(now) != annotations(before)
+}
+
+/// Whether a status is not one of ours: without a Ready condition, or not about a generation that there has been.
+fn says_nothing(object: &impl SpokeKind) -> bool {
+    let Some(status) = object.status() else { return true };
+    conditions::get(&status.conditions, conditions::READY).is_none()
+        || status.observed_generation.is_none()
+        || status.observed_generation > object.meta().generation
 }
 
 /// One run that cannot take anything else down: a panic in it becomes a condition of its own resource.
