@@ -13,7 +13,7 @@ use kraken_runtime::{
     watch::ObjectKey,
 };
 use kube::{Api, Resource, ResourceExt, api::PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     External,
@@ -70,7 +70,7 @@ pub(crate) async fn gather<E: External>(
                 "finalizers": references::finalizers(),
                 "ownerReferences": [owner_reference(object)],
             },
-            "spec": wanted,
+            "spec": explicit(&wanted),
         });
         own_secret::make(context, object).await?;
         apply(&api, manager, &key.name, &request).await.map_err(failed)?;
@@ -89,6 +89,16 @@ pub(crate) async fn gather<E: External>(
         .await
         .map_err(Outcome::Kubernetes)?;
     Ok(Gathered { values })
+}
+
+/// The spec with its empty lists: server-side apply leaves a field alone that is not sent, so what somebody else added to it
+/// would stay, and be reverted again and again.
+fn explicit(spec: &DependencyRequestSpec) -> Value {
+    json!({
+        "configMapDependencies": spec.config_map_dependencies,
+        "secretDependencies": spec.secret_dependencies,
+        "krakenResourceDependencies": spec.kraken_resource_dependencies,
+    })
 }
 
 /// The request with the hub's answer, if it is to what is asked now.
