@@ -3,8 +3,8 @@
 //! What is in it is made once: if it goes later, a new one would not be what the cloud has, and the missing reference is
 //! told instead. Nobody but the API server gets to see it.
 
-use k8s_openapi::api::core::v1::Secret;
-use kraken_api::{Deletion, HasLifecycle};
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use kraken_api::{Deletion, HasLifecycle, reasons::Reason};
 use kraken_runtime::patch::within;
 use kube::{
     Api,
@@ -20,7 +20,8 @@ use crate::{
     outcome::Outcome,
 };
 
-/// Makes it, if the spec wants one, nothing was created yet, and there is none of its name: one that exists is used.
+/// Makes it, if the spec wants one, nothing was created yet, and there is none of its name: one that exists is used, unless it
+/// is about to go.
 pub(crate) async fn make<E: External>(context: &Context<E>, object: &E::Kind) -> Result<(), Outcome> {
     let Some(own) = E::own_secret(object.spec()).filter(|_| Intent::of(object).is_none()) else {
         return Ok(());
@@ -34,8 +35,9 @@ pub(crate) async fn make<E: External>(context: &Context<E>, object: &E::Kind) ->
     };
     let owners = if goes_with_it { Some(vec![owner_reference(object)]) } else { None };
     let (namespace, _) = place(object);
+    let name = own.name;
     let secret = Secret {
-        metadata: ObjectMeta { name: Some(own.name), owner_references: owners, ..ObjectMeta::default() },
+        metadata: ObjectMeta { name: Some(name.clone()), owner_references: owners, ..ObjectMeta::default() },
         type_: Some(own.type_.to_owned()),
         immutable: Some(true),
         string_data: Some(texts.collect()),
@@ -44,7 +46,51 @@ pub(crate) async fn make<E: External>(context: &Context<E>, object: &E::Kind) ->
     let api: Api<Secret> = Api::namespaced(context.shell.client.clone(), &namespace);
     let params = PostParams { field_manager: Some(context.shell.name.to_owned()), ..PostParams::default() };
     match within("create the resource's own Secret", api.create(&params, &secret)).await {
-        Err(error) if !error.is_conflict() => Err(Outcome::Kubernetes(error)),
-        _ => Ok(()),
+        Ok(_) => Ok(()),
+        Err(error) if error.is_conflict() => {
+            let read = within("read the resource's own Secret", api.get_metadata_opt(&name));
+            match read.await.map_err(Outcome::Kubernetes)? {
+                Some(secret) if !is_going(&secret.metadata, &owner_reference(object)) => Ok(()),
+                _ => Err(Outcome::InProgress(
+                    Reason::Creating,
+                    format!(
+                        "waiting until Secret {name}, which goes with an earlier resource of this name, is deleted"
+                    ),
+                )),
+            }
+        }
+        Err(error) => Err(Outcome::Kubernetes(error)),
+    }
+}
+
+/// Whether a Secret is being deleted, or will be by the garbage collector because it belongs to an earlier resource of this
+/// name: what is launched with its key would soon have none.
+fn is_going(secret: &ObjectMeta, own: &OwnerReference) -> bool {
+    let is_former =
+        |owner: &OwnerReference| (&owner.kind, &owner.name) == (&own.kind, &own.name) && owner.uid != own.uid;
+    secret.deletion_timestamp.is_some() || secret.owner_references.iter().flatten().any(is_former)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn key_pair(name: &str, uid: &str) -> OwnerReference {
+        let (kind, name, uid) = ("KeyPair".to_owned(), name.to_owned(), uid.to_owned());
+        OwnerReference { kind, name, uid, ..OwnerReference::default() }
+    }
+
+    #[test]
+    fn a_secret_that_goes_with_an_earlier_resource_of_the_name_is_not_used() {
+        let own = key_pair("ops", "2");
+        let owned = |owner| ObjectMeta { owner_references: Some(vec![owner]), ..ObjectMeta::default() };
+        assert!(is_going(&owned(key_pair("ops", "1")), &own));
+        assert!(!is_going(&owned(own.clone()), &own), "its own, from before a crash");
+        assert!(!is_going(&owned(key_pair("dev", "1")), &own), "two resources can share one");
+        assert!(!is_going(&ObjectMeta::default(), &own), "a person's own");
+        let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+        assert!(is_going(&serde_json::from_value(deleted).unwrap(), &own));
     }
 }
