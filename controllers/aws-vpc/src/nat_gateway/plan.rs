@@ -17,6 +17,13 @@ pub(crate) struct Desired {
     pub(super) connectivity_type: Option<Resolved<String>>,
 }
 
+impl Desired {
+    /// Whether it reaches the internet, as it does by default.
+    pub(super) fn is_public(&self) -> bool {
+        self.connectivity_type.as_ref().is_none_or(|kind| kind.expose() != "private")
+    }
+}
+
 /// There is nothing to change in place but tags.
 #[derive(Debug)]
 pub(crate) enum Change {}

@@ -20,6 +20,9 @@ use super::{
 
 const ACTION: &str = "failed to create the NAT gateway";
 
+/// The code that AWS gives as the reason when no internet gateway is attached.
+const NOT_ATTACHED: &str = "Gateway.NotAttached";
+
 /// How long after one that failed the next is made.
 const PAUSE: Duration = Duration::from_mins(1);
 
@@ -29,7 +32,8 @@ pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>)
         Some(id) => used(aws, id.expose()).await?,
         None => None,
     };
-    if address.is_none() && creation.launch.epoch == 1 {
+    let detached = if desired.is_public() { detached(aws, desired.subnet_id.expose()).await? } else { None };
+    if address.is_none() && detached.is_none() && creation.launch.epoch == 1 {
         return Ok(());
     }
     let before = own(aws, creation).await?;
@@ -39,6 +43,10 @@ pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>)
     }
     if let Some(why) = failed_lately(&before, now()) {
         return Err(refusal(FailureClass::NotYet, why));
+    }
+    if let Some(vpc) = detached {
+        let message = format!("no internet gateway is attached to {vpc}");
+        return Err(Failure { code: NOT_ATTACHED.to_owned(), ..refusal(FailureClass::NotYet, message) });
     }
     match address {
         Some(address) => Err(refusal(FailureClass::Terminal, user(&address, &before))),
@@ -51,6 +59,18 @@ async fn used(aws: &Aws, id: &str) -> Result<Option<Address>, Failure> {
     let call = aws.ec2().describe_addresses().allocation_ids(id);
     let found = aws.call("DescribeAddresses", "failed to describe the address", call.send()).await?;
     Ok(found.addresses.unwrap_or_default().into_iter().find(|address| address.association_id().is_some()))
+}
+
+/// The VPC of a subnet, if no internet gateway is attached to it.
+async fn detached(aws: &Aws, subnet: &str) -> Result<Option<String>, Failure> {
+    let call = aws.ec2().describe_subnets().subnet_ids(subnet);
+    let found = aws.call("DescribeSubnets", "failed to describe the subnet", call.send()).await?;
+    let subnet = found.subnets.unwrap_or_default().into_iter().next();
+    let Some(vpc) = subnet.and_then(|subnet| subnet.vpc_id) else { return Ok(None) };
+    let call = aws.ec2().describe_internet_gateways().filters(filter("attachment.vpc-id", vec![vpc.clone()]));
+    let what = "failed to describe internet gateways";
+    let found = aws.call("DescribeInternetGateways", what, call.send()).await?;
+    Ok(found.internet_gateways.unwrap_or_default().is_empty().then_some(vpc))
 }
 
 /// Every gateway that the resource has or had, as far as it is still described.
