@@ -165,8 +165,13 @@ impl<'a> Oracle<'a> {
         let mut found = vec![];
         let mut open = vec![&object["spec"]];
         for named in object["spec"]["lifecycle"]["dependsOn"].as_array().into_iter().flatten() {
+            // A reference whose value nobody uses: the main id, which a resource that lost its remote object has none of.
             let text = |key: &str| named[key].as_str().unwrap_or_default().to_owned();
-            found.push(Source::Existence(text("kind"), text("name")));
+            found.push(Source::State(text("kind"), text("name"), None));
+        }
+        // A KeyPair refers to the Secret that it made: what is deleted later is never made anew.
+        if let Some(name) = object.pointer("/spec/generate/secretName").and_then(Value::as_str) {
+            found.push(Source::Key("Secret", name.to_owned(), "ssh-publickey".to_owned()));
         }
         while let Some(value) = open.pop() {
             if let Some(from) = value.get("valueFrom") {

@@ -11,8 +11,6 @@ pub(super) enum Source {
     Key(&'static str, String, String),
     /// A path in the state of a resource; its main id without one: the kind, the name, the path.
     State(String, String, Option<String>),
-    /// That a resource has published anything: the kind, the name.
-    Existence(String, String),
     /// A text with sources in it.
     Template(String),
 }
@@ -71,7 +69,6 @@ impl Oracle<'_> {
                 let state = self.state(namespace, kind, name)?;
                 at(state, path.as_deref())
             }
-            Source::Existence(kind, name) => self.state(namespace, kind, name).map(|_| true.into()),
             Source::Template(template) => {
                 let mut text = String::new();
                 let mut rest = template.as_str();
