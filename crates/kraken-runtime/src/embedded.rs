@@ -23,7 +23,7 @@ pub(crate) const LEASE_REQUESTS: usize = 2;
 
 /// Runs a controller inside the current runtime: no socket, no signal and no thread of its own. `connect` makes its clients, one for
 /// the workers and, if it elects a leader, one for the lease: [`Bounds::client`] of a service that leads to an API server.
-/// `identity` must be its own among all replicas. It ends after `shutdown`, as a process does after SIGTERM.
+/// `identity` must be its own among all replicas; it counts in `metrics`. It ends after `shutdown`, as a process does after SIGTERM.
 ///
 /// # Errors
 /// When the controller fails or loses its lease.
@@ -31,10 +31,11 @@ pub async fn run<P: Program>(
     args: RunArgs,
     own: P::Args,
     identity: String,
+    metrics: Metrics,
     connect: impl Fn(&Bounds) -> Client,
     shutdown: CancellationToken,
 ) -> Result<(), EndError> {
-    let (metrics, health) = (Metrics::new(P::NAME), Health::default());
+    let health = Health::default();
     let connect = |requests| connect(&Bounds::new(args.request_timeout, requests, metrics.clone()));
     let client = connect(args.request_concurrency);
     let lease = args.leader_elect.then(|| {

@@ -34,7 +34,7 @@ const OPERATIONS: [&str; 20] = [
     "restore",
 ];
 /// The names of all faults.
-const FAULTS: [&str; 17] = [
+const FAULTS: [&str; 18] = [
     "crash",
     "kill",
     "replica",
@@ -51,6 +51,7 @@ const FAULTS: [&str; 17] = [
     "throttle",
     "capacity",
     "partialLaunches",
+    "stale",
     "hide",
 ];
 

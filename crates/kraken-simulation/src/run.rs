@@ -1,12 +1,13 @@
 //! One schedule from its beginning to its end, with all checks.
 
 use kraken_runtime::coverage::Reached;
+use kraken_testing::kube_proxy::{Answer, Call};
 
 use crate::check::FullCheck;
 use crate::generate;
-use crate::schedule::Schedule;
+use crate::schedule::{Operation, Schedule, Side};
 use crate::shrink::{Shrunk, shrink};
-use crate::world::{Report, World};
+use crate::world::{Caller, Checker, Event, Report, View, Violation, What, World};
 
 /// How many runs making a schedule short may take.
 pub const SHRINKING: usize = 400;
@@ -18,6 +19,70 @@ pub fn run(schedule: &Schedule) -> (Report, Reached) {
     let report = World::run(schedule, Box::new(check));
     let reached = std::mem::take(&mut *reached.lock());
     (report, reached)
+}
+
+/// As [`run`]; prints what each writing call sends and what is answered, as it happens.
+pub fn with_bodies(schedule: &Schedule) -> (Report, Reached) {
+    let check = FullCheck::new(schedule);
+    let reached = check.reached();
+    let report = World::run(schedule, Box::new(Bodies(check)));
+    let reached = std::mem::take(&mut *reached.lock());
+    (report, reached)
+}
+
+/// The checks, and what they are asked about on the standard output.
+struct Bodies(FullCheck);
+
+impl Checker for Bodies {
+    fn event(&mut self, view: &View<'_>, event: &Event) -> Vec<Violation> {
+        if let What::Operation(text) | What::Fault(text) | What::Process(text) | What::Phase(text) =
+            &event.what
+        {
+            println!("{:>9.3} {text}", view.now.as_secs_f64());
+        }
+        self.0.event(view, event)
+    }
+
+    fn called(
+        &mut self,
+        view: &View<'_>,
+        caller: &Caller,
+        side: Side,
+        call: &Call,
+        answer: &Answer,
+    ) -> Vec<Violation> {
+        if call.writes && !call.name.contains("leases") {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            println!(
+                "{:>9.3} {} {} {}/{}\n    {}\n    {} {}",
+                view.now.as_secs_f64(),
+                caller.process,
+                call.name,
+                call.namespace,
+                call.object,
+                text(&call.body),
+                answer.status,
+                text(&answer.body),
+            );
+        }
+        self.0.called(view, caller, side, call, answer)
+    }
+
+    fn pending(&mut self, view: &View<'_>) -> Vec<String> {
+        self.0.pending(view)
+    }
+
+    fn settled(&mut self, view: &View<'_>) -> Vec<Violation> {
+        self.0.settled(view)
+    }
+
+    fn teardown(&mut self, view: &View<'_>) -> Vec<Operation> {
+        self.0.teardown(view)
+    }
+
+    fn emptied(&mut self, view: &View<'_>) -> Vec<Violation> {
+        self.0.emptied(view)
+    }
 }
 
 /// The schedule of a seed, and what came of it.

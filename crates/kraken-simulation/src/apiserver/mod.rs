@@ -78,6 +78,8 @@ struct State {
     next_client: u64,
     /// How often all watches were cut.
     cuts: u64,
+    /// How often those of one client were cut.
+    cuts_of: BTreeMap<u64, u64>,
     /// How often the history was thrown away.
     compactions: u64,
     /// How far the cache is behind from which lists at version 0 are answered.
@@ -114,6 +116,7 @@ impl ApiServer {
             next_watch: 0,
             next_client: 0,
             cuts: 0,
+            cuts_of: BTreeMap::new(),
             compactions: 0,
             cache_lag: None,
             lags: BTreeMap::new(),
@@ -307,6 +310,11 @@ impl State {
         if let Some(sleepers) = self.sleepers.get_mut(kind) {
             sleepers.remove(&watch);
         }
+    }
+
+    /// How often the watches of a client were cut.
+    fn cuts(&self, client: u64) -> u64 {
+        self.cuts + self.cuts_of.get(&client).copied().unwrap_or_default()
     }
 
     fn lag(&self, client: u64, kind: usize) -> Duration {

@@ -59,6 +59,13 @@ impl Connection {
         Service { connection: self.clone(), hook, calls: Arc::default() }
     }
 
+    /// Breaks every open watch of this connection.
+    pub fn cut_watches(&self) {
+        let mut state = self.server.0.state.lock();
+        *state.cuts_of.entry(self.client).or_default() += 1;
+        state.wake_all();
+    }
+
     /// How far the watches of a kind are behind on this connection. Different delays put the events of different kinds in
     /// another order.
     pub fn delay_watches(&self, group: &str, plural: &str, delay: Duration) {

@@ -78,7 +78,7 @@ impl Watch {
             bookmarks: query.is_true("allowWatchBookmarks"),
             next_bookmark: now + BOOKMARK,
             deadline: now + lasts,
-            cuts: state.cuts,
+            cuts: state.cuts(client),
             compactions: state.compactions,
             ended: false,
             sleep: None,
@@ -146,7 +146,7 @@ impl Watch {
         let server = self.server.clone();
         loop {
             let mut state = server.state.lock();
-            if state.cuts != self.cuts && !self.ended {
+            if state.cuts(self.client) != self.cuts && !self.ended {
                 self.ended = true;
                 self.first.clear();
                 let why = io::Error::new(io::ErrorKind::ConnectionReset, "the watch was cut");

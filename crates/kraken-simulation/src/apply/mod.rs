@@ -96,6 +96,13 @@ pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Oper
     result.err()
 }
 
+/// Keeps what Describe calls show of a remote object as it is, for a while.
+pub(crate) fn stale(world: &dyn Installation, remote: &Remote, lasts: Duration) {
+    if let Ok(found) = remote::find(world, remote) {
+        found.cloud.keep_described(found.kind, &found.id, lasts);
+    }
+}
+
 /// Keeps a remote object out of what Describe calls show, for a while. What was not shown a moment ago stays visible: a lag that
 /// goes on and on cannot be told from a deletion.
 pub(crate) fn hide(world: &dyn Installation, remote: &Remote, lasts: Duration) {

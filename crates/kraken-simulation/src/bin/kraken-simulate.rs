@@ -26,6 +26,9 @@ struct Cli {
     /// Print every call, operation and fault of the one that is run.
     #[arg(long)]
     trace: bool,
+    /// Print what each writing call of the one that is run sends, and what is answered.
+    #[arg(long)]
+    bodies: bool,
     /// Tell the story also if nothing fails.
     #[arg(long)]
     story: bool,
@@ -116,7 +119,7 @@ fn mutants(cli: &Cli, names: &[String]) -> Result<bool> {
 
 /// One schedule: its trace, and its story if it fails.
 fn one(cli: &Cli, schedule: &Schedule, title: &str) -> Result<bool> {
-    let (mut report, _) = run::run(schedule);
+    let (mut report, _) = if cli.bodies { run::with_bodies(schedule) } else { run::run(schedule) };
     if report.is_good() {
         report.violations.extend(unequal(schedule, &report));
     }

@@ -60,8 +60,12 @@ pub(crate) fn fault(rng: &mut Rng, class: Class, people: &People) -> Fault {
                 }
             }
         },
-        Class::Outage if rng.chance(50) => Fault::ApiOutage { lasts: short(rng) },
-        Class::Outage => Fault::CloudOutage { lasts: short(rng) },
+        Class::Outage if rng.chance(50) => {
+            Fault::ApiOutage { controller: rng.chance(50).then_some(controller), lasts: short(rng) }
+        }
+        Class::Outage => {
+            Fault::CloudOutage { controller: rng.chance(50).then_some(spoke), lasts: short(rng) }
+        }
         Class::Throttle => {
             Fault::Throttle { burst: u32::try_from(rng.one([0_usize, 1, 3])).unwrap_or(1), lasts: short(rng) }
         }
@@ -69,6 +73,10 @@ pub(crate) fn fault(rng: &mut Rng, class: Class, people: &People) -> Fault {
             Fault::Capacity { instances: rng.one([0, 1, 2]), lasts: short(rng) }
         }
         Class::Capacity => Fault::PartialLaunches { most: rng.one([1, 1, 2]), lasts: short(rng) },
+        Class::Hide if rng.chance(50) => Fault::Stale {
+            remote: people.remote(rng, None),
+            lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),
+        },
         Class::Hide => Fault::Hide {
             remote: people.remote(rng, None),
             lasts: rng.time(Duration::from_millis(200), Duration::from_secs(8)),

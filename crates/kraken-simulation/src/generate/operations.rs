@@ -94,7 +94,7 @@ impl People {
                 Operation::TamperRemote { remote: self.remote(rng, None), tamper }
             }
             Class::ChangeRemote => {
-                let tamper = Tamper::Change { number: rng.below(8) };
+                let tamper = Tamper::Change { number: rng.below(60) };
                 Operation::TamperRemote { remote: self.remote(rng, None), tamper }
             }
             Class::Restart => {

@@ -27,7 +27,7 @@ pub enum Fault {
     },
     /// The process ends now, and is started again.
     Kill {
-        /// Which process.
+        /// Which process; the leader if there are two.
         controller: Controller,
         /// How long nothing runs then.
         #[serde(rename = "downMillis", with = "millis")]
@@ -114,14 +114,20 @@ pub enum Fault {
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
-    /// No request reaches the API server.
+    /// No request reaches the API server, and all watches end.
     ApiOutage {
+        /// Whose requests; without one everybody's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        controller: Option<Controller>,
         /// For how long.
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
     /// Every call to the cloud is refused as unavailable.
     CloudOutage {
+        /// Whose calls; without one everybody's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        controller: Option<Controller>,
         /// For how long.
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
@@ -146,6 +152,14 @@ pub enum Fault {
     PartialLaunches {
         /// How many at most.
         most: usize,
+        /// For how long.
+        #[serde(rename = "lastsMillis", with = "millis")]
+        lasts: Duration,
+    },
+    /// Describe calls show one remote object as it is now, whatever becomes of it meanwhile, as a replica that lags.
+    Stale {
+        /// Which.
+        remote: Remote,
         /// For how long.
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Action, Fault, Lost, Moment, Operation, Propagation, Tamper};
+use super::{Action, Controller, Fault, Lost, Moment, Operation, Propagation, Tamper};
 
 /// What of a value is shown.
 const SHOWN: usize = 160;
@@ -137,10 +137,17 @@ impl fmt::Display for Fault {
                 let (by, lasts) = (time(*by), time(*lasts));
                 write!(to, "fault: watch events of {of} reach {controller} {by} late, for {lasts}")
             }
-            Self::ApiOutage { lasts } => {
-                write!(to, "fault: the API server is unreachable for {}", time(*lasts))
+            Self::ApiOutage { controller, lasts } => {
+                write!(
+                    to,
+                    "fault: the API server is unreachable{} for {}",
+                    to_whom(*controller),
+                    time(*lasts)
+                )
             }
-            Self::CloudOutage { lasts } => write!(to, "fault: the cloud is unavailable for {}", time(*lasts)),
+            Self::CloudOutage { controller, lasts } => {
+                write!(to, "fault: the cloud is unavailable{} for {}", to_whom(*controller), time(*lasts))
+            }
             Self::Throttle { burst, lasts } => {
                 write!(
                     to,
@@ -154,11 +161,18 @@ impl fmt::Display for Fault {
             Self::PartialLaunches { most, lasts } => {
                 write!(to, "fault: a launch gets {most} instances at most, for {}", time(*lasts))
             }
+            Self::Stale { remote, lasts } => {
+                write!(to, "fault: reads show {remote} as it is now for {}", time(*lasts))
+            }
             Self::Hide { remote, lasts } => {
                 write!(to, "fault: reads do not show {remote} for {}", time(*lasts))
             }
         }
     }
+}
+
+fn to_whom(controller: Option<Controller>) -> String {
+    controller.map(|controller| format!(" to {controller}")).unwrap_or_default()
 }
 
 fn moment_of(moment: Moment) -> &'static str {
@@ -201,7 +215,7 @@ fn short(value: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::{CallMatch, Controller, Side};
+    use super::super::{CallMatch, Side};
     use super::*;
 
     #[test]

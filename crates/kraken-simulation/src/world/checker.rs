@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kraken_runtime::metrics::Metrics;
 use kraken_testing::Simulator;
 use kraken_testing::kube_proxy::{Answer, Call};
 
@@ -69,6 +70,8 @@ pub struct View<'a> {
     pub places: &'a BTreeMap<Controller, Place>,
     /// The settings of the schedule.
     pub settings: &'a Settings,
+    /// The metrics of every process that ever ran.
+    pub metrics: &'a [(ProcessId, Metrics)],
 }
 
 impl View<'_> {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::World;
 use super::trace::What;
 use crate::kinds::crds;
-use crate::schedule::{Controller, Fault, Remote, Side};
+use crate::schedule::{Controller, Fault, Side};
 
 impl World {
     /// Lets something fail from now on.
@@ -22,13 +22,13 @@ impl World {
             Fault::Kill { controller, down } => self.kill(*controller, *down),
             Fault::Replica { controller, lasts } => self.replica(*controller, *lasts),
             Fault::Suspend { controller, lasts } => self.suspend(*controller, *lasts),
-            Fault::CutWatches { .. } => self.0.api.cut_watches(),
+            Fault::CutWatches { controller } => self.cut_watches(*controller),
             Fault::Compact => self.0.api.compact(),
             Fault::DelayWatches { controller, plural, by, lasts } => {
                 self.delay_watches(*controller, plural.as_deref(), *by, *lasts);
             }
-            Fault::ApiOutage { lasts } => self.unreachable(Side::Kube, *lasts),
-            Fault::CloudOutage { lasts } => self.unreachable(Side::Cloud, *lasts),
+            Fault::ApiOutage { controller, lasts } => self.unreachable(Side::Kube, *controller, *lasts),
+            Fault::CloudOutage { controller, lasts } => self.unreachable(Side::Cloud, *controller, *lasts),
             Fault::Throttle { burst, lasts } => {
                 let limit = Limit { burst: f64::from(*burst), per_second: 1.0 };
                 self.configure(*lasts, move |options| {
@@ -43,7 +43,8 @@ impl World {
                 let most = *most;
                 self.configure(*lasts, move |options| options.per_launch = Some(most));
             }
-            Fault::Hide { remote, lasts } => self.hide(remote, *lasts),
+            Fault::Stale { remote, lasts } => crate::apply::stale(self, remote, *lasts),
+            Fault::Hide { remote, lasts } => crate::apply::hide(self, remote, *lasts),
             Fault::Crash { .. }
             | Fault::Lose { .. }
             | Fault::Delay { .. }
@@ -80,7 +81,7 @@ impl World {
     }
 
     fn kill(&self, controller: Controller, down: Duration) {
-        if let Some(process) = self.0.processes(controller).first() {
+        if let Some(process) = self.0.leader(controller) {
             self.0.end(process.id, down);
         }
     }
@@ -101,7 +102,7 @@ impl World {
     }
 
     fn suspend(&self, controller: Controller, lasts: Duration) {
-        for process in self.0.processes(controller).into_iter().take(1) {
+        if let Some(process) = self.0.leader(controller) {
             process.group.suspend();
             tokio::spawn(async move {
                 tokio::time::sleep(lasts).await;
@@ -132,10 +133,16 @@ impl World {
         });
     }
 
-    fn unreachable(&self, side: Side, lasts: Duration) {
-        self.0.state.lock().unreachable.insert(side, Instant::now() + lasts);
-        if side == Side::Kube {
-            self.0.api.cut_watches();
+    fn cut_watches(&self, controller: Controller) {
+        self.0.processes(controller).iter().for_each(|process| process.connection.cut_watches());
+    }
+
+    fn unreachable(&self, side: Side, controller: Option<Controller>, lasts: Duration) {
+        self.0.state.lock().unreachable.insert((side, controller), Instant::now() + lasts);
+        match (side, controller) {
+            (Side::Cloud, _) => {}
+            (Side::Kube, Some(controller)) => self.cut_watches(controller),
+            (Side::Kube, None) => self.0.api.cut_watches(),
         }
     }
 
@@ -158,9 +165,5 @@ impl World {
                 });
             }
         });
-    }
-
-    fn hide(&self, remote: &Remote, lasts: Duration) {
-        crate::apply::hide(self, remote, lasts);
     }
 }

@@ -103,7 +103,7 @@ impl Hook for Gate {
         self.unless_dead().await;
         self.travel().await;
         self.unless_dead().await;
-        if self.shared.is_unreachable(self.side) {
+        if self.shared.is_unreachable(self.side, self.caller.process.controller) {
             self.event(call, None, Some("unreachable"));
             return if self.side == Side::Kube { Order::Drop } else { Order::Refuse(503) };
         }

@@ -11,7 +11,7 @@ use kraken_aws_ec2_instance::Ec2;
 use kraken_aws_elb::Elb;
 use kraken_aws_vpc::Network;
 use kraken_hub::{Hub, HubArgs};
-use kraken_runtime::{Bounds, EndError, Program, RunArgs, embedded, task::Group};
+use kraken_runtime::{Bounds, EndError, Program, RunArgs, embedded, metrics::Metrics, task::Group};
 use kraken_spoke::{LoopArgs, OrphanArgs, Spoke, SpokeArgs, SpokeProgram};
 use kube::Client;
 use kube::client::DynBody;
@@ -49,7 +49,7 @@ impl Process {
         Arc::new(Gate { shared: shared.clone(), caller, side, is_dead: self.is_dead.clone() })
     }
 
-    fn identity(&self) -> String {
+    pub(super) fn identity(&self) -> String {
         format!("{}-{}-{}", self.id.controller, self.id.replica, self.id.incarnation)
     }
 
@@ -81,7 +81,9 @@ impl Process {
             let service = self.connection.service(gate.clone());
             bounds.client(service.map_response(|response| response.map(boxed)))
         };
-        embedded::run::<P>(args, own, self.identity(), connect, self.shutdown.clone()).await
+        let metrics = Metrics::new(P::NAME);
+        shared.state.lock().metrics.push((self.id, metrics.clone()));
+        embedded::run::<P>(args, own, self.identity(), metrics, connect, self.shutdown.clone()).await
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use kraken_runtime::EndError;
+use kraken_runtime::{EndError, metrics::Metrics};
 use kraken_testing::Simulator;
 use kraken_testing::kube_proxy::{Answer, Call};
 use parking_lot::Mutex;
@@ -50,12 +50,14 @@ pub(super) struct State {
     /// The replicas that shall run.
     pub(super) replicas: BTreeSet<(Controller, u32)>,
     pub(super) armed: Armed,
-    /// Until when neither calls the API server nor the cloud gets there.
-    pub(super) unreachable: BTreeMap<Side, Instant>,
+    /// Until when the calls of a controller, or of all, do not get to the API server or to the cloud.
+    pub(super) unreachable: BTreeMap<(Side, Option<Controller>), Instant>,
     pub(super) checker: Box<dyn Checker>,
     pub(super) trace: Trace,
     pub(super) violations: Vec<Violation>,
     pub(super) statistics: Statistics,
+    /// Those of every process that ever ran.
+    pub(super) metrics: Vec<(ProcessId, Metrics)>,
     /// When something was last written, leases aside.
     pub(super) last_write: Instant,
 }
@@ -80,6 +82,7 @@ impl State {
             trace: Trace::default(),
             violations: Vec::new(),
             statistics: Statistics::default(),
+            metrics: Vec::new(),
             last_write: Instant::now(),
         }
     }
@@ -90,13 +93,14 @@ impl State {
         shared: &Shared,
         ask: impl FnOnce(&mut dyn Checker, &View<'_>, Option<&Event>) -> T,
     ) -> T {
-        let Self { checker, clouds, places, trace, .. } = self;
+        let Self { checker, clouds, places, trace, metrics, .. } = self;
         let view = View {
             now: shared.begin.elapsed(),
             api: &shared.api,
             clouds,
             places,
             settings: &shared.settings,
+            metrics,
         };
         ask(checker.as_mut(), &view, trace.0.last())
     }
@@ -157,8 +161,10 @@ impl Shared {
         self.state.lock().armed.strike(controller, side, name, writes, moment)
     }
 
-    pub(super) fn is_unreachable(&self, side: Side) -> bool {
-        self.state.lock().unreachable.get(&side).is_some_and(|until| Instant::now() < *until)
+    pub(super) fn is_unreachable(&self, side: Side, from: Controller) -> bool {
+        let state = self.state.lock();
+        let until = [None, Some(from)].map(|controller| state.unreachable.get(&(side, controller)));
+        until.into_iter().flatten().any(|until| Instant::now() < *until)
     }
 
     /// The cloud at a place; it begins to exist when somebody first works there.
@@ -242,6 +248,20 @@ impl Shared {
             tokio::time::sleep(pause).await;
             shared.start(id.controller, id.replica);
         });
+    }
+
+    /// The process of a controller that holds its lease; the first one where nobody does.
+    pub(super) fn leader(&self, controller: Controller) -> Option<Process> {
+        let leases = self.api.objects("coordination.k8s.io", "leases");
+        let holds = |process: &Process| {
+            leases.iter().any(|lease| {
+                lease["metadata"]["name"] == controller.to_string()
+                    && lease["spec"]["holderIdentity"] == process.identity()
+            })
+        };
+        let mut processes = self.processes(controller);
+        let leads = processes.iter().position(holds).unwrap_or_default();
+        (leads < processes.len()).then(|| processes.swap_remove(leads))
     }
 
     /// The processes of a controller, the first replica first.

@@ -16,6 +16,7 @@ use super::network::{self, Network};
 use super::options::SimulatorOptions;
 use super::refusal::Refusal;
 use super::registry::{Registry, Thing};
+use super::stale::Stale;
 use super::tags::Tags;
 
 /// What a client token was used for.
@@ -61,6 +62,7 @@ pub(super) struct Cloud {
     pub(super) instances: BTreeMap<u64, Instance>,
     pub(super) network: Network,
     pub(super) balancing: Balancing,
+    pub(super) stale: Stale,
     tokens: BTreeMap<(Kind, String), Used>,
     /// What the next launch may get at most.
     pub(super) next_launch: Option<usize>,
@@ -93,6 +95,7 @@ impl Cloud {
             instances: BTreeMap::new(),
             network: Network::new(base),
             balancing: Balancing::default(),
+            stale: Stale::default(),
             tokens: BTreeMap::new(),
             next_launch: None,
             events: BinaryHeap::new(),

@@ -15,7 +15,7 @@ use super::registry::{Entry, Sight, Thing};
 use super::tags::{History, Tags};
 
 /// A kind of thing that the cloud keeps.
-pub(super) trait Kept: Debug + Sized + 'static {
+pub(super) trait Kept: Clone + Debug + Send + Sized + 'static {
     /// Which kind.
     const KIND: Kind;
 
@@ -56,6 +56,8 @@ macro_rules! of_kind {
         }
     };
 }
+
+pub(super) use of_kind;
 
 impl Cloud {
     /// All of a thing but its tags, to tell whether it changed.

@@ -44,6 +44,7 @@ mod script;
 mod server;
 mod service;
 mod shared;
+mod stale;
 mod sts;
 mod tags;
 mod throttle;

@@ -40,6 +40,16 @@ impl Simulator {
         state.cloud.registry.thing(id).and_then(|thing| state.cloud.registry.since(thing))
     }
 
+    /// Describe calls show a thing as it is now, whatever becomes of it meanwhile, as if they were answered by a replica that
+    /// lags. Its tags, and whether it exists, are shown as they are.
+    pub fn keep_described(&self, kind: Kind, id: &str, time: Duration) {
+        let mut state = self.shared.lock();
+        let thing = state.cloud.registry.thing(id).filter(|thing| thing.kind == kind);
+        if let Some(thing) = thing {
+            state.cloud.keep_described(thing, Instant::now() + time);
+        }
+    }
+
     /// Somebody terminates an instance.
     ///
     /// # Errors

@@ -82,7 +82,8 @@ impl State {
         let limits = &self.cloud.options.limits;
         let admitted = call.outside || self.throttle.admits(limits, &call.action, now);
         let result = if admitted {
-            carry_out(&mut self.cloud, &call.action, form)
+            let reads = call.action.starts_with("Describe") && !call.outside;
+            self.cloud.seen(reads, |cloud| carry_out(cloud, &call.action, form))
         } else {
             Err(Refusal::throttled(call.service))
         };

@@ -57,6 +57,20 @@ async fn a_hidden_instance_is_described_again_after_a_while() {
 }
 
 #[tokio::test]
+async fn a_stale_read_shows_former_properties_for_a_while() {
+    let cloud = Cloud::new(|options| options.stopping = Duration::ZERO);
+    let id = cloud.one().await;
+    let is = |state: &'static str| [("Filter.1.Name", "instance-state-name"), ("Filter.1.Value.1", state)];
+    tokio::time::sleep(moment()).await;
+    cloud.0.keep_described(crate::simulator::Kind::Instance, &id, moment());
+    cloud.ok("StopInstances", &[("InstanceId.1", &id)]).await;
+    assert_eq!(cloud.described(&is("running")).await, [id.as_str()]);
+    assert_eq!(cloud.0.instances()[0].instance.state, "stopped", "the truth");
+    tokio::time::sleep(moment()).await;
+    assert_eq!(cloud.described(&is("stopped")).await, [id.as_str()]);
+}
+
+#[tokio::test]
 async fn filters_find_by_tag_state_and_pattern_and_have_a_limit() {
     let cloud = Cloud::new(|_| {});
     let web = cloud.run("1", &tag("role", "web-1")).await;

@@ -1,0 +1,68 @@
+//! Things that Describe calls show as they were, as a replica that lags does.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use tokio::time::Instant;
+
+use super::cloud::Cloud;
+use super::elb::{Listener, ListenerRule, LoadBalancer, TargetGroup};
+use super::instance::Instance;
+use super::kept::{Kept, of_kind};
+use super::kind::Kind;
+use super::network::{
+    Address, InternetGateway, KeyPair, NatGateway, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
+};
+use super::registry::Thing;
+
+/// What is shown instead of the truth, and until when.
+#[derive(Debug, Default)]
+pub(super) struct Stale(BTreeMap<Thing, (Instant, Box<dyn Former>)>);
+
+/// A thing as it was.
+trait Former: Debug + Send {
+    /// Takes the thing's place and keeps what was there, so that doing it twice changes nothing.
+    fn swap(&mut self, cloud: &mut Cloud, number: u64);
+}
+
+#[derive(Debug)]
+struct Copy<T>(T);
+
+impl<T: Kept> Former for Copy<T> {
+    fn swap(&mut self, cloud: &mut Cloud, number: u64) {
+        if let Some(there) = T::all_mut(cloud).get_mut(&number) {
+            std::mem::swap(there, &mut self.0);
+        }
+    }
+}
+
+fn former<T: Kept>(thing: &T) -> Box<dyn Former> {
+    Box::new(Copy(thing.clone()))
+}
+
+impl Cloud {
+    /// Describe calls show a thing as it is now, until then.
+    pub(super) fn keep_described(&mut self, thing: Thing, until: Instant) {
+        let former = of_kind!(self, thing, one => former(one),
+            Instance Volume Vpc Subnet InternetGateway RouteTable SecurityGroup Address NatGateway KeyPair
+            LoadBalancer TargetGroup Listener ListenerRule);
+        if let Some(former) = former {
+            self.stale.0.insert(thing, (until, former));
+        }
+    }
+
+    /// Carries a call out; one that `reads` sees things as they were, where that is to be so.
+    pub(super) fn seen<T>(&mut self, reads: bool, call: impl FnOnce(&mut Self) -> T) -> T {
+        let now = self.now;
+        self.stale.0.retain(|_, (until, _)| *until > now);
+        if !reads || self.stale.0.is_empty() {
+            return call(self);
+        }
+        let mut stale = std::mem::take(&mut self.stale);
+        stale.0.iter_mut().for_each(|(thing, (_, former))| former.swap(self, thing.number));
+        let answer = call(self);
+        stale.0.iter_mut().for_each(|(thing, (_, former))| former.swap(self, thing.number));
+        self.stale = stale;
+        answer
+    }
+}
