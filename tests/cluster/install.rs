@@ -55,10 +55,12 @@ async fn the_default_folder_is_all_components_with_the_namespace_and_the_roles_o
 }
 
 #[tokio::test]
-async fn the_api_server_accepts_every_object_of_the_high_availability_overlay() -> Result<()> {
+async fn the_api_server_accepts_every_object_of_the_overlays() -> Result<()> {
     let world = World::new().await?;
     let client = world.client();
-    let documents = kustomize(&root("config/overlays/high-availability")?).await?;
+    let mut documents = kustomize(&root("config/overlays/high-availability")?).await?;
+    let network = kustomize(&root("config/overlays/network-policy")?).await?;
+    documents.extend(network.into_iter().filter(|document| document.gvk.kind == "NetworkPolicy"));
     let kinds = Kinds::of(&client, &documents).await?;
     for document in &documents {
         let api = kinds.known(&client, document, NAMESPACE)?;
@@ -69,6 +71,7 @@ async fn the_api_server_accepts_every_object_of_the_high_availability_overlay() 
             assert_eq!(document.value["spec"]["replicas"], 2);
         }
     }
+    assert!(documents.iter().any(|document| document.gvk.kind == "NetworkPolicy"));
     let budgets = documents.iter().filter(|document| document.gvk.kind == "PodDisruptionBudget").count();
     assert_eq!(budgets, paths::controllers()?.len());
     Ok(())
@@ -157,6 +160,9 @@ async fn charts_install_into_any_namespace_with_the_values_given() -> Result<()>
             assert_eq!(subject["namespace"], "infra", "{kind} {name}");
         }
     }
+    let policy = ("ValidatingAdmissionPolicy".to_owned(), None, "kraken-aws-vpc-status".to_owned());
+    let author = objects[&policy]["spec"]["validations"][0]["expression"].as_str().unwrap_or_default();
+    assert!(author.contains("'system:serviceaccount:infra:kraken-'"), "{author}");
     let own = |kind: &str| (kind.to_owned(), Some("infra".to_owned()), "kraken-aws-vpc".to_owned());
     assert!(objects.contains_key(&own("PodDisruptionBudget")));
     assert_eq!(objects[&own("ServiceAccount")]["metadata"]["annotations"]["role"], "x");

@@ -73,3 +73,86 @@ async fn a_spoke_may_read_the_hubs_lease_and_no_other() -> Result<()> {
     assert!(!may(&world, &user, "get", &lease("kraken-aws-elb")).await?);
     Ok(())
 }
+
+/// Groups and resources of the table, by who is asked about them.
+const KRAKEN: [(&str, &str); 9] = [
+    ("aws", "vpcs"),
+    ("aws", "vpcs/status"),
+    ("aws", "vpcs/finalizers"),
+    ("aws", "ec2instances"),
+    ("configexport", "configexports"),
+    ("configexport", "configexports/status"),
+    ("core", "dependencyrequests"),
+    ("core", "dependencyrequests/status"),
+    ("core", "statedeclarations"),
+];
+const KUBERNETES: [(&str, &str); 9] = [
+    ("", "configmaps"),
+    ("", "namespaces"),
+    ("", "pods"),
+    ("", "secrets"),
+    ("", "serviceaccounts/token"),
+    ("events.k8s.io", "events"),
+    ("coordination.k8s.io", "leases"),
+    ("rbac.authorization.k8s.io", "roles"),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+];
+const VERBS: [&str; 10] =
+    ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "approve", "publish"];
+
+/// Who may do what in a namespace, as the API server answers for the generated manifests. `KRAKEN_UPDATE_GOLDEN=1` writes the file.
+#[tokio::test]
+async fn the_rights_of_six_personas_are_those_of_the_golden_file() -> Result<()> {
+    use std::fmt::Write as _;
+
+    let world = World::new().await?;
+    let people =
+        [("viewer", "view"), ("editor", "edit"), ("administrator", "admin"), ("approver", "kraken-approve")];
+    for (name, role) in people {
+        let binding: RoleBinding = serde_json::from_value(json!({
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": format!("{name}-kim")}],
+        }))?;
+        Api::namespaced(world.client(), &world.ns.name).create(&PostParams::default(), &binding).await?;
+    }
+    let vpcs = json!({"group": format!("aws.{DOMAIN}"), "resource": "vpcs"});
+    for _ in 0..300 {
+        if may(&world, "administrator-kim", "approve", &vpcs).await?
+            && may(&world, "viewer-kim", "get", &vpcs).await?
+        {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let mut personas: Vec<_> = people.iter().map(|(name, _)| (*name, format!("{name}-kim"), false)).collect();
+    for name in ["kraken-hub", "kraken-aws-vpc"] {
+        personas.push((name, format!("system:serviceaccount:{NAMESPACE}:{name}"), true));
+    }
+    let mut table = String::new();
+    for (name, user, is_controller) in personas {
+        writeln!(table, "{name}")?;
+        let kraken = KRAKEN.map(|(group, resource)| (format!("{group}.{DOMAIN}"), resource));
+        let kubernetes = KUBERNETES.map(|(group, resource)| (group.to_owned(), resource));
+        let asked = kraken.into_iter().chain(kubernetes.into_iter().filter(|_| is_controller));
+        for (group, resource) in asked {
+            let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+            let about = json!({"group": group, "resource": plural, "subresource": subresource});
+            let mut verbs = Vec::new();
+            for verb in VERBS {
+                if may(&world, &user, verb, &about).await? {
+                    verbs.push(verb);
+                }
+            }
+            if !verbs.is_empty() {
+                writeln!(table, "  {resource}: {}", verbs.join(" "))?;
+            }
+        }
+    }
+    let path = kraken_testing::paths::workspace_root()?.join("tests/cluster/rights.txt");
+    if std::env::var_os("KRAKEN_UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &table)?;
+    }
+    assert_eq!(table, std::fs::read_to_string(&path)?);
+    Ok(())
+}

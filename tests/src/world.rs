@@ -269,6 +269,23 @@ impl World {
     }
 }
 
+impl Drop for World {
+    /// Every test ends with a search for what is secret.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let (env, namespace) = (self.env, self.ns.name.clone());
+        // A thread of its own: this one may be that of the test's runtime, which must not block.
+        let searched = std::thread::spawn(move || -> Result<()> {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(crate::leaks::search(env, &namespace))
+        });
+        let found = searched.join().map_err(|_| anyhow::anyhow!("the search panicked")).flatten();
+        assert!(found.is_ok(), "{found:?}");
+    }
+}
+
 /// One condition of an object.
 pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     static NONE: Value = Value::Null;

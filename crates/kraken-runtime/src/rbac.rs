@@ -87,8 +87,11 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
 /// What the shell itself does across the cluster.
 fn shell_rules() -> Vec<PolicyRule> {
     let cluster_id = rule(&[""], &["namespaces"], &["get"]);
+    let core = format!("core.{DOMAIN}");
     vec![
         rule(&["events.k8s.io"], &["events"], &["create", "patch"]),
+        // No request has this verb: the admission policies ask for it to tell controllers from people.
+        rule(&[&core], &["statedeclarations"], &["publish"]),
         PolicyRule { resource_names: Some(owned(&[IDENTIFYING_NAMESPACE])), ..cluster_id },
     ]
 }

@@ -1,4 +1,4 @@
-//! Kubernetes' own account of what Kraken writes: the audit log of the service accounts in `kraken-system`.
+//! Kubernetes' own account of what Kraken writes and reads one by one: the audit log of the service accounts in `kraken-system`.
 //!
 //! Counting at the API server, and not in our client, counts what really arrived, retries and conflicts too.
 
@@ -8,23 +8,23 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-/// Logs the writes of our service accounts and nothing else.
+/// Logs the writes of our service accounts, and the objects that they read, and nothing else.
 pub(crate) const POLICY: &str = r#"apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
 - level: Metadata
   userGroups: ["system:serviceaccounts:kraken-system"]
-  verbs: [create, update, patch, delete, deletecollection]
+  verbs: [get, create, update, patch, delete, deletecollection]
 - level: None
 "#;
 
-/// One write request.
+/// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
+pub struct Request {
     /// The service account's name, which is the controller's binary name.
     pub controller: String,
-    /// `create`, `update`, `patch`, `delete` or `deletecollection`.
+    /// `get`, `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
     /// The plural, with the subresource if there is one: `ec2instances/status`.
     pub resource: String,
@@ -68,30 +68,30 @@ struct Status {
 }
 
 /// Reads the log. A last line that the server is still writing is left for the next time.
-pub(crate) fn read(log: &Path) -> Result<Vec<Write>> {
+pub(crate) fn read(log: &Path) -> Result<Vec<Request>> {
     let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);
     complete.lines().map(parse).collect()
 }
 
-fn parse(line: &str) -> Result<Write> {
+fn parse(line: &str) -> Result<Request> {
     let line: Line = serde_json::from_str(line).context("the audit log has a line that is not an event")?;
     let ObjectRef { resource, subresource, namespace, name } = line.object_ref;
     let resource = if subresource.is_empty() { resource } else { format!("{resource}/{subresource}") };
     let controller = line.user.username.rsplit(':').next().unwrap_or_default().to_owned();
-    Ok(Write { controller, verb: line.verb, resource, namespace, name, code: line.response_status.code })
+    Ok(Request { controller, verb: line.verb, resource, namespace, name, code: line.response_status.code })
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn an_event_becomes_a_write() {
+    fn an_event_becomes_a_request() {
         let line = r#"{"verb":"patch","user":{"username":"system:serviceaccount:kraken-system:kraken-hub"},
             "objectRef":{"resource":"configexports","subresource":"status","namespace":"a","name":"b"},
             "responseStatus":{"code":200}}"#;
-        let write = super::parse(line).unwrap();
-        assert_eq!(write.controller, "kraken-hub");
-        assert_eq!(write.resource, "configexports/status");
-        assert_eq!((write.verb.as_str(), write.code), ("patch", 200));
+        let request = super::parse(line).unwrap();
+        assert_eq!(request.controller, "kraken-hub");
+        assert_eq!(request.resource, "configexports/status");
+        assert_eq!((request.verb.as_str(), request.code), ("patch", 200));
     }
 }

@@ -10,6 +10,7 @@
 pub mod assets;
 pub mod audit;
 mod cache;
+pub mod canary;
 pub mod cluster;
 pub mod environment;
 pub mod explorer;

@@ -2,6 +2,8 @@
 //! people can read, apply and diff them.
 
 mod deploy;
+mod namespaced;
+mod policies;
 mod users;
 
 use std::collections::BTreeMap;
@@ -22,6 +24,7 @@ const KUSTOMIZATION: &str = "kustomization.yaml";
 const CRDS: &str = "crds";
 const CONFIG: &str = "config";
 const CHARTS: &str = "charts";
+const POLICIES: &str = "policies.yaml";
 /// Folders below which everything that carries our mark is generated.
 const FOLDERS: [&str; 3] = [CRDS, CONFIG, CHARTS];
 /// The first label of groups whose kinds have no references, or are reviewed by themselves.
@@ -84,24 +87,29 @@ fn generate() -> Result<Files> {
     let bin_dir = paths::bin_dir()?;
     let mut files = Files::new();
     let mut origin: BTreeMap<String, String> = BTreeMap::new();
-    let mut crds = Vec::new();
+    let (mut crds, mut rights) = (Vec::new(), Vec::new());
     let controllers = paths::controllers()?;
     for controller in &controllers {
         let program = bin_dir.join(format!("kraken-{controller}"));
         let folder = Path::new(CRDS).join(controller);
-        let mut names = Vec::new();
+        let (mut names, mut own) = (Vec::new(), Vec::new());
         for document in split(&output(&program, "crd")?) {
             let name = crd_file(controller, &document)?;
             if let Some(other) = origin.insert(name.clone(), controller.clone()) {
                 bail!("{name} comes from two controllers, {other} and {controller}");
             }
+            own.extend(manifests::parse(&name, &document)?.into_iter().map(|document| document.value));
             files.insert(folder.join(&name), format!("{MARK}\n{document}"));
             crds.push(document);
             names.push(name);
         }
         files.insert(folder.join(KUSTOMIZATION), kustomization(&names));
         let webhooks = split(&output(&program, "webhook")?);
-        component(&mut files, controller, &split(&output(&program, "rbac")?), &webhooks);
+        let rbac = output(&program, "rbac")?;
+        let objects = manifests::parse(&format!("the output of `kraken-{controller} rbac`"), &rbac)?;
+        rights.push((controller.clone(), objects.into_iter().map(|object| object.value).collect()));
+        let policies = split(&policies::policies(controller, &own)?);
+        component(&mut files, controller, &split(&rbac), &policies, &webhooks);
     }
     reviewed(&crds.join("---\n"), &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
@@ -114,6 +122,10 @@ fn generate() -> Result<Files> {
     let (certificates, certified_folder) = deploy::cert_manager(&controllers);
     files.insert(certified.join("certificates.yaml"), certificates);
     files.insert(certified.join(KUSTOMIZATION), certified_folder);
+    let namespaced = Path::new(CONFIG).join("overlays/namespaced");
+    for (name, text) in namespaced::overlay(&rights)? {
+        files.insert(namespaced.join(name), text);
+    }
     let parts = ["namespace".to_owned(), "users".to_owned()].into_iter().chain(controllers);
     let all: Vec<String> = parts.map(|part| format!("../{part}")).collect();
     files.insert(Path::new(CONFIG).join("default").join(KUSTOMIZATION), kustomization(&all));
@@ -127,26 +139,29 @@ fn generate() -> Result<Files> {
 fn in_chart(path: &Path) -> Option<PathBuf> {
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
     let copy = match *names.as_slice() {
-        [_, _, KUSTOMIZATION] => return None,
+        [.., KUSTOMIZATION] => return None,
         [CRDS, component, file] => format!("kraken-crds/files/{component}/{file}"),
         [CONFIG, "users", _] => "kraken/files/users.yaml".to_owned(),
         [CONFIG, HUB, "rbac.yaml"] => "kraken/files/rbac.yaml".to_owned(),
         [CONFIG, component, "rbac.yaml"] => format!("kraken-spoke/files/{component}.yaml"),
         [CONFIG, HUB, "webhook.yaml"] => "kraken/files/webhook.yaml".to_owned(),
         [CONFIG, component, "webhook.yaml"] => format!("kraken-spoke/files/webhook/{component}.yaml"),
+        [CONFIG, HUB, POLICIES] => "kraken/files/policies.yaml".to_owned(),
+        [CONFIG, component, POLICIES] => format!("kraken-spoke/files/policies/{component}.yaml"),
         _ => return None,
     };
     Some(Path::new(CHARTS).join(copy))
 }
 
 /// What one controller needs besides the namespace: installed, upgraded and removed without the others.
-fn component(files: &mut Files, controller: &str, rbac: &[String], webhooks: &[String]) {
+fn component(files: &mut Files, controller: &str, rbac: &[String], policies: &[String], webhooks: &[String]) {
     let path = Path::new(CONFIG).join(controller);
     files.insert(path.join("rbac.yaml"), format!("{MARK}\n{}", rbac.join("---\n")));
+    files.insert(path.join(POLICIES), format!("{MARK}\n{}", policies.join("---\n")));
     files.insert(path.join("webhook.yaml"), format!("{MARK}\n{}", webhooks.join("---\n")));
     files.insert(path.join("deployment.yaml"), deploy::deployment(controller));
     let crds = format!("../../{CRDS}/{controller}");
-    let parts = [&crds, "rbac.yaml", "webhook.yaml", "deployment.yaml"].map(str::to_owned);
+    let parts = [crds.as_str(), "rbac.yaml", POLICIES, "webhook.yaml", "deployment.yaml"].map(str::to_owned);
     files.insert(path.join(KUSTOMIZATION), kustomization(&parts));
 }
 
@@ -287,6 +302,10 @@ mod tests {
         assert_eq!(
             copy("config/aws-vpc/webhook.yaml").unwrap(),
             "charts/kraken-spoke/files/webhook/aws-vpc.yaml"
+        );
+        assert_eq!(
+            copy("config/aws-vpc/policies.yaml").unwrap(),
+            "charts/kraken-spoke/files/policies/aws-vpc.yaml"
         );
         assert_eq!(copy("config/aws-vpc/deployment.yaml"), None);
         assert_eq!(copy("crds/hub/kustomization.yaml"), None);

@@ -253,7 +253,7 @@ fn revision(object: &Value) -> u64 {
 
 /// The part of a text that has a marker in it, or its beginning.
 fn around(text: &str) -> String {
-    let at = text.find(super::canary::MARKER).or_else(|| text.find(FORGED)).unwrap_or(0);
+    let at = text.find(super::MARKER).or_else(|| text.find(FORGED)).unwrap_or(0);
     let start = text.char_indices().map(|(index, _)| index).rfind(|index| index + 60 <= at).unwrap_or(0);
     text.get(start..).unwrap_or_default().chars().take(160).collect()
 }

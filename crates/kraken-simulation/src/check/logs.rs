@@ -10,7 +10,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use super::canary::Canary;
+use kraken_testing::canary::Canary;
 
 /// The log lines that have a Secret's value in them.
 pub(super) type Leaks = Arc<Mutex<Vec<String>>>;

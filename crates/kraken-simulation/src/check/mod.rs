@@ -3,7 +3,6 @@
 //! A controller is judged by what it can have known: [`history`] keeps every version of every object, and which of them a
 //! process can still be acting on. A call is a violation only if each of those forbids it.
 
-mod canary;
 mod cluster;
 mod counts;
 mod end;
@@ -22,10 +21,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kraken_testing::canary::Canary;
 use kraken_testing::kube_proxy::{Answer, Call};
 use serde_json::Value;
 
-pub use canary::MARKER;
+pub use kraken_testing::canary::MARKER;
 pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use remote::{Cloud, PLACE, Remote};
@@ -99,7 +99,7 @@ pub struct Checks {
     /// Until when something fails.
     fails_until: Duration,
     rest: end::Rest,
-    canary: canary::Canary,
+    canary: Canary,
     violations: Vec<Violation>,
 }
 
@@ -120,7 +120,7 @@ impl Checks {
             calm: Some(Duration::ZERO),
             fails_until: Duration::ZERO,
             rest: end::Rest::default(),
-            canary: canary::Canary::new(),
+            canary: Canary::new(),
             violations: vec![],
         }
     }

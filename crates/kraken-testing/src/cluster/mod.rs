@@ -26,7 +26,8 @@ const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 /// What a control plane can have beyond the default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ControlPlaneOptions {
-    /// Log every write of the service accounts in `kraken-system`; read it with [`ControlPlane::writes`].
+    /// Log every write of the service accounts in `kraken-system`, and their reads of single objects; read it with
+    /// [`ControlPlane::writes`] and [`ControlPlane::requests`].
     pub audit: bool,
 }
 
@@ -168,7 +169,17 @@ impl ControlPlane {
     ///
     /// # Errors
     /// When this control plane was started without [`ControlPlaneOptions::audit`].
-    pub fn writes(&self) -> Result<Vec<audit::Write>> {
+    pub fn writes(&self) -> Result<Vec<audit::Request>> {
+        let mut requests = self.requests()?;
+        requests.retain(|request| request.verb != "get");
+        Ok(requests)
+    }
+
+    /// The same with every read of a single object.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::writes`].
+    pub fn requests(&self) -> Result<Vec<audit::Request>> {
         let log = self.audit_log.as_ref().context("this control plane was started without its audit log")?;
         audit::read(log)
     }

@@ -12,7 +12,7 @@ use crate::cluster::ControlPlane;
 use crate::moto::{self, Moto};
 use crate::process::free_port;
 use crate::scratch::Scratch;
-use crate::{manifests, paths};
+use crate::{manifests, packaging, paths};
 
 pub use controller::Controller;
 use controller::Launch;
@@ -33,6 +33,8 @@ pub struct SuiteOptions {
     pub env: BTreeMap<String, BTreeMap<String, Option<String>>>,
     /// Whether the controllers review what is written before it is stored.
     pub webhooks: bool,
+    /// The namespaces to work in, with Roles in each and no right across the cluster (`config/overlays/namespaced`); all if `None`.
+    pub namespaces: Option<Vec<String>>,
     /// Where the binaries are; beside the running executable if `None`.
     pub bin_dir: Option<PathBuf>,
 }
@@ -61,7 +63,7 @@ pub struct Suite {
     scratch: Scratch,
 }
 
-/// Installs the CRDs and the rights of every controller and of people, as `config/default` does, without the
+/// Installs the CRDs, the rights of every controller and of people, and the admission policies, as `config/default` does, without the
 /// Deployments: no node runs them here.
 ///
 /// # Errors
@@ -69,12 +71,37 @@ pub struct Suite {
 pub async fn install(control_plane: &ControlPlane) -> Result<()> {
     let client = control_plane.client().await?;
     let root = paths::workspace_root()?;
-    let rights = paths::controllers()?.into_iter().map(|name| format!("config/{name}/rbac.yaml"));
+    let components = paths::controllers()?.into_iter();
+    let rights =
+        components.flat_map(|name| ["rbac", "policies"].map(|file| format!("config/{name}/{file}.yaml")));
     let folders = ["config/namespace", "crds", "config/users"].map(str::to_owned).into_iter();
     for path in folders.chain(rights) {
         let documents = manifests::read(&root.join(&path))
             .with_context(|| format!("no manifests in {path}; run `cargo xtask gen`"))?;
         manifests::apply(&client, &documents, NAMESPACE).await?;
+    }
+    control_plane.restart_controller_manager().await
+}
+
+/// As [`install`], by `config/overlays/namespaced` with these namespaces, which must exist.
+async fn install_in(control_plane: &ControlPlane, namespaces: &[String]) -> Result<()> {
+    /// The namespace of the example in the overlay.
+    const EXAMPLE: &str = "team-a";
+    let client = control_plane.client().await?;
+    let root = paths::workspace_root()?;
+    let all = packaging::kustomize(&root.join("config/overlays/namespaced")).await?;
+    let (example, others): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .filter(|document| document.gvk.kind != "Deployment")
+        .partition(|document| document.namespace.as_deref() == Some(EXAMPLE));
+    manifests::apply(&client, &others, NAMESPACE).await?;
+    for namespace in namespaces {
+        let mut documents = example.clone();
+        for document in &mut documents {
+            document.namespace = Some(namespace.clone());
+            document.value["metadata"]["namespace"] = namespace.as_str().into();
+        }
+        manifests::apply(&client, &documents, namespace).await?;
     }
     control_plane.restart_controller_manager().await
 }
@@ -86,7 +113,10 @@ impl Suite {
     /// When something is not built or generated, or a controller is not ready within a minute; the end of its
     /// log is in the message.
     pub async fn start(control_plane: &ControlPlane, moto: &Moto, options: SuiteOptions) -> Result<Self> {
-        install(control_plane).await?;
+        match &options.namespaces {
+            Some(namespaces) => install_in(control_plane, namespaces).await?,
+            None => install(control_plane).await?,
+        }
         let all = paths::controllers()?;
         let chosen = options.only.clone().unwrap_or_else(|| all.clone());
         let named = chosen.iter().chain(options.env.keys());
@@ -171,6 +201,9 @@ async fn launch(
             let port = free_port()?;
             webhooks::install(&control_plane.client().await?, name, port).await?;
             env.insert("KRAKEN_WEBHOOK_LISTEN".to_owned(), format!("127.0.0.1:{port}"));
+        }
+        if let Some(namespaces) = &options.namespaces {
+            env.insert("KRAKEN_NAMESPACES".to_owned(), namespaces.join(","));
         }
         for (variable, value) in options.env.get(name).into_iter().flatten() {
             match value {

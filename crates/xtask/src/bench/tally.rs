@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_testing::audit::Write;
+use kraken_testing::audit::Request;
 use serde::Serialize;
 
 /// How many writes of one kind.
@@ -27,7 +27,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn of(writes: &[Write]) -> Self {
+    pub(super) fn of(writes: &[Request]) -> Self {
         let mut tally = Self::default();
         let mut rows: BTreeMap<(&str, &str, &str), (u64, u64)> = BTreeMap::new();
         for write in writes {
@@ -59,8 +59,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn write(resource: &str, verb: &str, code: u16) -> Write {
-        Write {
+    fn write(resource: &str, verb: &str, code: u16) -> Request {
+        Request {
             controller: "kraken-hub".to_owned(),
             verb: verb.to_owned(),
             resource: resource.to_owned(),

@@ -1,5 +1,5 @@
-//! The rights of people: two ClusterRoles that Kubernetes adds to its own `view`, `edit` and `admin`, so that whoever may edit a
-//! namespace may edit what Kraken has in it.
+//! The rights of people: ClusterRoles that Kubernetes adds to its own `view`, `edit` and `admin`, so that whoever may edit a
+//! namespace may edit what Kraken has in it, and whoever administers it may approve plans.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,9 +12,11 @@ use super::MARK;
 /// The category of kinds that people write.
 const OF_USERS: &str = "kraken";
 /// The category of kinds that controllers write: people only read them.
-const INTERNAL: &str = "kraken-internal";
+pub(super) const INTERNAL: &str = "kraken-internal";
 
 const READ: [&str; 3] = ["get", "list", "watch"];
+/// What the annotation that approves a plan takes: the policy `approve` asks for it.
+const APPROVE: [&str; 1] = ["approve"];
 const WRITE: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
 /// Plural names by API group.
@@ -25,7 +27,7 @@ type Kinds = BTreeMap<String, Vec<String>>;
 /// # Errors
 /// When a CRD is in neither category: nobody could read its objects.
 pub(super) fn roles(crds: &str) -> Result<String> {
-    let (mut of_users, mut all) = (Kinds::new(), Kinds::new());
+    let (mut of_users, mut planned, mut all) = (Kinds::new(), Kinds::new(), Kinds::new());
     for crd in manifests::parse("the CRDs", crds)? {
         let spec = &crd.value["spec"];
         let text = |pointer: &str| {
@@ -37,6 +39,11 @@ pub(super) fn roles(crds: &str) -> Result<String> {
         let (group, plural) = (text("/group")?, text("/names/plural")?);
         let categories = spec["names"]["categories"].as_array().cloned().unwrap_or_default();
         let is_in = |category: &str| categories.iter().any(|of| of == category);
+        if spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["lifecycle"]
+            .is_object()
+        {
+            planned.entry(group.clone()).or_default().push(plural.clone());
+        }
         if is_in(OF_USERS) {
             of_users.entry(group.clone()).or_default().push(plural.clone());
         } else if !is_in(INTERNAL) {
@@ -46,7 +53,8 @@ pub(super) fn roles(crds: &str) -> Result<String> {
     }
     let view = role("kraken-view", &["admin", "edit", "view"], &all, &READ);
     let edit = role("kraken-edit", &["admin", "edit"], &of_users, &WRITE);
-    Ok(format!("{MARK}\n{view}---\n{edit}"))
+    let approve = role("kraken-approve", &["admin"], &planned, &APPROVE);
+    Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}"))
 }
 
 /// A ClusterRole that Kubernetes adds to its own of these names.
@@ -81,7 +89,8 @@ mod tests {
     fn crd(plural: &str, category: &str) -> String {
         format!(
             "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: {plural}.a.b}}\n\
-             spec: {{group: a.b, names: {{plural: {plural}, categories: [{category}]}}}}\n"
+             spec:\n  group: a.b\n  names: {{plural: {plural}, categories: [{category}]}}\n  versions: [{{schema: {{openAPIV3Schema: \
+             {{properties: {{spec: {{properties: {{lifecycle: {{}}}}}}}}}}}}}}]\n"
         )
     }
 
@@ -90,10 +99,14 @@ mod tests {
         let crds = [crd("vpcs", "kraken"), crd("statedeclarations", "kraken-internal")].join("---\n");
         let text = roles(&crds).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
-        let [view, edit] = documents.as_slice() else { panic!("{text}") };
+        let [view, edit, approve] = documents.as_slice() else { panic!("{text}") };
         assert_eq!(view.value["rules"][0]["resources"], serde_json::json!(["statedeclarations", "vpcs"]));
         assert_eq!(view.value["rules"][0]["verbs"], serde_json::json!(READ));
         assert_eq!(edit.value["rules"][0]["resources"], serde_json::json!(["vpcs"]));
+        assert_eq!(approve.value["rules"][0]["verbs"], serde_json::json!(["approve"]));
+        assert!(
+            approve.value["metadata"]["labels"].get("rbac.authorization.k8s.io/aggregate-to-edit").is_none()
+        );
         let label = |to: &str| {
             edit.value["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{to}")] == "true"
         };

@@ -5,12 +5,19 @@ pub const MARKER: &str = "canary";
 
 /// The forms of the marker.
 #[derive(Debug)]
-pub(super) struct Canary {
+pub struct Canary {
     forms: Vec<(String, &'static str)>,
 }
 
+impl Default for Canary {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Canary {
-    pub(super) fn new() -> Self {
+    /// All of them.
+    pub fn new() -> Self {
         let hex: String = MARKER.bytes().map(|byte| format!("{byte:02x}")).collect();
         let percent: String = MARKER.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let unicode: String = MARKER.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
@@ -33,7 +40,7 @@ impl Canary {
     }
 
     /// The form in which the marker is in this text.
-    pub(super) fn found(&self, text: &str) -> Option<&'static str> {
+    pub fn found(&self, text: &str) -> Option<&'static str> {
         self.forms.iter().find(|(form, _)| text.contains(form.as_str())).map(|(_, name)| *name)
     }
 }

@@ -1,0 +1,191 @@
+//! `config/overlays/namespaced`: an installation whose controllers work in some namespaces only and have no right across the
+//! cluster. ClusterRoles become Roles in each of these namespaces, with the same rules.
+
+use anyhow::{Context as _, Result};
+use kraken_testing::suite::NAMESPACE;
+use serde_json::{Value, json};
+
+use super::MARK;
+
+/// The namespace of the example, which is replaced by those of the installation.
+const TEAM: &str = "team-a";
+/// Where the cluster's id is read. A get of a namespace is a request in that namespace, so that a Role grants it.
+const IDENTIFYING_NAMESPACE: &str = "kube-system";
+
+/// Everything but the ClusterRoles of controllers; those of people, which Kubernetes aggregates, bind nobody.
+const OVERLAY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+# Copy this folder; write your namespaces into settings.yaml, separated by commas, and have a copy of the folder team for each.
+resources:
+- ../../default
+- cluster-id.yaml
+- settings.yaml
+- team
+patches:
+- target:
+    kind: ClusterRoleBinding
+    labelSelector: app.kubernetes.io/name
+  patch: |
+    $patch: delete
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRoleBinding
+    metadata:
+      name: any
+- target:
+    kind: ClusterRole
+    labelSelector: app.kubernetes.io/name
+  patch: |
+    $patch: delete
+    apiVersion: rbac.authorization.k8s.io/v1
+    kind: ClusterRole
+    metadata:
+      name: any
+# Webhooks are configured for the whole cluster. The admission policies hold without them.
+- target:
+    kind: ValidatingWebhookConfiguration
+  patch: |
+    $patch: delete
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: ValidatingWebhookConfiguration
+    metadata:
+      name: any
+- target:
+    kind: Deployment
+    labelSelector: app.kubernetes.io/name
+  patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: any
+    spec:
+      template:
+        spec:
+          containers:
+          - name: controller
+            env:
+            - name: KRAKEN_WEBHOOK_LISTEN
+              value: \"\"
+";
+
+/// A controller by its folder, and the documents of its rights.
+pub(super) type Rights = (String, Vec<Value>);
+
+/// The files of the overlay, by their names below it.
+///
+/// # Errors
+/// When an object cannot be written as YAML.
+pub(super) fn overlay(components: &[Rights]) -> Result<Vec<(&'static str, String)>> {
+    let aggregated: Vec<Value> = components
+        .iter()
+        .flat_map(|(_, documents)| documents)
+        .filter(|role| role["metadata"]["labels"]["kraken-iac.eoinfennessy.com/aggregate-to-hub"] == "true")
+        .flat_map(rules)
+        .collect();
+    let mut roles = Vec::new();
+    for (component, documents) in components {
+        let name = format!("kraken-{component}");
+        let own =
+            documents.iter().find(|role| role["kind"] == "ClusterRole" && role["metadata"]["name"] == *name);
+        let own = own.with_context(|| format!("{name} has no ClusterRole"))?;
+        let mut kept: Vec<Value> = rules(own).into_iter().filter(is_of_namespaces).collect();
+        if component == super::HUB {
+            kept.extend(aggregated.clone());
+        }
+        let role = format!("{name}-resources"); // `name` is the Role of the lease, where the namespace is the controllers' too
+        roles.push(object("Role", &role, None, &json!({"rules": kept})));
+        roles.push(binding(&role, None, &[&name]));
+    }
+    let names: Vec<String> = components.iter().map(|(component, _)| format!("kraken-{component}")).collect();
+    let id = json!({"rules": [{
+        "apiGroups": [""], "resourceNames": [IDENTIFYING_NAMESPACE], "resources": ["namespaces"], "verbs": ["get"],
+    }]});
+    let accounts: Vec<&str> = names.iter().map(String::as_str).collect();
+    let cluster_id = [
+        object("Role", "kraken-cluster-id", Some(IDENTIFYING_NAMESPACE), &id),
+        binding("kraken-cluster-id", Some(IDENTIFYING_NAMESPACE), &accounts),
+    ];
+    // Orphans can be told only by who sees all namespaces.
+    let data = json!({"data": {"KRAKEN_NAMESPACES": TEAM, "KRAKEN_ORPHAN_INTERVAL": "0"}});
+    let settings: Vec<Value> =
+        names.iter().map(|name| object("ConfigMap", name, Some(NAMESPACE), &data)).collect();
+    let team = format!("{}namespace: {TEAM}\n", super::kustomization(&["roles.yaml".to_owned()]));
+    Ok(vec![
+        (super::KUSTOMIZATION, format!("{MARK}\n{OVERLAY}")),
+        ("cluster-id.yaml", yaml(&cluster_id)?),
+        ("settings.yaml", yaml(&settings)?),
+        ("team/roles.yaml", yaml(&roles)?),
+        ("team/kustomization.yaml", team),
+    ])
+}
+
+fn rules(role: &Value) -> Vec<Value> {
+    role["rules"].as_array().cloned().unwrap_or_default()
+}
+
+/// Whether a rule means something in a Role: not the cluster's id, not the configuration of webhooks, and not the verb that
+/// admission policies ask for across the cluster (they know these service accounts by name).
+fn is_of_namespaces(rule: &Value) -> bool {
+    let of_cluster = ["namespaces", "validatingwebhookconfigurations"].map(|resource| json!([resource]));
+    !of_cluster.contains(&rule["resources"]) && rule["verbs"] != json!(["publish"])
+}
+
+fn object(kind: &str, name: &str, namespace: Option<&str>, content: &Value) -> Value {
+    let api_version = if kind == "ConfigMap" { "v1" } else { "rbac.authorization.k8s.io/v1" };
+    let labels = json!({"app.kubernetes.io/part-of": "kraken"});
+    let mut object =
+        json!({"apiVersion": api_version, "kind": kind, "metadata": {"labels": labels, "name": name}});
+    if let Some(namespace) = namespace {
+        object["metadata"]["namespace"] = namespace.into();
+    }
+    for (field, value) in content.as_object().into_iter().flatten() {
+        object[field] = value.clone();
+    }
+    object
+}
+
+fn binding(role: &str, namespace: Option<&str>, accounts: &[&str]) -> Value {
+    let subject = |name: &&str| json!({"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE});
+    let subjects: Vec<Value> = accounts.iter().map(subject).collect();
+    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": role});
+    object("RoleBinding", role, namespace, &json!({"roleRef": reference, "subjects": subjects}))
+}
+
+fn yaml(objects: &[Value]) -> Result<String> {
+    let documents: Result<Vec<String>, _> = objects.iter().map(serde_saphyr::to_string).collect();
+    let text = documents.context("failed to write YAML")?.join("---\n");
+    Ok(format!("{MARK}\n{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(name: &str, labels: &Value, rules: &Value) -> Value {
+        json!({"kind": "ClusterRole", "metadata": {"name": name, "labels": labels}, "rules": rules})
+    }
+
+    #[test]
+    fn rules_move_to_roles_and_those_that_need_the_cluster_stay_out() {
+        let read = json!({"apiGroups": ["a"], "resources": ["vpcs"], "verbs": ["get"]});
+        let cluster = [
+            json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}),
+            json!({"apiGroups": ["core"], "resources": ["statedeclarations"], "verbs": ["publish"]}),
+        ];
+        let label = json!({"kraken-iac.eoinfennessy.com/aggregate-to-hub": "true"});
+        let spoke = vec![
+            role("kraken-x", &json!({}), &json!([read, cluster[0], cluster[1]])),
+            role("kraken-x-hub", &label, &json!([read])),
+        ];
+        let hub = vec![role("kraken-hub", &json!({}), &json!([cluster[0]]))];
+        let files = overlay(&[("hub".to_owned(), hub), ("x".to_owned(), spoke)]).unwrap();
+        let (_, roles) = files.iter().find(|(name, _)| *name == "team/roles.yaml").unwrap();
+        let roles: Vec<Value> = serde_saphyr::from_multiple(roles).unwrap();
+        assert_eq!(roles.iter().filter(|role| role["kind"] == "Role").count(), 2);
+        for role in roles.iter().filter(|role| role["kind"] == "Role") {
+            assert_eq!(role["rules"], json!([read]), "{role}");
+        }
+        assert!(
+            files.iter().all(|(name, text)| *name == "kustomization.yaml" || !text.contains("ClusterRole"))
+        );
+    }
+}

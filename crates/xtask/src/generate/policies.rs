@@ -1,0 +1,229 @@
+//! ValidatingAdmissionPolicies: rules that the API server itself enforces, whatever webhooks and controllers run.
+//!
+//! They are made from the CRDs: which kinds there are, which have a lifecycle, and where a spec can name a Secret.
+
+mod secrets;
+
+use anyhow::{Context as _, Result};
+use kraken_api::APPROVED_PLAN_ANNOTATION;
+use serde_json::{Value, json};
+
+/// Who may write what controllers publish: the service accounts in the controllers' namespace, and whoever has the verb `publish`
+/// across the cluster, which each controller's ClusterRole grants. Charts replace the namespace.
+const BY_CONTROLLER: &str = "request.userInfo.username.startsWith('system:serviceaccount:kraken-system:kraken-') || \
+    authorizer.group('core.kraken-iac.eoinfennessy.com').resource('statedeclarations').check('publish').allowed()";
+/// The garbage collector and the namespace controller, which change metadata alone.
+const BY_KUBERNETES: &str = "oldObject != null && object.spec == oldObject.spec && \
+    (request.userInfo.username == 'system:kube-controller-manager' || \
+    request.userInfo.username.startsWith('system:serviceaccount:kube-system:'))";
+/// Facts that a person writes.
+const IS_STATIC: &str =
+    "request.resource.resource == 'statedeclarations' && object.metadata.name.startsWith('static-')";
+
+/// A kind, as its CRD describes it.
+struct Kind {
+    group: String,
+    plural: String,
+    is_internal: bool,
+    has_status: bool,
+    spec: Value,
+}
+
+impl Kind {
+    fn of(crd: &Value) -> Result<Self> {
+        let text = |pointer: &str| {
+            crd.pointer(pointer).and_then(Value::as_str).map(str::to_owned).context("a CRD without names")
+        };
+        let categories = crd["spec"]["names"]["categories"].as_array();
+        let version = &crd["spec"]["versions"][0];
+        Ok(Self {
+            group: text("/spec/group")?,
+            plural: text("/spec/names/plural")?,
+            is_internal: categories.into_iter().flatten().any(|category| category == super::users::INTERNAL),
+            has_status: version["subresources"]["status"].is_object(),
+            spec: version["schema"]["openAPIV3Schema"]["properties"]["spec"].clone(),
+        })
+    }
+
+    fn has_lifecycle(&self) -> bool {
+        self.spec["properties"]["lifecycle"].is_object()
+    }
+
+    /// Requests about objects of this kind, or about a subresource of it.
+    fn rule(&self, operations: &[&str], subresource: &str) -> Value {
+        let resource = format!("{}{subresource}", self.plural);
+        json!({
+            "apiGroups": [self.group], "apiVersions": ["*"], "operations": operations, "resources": [resource],
+        })
+    }
+}
+
+/// What a policy says, without its name.
+struct Policy {
+    rules: Vec<Value>,
+    conditions: Vec<Value>,
+    variables: Vec<Value>,
+    validations: Vec<Value>,
+}
+
+/// The policies of a component with these CRDs, as YAML documents.
+///
+/// # Errors
+/// When a CRD has no names.
+pub(super) fn policies(component: &str, crds: &[Value]) -> Result<String> {
+    let kinds = crds.iter().map(Kind::of).collect::<Result<Vec<_>>>()?;
+    let rules = |operations: &[&str], subresource: &str, wanted: &dyn Fn(&Kind) -> bool| {
+        let chosen = kinds.iter().filter(|kind| wanted(kind));
+        chosen.map(|kind| kind.rule(operations, subresource)).collect::<Vec<_>>()
+    };
+    let mut policies = vec![
+        ("records".to_owned(), records(rules(&["CREATE", "UPDATE"], "", &|kind| kind.is_internal))),
+        ("status".to_owned(), status(rules(&["UPDATE"], "/status", &|kind| kind.has_status))),
+        ("protect".to_owned(), protect(rules(&["DELETE"], "", &Kind::has_lifecycle))),
+        ("approve".to_owned(), approve(rules(&["CREATE", "UPDATE"], "", &Kind::has_lifecycle))),
+    ];
+    for kind in kinds.iter().filter(|kind| !kind.is_internal) {
+        let policy = secrets::policy(kind);
+        policies.extend(policy.map(|policy| (format!("secrets-{}", kind.plural), policy)));
+    }
+    policies.retain(|(_, policy)| !policy.rules.is_empty());
+    let mut text = String::new();
+    for (name, policy) in policies {
+        for document in documents(&format!("kraken-{component}"), &name, &policy) {
+            text += "---\n";
+            text += &serde_saphyr::to_string(&document).context("failed to write a policy as YAML")?;
+        }
+    }
+    Ok(text)
+}
+
+/// A policy and the binding that puts it in force for every namespace.
+fn documents(component: &str, name: &str, policy: &Policy) -> [Value; 2] {
+    let name = format!("{component}-{name}");
+    let metadata = json!({
+        "labels": {"app.kubernetes.io/name": component, "app.kubernetes.io/part-of": "kraken"},
+        "name": name,
+    });
+    let mut spec = json!({
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": policy.rules},
+        "validations": policy.validations,
+    });
+    for (field, values) in [("matchConditions", &policy.conditions), ("variables", &policy.variables)] {
+        if !values.is_empty() {
+            spec[field] = json!(values);
+        }
+    }
+    let document = |kind: &str, spec: &Value| {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec,
+        })
+    };
+    let binding = json!({"policyName": name, "validationActions": ["Deny"]});
+    [document("ValidatingAdmissionPolicy", &spec), document("ValidatingAdmissionPolicyBinding", &binding)]
+}
+
+fn forbidden(expression: &str, message: &str) -> Value {
+    json!({"expression": expression, "message": message, "reason": "Forbidden"})
+}
+
+fn records(rules: Vec<Value>) -> Policy {
+    let message = "DependencyRequests and StateDeclarations are written by Kraken's controllers only; a person writes \
+                   StateDeclarations named static-<name>";
+    let expression = format!("({BY_CONTROLLER}) || ({IS_STATIC}) || ({BY_KUBERNETES})");
+    Policy {
+        rules,
+        conditions: vec![],
+        variables: vec![],
+        validations: vec![forbidden(&expression, message)],
+    }
+}
+
+fn status(rules: Vec<Value>) -> Policy {
+    let message = "the status, with its plan, is written by Kraken's controllers only";
+    Policy {
+        rules,
+        conditions: vec![],
+        variables: vec![],
+        validations: vec![forbidden(BY_CONTROLLER, message)],
+    }
+}
+
+fn protect(rules: Vec<Value>) -> Policy {
+    let expression = "!oldObject.?spec.?lifecycle.?protect.orValue(false)";
+    let message =
+        "spec.lifecycle.protect is true: set it to false to delete this resource and what it manages";
+    Policy { rules, conditions: vec![], variables: vec![], validations: vec![forbidden(expression, message)] }
+}
+
+/// Approving a plan, and no longer asking for approval.
+fn approve(rules: Vec<Value>) -> Policy {
+    let approved =
+        |object: &str| format!("{object}.metadata.?annotations[?'{APPROVED_PLAN_ANNOTATION}'].orValue('')");
+    let is_manual = |object: &str| format!("{object}.?spec.?lifecycle.?approval.orValue('') == 'Manual'");
+    let (new, old) = (approved("object"), approved("oldObject"));
+    let approves = format!(
+        "({new} != '' && (oldObject == null || {new} != {old})) || \
+         (oldObject != null && {} && !({}))",
+        is_manual("oldObject"),
+        is_manual("object")
+    );
+    let may = "authorizer.group(request.resource.group).resource(request.resource.resource).namespace(request.namespace)\
+               .name(object.metadata.name).check('approve').allowed()";
+    let message = format!(
+        "approving a plan (the annotation {APPROVED_PLAN_ANNOTATION}) and ending spec.lifecycle.approval: Manual take the verb \
+         approve on this kind (ClusterRole kraken-approve)"
+    );
+    Policy {
+        rules,
+        conditions: vec![json!({"name": "approves", "expression": approves})],
+        variables: vec![],
+        validations: vec![forbidden(may, &message)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crd(plural: &str, category: &str, spec: &Value) -> Value {
+        json!({"spec": {
+            "group": "a.b", "names": {"plural": plural, "categories": [category]},
+            "versions": [{
+                "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": spec}}}},
+                "subresources": if category == "kraken" { json!({"status": {}}) } else { json!({}) },
+            }],
+        }})
+    }
+
+    fn names(crds: &[Value]) -> Vec<String> {
+        let text = policies("x", crds).unwrap();
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+        let policies = documents.iter().filter(|document| document["kind"] == "ValidatingAdmissionPolicy");
+        policies.map(|policy| policy["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_component_has_the_policies_that_its_kinds_need() {
+        let option =
+            json!({"properties": {"valueFrom": {"properties": {"secret": {}, "templateString": {}}}}});
+        let vpcs = crd("vpcs", "kraken", &json!({"lifecycle": {}, "cidr": option}));
+        assert_eq!(
+            names(&[vpcs]),
+            ["kraken-x-status", "kraken-x-protect", "kraken-x-approve", "kraken-x-secrets-vpcs"]
+        );
+        let states = crd("statedeclarations", "kraken-internal", &json!({"data": {}}));
+        assert_eq!(names(&[states]), ["kraken-x-records"]);
+    }
+
+    #[test]
+    fn each_policy_is_bound_by_name_and_denies() {
+        let text = policies("x", &[crd("vpcs", "kraken", &json!({"lifecycle": {}}))]).unwrap();
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+        for pair in documents.chunks(2) {
+            assert_eq!(pair[0]["spec"]["failurePolicy"], "Fail");
+            assert_eq!(pair[1]["spec"]["policyName"], pair[0]["metadata"]["name"]);
+            assert_eq!(pair[1]["spec"]["validationActions"], json!(["Deny"]));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! No value of a Secret is anywhere else. Tests put the canary into what is secret, and each looks for it when it ends.
+
+use anyhow::{Result, bail};
+use kraken_testing::{Environment, canary::Canary};
+use kube::{
+    Api, Client,
+    api::{DynamicObject, ListParams},
+    core::{ApiResource, GroupVersionKind},
+};
+
+/// Every kind that a test may have objects of, but Secrets.
+const KINDS: [(&str, &[&str]); 5] = [
+    ("", &["ConfigMap", "Event"]),
+    ("core.kraken-iac.eoinfennessy.com", &["DependencyRequest", "StateDeclaration"]),
+    ("configexport.kraken-iac.eoinfennessy.com", &["ConfigExport"]),
+    (
+        "aws.kraken-iac.eoinfennessy.com",
+        &[
+            "EC2Instance",
+            "ElasticIP",
+            "InternetGateway",
+            "KeyPair",
+            "Listener",
+            "ListenerRule",
+            "LoadBalancer",
+            "NATGateway",
+            "RouteTable",
+            "SecurityGroup",
+            "Subnet",
+            "TargetGroup",
+            "Volume",
+            "VPC",
+        ],
+    ),
+    ("testing.kraken-iac.eoinfennessy.com", &["Gadget"]),
+];
+
+/// Searches the objects of a namespace, and the logs and metrics of the controllers.
+///
+/// # Errors
+/// Where the canary is, or that the API server does not answer.
+pub async fn search(env: &Environment, namespace: &str) -> Result<()> {
+    let (client, canary) = (env.control_plane.client().await?, Canary::new());
+    for (group, kinds) in KINDS {
+        for kind in kinds {
+            if let Some((name, form)) = in_objects(&client, namespace, group, kind, &canary).await? {
+                bail!("a value of a Secret is in {kind} {name}, {form}");
+            }
+        }
+    }
+    for controller in env.suite.controllers() {
+        let log = controller.log_text()?;
+        if let Some(line) = log.lines().find(|line| canary.found(line).is_some()) {
+            bail!("a value of a Secret is in the log of {}: {line}", controller.name());
+        }
+        if let Ok(metrics) = controller.metrics().await
+            && canary.found(&metrics).is_some()
+        {
+            bail!("a value of a Secret is in the metrics of {}", controller.name());
+        }
+    }
+    Ok(())
+}
+
+async fn in_objects(
+    client: &Client,
+    namespace: &str,
+    group: &str,
+    kind: &str,
+    canary: &Canary,
+) -> Result<Option<(String, &'static str)>> {
+    let version = if group.is_empty() { "v1" } else { "v1alpha1" };
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    let objects = match api.list(&ListParams::default()).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None), // no such kind here
+        objects => objects?,
+    };
+    for object in objects {
+        if let Some(form) = canary.found(&serde_json::to_string(&object)?) {
+            return Ok(Some((object.metadata.name.unwrap_or_default(), form)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,99 @@
+//! Somebody with few rights: a service account with a real token, bound to a role in one namespace.
+
+use anyhow::{Result, bail};
+use kraken_testing::manifests;
+use kube::{
+    Client,
+    api::{DynamicObject, Patch, PatchParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::{Value, json};
+
+use crate::World;
+
+/// Requests with the rights of one person, in the namespace of a test.
+pub struct Person {
+    client: Client,
+    namespace: String,
+}
+
+impl std::fmt::Debug for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a person in {}", self.namespace)
+    }
+}
+
+impl Person {
+    /// A new one with these rules of RBAC (as JSON) in the test's namespace and no other right.
+    ///
+    /// # Errors
+    /// When the control plane does not answer.
+    pub async fn new(world: &World, name: &str, rules: &Value) -> Result<Self> {
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name}, "rules": rules,
+        });
+        world.apply(&role.to_string()).await?;
+        Self::bound(world, name, "Role", name).await
+    }
+
+    /// A new one with a role that exists.
+    ///
+    /// # Errors
+    /// When the control plane does not answer.
+    pub async fn bound(world: &World, name: &str, kind: &str, role: &str) -> Result<Self> {
+        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": world.ns.name}],
+        });
+        world.apply(&format!("{account}\n---\n{binding}")).await?;
+        let client = world.env.control_plane.client_for_service_account(&world.ns.name, name).await?;
+        Ok(Self { client, namespace: world.ns.name.clone() })
+    }
+
+    /// Applies YAML documents, those without a namespace in the person's own.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn apply(&self, yaml: &str) -> Result<()> {
+        for document in manifests::parse("the person's YAML", yaml)? {
+            let resource = ApiResource::from_gvk(&document.gvk);
+            let namespace = document.namespace.as_deref().unwrap_or(&self.namespace);
+            let api = kube::Api::<DynamicObject>::namespaced_with(self.client.clone(), namespace, &resource);
+            let params = PatchParams::apply("person").force();
+            api.patch(&document.name, &params, &Patch::Apply(&document.value)).await?;
+        }
+        Ok(())
+    }
+
+    /// The API server's refusal of something that must be refused.
+    ///
+    /// # Errors
+    /// When it is accepted.
+    pub async fn refused(&self, yaml: &str) -> Result<String> {
+        match self.apply(yaml).await {
+            Ok(()) => bail!("accepted, and should not be:\n{yaml}"),
+            Err(error) => Ok(format!("{error:#}")),
+        }
+    }
+
+    /// The API of a kind of AWS or of the hub in the person's namespace.
+    pub fn api(&self, group: &str, kind: &str) -> kube::Api<DynamicObject> {
+        let (group, version) = match group {
+            "" => (String::new(), "v1"),
+            group => (format!("{group}.kraken-iac.eoinfennessy.com"), "v1alpha1"),
+        };
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, version, kind));
+        kube::Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    /// Changes some fields of an object of AWS.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub async fn patch(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
+        self.api("aws", kind).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+}
