@@ -3,7 +3,8 @@
 use anyhow::Result;
 use kraken_testing::assets::Assets;
 use kraken_testing::{
-    ControlPlane, Environment, EnvironmentOptions, Moto, Proxy, Suite, manifests, moto, paths, suite,
+    ControlPlane, Environment, EnvironmentOptions, Moto, Proxy, Suite, SuiteOptions, manifests, moto, paths,
+    suite,
 };
 
 use crate::{cargo, ui};
@@ -15,6 +16,12 @@ pub(crate) async fn prepare() -> Result<()> {
     ui::step("moto, which plays AWS (installed from PyPI the first time, then cached)", moto::install())
         .await?;
     ui::step("building the controllers", cargo::build_binaries()).await
+}
+
+/// As it is installed: with the admission webhooks.
+pub(crate) fn with_webhooks() -> EnvironmentOptions {
+    let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
+    EnvironmentOptions { suite, ..EnvironmentOptions::default() }
 }
 
 /// Starts everything; [`prepare`] comes first.

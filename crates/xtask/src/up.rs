@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{EnvironmentOptions, paths};
+use kraken_testing::paths;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -193,7 +193,7 @@ pub(crate) async fn serve(stop: &mut Stop) -> Result<()> {
     let _lock = lock_soon(&folder).await?;
     let pid = i32::try_from(std::process::id()).context("a process id that is no number")?;
     folder.write(&State { pid, ready: None })?;
-    let result = stop.race(stage::start(EnvironmentOptions::default())).await;
+    let result = stop.race(stage::start(stage::with_webhooks())).await;
     let environment = match result {
         Ok(environment) => environment,
         Err(error) => {

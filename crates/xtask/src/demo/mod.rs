@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use kraken_testing::{Environment, EnvironmentOptions};
+use kraken_testing::Environment;
 
 use crate::signals::Stop;
 use crate::{stage, ui};
@@ -45,6 +45,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
     match choice.samples {
         Samples::Quickstart => {
             let mut story = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
+            stop.race(story.refuse()).await?;
             stop.race(story.create()).await?;
             stop.race(story.supply_what_is_missing()).await?;
             stop.race(story.scale()).await?;
@@ -80,7 +81,7 @@ async fn pause(stop: &mut Stop, choice: &Choice, tell: impl FnOnce()) {
 async fn set_up() -> Result<Environment> {
     ui::headline("Setting the stage");
     stage::prepare().await?;
-    let environment = stage::start(EnvironmentOptions::default()).await?;
+    let environment = stage::start(stage::with_webhooks()).await?;
     println!("   Kubernetes: {}", environment.control_plane.server());
     println!("   AWS:        {} (moto)", environment.moto.endpoint());
     Ok(environment)

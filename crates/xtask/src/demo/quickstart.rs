@@ -22,6 +22,20 @@ const WAITING: &str = "batch";
 /// The resource whose number of instances comes from the ConfigMap.
 const SCALED: &str = "worker";
 
+/// Three mistakes that no schema finds: a path, a template, and a path to ignore that is none of the kind's.
+const MISTAKEN: &str = "
+apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1
+kind: EC2Instance
+metadata: {name: mistaken}
+spec:
+  imageID: {valueFrom: {krakenResource: {kind: ec2instance, name: web, path: 'instances[0'}}}
+  instanceType: {value: t2.nano}
+  minCount: {value: 1}
+  maxCount: {value: 1}
+  userData: {valueFrom: {templateString: 'http://{{ .ConfigMap.quickstart }}/'}}
+  lifecycle: {ignoreChanges: [tgas.Team]}
+";
+
 pub(super) struct Quickstart<'stage> {
     play: Play<'stage>,
 }
@@ -29,6 +43,23 @@ pub(super) struct Quickstart<'stage> {
 impl<'stage> Quickstart<'stage> {
     pub(super) async fn begin(environment: &'stage Environment, timeout: Duration) -> Result<Self> {
         Ok(Self { play: Play::begin(environment, SAMPLES, timeout).await? })
+    }
+
+    /// What is mistaken is not stored, and its author learns of all mistakes at once.
+    pub(super) async fn refuse(&self) -> Result<()> {
+        ui::headline("Applying an EC2Instance with three mistakes");
+        let mistaken = manifests::parse("the mistaken EC2Instance", MISTAKEN)?;
+        let Err(refusal) = manifests::apply(&self.play.client, &mistaken, NAMESPACE).await else {
+            bail!("the mistaken EC2Instance was stored");
+        };
+        let refusal = format!("{refusal:#}");
+        for field in ["imageID", "userData", "lifecycle.ignoreChanges[0]"] {
+            if !refusal.contains(&format!("spec.{field}")) {
+                bail!("the refusal does not name {field}: {refusal}");
+            }
+        }
+        println!("{refusal}");
+        Ok(())
     }
 
     /// Everything becomes Ready but the one resource whose reference names nothing, and that says so.
