@@ -9,6 +9,9 @@ RUN apt-get update && apt-get install -y --no-install-recommends cmake clang && 
 WORKDIR /src
 COPY . .
 ARG CONTROLLER
+# What `--version` tells: --build-arg KRAKEN_COMMIT=$(git rev-parse --short HEAD) --build-arg KRAKEN_BUILD_DATE=$(date -u +%F)
+ARG KRAKEN_COMMIT
+ARG KRAKEN_BUILD_DATE
 RUN cargo build --release --locked --workspace --bins && cp "target/release/kraken-${CONTROLLER:?is the name of a folder of controllers/}" /kraken
 
 # No shell, no package manager, not root; certificates of public authorities are in it.

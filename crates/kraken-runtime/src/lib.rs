@@ -34,6 +34,7 @@ pub mod serve;
 pub mod shell;
 mod supervise;
 pub mod task;
+pub mod version;
 pub mod watch;
 mod webhooks;
 pub mod work;

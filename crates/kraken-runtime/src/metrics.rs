@@ -17,7 +17,10 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::resources::Resources;
+use crate::{
+    resources::Resources,
+    version::{COMMIT, VERSION},
+};
 
 pub use crate::resources::Tally;
 
@@ -226,7 +229,7 @@ impl Inner {
         r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
         r.register("leader", "1 while this process leads", self.leader.clone());
         r.register_collector(Box::new(self.resources.clone()));
-        let build = Info::new([("name", name), ("version", env!("CARGO_PKG_VERSION"))]);
+        let build = Info::new([("name", name), ("version", VERSION), ("commit", COMMIT.unwrap_or_default())]);
         r.register("build", "What runs", build);
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     serve::{self, ListenError},
     shell,
     supervise::EndError,
-    webhooks,
+    version, webhooks,
 };
 
 /// Threads of the runtime. A controller waits for answers and computes little; each thread costs a stack and
@@ -122,7 +122,7 @@ async fn live<P: Program>(
     let health = Health::default();
     let listening = serve::start(args.listen_address, health.clone(), metrics.clone()).await?;
     tracing::info!(
-        version = env!("CARGO_PKG_VERSION"),
+        version = version::long(),
         api = %config.cluster_url,
         namespaces = %args.namespaces,
         %listening,

@@ -15,7 +15,7 @@ use k8s_openapi::{
 
 use kraken_webhook::Hook;
 
-use crate::{args::RunArgs, process, rbac, shell::Shell, webhooks};
+use crate::{args::RunArgs, process, rbac, shell::Shell, version, webhooks};
 
 /// A controller binary.
 pub trait Program: Send + 'static {
@@ -105,7 +105,7 @@ pub fn crd_yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
 }
 
 fn command<P: Program>() -> clap::Command {
-    Cli::<P::Args>::command().name(P::NAME).about(P::ABOUT).version(env!("CARGO_PKG_VERSION"))
+    Cli::<P::Args>::command().name(P::NAME).about(P::ABOUT).version(version::long())
 }
 
 fn print(text: Result<String, serde_saphyr::ser::Error>) -> ExitCode {
@@ -213,7 +213,7 @@ pub(crate) mod tests {
     #[test]
     fn the_version_and_the_name_are_the_binarys() {
         let text = parse(&["--version"]).unwrap_err().to_string();
-        assert_eq!(text.trim(), format!("kraken-test {}", env!("CARGO_PKG_VERSION")));
+        assert_eq!(text.trim(), format!("kraken-test {}", version::long()));
         assert!(parse(&["--help"]).unwrap_err().to_string().contains("Makes things"));
     }
 
