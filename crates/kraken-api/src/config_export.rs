@@ -1,5 +1,7 @@
 //! ConfigExport: values of resources as a ConfigMap or a Secret that a pod can mount.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_options::Opt;
 use kube::CustomResource;
@@ -88,6 +90,19 @@ pub struct ConfigMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     pub namespace: Option<String>,
+
+    /// Labels of the object, at most 32, each value 0 to 63 characters. Labels that others set stay. Default: none besides
+    /// `app.kubernetes.io/managed-by`, which is Kraken's own. Example: `{team: web}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub labels: BTreeMap<String, String>,
+
+    /// Annotations of the object, at most 32, all of them at most 64 KiB. Annotations that others set stay; those of the domain
+    /// `kraken-iac.eoinfennessy.com` are Kraken's own. Default: none. Example, for a tool that restarts the pods that use the
+    /// object whenever it changes: `{reloader.stakater.com/match: "true"}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 32))]
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// One key of the object and where its value comes from.

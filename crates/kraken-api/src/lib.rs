@@ -46,6 +46,10 @@ pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-h
 /// Annotation of the object that a ConfigExport writes: the UID of the ConfigExport.
 pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-by";
 
+/// The names of the labels and annotations that a ConfigExport set on its target, as JSON: they are removed when its spec names
+/// them no more, and others stay.
+pub const EXPORTED_METADATA_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-metadata";
+
 /// Annotation of a StateDeclaration: the generation under which its spoke wrote it. Any other generation is somebody else's
 /// edit, which is not to be believed and is reverted.
 pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";

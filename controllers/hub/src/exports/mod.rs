@@ -5,6 +5,7 @@
 
 pub mod decide;
 pub mod gather;
+mod labels;
 pub mod report;
 pub mod resolve;
 mod target;

@@ -14,6 +14,7 @@ use kraken_options::{
 };
 
 use crate::{
+    exports::labels,
     index::{Class, Named},
     names::{bounded, is_object_name},
 };
@@ -155,6 +156,9 @@ fn check(
             "configMetadata.name",
             "is not a name of an object (lower case letters, digits, \"-\" and \".\")",
         );
+    }
+    for (field, message) in labels::problems(metadata) {
+        resolver.problem(&field, message);
     }
     let mut first: HashMap<&str, usize> = HashMap::default();
     for (index, entry) in spec.entries.iter().enumerate() {

@@ -18,11 +18,12 @@ use kube::{
     api::{DeleteParams, ObjectMeta, PostParams, Preconditions},
     core::PartialObjectMeta,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     exports::{
         decide::{Action, Observed, decide, observed},
+        labels::{Labelling, MANAGED_BY},
         resolve::Content,
         target::{OPAQUE, Target},
     },
@@ -125,25 +126,31 @@ impl Writer<'_> {
             round += 1;
             let observed = match content {
                 Some(content) => self.look::<T>(named, content).await,
-                None => self.glance::<T>(named).await,
+                None => self.glance::<T>(named).await.map(|observed| (observed, vec![])),
             };
-            let observed =
+            let (observed, metadata) =
                 observed.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
-            match self.act::<T>(named, content, decide(content.is_some(), observed)).await {
+            match self.act::<T>(named, content, decide(content.is_some(), observed), metadata).await {
                 Err(error) if round < ROUNDS && error.is_race() => {}
                 ended => return ended,
             }
         }
     }
 
-    async fn look<T: Target>(&self, named: &Named, content: &Content) -> Result<Observed, ApiError> {
+    /// What is in the target's place, and the operations that give it its labels and annotations.
+    async fn look<T: Target>(
+        &self,
+        named: &Named,
+        content: &Content,
+    ) -> Result<(Observed, Vec<Value>), ApiError> {
         let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
-        Ok(found.map_or(Observed::Absent, |object| {
+        Ok(found.map_or((Observed::Absent, vec![]), |object| {
+            let metadata = self.labelling().changes(object.meta());
             let is_of_type = object.is_of(self.secret_type());
             // Kubernetes does not change the type of a Secret.
             let immutable = if is_of_type { object.immutable() } else { Some(true) };
-            let matches = is_of_type && object.holds(content);
-            observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable)
+            let matches = is_of_type && object.holds(content) && metadata.is_empty();
+            (observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable), metadata)
         }))
     }
 
@@ -161,12 +168,15 @@ impl Writer<'_> {
         named: &Named,
         content: Option<&Content>,
         action: Action,
+        metadata: Vec<Value>,
     ) -> Result<Done, WriteError> {
         coverage::note("export action", action.verb());
         tracing::debug!(target = %named, action = action.verb(), "decided");
         match (action, content) {
             (Action::Create, Some(content)) => self.create::<T>(named, content).await,
-            (Action::Update(version), Some(content)) => self.update::<T>(named, content, &version).await,
+            (Action::Update(version), Some(content)) => {
+                self.update::<T>(named, content, &version, metadata).await
+            }
             (Action::Replace(version), Some(content)) => {
                 self.delete::<T>(named, version).await?;
                 self.create::<T>(named, content).await
@@ -192,12 +202,14 @@ impl Writer<'_> {
         named: &Named,
         content: &Content,
         version: &Version,
+        metadata: Vec<Value>,
     ) -> Result<Done, WriteError> {
         let mut operations = vec![
             json!({"op": "test", "path": "/metadata/uid", "value": version.uid}),
             json!({"op": "test", "path": "/metadata/resourceVersion", "value": version.resource_version}),
         ];
         operations.extend(T::changes(content));
+        operations.extend(metadata);
         let changed =
             json_patch(&self.api::<T>(named), self.manager, &named.key.name, operations.into()).await;
         let changed = changed.map_err(|source| WriteError::Update { named: named.to_string(), source })?;
@@ -249,14 +261,21 @@ impl Writer<'_> {
             controller: Some(true),
             block_owner_deletion: None,
         };
+        let (mut labels, mut annotations) = self.labelling().of_new();
+        labels.insert(MANAGED_BY.to_owned(), self.manager.to_owned());
+        annotations.insert(EXPORTED_BY_ANNOTATION.to_owned(), self.uid());
         ObjectMeta {
             name: Some(named.key.name.to_string()),
             namespace: Some(named.key.namespace.to_string()),
-            annotations: Some([(EXPORTED_BY_ANNOTATION.to_owned(), self.uid())].into()),
-            labels: Some([("app.kubernetes.io/managed-by".to_owned(), self.manager.to_owned())].into()),
+            annotations: Some(annotations),
+            labels: Some(labels),
             owner_references: Some(vec![owner]),
             ..ObjectMeta::default()
         }
+    }
+
+    fn labelling(&self) -> Labelling<'_> {
+        Labelling::of(&self.export.spec.config_metadata)
     }
 }
 

@@ -237,3 +237,43 @@ async fn a_secret_is_written_with_its_type_and_again_when_that_changes() -> Resu
     world.until("Secret", "login", |secret| secret["type"] == "Opaque").await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_target_has_the_labels_and_annotations_of_the_spec_and_keeps_those_of_others() -> Result<()> {
+    let world = World::new().await?;
+    let export = |metadata: Value| {
+        let spec = json!({"configType": "ConfigMap", "configMetadata": metadata, "entries": [{"key": "a", "value": "1"}]});
+        json!({"spec": spec})
+    };
+    let annotation = "reloader.stakater.com/match";
+    let labelled = json!({"name": "app", "labels": {"team": "web"}, "annotations": {annotation: "true"}});
+    world.apply("ConfigExport", "e", export(labelled)).await?;
+    world.reason("ConfigExport", "e", "Exported").await?;
+    let target = world.get("ConfigMap", "app").await?;
+    assert_eq!(target["metadata"]["labels"]["team"], "web");
+    assert_eq!(target["metadata"]["annotations"][annotation], "true");
+
+    world.patch("ConfigMap", "app", json!({"metadata": {"labels": {"team": "db", "theirs": "1"}}})).await?;
+    let healed = |map: &Value| {
+        map["metadata"]["labels"]["team"] == "web" && map["metadata"]["labels"]["theirs"] == "1"
+    };
+    world.until("ConfigMap", "app", healed).await?;
+
+    world.apply("ConfigExport", "e", export(json!({"name": "app"}))).await?;
+    let plain = |map: &Value| {
+        map["metadata"]["labels"]["team"].is_null() && map["metadata"]["annotations"][annotation].is_null()
+    };
+    let after = world.until("ConfigMap", "app", plain).await?;
+    assert_eq!(after["metadata"]["labels"]["theirs"], "1");
+    assert_eq!(after["metadata"]["uid"], target["metadata"]["uid"]);
+
+    let reserved = json!({"name": "app", "labels": {"app.kubernetes.io/managed-by": "me", "not valid": "x"}});
+    world.apply("ConfigExport", "e", export(reserved)).await?;
+    let object = world.reason("ConfigExport", "e", "InvalidSpec").await?;
+    assert!(message(&object).contains("spec.configMetadata.labels[not valid]"), "{object}");
+    assert!(
+        message(&object).contains("spec.configMetadata.labels[app.kubernetes.io/managed-by]"),
+        "{object}"
+    );
+    Ok(())
+}

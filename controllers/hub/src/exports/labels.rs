@@ -1,0 +1,247 @@
+//! The labels and annotations that a ConfigExport gives its target. Pure.
+//!
+//! Others may label the target too, for a tool that watches it: what they set stays. So the names of what the export set are
+//! recorded on the target, and only those are removed when the spec names them no more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kraken_api::{EXPORTED_METADATA_ANNOTATION, config_export::ConfigMetadata};
+use kube::api::ObjectMeta;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::names::bounded;
+
+/// Who manages the target; always set.
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The domain of Kraken's own annotations.
+const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
+/// The most that all annotations may take, in bytes.
+const MAX_ANNOTATIONS: usize = 64 * 1024;
+/// The longest name of a label or annotation behind its prefix, and the longest value of a label.
+const MAX_NAME: usize = 63;
+/// The longest prefix of a name.
+const MAX_PREFIX: usize = 253;
+
+type Pairs = BTreeMap<String, String>;
+
+/// What the spec asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Labelling<'a> {
+    labels: &'a Pairs,
+    annotations: &'a Pairs,
+}
+
+/// The names of what an export set.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Recorded {
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    labels: BTreeSet<String>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    annotations: BTreeSet<String>,
+}
+
+impl<'a> Labelling<'a> {
+    /// Of a spec.
+    pub(crate) fn of(metadata: &'a ConfigMetadata) -> Self {
+        Self { labels: &metadata.labels, annotations: &metadata.annotations }
+    }
+
+    /// The labels and annotations of a target that does not exist yet, with the record of them.
+    pub(crate) fn of_new(self) -> (Pairs, Pairs) {
+        let mut annotations = self.annotations.clone();
+        annotations.extend(self.record().map(|record| (EXPORTED_METADATA_ANNOTATION.to_owned(), record)));
+        (self.labels.clone(), annotations)
+    }
+
+    /// The JSON patch operations that an existing target needs; none if it has what the spec asks for.
+    pub(crate) fn changes(self, meta: &ObjectMeta) -> Vec<Value> {
+        let (labels, annotations) = (meta.labels.clone(), meta.annotations.clone());
+        let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
+        let before: Recorded = annotations
+            .get(EXPORTED_METADATA_ANNOTATION)
+            // A record that was spoiled by hand is written again; what it named stays on the target.
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default();
+        let mut new_annotations = merged(&annotations, &before.annotations, self.annotations);
+        match self.record() {
+            Some(record) => new_annotations.insert(EXPORTED_METADATA_ANNOTATION.to_owned(), record),
+            None => new_annotations.remove(EXPORTED_METADATA_ANNOTATION),
+        };
+        let new_labels = merged(&labels, &before.labels, self.labels);
+        let change = |path: &str, old: &Pairs, new: &Pairs| {
+            (old != new).then(|| json!({"op": "add", "path": path, "value": new}))
+        };
+        change("/metadata/labels", &labels, &new_labels)
+            .into_iter()
+            .chain(change("/metadata/annotations", &annotations, &new_annotations))
+            .collect()
+    }
+
+    fn record(self) -> Option<String> {
+        let names = |pairs: &Pairs| pairs.keys().cloned().collect();
+        let record = Recorded { labels: names(self.labels), annotations: names(self.annotations) };
+        (record != Recorded::default()).then(|| json!(record).to_string())
+    }
+}
+
+/// What is there, without what the export set before, with what it asks for now. Kraken's own names are no export's.
+fn merged(there: &Pairs, before: &BTreeSet<String>, wanted: &Pairs) -> Pairs {
+    let mut pairs = there.clone();
+    pairs.retain(|name, _| !before.contains(name) || is_reserved(name));
+    pairs.extend(wanted.clone());
+    pairs
+}
+
+/// What is wrong with the labels and annotations of a spec: field and message.
+pub(crate) fn problems(metadata: &ConfigMetadata) -> Vec<(String, String)> {
+    let mut problems = vec![];
+    for (field, pairs) in [("labels", &metadata.labels), ("annotations", &metadata.annotations)] {
+        for (name, value) in pairs {
+            let field = format!("configMetadata.{field}[{}]", bounded(name, 80));
+            if is_reserved(name) {
+                problems.push((field, "is Kraken's own: choose another name".to_owned()));
+            } else if !is_name(name) {
+                let message = "is not a valid name: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which begin and end \
+                               with a letter or digit, after an optional DNS name and \"/\"";
+                problems.push((field, message.to_owned()));
+            } else if field.contains(".labels[") && !value.is_empty() && !is_word(value) {
+                let message = "invalid value: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which begin and end with a \
+                               letter or digit";
+                problems.push((field, message.to_owned()));
+            }
+        }
+    }
+    let size: usize = metadata.annotations.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if size > MAX_ANNOTATIONS {
+        let message = format!("are together {size} bytes: at most {MAX_ANNOTATIONS} are allowed");
+        problems.push(("configMetadata.annotations".to_owned(), message));
+    }
+    problems
+}
+
+fn is_reserved(name: &str) -> bool {
+    let prefix = name.split_once('/').map_or("", |(prefix, _)| prefix);
+    name == MANAGED_BY || prefix == DOMAIN || prefix.ends_with(&format!(".{DOMAIN}"))
+}
+
+fn is_name(name: &str) -> bool {
+    match name.split_once('/') {
+        Some((prefix, name)) => {
+            let is_label = |label: &str| {
+                !label.is_empty()
+                    && label
+                        .bytes()
+                        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+                    && !label.starts_with('-')
+                    && !label.ends_with('-')
+            };
+            prefix.len() <= MAX_PREFIX && prefix.split('.').all(is_label) && is_word(name)
+        }
+        None => is_word(name),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= MAX_NAME
+        && is_edge(bytes.first())
+        && is_edge(bytes.last())
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(of: &[(&str, &str)]) -> Pairs {
+        of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn spec(labels: &[(&str, &str)], annotations: &[(&str, &str)]) -> ConfigMetadata {
+        ConfigMetadata {
+            name: "app".into(),
+            namespace: None,
+            labels: pairs(labels),
+            annotations: pairs(annotations),
+        }
+    }
+
+    fn target(spec: &ConfigMetadata) -> ObjectMeta {
+        let (labels, annotations) = Labelling::of(spec).of_new();
+        ObjectMeta { labels: Some(labels), annotations: Some(annotations), ..ObjectMeta::default() }
+    }
+
+    #[test]
+    fn a_target_with_what_the_spec_asks_for_needs_no_change() {
+        let spec = spec(&[("team", "web")], &[("a/b", "c")]);
+        assert!(Labelling::of(&spec).changes(&target(&spec)).is_empty());
+        let plain = self::spec(&[], &[]);
+        assert!(
+            Labelling::of(&plain).changes(&ObjectMeta::default()).is_empty(),
+            "targets of before are not rewritten"
+        );
+    }
+
+    #[test]
+    fn names_that_the_spec_drops_are_removed_and_those_of_others_stay() {
+        let before = spec(&[("team", "web"), ("tier", "1")], &[("note", "x")]);
+        let mut meta = target(&before);
+        meta.labels.as_mut().unwrap().insert("theirs".into(), "1".into());
+        let after = spec(&[("team", "db")], &[]);
+        let changes = Labelling::of(&after).changes(&meta);
+        assert_eq!(changes[0]["path"], "/metadata/labels");
+        assert_eq!(changes[0]["value"], json!({"team": "db", "theirs": "1"}));
+        assert_eq!(changes[1]["path"], "/metadata/annotations");
+        assert_eq!(changes[1]["value"], json!({EXPORTED_METADATA_ANNOTATION: r#"{"labels":["team"]}"#}));
+        let none = Labelling::of(&spec(&[], &[])).changes(&meta);
+        assert_eq!(none[0]["value"], json!({"theirs": "1"}));
+        assert_eq!(none[1]["value"], json!({}));
+    }
+
+    #[test]
+    fn a_label_that_was_changed_by_hand_is_put_back() {
+        let spec = spec(&[("team", "web")], &[]);
+        let mut meta = target(&spec);
+        meta.labels.as_mut().unwrap().insert("team".into(), "db".into());
+        assert_eq!(Labelling::of(&spec).changes(&meta)[0]["value"], json!({"team": "web"}));
+    }
+
+    #[test]
+    fn a_forged_record_removes_none_of_krakens_own_names() {
+        let mut meta = target(&spec(&[], &[]));
+        meta.labels = Some(pairs(&[(MANAGED_BY, "kraken-hub")]));
+        let record = format!(r#"{{"labels":["{MANAGED_BY}"]}}"#);
+        meta.annotations = Some(pairs(&[(EXPORTED_METADATA_ANNOTATION, &record)]));
+        let changes = Labelling::of(&spec(&[("a", "b")], &[])).changes(&meta);
+        assert_eq!(changes[0]["value"], json!({MANAGED_BY: "kraken-hub", "a": "b"}));
+    }
+
+    #[test]
+    fn invalid_and_reserved_names_are_refused_with_their_field() {
+        let fields =
+            |spec: &ConfigMetadata| problems(spec).into_iter().map(|(field, _)| field).collect::<Vec<_>>();
+        for name in [
+            "",
+            "-a",
+            "a-",
+            "a b",
+            "A.com/x",
+            "a/b/c",
+            "/a",
+            &"a".repeat(64),
+            MANAGED_BY,
+            "kraken-iac.eoinfennessy.com/x",
+        ] {
+            assert_eq!(fields(&spec(&[(name, "v")], &[])).len(), 1, "{name:?}");
+            assert_eq!(fields(&spec(&[], &[(name, "v")])).len(), 1, "{name:?}");
+        }
+        assert_eq!(fields(&spec(&[("a", "no spaces")], &[])), ["configMetadata.labels[a]"]);
+        assert!(
+            fields(&spec(&[("a.b/c", ""), ("x_y", "V.1")], &[("a", "any text, with spaces")])).is_empty()
+        );
+        let long = "x".repeat(MAX_ANNOTATIONS);
+        assert_eq!(fields(&spec(&[], &[("a", &long)])), ["configMetadata.annotations"]);
+    }
+}
