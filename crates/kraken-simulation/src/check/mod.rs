@@ -25,9 +25,9 @@ use kraken_testing::canary::Canary;
 use kraken_testing::kube_proxy::{Answer, Call};
 use serde_json::Value;
 
-pub use kraken_testing::canary::MARKER;
 pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
+pub use kraken_testing::canary::MARKER;
 pub use remote::{Cloud, PLACE, Remote};
 pub(crate) use remote::{UID, remote_kind, subjects};
 pub use violation::{Class, Violation};

@@ -163,7 +163,7 @@ mod tests {
                 seen.insert(name);
             }
         }
-        assert_eq!(seen.len(), 20 + 17, "{seen:?}");
+        assert_eq!(seen.len(), 20 + 18, "{seen:?}");
         assert_eq!(kinds.len(), 14 + 4, "{kinds:?}");
     }
 }
