@@ -8,6 +8,7 @@ mod balancing;
 mod crash;
 mod exports;
 mod gadgets;
+mod gitops;
 mod install;
 mod instance_changes;
 mod instances;

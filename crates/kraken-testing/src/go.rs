@@ -60,6 +60,25 @@ impl Module {
         Ok(path)
     }
 
+    /// Where the sources of a required module are, downloaded first if they are not there.
+    ///
+    /// # Errors
+    /// When Go is absent or the module cannot be downloaded.
+    pub(crate) async fn sources(&self, module: &str) -> Result<PathBuf> {
+        let folder = self.write()?;
+        let mut command = Command::new("go");
+        command.current_dir(folder.path()).args(["mod", "download", "-json", module]);
+        command.env("GOWORK", "off").stdin(Stdio::null()).kill_on_drop(true);
+        let output = command.output().await.context("cannot run `go`")?;
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).with_context(|| {
+            format!("`go mod download {module}`: {}", String::from_utf8_lossy(&output.stderr))
+        })?;
+        match answer["Dir"].as_str() {
+            Some(sources) if output.status.success() => Ok(PathBuf::from(sources)),
+            _ => bail!("`go mod download {module}` failed: {}", answer["Error"]),
+        }
+    }
+
     async fn build(&self, program: &Program, version: &str, target: &Path) -> Result<()> {
         let module = self.write()?;
         let unfinished = target.with_extension(format!("{}.tmp", std::process::id()));
@@ -157,7 +176,9 @@ mod tests {
 
     #[test]
     fn every_program_has_a_version() {
-        for (module, program) in crate::assets::PROGRAMS.iter().chain(&crate::packaging::PROGRAMS) {
+        for (module, program) in
+            crate::assets::PROGRAMS.iter().chain(&crate::packaging::PROGRAMS).chain(&crate::gitops::PROGRAMS)
+        {
             assert!(module.version(program).unwrap().starts_with('v'), "{program:?}");
             assert_eq!(module.hash().len(), 12);
         }

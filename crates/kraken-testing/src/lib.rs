@@ -14,6 +14,7 @@ pub mod canary;
 pub mod cluster;
 pub mod environment;
 pub mod explorer;
+pub mod gitops;
 mod go;
 pub mod http;
 pub mod kube_proxy;

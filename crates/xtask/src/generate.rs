@@ -1,6 +1,7 @@
 //! `cargo xtask gen`: CRDs and RBAC come from the controllers' own code, with a Deployment for each, and are committed so that
 //! people can read, apply and diff them.
 
+mod argocd;
 mod deploy;
 mod namespaced;
 mod policies;
@@ -114,6 +115,9 @@ fn generate() -> Result<Files> {
     reviewed(&crds.join("---\n"), &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
     folder(&mut files, "users", "roles.yaml", users::roles(&crds.join("---\n"))?);
+    // Not a component: it is merged into a ConfigMap of Argo CD's.
+    let of_argocd = Path::new(CONFIG).join("argocd/argocd-cm.yaml");
+    files.insert(of_argocd, argocd::config_map(&crds.join("---\n"))?);
     folder(&mut files, "namespace", "namespace.yaml", format!("{MARK}\n{NAMESPACE}"));
     let available = Path::new(CONFIG).join("overlays/high-availability");
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&controllers));

@@ -1,0 +1,43 @@
+//! What Argo CD has to be told: without a health script it takes a resource for healthy as soon as it exists.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use kraken_testing::manifests;
+
+use super::MARK;
+
+/// One script for all kinds: they have the same conditions.
+const HEALTH: &str = include_str!("argocd_health.lua");
+
+const HEAD: &str = "\
+# Health of Kraken's kinds for Argo CD, merged into its own ConfigMap:
+#
+#   kubectl -n argocd patch configmap argocd-cm --patch-file config/argocd/argocd-cm.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: argocd-cm
+data:
+";
+
+/// The ConfigMap with the health script of each kind of these CRDs.
+///
+/// # Errors
+/// When they are no YAML.
+pub(super) fn config_map(crds: &str) -> Result<String> {
+    let mut text = format!("{MARK}\n{HEAD}");
+    let script: String = HEALTH.lines().map(|line| format!("    {line}\n")).collect();
+    let mut kinds: Vec<String> = manifests::parse("the CRDs", crds)?
+        .iter()
+        .filter_map(|crd| {
+            let spec = &crd.value["spec"];
+            Some(format!("{}_{}", spec["group"].as_str()?, spec["names"]["kind"].as_str()?))
+        })
+        .collect();
+    kinds.sort();
+    for kind in kinds {
+        let _ = write!(text, "  resource.customizations.health.{kind}: |\n{script}"); // writing to a String cannot fail
+    }
+    Ok(text)
+}
