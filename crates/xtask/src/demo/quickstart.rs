@@ -52,13 +52,19 @@ impl<'stage> Quickstart<'stage> {
         let Err(refusal) = manifests::apply(&self.play.client, &mistaken, NAMESPACE).await else {
             bail!("the mistaken EC2Instance was stored");
         };
-        let refusal = format!("{refusal:#}");
+        // kubectl prints the message; the causes in it are one for each field.
+        let Some(kube::Error::Api(status)) = refusal.downcast_ref::<kube::Error>() else {
+            return Err(refusal.context("the mistaken EC2Instance was not refused but failed"));
+        };
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        let causes: Vec<String> = causes.map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let refusal = causes.join("\n   ");
         for field in ["imageID", "userData", "lifecycle.ignoreChanges[0]"] {
             if !refusal.contains(&format!("spec.{field}")) {
                 bail!("the refusal does not name {field}: {refusal}");
             }
         }
-        println!("{refusal}");
+        println!("   {refusal}");
         Ok(())
     }
 
