@@ -13,8 +13,8 @@ use crate::hash::{HashMap, HashSet};
 use futures::StreamExt;
 use kube::{
     Api, Client, Resource,
-    api::ObjectMeta,
-    core::{DeserializeGuard, NamespaceResourceScope, PartialObjectMeta},
+    api::{DynamicObject, ObjectMeta},
+    core::{ApiResource, DeserializeGuard, NamespaceResourceScope, PartialObjectMeta},
     runtime::watcher,
 };
 use parking_lot::RwLock;
@@ -160,7 +160,25 @@ impl Watches {
             + 'static,
     {
         let open = |guard: DeserializeGuard<K>| guard.0.map_err(|e| (Box::new(e.metadata), e.error));
-        self.spawn(kind, config, seen, open, Kept::Whole)
+        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open, Kept::Whole)
+    }
+
+    /// Watches whole objects of a kind that is known at run time only; `decode` makes of each what is kept, or says why not.
+    pub fn decoded<K>(
+        &self,
+        kind: &'static str,
+        resource: &ApiResource,
+        seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
+        decode: impl Fn(DynamicObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + Clone + 'static,
+    ) -> Store<K>
+    where
+        K: Resource + Send + Sync + 'static,
+    {
+        let apis = self.apis(
+            |client| Api::all_with(client, resource),
+            |client, namespace| Api::namespaced_with(client, namespace, resource),
+        );
+        self.spawn(kind, apis, &watcher::Config::default(), seen, decode, Kept::Whole)
     }
 
     /// Watches only the metadata of one kind: what a body costs is paid by who reads it. Of the metadata only what tells
@@ -179,35 +197,39 @@ impl Watches {
             object.metadata = essential(object.metadata);
             Ok(object)
         };
-        self.spawn(kind, config, seen, open, Kept::metadata)
+        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open, Kept::metadata)
+    }
+
+    /// Where to watch: everywhere, or in each of the namespaces.
+    fn apis<W>(
+        &self,
+        all: impl Fn(Client) -> Api<W>,
+        namespaced: impl Fn(Client, &str) -> Api<W>,
+    ) -> Vec<Api<W>> {
+        if self.namespaces.is_empty() {
+            return vec![all(self.client.0.clone())];
+        }
+        self.namespaces.iter().map(|namespace| namespaced(self.client.0.clone(), namespace)).collect()
     }
 
     fn spawn<W, K>(
         &self,
         kind: &'static str,
+        apis: Vec<Api<W>>,
         config: &watcher::Config,
         seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
-        open: impl Fn(W) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + Copy + 'static,
+        open: impl Fn(W) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + Clone + 'static,
         keep: fn(Arc<K>) -> Kept<K>,
     ) -> Store<K>
     where
-        W: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + DeserializeOwned
-            + Clone
-            + Debug
-            + Send
-            + 'static,
-        K: Resource<DynamicType = ()> + Send + Sync + 'static,
+        W: Resource + DeserializeOwned + Clone + Debug + Send + 'static,
+        K: Resource + Send + Sync + 'static,
     {
         let store = Store::default();
-        let apis: Vec<Api<W>> = if self.namespaces.is_empty() {
-            vec![Api::all(self.client.0.clone())]
-        } else {
-            self.namespaces.iter().map(|ns| Api::namespaced(self.client.0.clone(), ns)).collect()
-        };
         for api in apis {
             let beat = self.health.register_watch(kind);
             let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
+            let open = open.clone();
             let mut follower =
                 Follower { objects: store.objects.clone(), keep, mine: HashSet::default(), listed: None };
             let mut events = Box::pin(watcher(api, config.clone()));
@@ -222,7 +244,7 @@ impl Watches {
                                 outage.is_over(kind);
                                 beat.beat();
                             }
-                            follower.follow(event, open, &seen);
+                            follower.follow(event, &open, &seen);
                             if done {
                                 beat.synced();
                             }
@@ -258,7 +280,7 @@ struct Follower<K> {
     listed: Option<HashSet<ObjectKey>>,
 }
 
-impl<K: Resource<DynamicType = ()>> Follower<K> {
+impl<K: Resource> Follower<K> {
     fn follow<W>(
         &mut self,
         event: watcher::Event<W>,

@@ -8,7 +8,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{External, Failure, FailureClass, Look};
+use crate::{
+    Failure, FailureClass, Look,
+    dynamic::{DynExternal, Observed},
+};
 
 /// How long a batch waits for one more look, and how long its first look waits at most, however many follow.
 #[derive(Clone, Copy, Debug)]
@@ -110,13 +113,13 @@ impl<O: Send + 'static> Batcher<O> {
 
 /// A batcher for each lane, so that an edit never waits for a sweep to gather.
 #[derive(Debug)]
-pub(crate) struct Batchers<O> {
-    edits: Batcher<O>,
-    resyncs: Batcher<O>,
+pub(crate) struct Batchers {
+    edits: Batcher<Observed>,
+    resyncs: Batcher<Observed>,
 }
 
-impl<O: Send + 'static> Batchers<O> {
-    pub(crate) fn start<E: External<Observed = O>>(external: &Arc<E>) -> Self {
+impl Batchers {
+    pub(crate) fn start(external: &Arc<dyn DynExternal>) -> Self {
         let observe = {
             let external = external.clone();
             move |looks: Vec<Look>| {
@@ -131,7 +134,7 @@ impl<O: Send + 'static> Batchers<O> {
     }
 
     /// The one for looks of this lane.
-    pub(crate) fn of(&self, lane: Lane) -> &Batcher<O> {
+    pub(crate) fn of(&self, lane: Lane) -> &Batcher<Observed> {
         match lane {
             Lane::Edit => &self.edits,
             Lane::Resync => &self.resyncs,

@@ -11,18 +11,20 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
 use kraken_runtime::{
+    patch::ApiError,
     queue::Queue,
     shell::Shell,
     watch::{ObjectKey, Store},
 };
-use kube::{Resource, ResourceExt, core::PartialObjectMeta};
+use kube::{Api, ResourceExt, api::DynamicObject, core::PartialObjectMeta};
 use parking_lot::Mutex;
 
 use crate::{
-    External, Identity, SpokeKind,
+    Identity,
     batch::Batchers,
     breaker::Breaker,
     claims::Claims,
+    dynamic::{Desired, DynExternal, KindInfo, Object, Observed, SharedKind},
     fates::Fates,
     fields::Fields,
     hub::Hub,
@@ -37,15 +39,14 @@ use crate::{
 pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 
 /// What every run of one kind shares.
-pub(crate) struct Context<E: External> {
+pub(crate) struct Context {
     pub(crate) shell: Shell,
-    pub(crate) external: Arc<E>,
-    pub(crate) batchers: Batchers<E::Observed>,
+    pub(crate) kind: SharedKind,
+    pub(crate) external: Arc<dyn DynExternal>,
+    pub(crate) batchers: Batchers,
     /// Where its resources wait for their runs.
     pub(crate) queue: Queue<ObjectKey>,
-    /// The kind with its group, as names and labels have it.
-    pub(crate) kind_key: String,
-    pub(crate) objects: Store<E::Kind>,
+    pub(crate) objects: Store<Object>,
     pub(crate) requests: Store<DependencyRequest>,
     /// The requests that may exist although the watch does not show them.
     pub(crate) unselected: Unselected,
@@ -62,7 +63,7 @@ pub(crate) struct Context<E: External> {
     pub(crate) references: References,
     /// The Secrets that were read a moment ago.
     pub(crate) secrets: Secrets,
-    pub(crate) memories: Memories<E::Kind>,
+    pub(crate) memories: Memories,
     /// What digests of observations are keyed with.
     pub(crate) digest_key: u64,
     /// Which resource adopts what at the moment.
@@ -80,13 +81,13 @@ pub(crate) struct Context<E: External> {
     pub(crate) vanished: Vanished,
 }
 
-impl<E: External> std::fmt::Debug for Context<E> {
+impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context").field("kind", &self.kind_key).finish_non_exhaustive()
+        f.debug_struct("Context").field("kind", &self.info().key).finish_non_exhaustive()
     }
 }
 
-impl<E: External> Context<E> {
+impl Context {
     /// When this process began to reconcile the kind.
     pub(crate) fn began(&self) -> Timestamp {
         self.began.get().copied().unwrap_or(Timestamp::MAX)
@@ -97,9 +98,29 @@ impl<E: External> Context<E> {
         Followed::by(self.hub_lease.holder(), &hub_lease::namespace(&self.shell))
     }
 
+    /// What is the same for every object of the kind.
+    pub(crate) fn info(&self) -> &KindInfo {
+        self.kind.info()
+    }
+
+    /// Where the API server has the resources of a namespace.
+    pub(crate) fn api(&self, namespace: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.shell.client.clone(), namespace, &self.info().resource)
+    }
+
+    /// What the API server answered a write of a resource with.
+    ///
+    /// # Errors
+    /// If it does not decode: another version of the CRD may be installed.
+    pub(crate) fn written(&self, verb: &'static str, answer: DynamicObject) -> Result<Arc<Object>, ApiError> {
+        let invalid = |error| ApiError { verb, source: Box::new(kube::Error::SerdeError(error)) };
+        let decoded = self.kind.decode(answer);
+        decoded.map(Arc::new).map_err(|(_, error)| invalid(serde::de::Error::custom(error)))
+    }
+
     /// The name of the DependencyRequest and the StateDeclaration of the resource of this name.
     pub(crate) fn owned_name(&self, name: &str) -> String {
-        owned_name(&self.kind_key, name)
+        owned_name(&self.info().key, name)
     }
 }
 
@@ -109,10 +130,11 @@ pub(crate) fn place(object: &impl ResourceExt) -> (String, String) {
 }
 
 /// Makes an object the resource's own: it is collected with it.
-pub(crate) fn owner_reference<K: SpokeKind>(object: &K) -> OwnerReference {
+pub(crate) fn owner_reference(context: &Context, object: &Object) -> OwnerReference {
+    let resource = &context.info().resource;
     OwnerReference {
-        api_version: K::api_version(&()).into_owned(),
-        kind: K::kind(&()).into_owned(),
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
         name: object.name_any(),
         uid: object.uid().unwrap_or_default(),
         controller: Some(true),
@@ -121,26 +143,26 @@ pub(crate) fn owner_reference<K: SpokeKind>(object: &K) -> OwnerReference {
 }
 
 /// Who the things of this resource belong to.
-pub(crate) fn identity_of<E: External>(context: &Context<E>, object: &E::Kind) -> Identity {
+pub(crate) fn identity_of(context: &Context, object: &Object) -> Identity {
     let (namespace, name) = place(object);
     Identity {
         cluster: context.shell.cluster_id.clone(),
         uid: object.uid().unwrap_or_default(),
-        owner: format!("{}/{namespace}/{name}", E::Kind::kind(&())),
+        owner: format!("{}/{namespace}/{name}", context.info().name),
     }
 }
 
 /// What one run sees: the desired, the observed and whose they are.
-pub(crate) struct Sight<'a, E: External> {
+pub(crate) struct Sight<'a> {
     pub identity: Identity,
     pub known: Known,
     /// Whether it was searched for by tag too, or cannot exist.
     pub is_searched: bool,
-    pub desired: &'a E::Desired,
+    pub desired: &'a Desired,
     /// The same with what is ignored as it is observed: for comparisons and changes, not for creation.
-    pub effective: &'a E::Desired,
+    pub effective: &'a Desired,
     /// What counts: all there is, or only what is new while it replaces the old.
-    pub observed: E::Observed,
+    pub observed: Observed,
     pub replacing: bool,
     /// The ids of everything that exists under the identity, what is replaced included.
     pub live: Vec<String>,

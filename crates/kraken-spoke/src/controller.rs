@@ -6,10 +6,7 @@ use std::{
 };
 
 use futures::FutureExt;
-use kraken_api::{
-    DependencyRequest, HasLifecycle, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, conditions,
-    names::owner_kind,
-};
+use kraken_api::{DependencyRequest, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, conditions};
 use kraken_runtime::{
     clock::Instant,
     coverage,
@@ -18,22 +15,18 @@ use kraken_runtime::{
     watch::{Change, ObjectKey},
     work::{self, Slot},
 };
-use kube::{
-    Resource, ResourceExt,
-    api::ObjectMeta,
-    core::object::{HasSpec, HasStatus},
-    runtime::watcher,
-};
+use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus, runtime::watcher};
 use tracing::{debug, warn};
 
 use crate::{
-    External, SpokeKind,
+    External,
     args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
     breaker::Breaker,
     claims::Claims,
     context::{Context, Undecodable},
     coverage as names,
+    dynamic::{DynExternal, DynKind, Object, calls_of, kind_of},
     fields::Fields,
     hub::Hub,
     hub_lease::{Dependents, HubLease},
@@ -67,24 +60,22 @@ pub struct Common {
 /// # Errors
 /// None today; failures are conditions of resources.
 pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyhow::Result<()> {
-    run_among(shell, external, args, Common::default()).await
+    run_among(shell, (kind_of::<E>(), calls_of(external)), args, Common::default()).await
 }
 
 /// Runs the controller of one kind, among others of the same process, until shutdown.
 ///
 /// # Errors
 /// None today; failures are conditions of resources.
-pub async fn run_among<E: External>(
+pub async fn run_among(
     shell: Shell,
-    external: E,
+    (of, external): (Arc<dyn DynKind>, Arc<dyn DynExternal>),
     args: LoopArgs,
     common: Common,
 ) -> anyhow::Result<()> {
-    let kind: &'static str = static_kind::<E>();
-    let kind_key = owner_kind(kind, &E::Kind::group(&()));
+    let (kind, kind_key) = (of.info().name, &of.info().key);
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
     let watches = shell.watches();
-    let external = Arc::new(external);
     let batchers = Batchers::start(&external);
 
     let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={kind_key}"));
@@ -109,9 +100,9 @@ pub async fn run_among<E: External>(
         }
     });
     let unreadable = Undecodable::default();
-    let objects = watches.objects::<E::Kind>(kind, &watcher::Config::default(), {
+    let seen = {
         let (queue, unreadable) = (queue.clone(), unreadable.clone());
-        move |change| {
+        move |change: Change<Object>| {
             let key = ObjectKey::of(change.meta());
             let concerns_us = match &change {
                 Change::Invalid(_, error) => {
@@ -125,13 +116,19 @@ pub async fn run_among<E: External>(
                 queue.add(key, Lane::Edit);
             }
         }
-    });
+    };
+    let decode = {
+        let of = of.clone();
+        move |object| of.decode(object)
+    };
+    let objects = watches.decoded(kind, &of.info().resource, seen, decode);
 
     let context = Arc::new(Context {
+        fields: Fields::of(of.info()),
+        kind: of,
         external,
         batchers,
         queue: queue.clone(),
-        kind_key,
         objects,
         requests,
         unselected,
@@ -145,7 +142,6 @@ pub async fn run_among<E: External>(
         memories: Memories::default(),
         digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
-        fields: Fields::of::<E>(),
         visibility_window: args.visibility_window,
         deep_interval: args.deep_resync_interval,
         began: OnceLock::new(),
@@ -170,7 +166,7 @@ pub async fn run_among<E: External>(
     let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(shell.clone()));
     let sweeper = kraken_runtime::task::spawn({
         let (context, shell) = (context.clone(), shell.clone());
-        async move { orphans::run(shell, args.orphans, &*context.external, kind).await }
+        async move { orphans::run(shell, args.orphans, &*context.kind, &*context.external).await }
     });
     let (metrics, shutdown) = (shell.metrics.clone(), shell.shutdown.clone());
     work::run(queue, shell.args.concurrency, kind, metrics, shutdown, move |key, slot| {
@@ -183,7 +179,7 @@ pub async fn run_among<E: External>(
 }
 
 /// The resources of this kind that have references: each has a DependencyRequest.
-fn dependents<E: External>(context: &Arc<Context<E>>, queue: Queue<ObjectKey>) -> Dependents {
+fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dependents {
     // Weak: the context has the lease, and what has each other is never freed, which counts where controllers come and go in
     // one process.
     let (any, all) = (Arc::downgrade(context), Arc::downgrade(context));
@@ -210,14 +206,6 @@ fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
     Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name))
 }
 
-/// A kind's name lives as long as the process; each is leaked once, as a label of metrics.
-fn static_kind<E: External>() -> &'static str {
-    match E::Kind::kind(&()) {
-        std::borrow::Cow::Borrowed(kind) => kind,
-        std::borrow::Cow::Owned(kind) => kind.leak(),
-    }
-}
-
 fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Send + Sync + Clone + 'static {
     move |change| {
         // Who took the owner off an object of ours wakes the owner that it had.
@@ -233,9 +221,9 @@ fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Sen
 
 /// Our own writes of status, finalizer and intent wake nobody; everything a person can change does. To take finalizer or intent
 /// off is something that we never do while there is anything left to do, and every status that we write has a condition.
-fn concerns_us<K: SpokeKind>(change: &Change<K>) -> bool {
+fn concerns_us(change: &Change<Object>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
-    let has_intent = |object: &K| object.annotations().contains_key(INTENT_ANNOTATION);
+    let has_intent = |object: &Object| object.annotations().contains_key(INTENT_ANNOTATION);
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
         return true;
     }
@@ -255,7 +243,7 @@ fn concerns_us<K: SpokeKind>(change: &Change<K>) -> bool {
 }
 
 /// Whether a status is not one of ours: without a Ready condition, or not about a generation that there has been.
-fn says_nothing(object: &impl SpokeKind) -> bool {
+fn says_nothing(object: &Object) -> bool {
     let Some(status) = object.status() else { return true };
     conditions::get(&status.conditions, conditions::READY).is_none()
         || status.observed_generation.is_none()
@@ -263,12 +251,7 @@ fn says_nothing(object: &impl SpokeKind) -> bool {
 }
 
 /// One run that cannot take anything else down: a panic in it becomes a condition of its own resource.
-async fn guarded<E: External>(
-    context: Arc<Context<E>>,
-    kind: &'static str,
-    key: ObjectKey,
-    mut slot: Slot,
-) -> Requeue {
+async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut slot: Slot) -> Requeue {
     let unreadable = context.undecodable.lock().get(&key).cloned();
     if let Some(error) = unreadable {
         return Box::pin(undecodable::run(&context, &key, &error, &mut slot)).await;
@@ -325,7 +308,7 @@ async fn guarded<E: External>(
 }
 
 /// Lets go what a resource that is gone has left: a crash between its end and the release of its request costs nothing but this.
-async fn released<E: External>(context: &Context<E>, key: &ObjectKey) -> Requeue {
+async fn released(context: &Context, key: &ObjectKey) -> Requeue {
     context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
     match references::release_of(context, key, references::Expected::IfUnselected).await {
         Ok(()) => Requeue::Never,
@@ -336,8 +319,8 @@ async fn released<E: External>(context: &Context<E>, key: &ObjectKey) -> Requeue
     }
 }
 
-fn resync_of<E: External>(context: &Context<E>, object: &E::Kind) -> Option<std::time::Duration> {
-    match object.spec().lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
+fn resync_of(context: &Context, object: &Object) -> Option<std::time::Duration> {
+    match object.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
         Some(Ok(own)) => own,
         // An unreadable one is a problem of the spec and told there.
         Some(Err(_)) | None => context.shell.args.resync(),

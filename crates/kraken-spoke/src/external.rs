@@ -22,7 +22,7 @@ use crate::{Failure, Ignored};
 /// A custom resource that a spoke manages. Every type with these parts is one; nothing is to be implemented.
 pub trait SpokeKind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
-    + HasSpec<Spec: HasLifecycle>
+    + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
     + HasStatus<Status = ResourceStatus>
     + CustomResourceExt
     + Serialize
@@ -41,7 +41,7 @@ pub trait SpokeKind:
 
 impl<K> SpokeKind for K where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + HasSpec<Spec: HasLifecycle>
+        + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
         + HasStatus<Status = ResourceStatus>
         + CustomResourceExt
         + Serialize

@@ -1,39 +1,58 @@
 //! Which fields a kind's spec has, by its CRD: a path in `lifecycle.ignoreChanges` that names none is a typo. Pure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
 };
 use kraken_options::Path;
 use kube::CustomResourceExt;
-use parking_lot::Mutex;
 
-use crate::{External, Ignored};
+use crate::{Ignored, dynamic::KindInfo};
 
 /// The fields of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
-    spec: fn() -> Arc<JSONSchemaProps>,
+    spec: Schema,
     beside: &'static [&'static str],
     whole: &'static [&'static str],
 }
 
-/// The schema of a spec. Few specs name paths, so it is derived when one does, and once for each kind: that costs more than
-/// a reconcile.
-fn schema_of<K: CustomResourceExt>() -> Arc<JSONSchemaProps> {
-    static DERIVED: Mutex<BTreeMap<&'static str, Arc<JSONSchemaProps>>> = Mutex::new(BTreeMap::new());
-    let derive = || {
-        let versions = K::crd().spec.versions;
-        let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
-        Arc::new(schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default())
-    };
-    DERIVED.lock().entry(std::any::type_name::<K>()).or_insert_with(derive).clone()
+/// The schema of a spec. Few specs name paths, so it is derived only when one does: that costs more than a reconcile.
+#[derive(Clone)]
+pub struct Schema(Arc<LazyLock<JSONSchemaProps, Derive>>);
+
+type Derive = Box<dyn FnOnce() -> JSONSchemaProps + Send>;
+
+impl Schema {
+    /// A schema that is derived when it is needed first.
+    pub fn new(derive: impl FnOnce() -> JSONSchemaProps + Send + 'static) -> Self {
+        let derive: Derive = Box::new(derive);
+        Self(Arc::new(LazyLock::new(derive)))
+    }
+
+    /// That of the spec in a kind's CRD.
+    pub fn of<K: CustomResourceExt>() -> Self {
+        Self::new(|| {
+            let versions = K::crd().spec.versions;
+            let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
+            schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default()
+        })
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").finish_non_exhaustive()
+    }
 }
 
 impl Fields {
-    pub(crate) fn of<E: External>() -> Self {
-        Self { spec: schema_of::<E::Kind>, beside: E::DRIFT_PATHS, whole: E::WHOLE_PATHS }
+    pub(crate) fn of(kind: &KindInfo) -> Self {
+        Self { spec: kind.schema.clone(), beside: kind.drift_paths, whole: kind.whole_paths }
     }
 
     /// Why no difference is ever found at this path, if that is so.
@@ -54,13 +73,12 @@ impl Fields {
         let Ok(path) = path.parse::<Path>() else { return false };
         let names = path.segments().unwrap_or_default();
         let is_beside = names.first().is_some_and(|first| self.beside.contains(first));
-        is_beside || !names.is_empty() && exists(&(self.spec)(), &names)
+        is_beside || !names.is_empty() && exists(&self.spec.0, &names)
     }
 
     /// The names of the top level, for a person who mistyped one.
     fn names(&self) -> String {
-        let spec = (self.spec)();
-        let own = spec.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
+        let own = self.spec.0.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
         own.filter(|name| *name != "lifecycle")
             .chain(self.beside.iter().copied())
             .collect::<Vec<_>>()
@@ -106,11 +124,7 @@ mod tests {
     use super::*;
 
     fn fields() -> Fields {
-        Fields {
-            spec: || Arc::new(spec()),
-            beside: &["state", "action.order"],
-            whole: &["metadata", "action"],
-        }
+        Fields { spec: Schema::new(spec), beside: &["state", "action.order"], whole: &["metadata", "action"] }
     }
 
     fn spec() -> JSONSchemaProps {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use kraken_api::{AtCreation, FieldDiff, InPlace, ResourceStatus};
 use kraken_options::Values;
-use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -31,7 +30,7 @@ pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
 /// that a newer controller, which may write a spec with more defaults, takes no resource for edited.
 pub(crate) fn current(
     uid: &str,
-    object: &impl Serialize,
+    spec: impl FnOnce() -> Value,
     generation: Option<i64>,
     inputs: String,
     before: Option<&InPlace>,
@@ -39,13 +38,12 @@ pub(crate) fn current(
     let generation = generation.unwrap_or_default();
     let spec = match before {
         Some(before) if before.generation == generation => before.spec.clone(),
-        _ => spec_digest(uid, object),
+        _ => spec_digest(uid, spec()),
     };
     InPlace { generation, spec, inputs }
 }
 
-fn spec_digest(uid: &str, object: &impl Serialize) -> String {
-    let mut spec = serde_json::to_value(object).map(|mut object| object["spec"].take()).unwrap_or_default();
+fn spec_digest(uid: &str, mut spec: Value) -> String {
     if let Some(lifecycle) = spec.get_mut("lifecycle").and_then(Value::as_object_mut) {
         lifecycle.retain(|member, _| ORDERS.contains(&member.as_str()));
     }
@@ -119,12 +117,8 @@ mod tests {
 
     use super::*;
 
-    fn object(spec: &Value) -> Value {
-        json!({"metadata": {"name": "a"}, "spec": spec})
-    }
-
     fn in_place(generation: i64, spec: &Value, inputs: &str) -> InPlace {
-        current("u", &object(spec), Some(generation), inputs.to_owned(), None)
+        current("u", || spec.clone(), Some(generation), inputs.to_owned(), None)
     }
 
     fn size(size: i64, lifecycle: &Value) -> Value {
@@ -157,8 +151,8 @@ mod tests {
     #[test]
     fn a_newer_controller_that_writes_more_defaults_takes_nothing_for_edited() {
         let before = in_place(1, &size(1, &json!({})), "");
-        let upgraded = object(&json!({"size": 1, "new": "default", "lifecycle": {}}));
-        assert!(!is_edited(Some(&before), &current("u", &upgraded, Some(1), String::new(), Some(&before))));
+        let upgraded = || json!({"size": 1, "new": "default", "lifecycle": {}});
+        assert!(!is_edited(Some(&before), &current("u", upgraded, Some(1), String::new(), Some(&before))));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod context;
 pub mod controller;
 pub mod coverage;
 mod decide;
+pub mod dynamic;
 pub mod external;
 pub mod failure;
 mod fates;

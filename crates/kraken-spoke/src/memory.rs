@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::{
     FailureClass,
+    dynamic::Object,
     intent::{Clock, Intent},
     outcome::Outcome,
     steps::unchanged::Unchanged,
@@ -28,7 +29,7 @@ pub(crate) const CONFIRMED_AFTER: Duration = Duration::from_secs(10);
 
 /// What is remembered of one resource.
 #[derive(Debug)]
-pub(crate) struct Memory<K> {
+pub(crate) struct Memory<K = Object> {
     /// The object as the API server answered our last write; the watch may not have caught up with it.
     pub latest: Option<Arc<K>>,
     /// The version of the object that the watch showed last.
@@ -356,7 +357,7 @@ fn version(object: &impl Resource) -> Option<u128> {
 
 /// The memories of every resource of one kind.
 #[derive(Debug)]
-pub(crate) struct Memories<K> {
+pub(crate) struct Memories<K = Object> {
     of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
 }
 

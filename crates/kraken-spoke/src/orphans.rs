@@ -8,10 +8,18 @@ use std::{collections::BTreeMap, time::Duration};
 use kraken_runtime::hash::HashSet;
 
 use kraken_runtime::{Shell, patch::within};
-use kube::{Api, ResourceExt, api::ListParams, core::PartialObjectMeta};
+use kube::{
+    Api, ResourceExt,
+    api::{DynamicObject, ListParams},
+};
 use tracing::{info, warn};
 
-use crate::{External, Identity, args::duration, outcome::listed};
+use crate::{
+    Identity,
+    args::duration,
+    dynamic::{DynExternal, DynKind, Observed},
+    outcome::listed,
+};
 
 /// Flags of the orphan sweep.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,13 +46,14 @@ impl Default for OrphanArgs {
 }
 
 /// Sweeps until shutdown; only the leader comes here.
-pub(crate) async fn run<E: External>(shell: Shell, args: OrphanArgs, external: &E, kind: &'static str) {
+pub(crate) async fn run(shell: Shell, args: OrphanArgs, of: &dyn DynKind, external: &dyn DynExternal) {
+    let kind = of.info().name;
     if args.orphan_interval.is_zero() {
         return;
     }
     let mut before = HashSet::default();
     while shell.shutdown.run_until_cancelled(tokio::time::sleep(args.orphan_interval)).await.is_some() {
-        match sweep(&shell, &args, external, kind, &before).await {
+        match sweep(&shell, &args, of, external, &before).await {
             Ok(found) => before = found,
             Err(error) => warn!(kind, error, "the sweep for orphans failed; the next one tries again"),
         }
@@ -52,25 +61,26 @@ pub(crate) async fn run<E: External>(shell: Shell, args: OrphanArgs, external: &
 }
 
 /// One sweep; returns the UIDs whose things are orphans.
-async fn sweep<E: External>(
+async fn sweep(
     shell: &Shell,
     args: &OrphanArgs,
-    external: &E,
-    kind: &'static str,
+    of: &dyn DynKind,
+    external: &dyn DynExternal,
     before: &HashSet<String>,
 ) -> Result<HashSet<String>, String> {
+    let kind = of.info().name;
     let in_the_cloud = external.survey(&shell.cluster_id).await.map_err(|failure| failure.to_string())?;
-    let api: Api<PartialObjectMeta<E::Kind>> = Api::all(shell.client.clone());
+    let api: Api<DynamicObject> = Api::all_with(shell.client.clone(), &of.info().resource);
     // All namespaces, whatever this process watches: what another one manages is no orphan.
-    let listed_objects = within("list the resources", api.list(&ListParams::default())).await;
+    let listed_objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
     let objects = listed_objects.map_err(|error| error.to_string())?;
     let owners: HashSet<String> = objects.items.iter().filter_map(ResourceExt::uid).collect();
 
-    let orphans = orphans::<E>(in_the_cloud, &owners);
+    let orphans = orphans(of, in_the_cloud, &owners);
     shell.metrics.orphans(kind, orphans.len());
     let mut removed = 0;
     for (uid, (identity, observed)) in &orphans {
-        let ids = listed(&E::ids(observed));
+        let ids = listed(&of.ids(observed));
         if !args.remove_orphans || !before.contains(uid) || removed >= args.orphan_limit {
             warn!(
                 kind,
@@ -90,13 +100,14 @@ async fn sweep<E: External>(
 }
 
 /// What is not on its way out and belongs to a UID that the cluster does not have.
-fn orphans<E: External>(
-    in_the_cloud: Vec<(Identity, E::Observed)>,
+fn orphans(
+    of: &dyn DynKind,
+    in_the_cloud: Vec<(Identity, Observed)>,
     owners: &HashSet<String>,
-) -> BTreeMap<String, (Identity, E::Observed)> {
+) -> BTreeMap<String, (Identity, Observed)> {
     in_the_cloud
         .into_iter()
-        .filter(|(identity, observed)| !owners.contains(&identity.uid) && !E::ids(observed).is_empty())
+        .filter(|(identity, observed)| !owners.contains(&identity.uid) && !of.ids(observed).is_empty())
         .map(|(identity, observed)| (identity.uid.clone(), (identity, observed)))
         .collect()
 }

@@ -8,7 +8,6 @@ use k8s_openapi::{
 };
 use kraken_api::HUB_NAME;
 use kraken_runtime::{Program, Shell, rbac::rule, task, webhook::Hook};
-use kube::Resource;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -16,6 +15,7 @@ use crate::{
     admission::Admission,
     args::LoopArgs,
     controller::{self, Common},
+    dynamic::{calls_of, kind_of},
 };
 
 /// A spoke: one binary that manages one or more kinds.
@@ -159,7 +159,7 @@ impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
         let columns: Vec<&str> = E::SUMMARY.iter().map(|(column, _)| *column).collect();
         self.crds.push(kraken_api::crd::summarised_kind::<E::Kind>(&columns));
-        self.hooks.push(Admission::<E>::hook());
+        self.hooks.push(Hook::of_kind::<E::Kind>());
         self.make_secrets |= E::MAKES_SECRETS;
     }
 }
@@ -175,10 +175,10 @@ struct Runner<'a, C> {
 
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
-        self.shell.webhooks.mount(&Admission::<E>::hook(), Admission::<E>::default());
-        let external = E::from_context(&self.context);
-        tracing::info!(kind = %E::Kind::kind(&()), "starting the controller");
+        let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
+        self.shell.webhooks.mount(&Hook::of_kind::<E::Kind>(), Admission::new(kind.clone()));
+        tracing::info!(kind = kind.info().name, "starting the controller");
         let (shell, flags, shared) = (self.shell.clone(), self.flags.clone(), self.shared.clone());
-        self.tasks.spawn(task::inherit(controller::run_among(shell, external, flags, shared)));
+        self.tasks.spawn(task::inherit(controller::run_among(shell, (kind, external), flags, shared)));
     }
 }

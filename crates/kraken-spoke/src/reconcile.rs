@@ -3,26 +3,22 @@
 //! The steps are boxed: a thousand runs may wait for one batched read at once, and each would otherwise hold the room that
 //! its largest step needs, which it is not at.
 
-use kraken_api::{
-    Approval, Drift, FieldDiff, HasLifecycle, Replace, ResourceStatus, conditions, reasons::Reason,
-};
+use kraken_api::{Approval, Drift, FieldDiff, Replace, ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
     coverage,
     mutants::{self, Mutant},
     watch::ObjectKey,
     work::Slot,
 };
-use kube::{
-    Resource,
-    core::object::{HasSpec, HasStatus},
-};
+use kube::{Resource, core::object::HasStatus};
 
 use crate::{
-    External, Ignored,
+    Ignored,
     breaker::confirmed_at,
     context::{Context, Sight, identity_of},
     coverage as names,
     decide::{Decision, decide, heed},
+    dynamic::Object,
     fates::Fates,
     in_place,
     intent::{Intent, parameters_hash},
@@ -45,10 +41,10 @@ use crate::{
 };
 
 /// One reconcile: the steps of this folder in their order.
-pub(crate) async fn reconcile<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn reconcile(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     slot: &mut Slot,
 ) -> (Outcome, Learned) {
     let mut learned = Learned::default();
@@ -70,21 +66,21 @@ pub(crate) async fn reconcile<E: External>(
     (scrubbed(outcome, &memory.secrets), learned)
 }
 
-async fn steps<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+async fn steps(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     slot: &mut Slot,
     learned: &mut Learned,
 ) -> Result<Outcome, Outcome> {
     if object.meta().deletion_timestamp.is_some() {
         return Ok(Box::pin(remove::remove(context, object, memory, slot)).await);
     }
-    let lifecycle = object.spec().lifecycle();
+    let lifecycle = object.lifecycle();
     if lifecycle.paused && !mutants::active(Mutant::PausedIgnored) {
         return Ok(Outcome::Paused);
     }
-    let dependencies = resolve::dependencies::<E>(object.spec());
+    let dependencies = resolve::dependencies(&*context.kind, object.spec());
     if !dependencies.is_empty() {
         learned.followed = context.followed();
     }
@@ -98,13 +94,15 @@ async fn steps<E: External>(
     let Gathered { values } = match Box::pin(gather(context, object, &dependencies)).await {
         // What is wrong whatever the hub answers need not wait for it.
         Err(Outcome::Asked) => {
-            return Err(resolve::certain::<E>(object.spec(), &context.fields).unwrap_or(Outcome::Asked));
+            return Err(
+                resolve::certain(&*context.kind, object.spec(), &context.fields).unwrap_or(Outcome::Asked)
+            );
         }
         gathered => gathered?,
     };
-    let (desired, resolution) = resolve::desired::<E>(object.spec(), &values, &context.fields)?;
+    let (desired, resolution) = resolve::desired(&*context.kind, object.spec(), &values, &context.fields)?;
     memory.learn_secrets(resolution.secrets);
-    let secrecy = Secrecy::of::<E>(&resolution.secret_fields, memory.secrets.clone());
+    let secrecy = Secrecy::of(context.info(), &resolution.secret_fields, memory.secrets.clone());
 
     let identity = identity_of(context, object);
     let intent = Intent::of(object);
@@ -114,20 +112,21 @@ async fn steps<E: External>(
     let uid = identity.uid.clone();
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = in_place::inputs_digest(&uid, &values);
-    let current_spec = in_place::current(&uid, object, object.meta().generation, inputs.clone(), before);
+    let current_spec =
+        in_place::current(&uid, || object.spec().json(), object.meta().generation, inputs.clone(), before);
     let edited = memory.edit_under_way
         || in_place::is_edited(before, &current_spec)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
     learned.in_place = Some(current_spec);
     learned.edit_under_way = memory.edit_under_way;
     // After an edit, where something differed in what is read so, and now and then to find drift in it.
-    let deep = E::needs_deep_look(&desired)
+    let deep = context.kind.needs_deep_look(&desired)
         && (edited
             || memory.changed.is_some()
             || has_open_differences(object.status())
             || memory.is_deep_due(context.deep_interval, &uid));
     let lane = slot.lane();
-    let fixed = secrecy.at_creation(E::at_creation(&desired));
+    let fixed = secrecy.at_creation(context.kind.at_creation(&desired));
     learned.at_creation = in_place::at_creation(&uid, &fixed);
     if let Some(at_creation) = &memory.at_creation {
         learned.at_creation.clone_from(at_creation);
@@ -139,7 +138,7 @@ async fn steps<E: External>(
     let (shown, Parts { outgoing, current }, kept, comparison) = loop {
         let look = observe(context, lane, &identity, &known, search, deep);
         let observed = slot.lend(look).await.map_err(Outcome::Failed)?;
-        let untagged = E::untagged(&observed);
+        let untagged = context.kind.untagged(&observed);
         if !untagged.is_empty() && !edited && lifecycle.drift == Drift::Report {
             let field = FieldDiff::new("tags", "the owner tags of this resource", "absent");
             return Ok(Outcome::Drifted(vec![field]));
@@ -157,16 +156,17 @@ async fn steps<E: External>(
             let note = Box::pin(retagged).await.map_err(Outcome::Failed)?;
             return Ok(Outcome::InProgress(Reason::Updating, note));
         }
-        learned.replicas = E::replicas(&observed);
-        let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
-        let parts = replace::parts::<E>(intent.as_ref(), observed);
+        learned.replicas = context.kind.replicas(&observed);
+        let shown = Shown::of(&*context.kind, &observed, &known, memory, intent.as_ref(), clock);
+        let parts = replace::parts(&*context.kind, intent.as_ref(), observed);
         let current = &parts.current;
-        let kept = if ignored.is_empty() { None } else { E::without_ignored(&desired, current, &ignored) };
-        let mut comparison = E::compare(kept.as_ref().unwrap_or(&desired), current);
-        let ids = E::ids(current);
+        let kept =
+            if ignored.is_empty() { None } else { context.kind.without_ignored(&desired, current, &ignored) };
+        let mut comparison = context.kind.compare(kept.as_ref().unwrap_or(&desired), current);
+        let ids = context.kind.ids(current);
         let fixed = in_place::edits_at_creation(&uid, fixed.clone(), object.status(), &ids);
         comparison.differences.extend(fixed);
-        let missing_path = (!ids.is_empty()).then_some(E::MISSING_PATH);
+        let missing_path = (!ids.is_empty()).then_some(context.info().missing_path);
         let comparison = heed(secrecy.mask(comparison), &ignored, missing_path);
         // Before anything is created, and before what is known is taken for gone, the cloud is asked by id and by tag.
         let is_enough = !shown.hidden && comparison.missing.is_none();
@@ -223,7 +223,7 @@ async fn steps<E: External>(
     memory.forget_ids(&shown.gone);
     learned.of(&shown.live, adopted.clone());
     let effective = kept.as_ref().unwrap_or(&desired);
-    let ids = E::ids(&current);
+    let ids = context.kind.ids(&current);
     let sight = Sight {
         identity,
         is_searched: search || !known.may_exist,
@@ -238,7 +238,7 @@ async fn steps<E: External>(
         location: here,
     };
     if let Some(wanted) = &lifecycle.adopt
-        && adopt::is_due(intent.as_ref(), &sight)
+        && adopt::is_due(&*context.kind, intent.as_ref(), &sight)
     {
         let wanted = (lifecycle, wanted, &secrecy);
         return Ok(Box::pin(adopt::adopt(context, object, memory, &sight, wanted)).await);
@@ -253,8 +253,8 @@ async fn steps<E: External>(
     // What cannot be published is told, and keeps nobody from acting: it may be too large, and to scale down is the way out.
     let mut unpublished = None;
     if is_to_declare {
-        let state = secrecy.published(E::state(&desired, &sight.observed));
-        learned.summary = Some(summary::<E>(&state));
+        let state = secrecy.published(context.kind.state(&desired, &sight.observed));
+        learned.summary = Some(summary(context.info().summary, &state));
         let declared = Box::pin(declare::declare(context, object, &sight, state, &secrecy)).await;
         unpublished = declared.err();
         if let Some(error) = unpublished.take_if(|error| error.is_namespace_terminating()) {
@@ -270,7 +270,7 @@ async fn steps<E: External>(
         let is_up = matches!(decision, Decision::InPlace);
         let is_protected = lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect);
         if is_protected && (is_up || lifecycle.replace == Replace::DeleteFirst) {
-            let ids = listed(&E::ids(outgoing));
+            let ids = listed(&context.kind.ids(outgoing));
             return Ok(Outcome::Protected(format!(
                 "{ids} is replaced and stays while spec.lifecycle.protect is true: set it to false to let it go"
             )));
@@ -289,10 +289,10 @@ async fn steps<E: External>(
         memory.edit_under_way = true;
     }
     if matches!(decision, Decision::Create(_)) && ids.is_empty() {
-        memory.at_creation = Some(in_place::at_creation(&uid, &E::at_creation(&desired)));
+        memory.at_creation = Some(in_place::at_creation(&uid, &context.kind.at_creation(&desired)));
     }
     learned.edit_under_way = memory.edit_under_way;
-    let is_shallow = !E::needs_deep_look(&desired);
+    let is_shallow = !context.kind.needs_deep_look(&desired);
     let is_whole = outgoing.is_none() && !deep;
     let acted = Box::pin(act::act(context, object, memory, &sight, decision, !edited)).await;
     if matches!(acted, Outcome::InPlace)
@@ -311,12 +311,7 @@ async fn steps<E: External>(
 }
 
 /// Why what vanished is not created again now, if much of what the kind manages vanished with it.
-fn withheld<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    shown: &Shown,
-    is_missing: bool,
-) -> Option<Outcome> {
+fn withheld(context: &Context, object: &Object, shown: &Shown, is_missing: bool) -> Option<Outcome> {
     let key = ObjectKey::of(object.meta());
     if shown.lost.is_empty() || !is_missing {
         if !shown.live.is_empty() {

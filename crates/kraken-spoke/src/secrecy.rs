@@ -11,7 +11,7 @@ use kraken_options::{Scrubber, SecretString};
 use kraken_runtime::mutants::{self, Mutant};
 use serde_json::Value;
 
-use crate::{Comparison, Difference, External, Remedy, failure::Failure, outcome::Outcome};
+use crate::{Comparison, Difference, Remedy, dynamic::KindInfo, failure::Failure, outcome::Outcome};
 
 /// In the place of a value.
 const STARS: &str = "***";
@@ -36,10 +36,10 @@ struct Echo {
 
 impl Secrecy {
     /// Of what was resolved, with every secret text that is known of this resource, former ones included.
-    pub(crate) fn of<E: External>(secret_fields: &BTreeSet<String>, secrets: Vec<SecretString>) -> Self {
+    pub(crate) fn of(kind: &KindInfo, secret_fields: &BTreeSet<String>, secrets: Vec<SecretString>) -> Self {
         let fields: BTreeSet<String> = secret_fields.iter().map(|path| top(path).to_owned()).collect();
         let table = |field: &String| {
-            let (_, paths) = E::SECRET_ECHOES.iter().find(|(name, _)| name == field)?;
+            let (_, paths) = kind.secret_echoes.iter().find(|(name, _)| name == field)?;
             Some(paths.iter().map(|path| Echo { path, field: field.clone() }).collect::<Vec<_>>())
         };
         // The order of what comes first is no secret, and nothing echoes it.

@@ -6,17 +6,11 @@ use kraken_api::crd::summary_key;
 use kraken_options::Path;
 use serde_json::Value;
 
-use crate::External;
-
 /// The longest value, in characters: a column is narrow.
 const MAX_VALUE: usize = 64;
 
 /// The values of the kind's columns, as far as the state has them.
-pub(crate) fn summary<E: External>(state: &Value) -> BTreeMap<String, String> {
-    of(E::SUMMARY, state)
-}
-
-fn of(columns: &[(&str, &str)], state: &Value) -> BTreeMap<String, String> {
+pub(crate) fn summary(columns: &[(&str, &str)], state: &Value) -> BTreeMap<String, String> {
     let value = |path: &str| match path.parse::<Path>().ok()?.find(state).ok()? {
         Value::String(text) => Some(text),
         value @ (Value::Number(_) | Value::Bool(_)) => Some(value.to_string()),
@@ -50,6 +44,6 @@ mod tests {
         ];
         let expected = [("cidr", "10.0.0.0/16"), ("long", &"x".repeat(64)), ("size", "3")];
         let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        assert_eq!(of(&columns, &state), expected);
+        assert_eq!(summary(&columns, &state), expected);
     }
 }

@@ -5,9 +5,10 @@ use kraken_runtime::mutants::{self, Mutant};
 use tokio::time::Instant;
 
 use crate::{
-    External, Launch,
+    Launch,
     context::{Context, Sight},
     decide::Decision,
+    dynamic::{Change, Object},
     intent::{Fate, Intent, LaunchPlan, is_same, parameters_hash, plan_launch},
     memory::{Changed, Memory},
     outcome::{Outcome, listed, refused},
@@ -15,12 +16,12 @@ use crate::{
 };
 
 /// Carries it out. `drifted` says that the difference came from outside and not from an edit.
-pub(crate) async fn act<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
-    decision: Decision<E::Change>,
+pub(crate) async fn act(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
+    decision: Decision<Change>,
     drifted: bool,
 ) -> Outcome {
     match decision {
@@ -41,16 +42,16 @@ pub(crate) async fn act<E: External>(
 }
 
 /// Makes one change, unless the cloud may only not show it yet.
-async fn change_in_place<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
+async fn change_in_place(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
     field: &FieldDiff,
-    change: &E::Change,
+    change: &Change,
     drifted: bool,
 ) -> Outcome {
-    let what = E::what_is_done(change).unwrap_or_else(|| match field.path.as_str() {
+    let what = context.kind.what_is_done(change).unwrap_or_else(|| match field.path.as_str() {
         "" => format!("changed {} to {}", field.have, field.want),
         path => format!("changed spec.{path} from {} to {}", field.have, field.want),
     });
@@ -61,7 +62,11 @@ async fn change_in_place<E: External>(
         Ok(()) => {
             let reason = match () {
                 () if drifted => Reason::DriftReverted,
-                () if !E::MISSING_PATH.is_empty() && field.path == E::MISSING_PATH => Reason::Scaled,
+                () if !context.info().missing_path.is_empty()
+                    && field.path == context.info().missing_path =>
+                {
+                    Reason::Scaled
+                }
                 () => Reason::Updated,
             };
             let outcome = changed(memory, what);
@@ -97,23 +102,24 @@ fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
     Outcome::Unheeded(format!("{what}: the cloud accepted this {times} times and still shows the old value"))
 }
 
-async fn create<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
+async fn create(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
     what: &str,
     drifted: bool,
 ) -> Outcome {
     let intent = Intent::of(object);
     let hash = parameters_hash(sight.desired, what);
-    let seen = E::epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
+    let seen = context.kind.epoch(&sight.observed).max(if intent.is_none() { sight.known.epoch } else { 0 });
     let fate = fate(intent.as_ref(), memory, sight.known.epoch);
     let clock = memory.clock(context.visibility_window);
-    let is_idempotent = E::IS_IDEMPOTENT && (!E::IDEMPOTENT_BY_NAME || is_same(intent.as_ref(), &hash));
+    let is_idempotent = context.info().is_idempotent
+        && (!context.info().idempotent_by_name || is_same(intent.as_ref(), &hash));
     let plan = plan_launch(intent.as_ref(), seen, fate, is_idempotent, &hash, clock);
     if !matches!(plan, LaunchPlan::Wait(_))
-        && let Err(outcome) = guard::check(sight, intent.as_ref())
+        && let Err(outcome) = guard::check(&*context.kind, sight, intent.as_ref())
     {
         return outcome;
     }
@@ -142,12 +148,12 @@ async fn create<E: External>(
     let launch = Launch { epoch, token: sight.identity.token(epoch) };
     match context.external.create(&sight.identity, &launch, sight.desired, &sight.observed).await {
         Ok(created) => {
-            let ids = E::ids(&created);
+            let ids = context.kind.ids(&created);
             // What was found by tag counts too: from now on it is looked up by id.
-            let all = union(union(E::ids(&sight.observed), &sight.known.ids), &ids);
+            let all = union(union(context.kind.ids(&sight.observed), &sight.known.ids), &ids);
             memory.answered(epoch, Ok(all));
             let made = format!("created {}", listed(&ids));
-            let (reason, note) = match E::ids(&sight.observed).is_empty() {
+            let (reason, note) = match context.kind.ids(&sight.observed).is_empty() {
                 _ if drifted => {
                     (Reason::DriftReverted, format!("{made}, because something was gone: {what}"))
                 }
@@ -166,11 +172,11 @@ async fn create<E: External>(
 }
 
 /// Persists that what is there is to be replaced. What follows is decided anew from that, also after a crash.
-async fn begin_replacement<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
+async fn begin_replacement(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
     fields: &[FieldDiff],
 ) -> Outcome {
     // The replacement that is under way is not wanted any more either. It goes first: so there is never more than what was
@@ -178,19 +184,19 @@ async fn begin_replacement<E: External>(
     if sight.replacing {
         return replace::let_go(context, object, memory, sight, &sight.observed).await;
     }
-    let nothing = E::Observed::default();
-    let missing = E::compare(sight.desired, &nothing).missing.unwrap_or_default();
+    let nothing = context.kind.nothing();
+    let missing = context.kind.compare(sight.desired, &nothing).missing.unwrap_or_default();
     let last = Intent::of(object)
         .map_or(0, |intent| intent.epoch)
         .max(sight.known.epoch)
-        .max(E::epoch(&sight.observed));
+        .max(context.kind.epoch(&sight.observed));
     let hash = parameters_hash(sight.desired, &missing);
     let intent = match guard::new_launch(context, object, memory, sight, (last + 1, hash)).await {
         Ok(intent) => intent,
         Err(outcome) => return outcome,
     };
     let outgoing = union(sight.live.clone(), &sight.unseen);
-    let asks = Some(E::max_objects(sight.desired));
+    let asks = Some(context.kind.max_objects(sight.desired));
     let intent = Intent { replaced_before: Some(intent.epoch), outgoing, asks, ..intent };
     match persist(context, object, memory, &intent).await {
         Ok(()) => {

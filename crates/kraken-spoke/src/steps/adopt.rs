@@ -5,13 +5,13 @@
 
 use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
-use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
-    Comparison, External, FailureClass, Ignored,
+    Comparison, FailureClass, Ignored,
     context::{Context, Sight},
     decide::{Remedies, heed, may_replace, remedies},
+    dynamic::{Change, Desired, DynKind, Object, Observed},
     external::Candidate,
     intent::{Intent, parameters_hash},
     memory::{Claimed, Memory},
@@ -22,10 +22,10 @@ use crate::{
 };
 
 /// Whether the resource is to adopt, and has neither adopted nor created anything yet.
-pub(crate) fn is_due<E: External>(intent: Option<&Intent>, sight: &Sight<'_, E>) -> bool {
-    let seen = sight.known.epoch.max(E::epoch(&sight.observed));
+pub(crate) fn is_due(kind: &dyn DynKind, intent: Option<&Intent>, sight: &Sight<'_>) -> bool {
+    let seen = sight.known.epoch.max(kind.epoch(&sight.observed));
     let is_open = intent.map_or(seen == 0, |intent| intent.adopts && seen < intent.epoch);
-    is_open && E::ids(&sight.observed).is_empty()
+    is_open && kind.ids(&sight.observed).is_empty()
 }
 
 /// The ids that existed before the resource, as the status and the intent have them.
@@ -38,27 +38,30 @@ pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) 
 }
 
 /// Adopts, or says why not.
-pub(crate) async fn adopt<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
+pub(crate) async fn adopt(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
     (lifecycle, wanted, secrecy): (&Lifecycle, &Adopt, &Secrecy),
 ) -> Outcome {
     let found = match context.external.find(wanted).await {
         Ok(found) => found,
         Err(failure) => return Outcome::Failed(failure),
     };
-    let candidate = match the_one::<E>(found, wanted, &sight.identity.uid) {
+    let candidate = match the_one(&*context.kind, found, wanted, &sight.identity.uid) {
         Ok(candidate) => candidate,
         Err(why) => return Outcome::AdoptionRefused(why),
     };
     let id = candidate.id.clone();
     let ignored = Ignored::new(&lifecycle.ignore_changes);
-    let comparison =
-        heed(secrecy.mask(E::compare(sight.desired, &candidate.observed)), &ignored, Some(E::MISSING_PATH));
+    let comparison = heed(
+        secrecy.mask(context.kind.compare(sight.desired, &candidate.observed)),
+        &ignored,
+        Some(context.info().missing_path),
+    );
     let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
-    let proposal = proposal::<E>(&id, comparison, lifecycle, sight.desired);
+    let proposal = proposal(&id, comparison, lifecycle, sight.desired);
     if (lifecycle.approval == Approval::Manual || differs)
         && let Err(outcome) = proposal.approved(object)
     {
@@ -101,14 +104,15 @@ pub(crate) async fn adopt<E: External>(
 }
 
 /// The one thing that is meant and may be taken, or why there is none.
-fn the_one<E: External>(
-    found: Vec<Candidate<E::Observed>>,
+fn the_one(
+    kind: &dyn DynKind,
+    found: Vec<Candidate<Observed>>,
     wanted: &Adopt,
     uid: &str,
-) -> Result<Candidate<E::Observed>, String> {
-    let kind = E::Kind::kind(&());
+) -> Result<Candidate<Observed>, String> {
+    let name = kind.info().name;
     let (mut alive, gone): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|candidate| !E::ids(&candidate.observed).is_empty());
+        found.into_iter().partition(|candidate| !kind.ids(&candidate.observed).is_empty());
     if alive.len() > 1 {
         let ids: Vec<String> = alive.into_iter().map(|candidate| candidate.id).collect();
         return Err(format!(
@@ -126,7 +130,7 @@ fn the_one<E: External>(
                 )
             }
             None => format!(
-                "spec.lifecycle.adopt: nothing for {kind} has {wanted}: check it, and the region, or remove adopt to create one"
+                "spec.lifecycle.adopt: nothing for {name} has {wanted}: check it, and the region, or remove adopt to create one"
             ),
         });
     };
@@ -142,12 +146,7 @@ fn the_one<E: External>(
 
 /// Everything that would change, and what cannot, so that nobody is surprised by what follows the adoption. No client
 /// required.
-fn proposal<E: External>(
-    id: &str,
-    comparison: Comparison<E::Change>,
-    lifecycle: &Lifecycle,
-    desired: &E::Desired,
-) -> Proposal {
+fn proposal(id: &str, comparison: Comparison<Change>, lifecycle: &Lifecycle, desired: &Desired) -> Proposal {
     let missing = comparison.missing.map(|what| FieldDiff::new("", what, "missing"));
     let Remedies { changes, immutable, .. } = remedies(comparison.differences, lifecycle);
     let what = match may_replace(lifecycle, true) {

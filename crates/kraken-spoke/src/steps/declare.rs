@@ -8,24 +8,20 @@ use std::sync::Arc;
 use kraken_runtime::hash::HashMap;
 
 use kraken_api::{
-    CONTENT_HASH_ANNOTATION, HasLifecycle, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION,
-    StateDeclaration, StateDeclarationSpec,
+    CONTENT_HASH_ANNOTATION, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION, StateDeclaration,
+    StateDeclarationSpec,
 };
 use kraken_runtime::{
     patch::{ApiError, apply},
     watch::{Change, ObjectKey},
 };
-use kube::{
-    Api, Resource, ResourceExt,
-    api::ObjectMeta,
-    core::{PartialObjectMeta, object::HasSpec},
-};
+use kube::{Api, Resource, ResourceExt, api::ObjectMeta, core::PartialObjectMeta};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
-    External,
     context::{Context, Sight, owner_reference, place},
+    dynamic::Object,
     secrecy::Secrecy,
     share::shared,
 };
@@ -141,7 +137,7 @@ fn expected_generation(shown: Option<&ObjectMeta>, written: Option<&Written>, ha
 }
 
 /// Whether there is a state of this very resource.
-pub(crate) fn is_declared<E: External>(context: &Context<E>, object: &E::Kind) -> bool {
+pub(crate) fn is_declared(context: &Context, object: &Object) -> bool {
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
     let owner = object.uid().unwrap_or_default();
@@ -150,15 +146,15 @@ pub(crate) fn is_declared<E: External>(context: &Context<E>, object: &E::Kind) -
 }
 
 /// Applies the StateDeclaration with a state that holds no secret. Its annotations tell, without its body, that no write is due.
-pub(crate) async fn declare<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    sight: &Sight<'_, E>,
+pub(crate) async fn declare(
+    context: &Context,
+    object: &Object,
+    sight: &Sight<'_>,
     state: Value,
     secrecy: &Secrecy,
 ) -> Result<(), ApiError> {
-    let data = shared(state, object.spec().lifecycle().share.as_ref());
-    let main = E::ids(&sight.observed).into_iter().next();
+    let data = shared(state, object.lifecycle().share.as_ref());
+    let main = context.kind.ids(&sight.observed).into_iter().next();
     let has_main = main.is_some();
     let id = secrecy.published_id(main);
     let withheld = secrecy.withheld(has_main && id.is_none());
@@ -181,12 +177,12 @@ pub(crate) async fn declare<E: External>(
             "kind": StateDeclaration::kind(&()),
             "metadata": {
                 "name": &*key.name,
-                "labels": {OWNER_KIND_LABEL: context.kind_key},
+                "labels": {OWNER_KIND_LABEL: context.info().key},
                 "annotations": {
                     CONTENT_HASH_ANNOTATION: hash,
                     PUBLISHED_GENERATION_ANNOTATION: generation.to_string(),
                 },
-                "ownerReferences": [owner_reference(object)],
+                "ownerReferences": [owner_reference(context, object)],
             },
             "spec": spec,
         });

@@ -7,8 +7,8 @@ use kraken_runtime::work::Slot;
 use kube::core::object::HasStatus;
 
 use crate::{
-    External,
     context::{Context, identity_of},
+    dynamic::Object,
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed},
@@ -21,10 +21,10 @@ use crate::{
 };
 
 /// The outcome of a run that ended before anything was observed, with what has to be done or said besides.
-pub(crate) async fn resume<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &Memory<E::Kind>,
+pub(crate) async fn resume(
+    context: &Context,
+    object: &Object,
+    memory: &Memory,
     slot: &mut Slot,
     outcome: Outcome,
     learned: &mut Learned,
@@ -32,7 +32,7 @@ pub(crate) async fn resume<E: External>(
     let is_paused = matches!(outcome, Outcome::Paused);
     let is_held_up = is_paused || matches!(outcome, Outcome::Invalid(_) | Outcome::Waiting(_));
     let has_objects = object.status().is_some_and(|status| !status.external_ids.is_empty());
-    if !E::DISRUPTS || !is_held_up || !has_objects {
+    if !context.info().disrupts || !is_held_up || !has_objects {
         return outcome;
     }
     let intent = Intent::of(object);
@@ -50,7 +50,7 @@ pub(crate) async fn resume<E: External>(
         Err(_) if is_paused => return outcome,
         Err(failure) => return Outcome::Failed(failure),
     };
-    let (ids, is_stopped) = E::disrupted(&observed);
+    let (ids, is_stopped) = context.kind.disrupted(&observed);
     match (ids.is_empty(), is_paused, is_stopped) {
         (true, ..) => outcome,
         (false, true, _) => {

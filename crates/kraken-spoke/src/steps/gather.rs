@@ -16,8 +16,8 @@ use kube::{Api, Resource, ResourceExt, api::PostParams};
 use serde_json::{Value, json};
 
 use crate::{
-    External,
     context::{Context, owner_reference, place},
+    dynamic::Object,
     outcome::Outcome,
     steps::{own_secret, references},
 };
@@ -31,9 +31,9 @@ pub(crate) struct Gathered {
 }
 
 /// Applies the DependencyRequest if it is not as needed, and reads the hub's answer from the watch.
-pub(crate) async fn gather<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
+pub(crate) async fn gather(
+    context: &Context,
+    object: &Object,
     dependencies: &Dependencies,
 ) -> Result<Gathered, Outcome> {
     let (namespace, name) = place(object);
@@ -66,9 +66,9 @@ pub(crate) async fn gather<E: External>(
             "kind": DependencyRequest::kind(&()),
             "metadata": {
                 "name": &*key.name,
-                "labels": {OWNER_KIND_LABEL: context.kind_key},
+                "labels": {OWNER_KIND_LABEL: context.info().key},
                 "finalizers": references::finalizers(),
-                "ownerReferences": [owner_reference(object)],
+                "ownerReferences": [owner_reference(context, object)],
             },
             "spec": explicit(&wanted),
         });
@@ -102,9 +102,9 @@ fn explicit(spec: &DependencyRequestSpec) -> Value {
 }
 
 /// The request with the hub's answer, if it is to what is asked now.
-pub(super) fn answer<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
+pub(super) fn answer(
+    context: &Context,
+    object: &Object,
     dependencies: &Dependencies,
 ) -> Option<Arc<DependencyRequest>> {
     let (namespace, name) = place(object);

@@ -6,9 +6,9 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::Resource;
 
 use crate::{
-    External,
     breaker::{History, confirmed_at},
     context::{Context, Sight},
+    dynamic::{DynKind, Object},
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed},
@@ -31,20 +31,20 @@ pub(crate) fn excess(live: &[String], unseen: &[String], outgoing: &[String], ma
 }
 
 /// The same for what was observed.
-pub(crate) fn check<E: External>(sight: &Sight<'_, E>, intent: Option<&Intent>) -> Result<(), Outcome> {
+pub(crate) fn check(kind: &dyn DynKind, sight: &Sight<'_>, intent: Option<&Intent>) -> Result<(), Outcome> {
     let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-    match excess(&sight.live, &sight.unseen, outgoing, E::max_objects(sight.desired)) {
+    match excess(&sight.live, &sight.unseen, outgoing, kind.max_objects(sight.desired)) {
         Some(why) if !mutants::active(Mutant::BoundaryMoves) => Err(Outcome::LaunchRefused(why)),
         _ => Ok(()),
     }
 }
 
 /// The intent of a new launch, unless the resource launches so often that it is stopped.
-pub(crate) async fn new_launch<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
+pub(crate) async fn new_launch(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
     (epoch, hash): (i64, String),
 ) -> Result<Intent, Outcome> {
     let now = kraken_runtime::clock::now();
@@ -64,7 +64,8 @@ pub(crate) async fn new_launch<E: External>(
         )));
     }
     let mut intent = Intent::next(before.as_ref(), epoch, now, hash);
-    intent.asks = Some(E::max_objects(sight.desired).saturating_sub(E::ids(&sight.observed).len()));
+    intent.asks =
+        Some(context.kind.max_objects(sight.desired).saturating_sub(context.kind.ids(&sight.observed).len()));
     intent.outgoing.retain(|id| sight.live.contains(id));
     intent.location = sight.location.clone().or(intent.location);
     intent.launches = History::with(&history, generation, now);

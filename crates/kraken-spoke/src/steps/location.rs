@@ -5,22 +5,15 @@ use kraken_api::{Location, ResourceStatus};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{External, context::Context, intent::Intent, outcome::Outcome};
+use crate::{context::Context, dynamic::Object, intent::Intent, outcome::Outcome};
 
 /// Where this controller works, unless the resource's objects are elsewhere.
-pub(crate) async fn here<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
+pub(crate) async fn here(
+    context: &Context,
+    object: &Object,
     intent: Option<&Intent>,
 ) -> Result<Option<Location>, Outcome> {
-    agreed(context, recorded(object, intent)).await
-}
-
-/// The same for a place that was read from what does not decode as its kind.
-pub(crate) async fn agreed<E: External>(
-    context: &Context<E>,
-    there: Option<Location>,
-) -> Result<Option<Location>, Outcome> {
+    let there = recorded(object, intent);
     let here = context.external.location().await.map_err(Outcome::Failed)?;
     match (there, here) {
         (Some(there), Some(here)) if there != here && !mutants::active(Mutant::LocationIgnored) => {

@@ -9,8 +9,9 @@ use kraken_runtime::{
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
-    External, Failure, Identity, Look,
+    Failure, Identity, Look,
     context::Context,
+    dynamic::{DynKind, Observed},
     intent::{Clock, Intent},
     memory::Memory,
 };
@@ -84,16 +85,16 @@ pub(crate) fn has_finalizer(object: &impl Resource) -> bool {
 }
 
 /// Observes, by the known ids and, if `search` says so, by tag too. A resource that cannot have anything costs no call.
-pub(crate) async fn observe<E: External>(
-    context: &Context<E>,
+pub(crate) async fn observe(
+    context: &Context,
     lane: Lane,
     identity: &Identity,
     known: &Known,
     search: bool,
     deep: bool,
-) -> Result<E::Observed, Failure> {
+) -> Result<Observed, Failure> {
     if !known.may_exist {
-        return Ok(E::Observed::default());
+        return Ok(context.kind.nothing());
     }
     let look = Look { identity: identity.clone(), ids: known.ids.clone(), search, deep };
     context.batchers.of(lane).observe(look).await
@@ -121,22 +122,23 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    pub(crate) fn of<E: External>(
-        observed: &E::Observed,
+    pub(crate) fn of(
+        kind: &dyn DynKind,
+        observed: &Observed,
         known: &Known,
-        memory: &Memory<E::Kind>,
+        memory: &Memory,
         intent: Option<&Intent>,
         clock: Clock,
     ) -> Self {
-        let shown = E::shown(observed);
+        let shown = kind.shown(observed);
         let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
         let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-        let mut this = Self { live: E::ids(observed), epoch: E::epoch(observed), ..Self::default() };
+        let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
         this.is_complete = intent.is_some_and(|intent| {
             let asks = intent.asks.map_or(usize::MAX, |asks| asks.max(1));
             known.epoch < intent.epoch
                 && this.epoch >= intent.epoch
-                && E::shown(&E::split(observed.clone(), intent.epoch).1).len() >= asks
+                && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= asks
         });
         for id in known.ids.iter().filter(|id| !this.live.contains(id)) {
             // What was outgoing has been visible before: not to be shown is what becomes of it.

@@ -4,36 +4,32 @@
 //! told instead. Nobody but the API server gets to see it.
 
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
-use kraken_api::{Deletion, HasLifecycle, reasons::Reason};
+use kraken_api::{Deletion, reasons::Reason};
 use kraken_runtime::patch::within;
-use kube::{
-    Api,
-    api::PostParams,
-    core::{ObjectMeta, object::HasSpec},
-};
+use kube::{Api, api::PostParams, core::ObjectMeta};
 use secrecy::ExposeSecret;
 
 use crate::{
-    External,
     context::{Context, owner_reference, place},
+    dynamic::Object,
     intent::Intent,
     outcome::Outcome,
 };
 
 /// Makes it, if the spec wants one, nothing was created yet, and there is none of its name: one that exists is used, unless it
 /// is about to go.
-pub(crate) async fn make<E: External>(context: &Context<E>, object: &E::Kind) -> Result<(), Outcome> {
-    let Some(own) = E::own_secret(object.spec()).filter(|_| Intent::of(object).is_none()) else {
+pub(crate) async fn make(context: &Context, object: &Object) -> Result<(), Outcome> {
+    let Some(own) = context.kind.own_secret(object.spec()).filter(|_| Intent::of(object).is_none()) else {
         return Ok(());
     };
     let texts = (own.make)().map_err(Outcome::Internal)?;
     let texts = texts.iter().map(|(key, text)| ((*key).to_owned(), text.expose_secret().to_owned()));
     // What outlives the resource must stay of use: its Secret then does not go with the resource either.
     let goes_with_it = {
-        let lifecycle = object.spec().lifecycle();
+        let lifecycle = object.lifecycle();
         lifecycle.deletion(lifecycle.adopt.is_some()) == Deletion::Delete
     };
-    let owners = if goes_with_it { Some(vec![owner_reference(object)]) } else { None };
+    let owners = if goes_with_it { Some(vec![owner_reference(context, object)]) } else { None };
     let (namespace, _) = place(object);
     let name = own.name;
     let secret = Secret {
@@ -50,7 +46,7 @@ pub(crate) async fn make<E: External>(context: &Context<E>, object: &E::Kind) ->
         Err(error) if error.is_conflict() => {
             let read = within("read the resource's own Secret", api.get_metadata_opt(&name));
             match read.await.map_err(Outcome::Kubernetes)? {
-                Some(secret) if !is_going(&secret.metadata, &owner_reference(object)) => Ok(()),
+                Some(secret) if !is_going(&secret.metadata, &owner_reference(context, object)) => Ok(()),
                 _ => Err(Outcome::InProgress(
                     Reason::Creating,
                     format!(

@@ -6,24 +6,27 @@ use kraken_runtime::{
     patch::{ApiError, within},
 };
 use kube::{
-    Api, Resource, ResourceExt,
+    Resource, ResourceExt,
     api::{Patch, PatchParams},
 };
 use serde_json::json;
 
 use crate::{
-    External,
     context::{Context, place},
+    dynamic::Object,
     intent::Intent,
     memory::Memory,
     steps::observe::has_finalizer,
 };
 
+/// What the write is called in errors.
+const PERSIST: &str = "persist the intent";
+
 /// Persists the intent of a launch.
-pub(crate) async fn persist<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn persist(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     intent: &Intent,
 ) -> Result<(), ApiError> {
     write(context, object, memory, intent).await?;
@@ -33,10 +36,10 @@ pub(crate) async fn persist<E: External>(
 }
 
 /// Writes the intent and the finalizer in one patch that fails if anybody, another replica included, wrote meanwhile.
-pub(crate) async fn write<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn write(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     intent: &Intent,
 ) -> Result<(), ApiError> {
     let (namespace, name) = place(object);
@@ -51,10 +54,10 @@ pub(crate) async fn write<E: External>(
         "finalizers": finalizers,
         "annotations": {INTENT_ANNOTATION: text},
     }});
-    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
+    let api = context.api(&namespace);
     let params = PatchParams { field_manager: Some(context.shell.name.to_owned()), ..PatchParams::default() };
-    let persisted = within("persist the intent", api.patch(&name, &params, &Patch::Merge(patch))).await?;
-    memory.latest = Some(persisted.into());
+    let persisted = within(PERSIST, api.patch(&name, &params, &Patch::Merge(patch))).await?;
+    memory.latest = Some(context.written(PERSIST, persisted)?);
     memory.intent = Some(intent.clone());
     Ok(())
 }

@@ -4,11 +4,11 @@ use kraken_api::reasons::Reason;
 use kraken_runtime::events::EventType;
 use kube::Resource;
 
-use crate::{External, context::Context};
+use crate::{context::Context, dynamic::Object};
 
 /// Records what was done to the remote objects of this resource.
-pub(crate) async fn record<E: External>(context: &Context<E>, object: &E::Kind, reason: Reason, note: &str) {
-    let (reference, action) = (object.object_ref(&()), action_of(reason));
+pub(crate) async fn record(context: &Context, object: &Object, reason: Reason, note: &str) {
+    let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
     context.shell.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;
 }
 

@@ -20,7 +20,7 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::{External, context::Context};
+use crate::context::Context;
 
 /// The requests that left the watch with their finalizer on: somebody may have removed the label that the watch selects by. Such
 /// a request still exists, and nobody but its spoke takes the finalizer off.
@@ -113,8 +113,8 @@ pub(crate) async fn drop_request(
 
 /// Deletes the request of a resource whose remote objects are gone, so that those it refers to may be deleted. The garbage
 /// collector would do so too, as one of thousands of objects and by a few calls a second.
-pub(crate) async fn release_of<E: External>(
-    context: &Context<E>,
+pub(crate) async fn release_of(
+    context: &Context,
     owner: &ObjectKey,
     expected: Expected,
 ) -> Result<(), ApiError> {

@@ -1,9 +1,7 @@
 //! Deletion: needs only the identity, never a value or a valid spec. The finalizer goes when the cloud says that
 //! everything is gone. Client required.
 
-use std::fmt::Debug;
-
-use kraken_api::{Approval, FINALIZER, HasLifecycle, PlanAction, reasons::Reason};
+use kraken_api::{Approval, FINALIZER, PlanAction, reasons::Reason};
 use kraken_runtime::{
     clock::Instant,
     mutants::{self, Mutant},
@@ -12,16 +10,13 @@ use kraken_runtime::{
     watch::ObjectKey,
     work::Slot,
 };
-use kube::{
-    Api, Resource, ResourceExt,
-    core::object::{HasSpec, HasStatus},
-};
-use serde::de::DeserializeOwned;
+use kube::{Api, Resource, ResourceExt, api::DynamicObject, core::object::HasStatus};
 use serde_json::{Value, json};
 
 use crate::{
-    External, Failure, FailureClass, Identity,
+    Failure, FailureClass, Identity,
     context::{Context, identity_of, place},
+    dynamic::{Object, Observed},
     fates::Fates,
     intent::Intent,
     memory::Memory,
@@ -39,16 +34,16 @@ use crate::{
 };
 
 /// One step towards the end of a resource that is being deleted.
-pub(crate) async fn remove<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn remove(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     slot: &mut Slot,
 ) -> Outcome {
     if !has_finalizer(object) {
         return released(context, object).await;
     }
-    let lifecycle = object.spec().lifecycle();
+    let lifecycle = object.lifecycle();
     if lifecycle.paused {
         return Outcome::Paused;
     }
@@ -69,7 +64,8 @@ pub(crate) async fn remove<E: External>(
         Ok(observed) => observed,
         Err(failure) => return Outcome::Failed(failure),
     };
-    let untagged: Vec<String> = E::untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
+    let untagged: Vec<String> =
+        context.kind.untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
     if !untagged.is_empty() {
         // Nothing is deleted that does not say whose it is.
         return match retag(context, object, memory, &identity, &observed, &untagged, (&known, None)).await {
@@ -80,15 +76,15 @@ pub(crate) async fn remove<E: External>(
 
     // An answer of a read that lags is no proof: a launch may not be visible yet, or not all that it made. What is on record
     // was visible, or is known by its id.
-    let shown = Shown::of::<E>(&observed, &known, memory, intent.as_ref(), clock);
+    let shown = Shown::of(&*context.kind, &observed, &known, memory, intent.as_ref(), clock);
     known.confirm(&shown, intent.as_ref());
     let is_unseen = memory.is_vanishing(&shown.vanished)
         || !shown.unseen.is_empty()
         || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
-    let kept: Vec<String> = E::shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
-    let (kept, doomed) = E::select(observed, &kept);
+    let kept: Vec<String> = context.kind.shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
+    let (kept, doomed) = context.kind.select(observed, &kept);
     let is_asked_for = memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
-    if !E::is_gone(&doomed) && !is_asked_for {
+    if !context.kind.is_gone(&doomed) && !is_asked_for {
         if !expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
             return outcome;
         }
@@ -99,7 +95,7 @@ pub(crate) async fn remove<E: External>(
         let message = "waiting to confirm that nothing is left that the cloud does not show".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
-    let ids = E::ids(&kept);
+    let ids = context.kind.ids(&kept);
     if ids.is_empty() {
         return finish(context, object, Reason::Deleted, "everything is gone").await;
     }
@@ -111,12 +107,8 @@ pub(crate) async fn remove<E: External>(
 }
 
 /// Whether anything may be deleted now: not what is protected, and not before those who refer to it.
-async fn permitted<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &Memory<E::Kind>,
-) -> Result<(), Outcome> {
-    if object.spec().lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
+async fn permitted(context: &Context, object: &Object, memory: &Memory) -> Result<(), Outcome> {
+    if object.lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
         return Err(Outcome::Protected(
             "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
         ));
@@ -127,15 +119,15 @@ async fn permitted<E: External>(
 
 /// Whether nobody refers to the resource of this namespace and name any more. What was asked to be deleted already waits
 /// for nobody.
-pub(super) async fn unblocked<E: External>(
-    context: &Context<E>,
+async fn unblocked(
+    context: &Context,
     (namespace, name): (&str, &str),
-    memory: &Memory<E::Kind>,
+    memory: &Memory,
 ) -> Result<(), Outcome> {
     if memory.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
         return Ok(());
     }
-    let (node, asked) = ((context.kind_key.clone(), name.to_owned()), Instant::now());
+    let (node, asked) = ((context.info().key.clone(), name.to_owned()), Instant::now());
     match context.references.blockers(&context.shell.client, namespace, &node).await {
         Ok(blockers) if blockers.is_empty() => Ok(()),
         Ok(blockers) => {
@@ -149,21 +141,21 @@ pub(super) async fn unblocked<E: External>(
 }
 
 /// Asks for the deletion of what is left, or waits for it.
-async fn delete<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+async fn delete(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     identity: &Identity,
-    doomed: &E::Observed,
+    doomed: &Observed,
 ) -> Outcome {
-    let ids = E::ids(doomed);
+    let ids = context.kind.ids(doomed);
     if ids.is_empty() {
         return Outcome::InProgress(
             Reason::Deleting,
             "waiting for the cloud to finish the deletion".to_owned(),
         );
     }
-    if object.spec().lifecycle().approval == Approval::Manual {
+    if object.lifecycle().approval == Approval::Manual {
         let (what, changes, target) = (listed(&ids), vec![], String::new());
         let proposal = Proposal { action: PlanAction::Delete, what, changes, target };
         if let Err(outcome) = proposal.approved(object) {
@@ -173,7 +165,7 @@ async fn delete<E: External>(
     let is_first = memory.deleted.is_none();
     match context.external.delete(identity, doomed).await {
         Ok(()) => {
-            memory.deleted = memory.deleted.max(Some(E::epoch(doomed)));
+            memory.deleted = memory.deleted.max(Some(context.kind.epoch(doomed)));
             memory.deleting(&ids);
             if is_first {
                 let note = format!("asked for the deletion of {}", listed(&ids));
@@ -191,26 +183,26 @@ async fn delete<E: External>(
 
 /// Everything that any launch of this resource made: found by tag when the deletion begins and again before it ends,
 /// and by id in between.
-async fn last_look<E: External>(
-    context: &Context<E>,
+async fn last_look(
+    context: &Context,
     identity: &Identity,
-    memory: &mut Memory<E::Kind>,
+    memory: &mut Memory,
     known: &mut Known,
-) -> Result<E::Observed, Failure> {
+) -> Result<Observed, Failure> {
     if let Some(found) = &memory.found {
         known.ids = union(std::mem::take(&mut known.ids), found);
         let observed = observe(context, Lane::Edit, identity, known, false, false).await?;
-        if !E::is_gone(&observed) {
+        if !context.kind.is_gone(&observed) {
             return Ok(observed);
         }
     }
     let observed = observe(context, Lane::Edit, identity, known, true, false).await?;
-    memory.found = Some(E::ids(&observed));
+    memory.found = Some(context.kind.ids(&observed));
     Ok(observed)
 }
 
-async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Reason, note: &str) -> Outcome {
-    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &place(object).0);
+async fn finish(context: &Context, object: &Object, reason: Reason, note: &str) -> Outcome {
+    let api = context.api(&place(object).0);
     match take_finalizer_off(&api, context.shell.name, object).await {
         Ok(()) => {
             record(context, object, reason, note).await;
@@ -222,7 +214,7 @@ async fn finish<E: External>(context: &Context<E>, object: &E::Kind, reason: Rea
 }
 
 /// Those that this resource referred to may go now.
-async fn released<E: External>(context: &Context<E>, object: &E::Kind) -> Outcome {
+async fn released(context: &Context, object: &Object) -> Outcome {
     match references::release_of(context, &ObjectKey::of(object.meta()), Expected::Yes).await {
         Ok(()) => Outcome::Removed,
         Err(error) => Outcome::Kubernetes(error),
@@ -230,10 +222,11 @@ async fn released<E: External>(context: &Context<E>, object: &E::Kind) -> Outcom
 }
 
 /// Fails if the object is another one of the same name, or its finalizers changed meanwhile.
-pub(super) async fn take_finalizer_off<K>(api: &Api<K>, manager: &str, object: &K) -> Result<(), ApiError>
-where
-    K: Resource + Clone + Debug + DeserializeOwned,
-{
+async fn take_finalizer_off(
+    api: &Api<DynamicObject>,
+    manager: &str,
+    object: &impl Resource,
+) -> Result<(), ApiError> {
     let before = object.finalizers();
     let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
     let operations: Value = json!([

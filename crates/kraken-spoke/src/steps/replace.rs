@@ -6,8 +6,9 @@
 use kraken_api::{Replace, reasons::Reason};
 
 use crate::{
-    External, FailureClass, Identity,
+    FailureClass, Identity,
     context::{Context, Sight},
+    dynamic::{DynKind, Object, Observed},
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed, refused},
@@ -15,31 +16,31 @@ use crate::{
 };
 
 /// What a replacement tells apart.
-pub(crate) struct Parts<O> {
+pub(crate) struct Parts {
     /// What is to go, while a replacement is under way.
-    pub outgoing: Option<O>,
+    pub outgoing: Option<Observed>,
     /// What counts as this resource's.
-    pub current: O,
+    pub current: Observed,
 }
 
 /// Tells apart what is replaced and what replaces it, by the epoch that each was launched under: the boundary is that of the
 /// launch by which the replacement began, however many followed. No client required.
-pub(crate) fn parts<E: External>(intent: Option<&Intent>, observed: E::Observed) -> Parts<E::Observed> {
+pub(crate) fn parts(kind: &dyn DynKind, intent: Option<&Intent>, observed: Observed) -> Parts {
     let Some(boundary) = intent.and_then(|intent| intent.replaced_before) else {
         return Parts { outgoing: None, current: observed };
     };
-    let (before, since) = E::split(observed, boundary);
-    let outgoing = (!E::is_gone(&before)).then_some(before);
+    let (before, since) = kind.split(observed, boundary);
+    let outgoing = (!kind.is_gone(&before)).then_some(before);
     Parts { outgoing, current: since }
 }
 
 /// Deletes what is to go when its time has come; `None` means that what replaces it comes first.
-pub(crate) async fn retire<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
-    outgoing: &E::Observed,
+pub(crate) async fn retire(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
+    outgoing: &Observed,
     is_replacement_up: bool,
 ) -> Option<Outcome> {
     // `Never`, set while a replacement was under way, must not leave a gap.
@@ -50,16 +51,17 @@ pub(crate) async fn retire<E: External>(
 }
 
 /// Asks for the deletion of what is replaced, and leaves behind what is to be kept.
-pub(crate) async fn let_go<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
-    sight: &Sight<'_, E>,
-    replaced: &E::Observed,
+pub(crate) async fn let_go(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
+    sight: &Sight<'_>,
+    replaced: &Observed,
 ) -> Outcome {
-    let kept: Vec<String> = E::ids(replaced).into_iter().filter(|id| sight.fates.keeps(id)).collect();
-    let (to_keep, to_delete) = E::select(replaced.clone(), &kept);
-    let ids = E::ids(&to_delete);
+    let kept: Vec<String> =
+        context.kind.ids(replaced).into_iter().filter(|id| sight.fates.keeps(id)).collect();
+    let (to_keep, to_delete) = context.kind.select(replaced.clone(), &kept);
+    let ids = context.kind.ids(&to_delete);
     if !ids.is_empty() {
         return delete(context, object, memory, &sight.identity, &to_delete).await;
     }
@@ -76,14 +78,14 @@ pub(crate) async fn let_go<E: External>(
     Outcome::InProgress(Reason::Replacing, note)
 }
 
-async fn delete<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+async fn delete(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     identity: &Identity,
-    replaced: &E::Observed,
+    replaced: &Observed,
 ) -> Outcome {
-    let ids = E::ids(replaced);
+    let ids = context.kind.ids(replaced);
     match context.external.delete(identity, replaced).await {
         Ok(()) => {
             let is_first = ids.iter().any(|id| !memory.deleted_ids.contains(id));

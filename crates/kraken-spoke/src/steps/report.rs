@@ -8,13 +8,13 @@ use kraken_runtime::{
     events::EventType,
     patch::{ApiError, Version, replace_status},
 };
-use kube::{Api, Resource, core::object::HasStatus};
+use kube::{Resource, core::object::HasStatus};
 use serde_json::json;
 use tracing::{info, warn};
 
 use crate::{
-    External,
     context::{Context, place},
+    dynamic::Object,
     memory::{Memory, Progress},
     outcome::{HUB_GRACE, Outcome, PROGRESS},
     status::{Learned, UNFOLLOWED, status_of},
@@ -24,10 +24,10 @@ use crate::{
 const DELETION_GRACE: Duration = Duration::from_secs(1);
 
 /// Writes the status and the event that the outcome leads to.
-pub(crate) async fn report<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn report(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     outcome: &Outcome,
     learned: &Learned,
 ) -> Result<(), ApiError> {
@@ -56,13 +56,13 @@ pub(crate) async fn report<E: External>(
         return Ok(());
     }
     let (namespace, name) = place(object);
-    let api: Api<E::Kind> = Api::namespaced(context.shell.client.clone(), &namespace);
+    let api = context.api(&namespace);
     // Whole, whatever others own in it: a condition that somebody else's field keeps alive would fail the schema for ever.
     // The UID keeps an outcome off a later object of the same name, the version off what was written meanwhile.
     let version = Version::of(object);
     match replace_status(&api, context.shell.name, &name, &version, json!(status)).await {
         Ok(written) => {
-            memory.latest = Some(written.into());
+            memory.latest = Some(context.written("write the status", written)?);
             memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
             let for_hub = matches!(outcome, Outcome::Asked);
             memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
@@ -92,9 +92,9 @@ fn is_ready(status: Option<&ResourceStatus>) -> bool {
 }
 
 /// An event and a log line when the outcome is another one than before.
-async fn tell<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
+async fn tell(
+    context: &Context,
+    object: &Object,
     before: Option<&ResourceStatus>,
     after: &ResourceStatus,
     outcome: &Outcome,
@@ -118,7 +118,7 @@ async fn tell<E: External>(
     // Progress is in the status; an event is for what came of it, and for what does not go on.
     if !outcome.is_in_progress() || outcome.is_not_yet() {
         let kind = if outcome.is_warning() { EventType::Warning } else { EventType::Normal };
-        let reference = object.object_ref(&());
+        let reference = object.object_ref(&context.info().resource);
         context.shell.events.publish(&reference, kind, &ready.reason, "Reconcile", &ready.message).await;
     }
 }

@@ -1,25 +1,29 @@
 //! Step 2: options and values become what is desired, or all problems at once. No client required.
 
-use kraken_api::{HasLifecycle, Lifecycle};
+use kraken_api::Lifecycle;
 use kraken_options::{
     Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values,
 };
 
-use crate::{External, external::SpecOf, fields::Fields, outcome::Outcome};
+use crate::{
+    dynamic::{Desired, DynKind, Spec},
+    fields::Fields,
+    outcome::Outcome,
+};
 
 /// What a spec refers to. Found by resolving it against nothing, so that what is asked for can never differ from what
 /// is used.
-pub(crate) fn dependencies<E: External>(spec: &SpecOf<E>) -> Dependencies {
+pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies {
     let nothing = Values::default();
     let mut resolver = Resolver::new(&nothing);
     depends_on(spec.lifecycle(), &mut resolver);
-    let _ = E::desired(spec, &mut resolver);
+    let _ = kind.desired(spec, &mut resolver);
     resolver.finish().dependencies
 }
 
 /// The problems that no value of a reference can take away, if there are any: they are reported without waiting for one.
-pub(crate) fn certain<E: External>(spec: &SpecOf<E>, fields: &Fields) -> Option<Outcome> {
-    let Err(Outcome::Invalid(mut problems)) = desired::<E>(spec, &Values::default(), fields) else {
+pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> Option<Outcome> {
+    let Err(Outcome::Invalid(mut problems)) = desired(kind, spec, &Values::default(), fields) else {
         return None;
     };
     problems.retain(|problem| problem.kind != ProblemKind::Missing);
@@ -27,11 +31,12 @@ pub(crate) fn certain<E: External>(spec: &SpecOf<E>, fields: &Fields) -> Option<
 }
 
 /// What is desired, with what was learned of the Secrets that are in it.
-pub(crate) fn desired<E: External>(
-    spec: &SpecOf<E>,
+pub(crate) fn desired(
+    kind: &dyn DynKind,
+    spec: &dyn Spec,
     values: &Values,
     fields: &Fields,
-) -> Result<(E::Desired, Resolution), Outcome> {
+) -> Result<(Desired, Resolution), Outcome> {
     let mut resolver = Resolver::new(values);
     if let Some(Err(message)) = spec.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration)
     {
@@ -48,7 +53,7 @@ pub(crate) fn desired<E: External>(
         }
     }
     depends_on(spec.lifecycle(), &mut resolver);
-    let desired = E::desired(spec, &mut resolver);
+    let desired = kind.desired(spec, &mut resolver);
     let mut resolution = resolver.finish();
     let problems = std::mem::take(&mut resolution.problems);
     match desired {

@@ -12,8 +12,8 @@ use kube::{Resource, core::object::HasStatus};
 use tracing::warn;
 
 use crate::{
-    External,
     context::{Context, place},
+    dynamic::Object,
     intent::Intent,
     memory::Memory,
     outcome::listed,
@@ -63,10 +63,10 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
 }
 
 /// Puts back what is missing; whether anything was.
-pub(crate) async fn restore<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn restore(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
 ) -> Result<bool, ApiError> {
     if let Some(intent) = Intent::of(object) {
         memory.intent = Some(intent);
@@ -77,20 +77,20 @@ pub(crate) async fn restore<E: External>(
 }
 
 /// The same for a resource of which only the tags of its objects tell that it has any.
-pub(crate) async fn restore_from_tags<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn restore_from_tags(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     epoch: i64,
 ) -> Result<(), ApiError> {
     let intent = rebuilt(object.status(), epoch, kraken_runtime::clock::now());
     put_back(context, object, memory, &intent).await
 }
 
-async fn put_back<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+async fn put_back(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     intent: &Intent,
 ) -> Result<(), ApiError> {
     write(context, object, memory, intent).await?;
@@ -103,7 +103,7 @@ async fn put_back<E: External>(
          let go of it, set spec.lifecycle.deletion to Retain and delete the resource"
     );
     warn!(namespace, name, "{note}");
-    let (reference, reason) = (object.object_ref(&()), Reason::RecordRestored.as_str());
+    let (reference, reason) = (object.object_ref(&context.info().resource), Reason::RecordRestored.as_str());
     context.shell.events.publish(&reference, EventType::Warning, reason, "Restore", &note).await;
     Ok(())
 }

@@ -5,8 +5,9 @@ use kraken_api::reasons::Reason;
 use tokio::time::Instant;
 
 use crate::{
-    External, Failure, Identity,
+    Failure, Identity,
     context::Context,
+    dynamic::{Desired, Object, Observed},
     intent::Intent,
     memory::{Claimed, Memory},
     outcome::listed,
@@ -14,39 +15,20 @@ use crate::{
 };
 
 /// Tags the objects with these ids again, or waits for tags that were set a moment ago; says what was done.
-pub(crate) async fn retag<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn retag(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     identity: &Identity,
-    observed: &E::Observed,
+    observed: &Observed,
     ids: &[String],
-    (known, desired): (&Known, Option<&E::Desired>),
+    (known, desired): (&Known, Option<&Desired>),
 ) -> Result<String, Failure> {
-    let intent = Intent::of(object);
-    let times = memory.claimed.as_ref().map(|claimed| claimed.at);
-    let facts = (intent.as_ref(), known, desired);
-    let note = claim(context, memory, identity, observed, ids, facts).await?;
-    if memory.claimed.as_ref().map(|claimed| claimed.at) != times {
-        record(context, object, Reason::DriftReverted, &note).await;
-    }
-    Ok(note)
-}
-
-/// The same without the event.
-pub(crate) async fn claim<E: External>(
-    context: &Context<E>,
-    memory: &mut Memory<E::Kind>,
-    identity: &Identity,
-    observed: &E::Observed,
-    ids: &[String],
-    (intent, known, desired): (Option<&Intent>, &Known, Option<&E::Desired>),
-) -> Result<String, Failure> {
-    let (ids, epoch) = batch(ids, intent, known.epoch);
+    let (ids, epoch) = batch(ids, Intent::of(object).as_ref(), known.epoch);
     if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
         return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
     }
-    let (bare, _) = E::select(observed.clone(), &ids);
+    let (bare, _) = context.kind.select(observed.clone(), &ids);
     context.external.reclaim(identity, epoch, desired, &bare).await?;
     let note = format!("put the owner tags back on {}", listed(&ids));
     let times = match &memory.claimed {
@@ -54,6 +36,7 @@ pub(crate) async fn claim<E: External>(
         _ => 0,
     };
     memory.claimed = Some(Claimed { ids, at: Instant::now(), times });
+    record(context, object, Reason::DriftReverted, &note).await;
     Ok(note)
 }
 

@@ -14,8 +14,8 @@ use kube::{Resource, core::object::HasStatus};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    External,
     context::{Context, identity_of},
+    dynamic::{Object, Observed},
     in_place,
     intent::Intent,
     memory::Memory,
@@ -48,11 +48,11 @@ fn digest(key: u64, observed: &impl Debug) -> [u8; 32] {
 }
 
 /// Remembers a run that found everything in place without a deep look.
-pub(crate) fn remember<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
+pub(crate) fn remember(
+    context: &Context,
+    object: &Object,
     inputs: String,
-    observed: &E::Observed,
+    observed: &Observed,
     is_shallow: bool,
     learned: &Learned,
 ) -> Arc<Unchanged> {
@@ -66,10 +66,10 @@ pub(crate) fn remember<E: External>(
 }
 
 /// The outcome, if nothing of the resource's Secrets needs to be read to know it.
-pub(crate) async fn look<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
-    memory: &mut Memory<E::Kind>,
+pub(crate) async fn look(
+    context: &Context,
+    object: &Object,
+    memory: &mut Memory,
     slot: &mut Slot,
     dependencies: &Dependencies,
     learned: &mut Learned,

@@ -4,28 +4,30 @@
 //! A deletion needs the identity alone and may come before an edit was carried out, so what is last observed or was last
 //! resolved decides nothing here: only a literal of the spec does.
 
-use kraken_api::{HasLifecycle, reasons::Reason};
+use kraken_api::reasons::Reason;
 use kraken_runtime::mutants::{self, Mutant};
-use kube::core::object::HasSpec;
 
 use crate::{
-    External, Failure, Identity, Ignored,
+    Failure, Identity, Ignored,
     context::Context,
+    dynamic::{Object, Observed},
     outcome::{Outcome, listed},
     steps::record::record,
 };
 
 /// What follows from such a refusal. `reason` is what the deletion is for.
-pub(crate) async fn unprotect<E: External>(
-    context: &Context<E>,
-    object: &E::Kind,
+pub(crate) async fn unprotect(
+    context: &Context,
+    object: &Object,
     identity: &Identity,
-    observed: &E::Observed,
+    observed: &Observed,
     refusal: Failure,
     reason: Reason,
 ) -> Outcome {
-    let ignored = Ignored::new(&object.spec().lifecycle().ignore_changes);
-    let Some(field) = E::unprotected_by(object.spec())
+    let ignored = Ignored::new(&object.lifecycle().ignore_changes);
+    let Some(field) = context
+        .kind
+        .unprotected_by(object.spec())
         .filter(|field| !ignored.covers(field) && !mutants::active(Mutant::ProtectionStays))
     else {
         return Outcome::Failed(refusal);
@@ -33,8 +35,10 @@ pub(crate) async fn unprotect<E: External>(
     if let Err(failure) = context.external.unprotect(identity, observed).await {
         return Outcome::Failed(failure);
     }
-    let what =
-        format!("turned the deletion protection of {} off, as spec.{field} says", listed(&E::ids(observed)));
+    let what = format!(
+        "turned the deletion protection of {} off, as spec.{field} says",
+        listed(&context.kind.ids(observed))
+    );
     record(context, object, Reason::Updated, &what).await;
     Outcome::InProgress(reason, what)
 }

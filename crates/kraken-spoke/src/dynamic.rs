@@ -1,0 +1,129 @@
+//! What the loop works with: kinds, objects and calls whose types are known only at run time.
+//!
+//! The loop is compiled once, here, and not once for each kind: that would be most of the code of a spoke, and of the time to
+//! build it. [`crate::External`] is the typed form of the same, and [`typed`] the adapter between the two. A kind that is not
+//! compiled in implements [`DynKind`] and [`DynExternal`] itself, with JSON as its values.
+
+mod object;
+mod opaque;
+mod typed;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kraken_api::{Adopt, Location};
+use kraken_options::Resolver;
+use kube::{api::DynamicObject, core::ApiResource};
+use serde_json::Value;
+
+use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, Look, OwnSecret};
+
+pub use crate::fields::Schema;
+pub use object::{Object, Spec, Undecoded};
+pub use opaque::{Change, Desired, Observed, Opaque, Payload};
+pub use typed::{calls_of, kind_of};
+
+/// What is the same for every object of a kind.
+#[derive(Clone, Debug)]
+pub struct KindInfo {
+    /// Its name, such as `VPC`; lives as long as the process, because it is a label of metrics.
+    pub name: &'static str,
+    /// Where the API server has it.
+    pub resource: ApiResource,
+    /// The kind with its group, as names and labels have it.
+    pub key: String,
+    /// The schema of its spec.
+    pub schema: Schema,
+    /// As [`crate::External::IS_IDEMPOTENT`].
+    pub is_idempotent: bool,
+    /// As [`crate::External::IDEMPOTENT_BY_NAME`].
+    pub idempotent_by_name: bool,
+    /// As [`crate::External::DRIFT_PATHS`].
+    pub drift_paths: &'static [&'static str],
+    /// As [`crate::External::SECRET_ECHOES`].
+    pub secret_echoes: &'static [(&'static str, &'static [&'static str])],
+    /// As [`crate::External::SUMMARY`].
+    pub summary: &'static [(&'static str, &'static str)],
+    /// As [`crate::External::MISSING_PATH`].
+    pub missing_path: &'static str,
+    /// As [`crate::External::WHOLE_PATHS`].
+    pub whole_paths: &'static [&'static str],
+    /// As [`crate::External::DISRUPTS`].
+    pub disrupts: bool,
+}
+
+/// The pure functions of a kind. Each is the one of the same name of [`crate::External`].
+#[allow(missing_docs)]
+pub trait DynKind: Send + Sync + 'static {
+    fn info(&self) -> &KindInfo;
+
+    /// The object, or why it is not one of this kind.
+    ///
+    /// # Errors
+    /// If it does not decode; its metadata does.
+    fn decode(&self, object: DynamicObject) -> Result<Object, Undecoded>;
+
+    fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
+    fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret>;
+    fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str>;
+
+    /// What the cloud has for a resource that has nothing.
+    fn nothing(&self) -> Observed;
+
+    fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change>;
+    fn without_ignored(&self, desired: &Desired, observed: &Observed, ignored: &Ignored) -> Option<Desired>;
+    fn state(&self, desired: &Desired, observed: &Observed) -> Value;
+    fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)>;
+    fn max_objects(&self, desired: &Desired) -> usize;
+    fn needs_deep_look(&self, desired: &Desired) -> bool;
+    fn what_is_done(&self, change: &Change) -> Option<String>;
+
+    fn ids(&self, observed: &Observed) -> Vec<String>;
+    fn shown(&self, observed: &Observed) -> Vec<String>;
+    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed);
+    fn untagged(&self, observed: &Observed) -> Vec<String>;
+    fn replicas(&self, observed: &Observed) -> Option<i32>;
+    fn disrupted(&self, observed: &Observed) -> (Vec<String>, bool);
+    fn is_gone(&self, observed: &Observed) -> bool;
+    fn epoch(&self, observed: &Observed) -> i64;
+    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed);
+}
+
+/// The calls of a kind to its provider. Each is the one of the same name of [`crate::External`], with its errors.
+#[async_trait]
+#[allow(missing_docs, clippy::missing_errors_doc)]
+pub trait DynExternal: Send + Sync + 'static {
+    async fn location(&self) -> Result<Option<Location>, Failure>;
+    async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure>;
+    async fn create(
+        &self,
+        identity: &Identity,
+        launch: &Launch,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<Observed, Failure>;
+    async fn update(
+        &self,
+        identity: &Identity,
+        change: &Change,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<(), Failure>;
+    async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    async fn unprotect(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure>;
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure>;
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure>;
+    async fn reclaim(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        desired: Option<&Desired>,
+        bare: &Observed,
+    ) -> Result<(), Failure>;
+    async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
+}
+
+/// A kind, shared by everything that works with it.
+pub(crate) type SharedKind = Arc<dyn DynKind>;

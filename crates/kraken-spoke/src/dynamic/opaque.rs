@@ -1,0 +1,55 @@
+//! Values of which only their kind knows the type.
+
+use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
+
+/// A type that a kind can have for what is desired or observed, or for a change.
+pub trait Payload: Any + fmt::Debug + Send + Sync {}
+impl<T: Any + fmt::Debug + Send + Sync> Payload for T {}
+
+/// A value of a type that only its kind knows; what it is for is its `Role`. Its `Debug` is that of the value.
+pub struct Opaque<Role>(Arc<dyn Payload>, PhantomData<fn() -> Role>);
+
+/// The role of what is desired.
+#[derive(Debug)]
+pub enum IsDesired {}
+/// The role of what is observed.
+#[derive(Debug)]
+pub enum IsObserved {}
+/// The role of a change.
+#[derive(Debug)]
+pub enum IsChange {}
+
+/// [`crate::External::Desired`] of some kind.
+pub type Desired = Opaque<IsDesired>;
+/// [`crate::External::Observed`] of some kind.
+pub type Observed = Opaque<IsObserved>;
+/// [`crate::External::Change`] of some kind.
+pub type Change = Opaque<IsChange>;
+
+impl<Role> Opaque<Role> {
+    /// Hides the type of a value.
+    pub fn new(value: impl Payload) -> Self {
+        Self(Arc::new(value), PhantomData)
+    }
+
+    /// The value.
+    ///
+    /// # Panics
+    /// If it is of another type. Every kind has loops of its own, and gets what it made itself.
+    pub fn get<T: Payload>(&self) -> &T {
+        let value: &dyn Any = &*self.0;
+        value.downcast_ref().unwrap_or_else(|| unreachable!("a {} was expected", std::any::type_name::<T>()))
+    }
+}
+
+impl<Role> Clone for Opaque<Role> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+
+impl<Role> fmt::Debug for Opaque<Role> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

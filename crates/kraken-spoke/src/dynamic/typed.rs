@@ -1,0 +1,244 @@
+//! From an [`External`] to what the loop works with.
+
+use std::{any::Any, borrow::Cow, marker::PhantomData, sync::Arc};
+
+use async_trait::async_trait;
+use kraken_api::{Adopt, Location, ResourceStatus, names::owner_kind};
+use kraken_options::Resolver;
+use kube::{Resource, api::DynamicObject, core::ApiResource};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, SharedKind, Spec, Undecoded};
+use crate::{
+    Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, Look, OwnSecret,
+    external::SpecOf, fields::Schema,
+};
+
+/// The pure functions of a kind.
+pub fn kind_of<E: External>() -> Arc<dyn DynKind> {
+    let kind: SharedKind = Arc::new(Pure::<E> { info: info_of::<E>(), kind: PhantomData });
+    kind
+}
+
+/// Its calls.
+pub fn calls_of(external: impl External) -> Arc<dyn DynExternal> {
+    Arc::new(Calls(external))
+}
+
+struct Pure<E> {
+    info: KindInfo,
+    kind: PhantomData<fn() -> E>,
+}
+
+struct Calls<E>(E);
+
+fn info_of<E: External>() -> KindInfo {
+    KindInfo {
+        // Each is leaked once.
+        name: match E::Kind::kind(&()) {
+            Cow::Borrowed(kind) => kind,
+            Cow::Owned(kind) => kind.leak(),
+        },
+        resource: ApiResource::erase::<E::Kind>(&()),
+        key: owner_kind(&E::Kind::kind(&()), &E::Kind::group(&())),
+        schema: Schema::of::<E::Kind>(),
+        is_idempotent: E::IS_IDEMPOTENT,
+        idempotent_by_name: E::IDEMPOTENT_BY_NAME,
+        drift_paths: E::DRIFT_PATHS,
+        secret_echoes: E::SECRET_ECHOES,
+        summary: E::SUMMARY,
+        missing_path: E::MISSING_PATH,
+        whole_paths: E::WHOLE_PATHS,
+        disrupts: E::DISRUPTS,
+    }
+}
+
+/// The spec as its kind has it.
+fn typed<E: External>(spec: &dyn Spec) -> &SpecOf<E> {
+    let spec: &dyn Any = spec;
+    spec.downcast_ref().unwrap_or_else(|| unreachable!("a spec of {} was expected", E::Kind::kind(&())))
+}
+
+/// A member of an object; one that is absent is `null`.
+fn member<T: DeserializeOwned>(data: &mut Value, name: &str) -> Result<T, String> {
+    let value = data.get_mut(name).map(Value::take).unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+fn pair<O: Clone + std::fmt::Debug + Send + Sync + 'static>((one, other): (O, O)) -> (Observed, Observed) {
+    (Observed::new(one), Observed::new(other))
+}
+
+impl<E: External> DynKind for Pure<E> {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn decode(&self, object: DynamicObject) -> Result<Object, Undecoded> {
+        let DynamicObject { metadata, mut data, .. } = object;
+        if data.get("spec").is_none_or(Value::is_null) {
+            return Err((metadata.into(), "missing field `spec`".to_owned()));
+        }
+        let status: Result<Option<ResourceStatus>, String> = member(&mut data, "status");
+        match (member::<SpecOf<E>>(&mut data, "spec"), status) {
+            (Ok(spec), Ok(status)) => Ok(Object::new(metadata, spec, status)),
+            (Err(error), _) | (_, Err(error)) => Err((metadata.into(), error)),
+        }
+    }
+
+    fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
+        E::desired(typed::<E>(spec), values).map(Desired::new)
+    }
+
+    fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {
+        E::own_secret(typed::<E>(spec))
+    }
+
+    fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {
+        // One that could not be read says nothing.
+        let spec: &dyn Any = spec;
+        spec.downcast_ref().and_then(E::unprotected_by)
+    }
+
+    fn nothing(&self) -> Observed {
+        Observed::new(E::Observed::default())
+    }
+
+    fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change> {
+        let Comparison { missing, settling, differences } = E::compare(desired.get(), observed.get());
+        let opaque = |difference: Difference<E::Change>| difference.map(Change::new);
+        Comparison { missing, settling, differences: differences.into_iter().map(opaque).collect() }
+    }
+
+    fn without_ignored(&self, desired: &Desired, observed: &Observed, ignored: &Ignored) -> Option<Desired> {
+        E::without_ignored(desired.get(), observed.get(), ignored).map(Desired::new)
+    }
+
+    fn state(&self, desired: &Desired, observed: &Observed) -> Value {
+        E::state(desired.get(), observed.get())
+    }
+
+    fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)> {
+        E::at_creation(desired.get())
+    }
+
+    fn max_objects(&self, desired: &Desired) -> usize {
+        E::max_objects(desired.get())
+    }
+
+    fn needs_deep_look(&self, desired: &Desired) -> bool {
+        E::needs_deep_look(desired.get())
+    }
+
+    fn what_is_done(&self, change: &Change) -> Option<String> {
+        E::what_is_done(change.get())
+    }
+
+    fn ids(&self, observed: &Observed) -> Vec<String> {
+        E::ids(observed.get())
+    }
+
+    fn shown(&self, observed: &Observed) -> Vec<String> {
+        E::shown(observed.get())
+    }
+
+    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
+        pair(E::select(observed.get::<E::Observed>().clone(), ids))
+    }
+
+    fn untagged(&self, observed: &Observed) -> Vec<String> {
+        E::untagged(observed.get())
+    }
+
+    fn replicas(&self, observed: &Observed) -> Option<i32> {
+        E::replicas(observed.get())
+    }
+
+    fn disrupted(&self, observed: &Observed) -> (Vec<String>, bool) {
+        E::disrupted(observed.get())
+    }
+
+    fn is_gone(&self, observed: &Observed) -> bool {
+        E::is_gone(observed.get())
+    }
+
+    fn epoch(&self, observed: &Observed) -> i64 {
+        E::epoch(observed.get())
+    }
+
+    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
+        pair(E::split(observed.get::<E::Observed>().clone(), epoch))
+    }
+}
+
+#[async_trait]
+impl<E: External> DynExternal for Calls<E> {
+    async fn location(&self) -> Result<Option<Location>, Failure> {
+        self.0.location().await
+    }
+
+    async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure> {
+        Ok(self.0.observe(looks).await?.into_iter().map(Observed::new).collect())
+    }
+
+    async fn create(
+        &self,
+        identity: &Identity,
+        launch: &Launch,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<Observed, Failure> {
+        self.0.create(identity, launch, desired.get(), observed.get()).await.map(Observed::new)
+    }
+
+    async fn update(
+        &self,
+        identity: &Identity,
+        change: &Change,
+        desired: &Desired,
+        observed: &Observed,
+    ) -> Result<(), Failure> {
+        self.0.update(identity, change.get(), desired.get(), observed.get()).await
+    }
+
+    async fn resume(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        self.0.resume(identity, observed.get()).await
+    }
+
+    async fn delete(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        self.0.delete(identity, observed.get()).await
+    }
+
+    async fn unprotect(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        self.0.unprotect(identity, observed.get()).await
+    }
+
+    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
+        let found = self.0.survey(cluster).await?;
+        Ok(found.into_iter().map(|(identity, observed)| (identity, Observed::new(observed))).collect())
+    }
+
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure> {
+        let found = self.0.find(wanted).await?;
+        Ok(found.into_iter().map(|candidate| candidate.map(Observed::new)).collect())
+    }
+
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Observed) -> Result<(), Failure> {
+        self.0.claim(identity, epoch, found.get()).await
+    }
+
+    async fn reclaim(
+        &self,
+        identity: &Identity,
+        epoch: i64,
+        desired: Option<&Desired>,
+        bare: &Observed,
+    ) -> Result<(), Failure> {
+        self.0.reclaim(identity, epoch, desired.map(Desired::get), bare.get()).await
+    }
+
+    async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure> {
+        self.0.release(identity, observed.get()).await
+    }
+}
