@@ -31,6 +31,12 @@ pub fn owned_name(owner_kind: &str, name: &str) -> String {
     format!("{owner_kind}.{}", cut(name, MAX_NAME, "-"))
 }
 
+/// The name of the resource whose DependencyRequest or StateDeclaration has this name; a name that was cut is not known.
+pub fn owner_name<'a>(owner_kind: &str, owned_name: &'a str) -> Option<&'a str> {
+    let name = owned_name.strip_prefix(owner_kind)?.strip_prefix('.')?;
+    (name.len() < MAX_NAME).then_some(name)
+}
+
 /// A kind as a reference names it, in the spelling of names: `vpc.aws`, or `vpc` if the reference has no group.
 ///
 /// The group may be given by its first label or whole.
@@ -81,6 +87,14 @@ mod tests {
     fn a_name_is_kind_group_and_name() {
         assert_eq!(owner_kind("EC2Instance", AWS), "ec2instance.aws");
         assert_eq!(owned_name(&owner_kind("EC2-Instance", AWS), "my.web"), "ec2instance.aws.my.web");
+    }
+
+    #[test]
+    fn the_owner_is_read_from_a_name_that_was_not_cut() {
+        let kind = owner_kind("Subnet", AWS);
+        assert_eq!(owner_name(&kind, &owned_name(&kind, "my.web")), Some("my.web"));
+        assert_eq!(owner_name(&kind, &owned_name(&kind, &"a".repeat(253))), None);
+        assert_eq!(owner_name(&kind, "vpc.aws.my.web"), None);
     }
 
     #[test]

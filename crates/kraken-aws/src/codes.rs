@@ -66,6 +66,9 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // addresses, which an edit mends, or somebody who frees some.
         "InvalidSubnet" if message.to_lowercase().contains("internet gateway") => FailureClass::NotYet,
 
+        // The public address of a network without an internet gateway; one that is not attached where it is detached is a lag.
+        "Gateway.NotAttached" if message.contains("any internet gateway") => FailureClass::NotYet,
+
         "InternalError"
         | "InternalFailure"
         | "InternalServerError"
@@ -164,6 +167,8 @@ mod tests {
     fn one_code_for_several_things_is_told_apart_by_its_message() {
         for (code, message, class) in [
             ("InvalidSubnet", "VPC vpc-1 has no internet gateway", NotYet),
+            ("Gateway.NotAttached", "Network vpc-1 is not attached to any internet gateway", NotYet),
+            ("Gateway.NotAttached", "resource igw-1 is not attached to network vpc-1", Transient),
             ("InvalidSubnet", "Not enough IP space available in subnet-1. ELB requires at least 8", Terminal),
             ("AuthFailure", "AWS was not able to validate the provided access credentials", Credentials),
             ("AuthFailure", "You do not have permission to access the specified resource.", Terminal),

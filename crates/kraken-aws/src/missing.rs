@@ -35,6 +35,7 @@ pub fn is_about_an_id(failure: &Failure) -> bool {
         code,
         "InvalidID"
             | "NatGatewayNotFound"
+            | "NatGatewayMalformed"
             | "LoadBalancerNotFound"
             | "TargetGroupNotFound"
             | "ListenerNotFound"

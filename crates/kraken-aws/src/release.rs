@@ -4,34 +4,43 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_ec2::types::{Filter, Tag};
-use kraken_spoke::{Failure, Identity};
+use kraken_spoke::{Failure, FailureClass, Identity};
 
 use crate::{
     Aws,
-    missing::for_existing,
+    missing::{IDS_PER_CALL, for_existing, is_about_an_id},
     tags::{KEYS, UID},
 };
 
 const ACTION: &str = "failed to take Kraken's tags off";
 
 /// Takes Kraken's tags off these ids, which must be the identity's own, and off everything of the types `beside` that is
-/// tagged with its UID. What does not exist any more needs nothing.
+/// tagged with its UID.
 ///
 /// # Errors
-/// The first failure of a call. It may be repeated.
+/// The first failure of a call. It may be repeated. An id that does not exist is a transient failure: it was observed a moment
+/// ago, so that the call may have met a replica that lags. What is really gone is not observed next time.
 pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&str]) -> Result<(), Failure> {
-    let mut all: BTreeSet<String> = ids.iter().cloned().collect();
-    if !beside.is_empty() {
-        all.extend(tagged(aws, identity, beside).await?);
-    }
-    let all: Vec<String> = all.into_iter().collect();
     let keys: Vec<Tag> = KEYS.iter().map(|key| Tag::builder().key(*key).build()).collect();
-    for_existing(&all, |ids| {
+    let untag = |ids: Vec<String>| {
         let call = aws.ec2().delete_tags().set_resources(Some(ids)).set_tags(Some(keys.clone()));
         aws.call("DeleteTags", ACTION, call.send())
-    })
-    .await?;
-    Ok(())
+    };
+    for ids in ids.chunks(IDS_PER_CALL) {
+        untag(ids.to_vec()).await.map_err(lagging)?;
+    }
+    if beside.is_empty() {
+        return Ok(());
+    }
+    // AWS lists the tags of what does not exist any more for a while.
+    let listed = tagged(aws, identity, beside).await?;
+    let others: BTreeSet<String> = listed.into_iter().filter(|id| !ids.contains(id)).collect();
+    for_existing(&others.into_iter().collect::<Vec<_>>(), untag).await.map(drop)
+}
+
+/// The failure of a call about what was observed a moment ago: that it does not exist says that a replica lags.
+pub(crate) fn lagging(failure: Failure) -> Failure {
+    if is_about_an_id(&failure) { Failure { class: FailureClass::Transient, ..failure } } else { failure }
 }
 
 /// The ids of everything of these types that carries the UID.

@@ -6,7 +6,9 @@ use std::{
 };
 
 use futures::FutureExt;
-use kraken_api::{DependencyRequest, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, conditions};
+use kraken_api::{
+    DependencyRequest, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, conditions, names::owner_name,
+};
 use kraken_runtime::{
     clock::Instant,
     coverage,
@@ -202,8 +204,14 @@ fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dependents {
 /// The resource that owns an object of ours.
 fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
     let owners = meta.owner_references.iter().flatten();
-    let owner = owners.into_iter().find(|reference| reference.controller == Some(true))?;
-    Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name))
+    let controller = owners.into_iter().find(|reference| reference.controller == Some(true));
+    // After `kubectl delete --cascade=orphan` only the name says it.
+    let by_name = || {
+        let kind = meta.labels.as_ref()?.get(OWNER_KIND_LABEL)?;
+        owner_name(kind, meta.name.as_deref()?)
+    };
+    let name = controller.map(|reference| reference.name.as_str()).or_else(by_name)?;
+    Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), name))
 }
 
 fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Send + Sync + Clone + 'static {

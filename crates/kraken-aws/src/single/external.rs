@@ -15,6 +15,7 @@ use crate::{
     fields::pruned,
     lookup::{self, Tagged},
     missing::is_about_an_id,
+    release::lagging,
     tag_memory,
     tags::{self, KEYS, MEMORY, Tags},
 };
@@ -281,7 +282,7 @@ impl<S: Single> External for Managed<S> {
 
     async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
         for thing in living(observed).into_iter().filter(|thing| tags::owned_by(identity, thing.tags())) {
-            gone_is_fine(S::remove_tags(&self.aws, thing.tagged_as(), &KEYS).await)?;
+            S::remove_tags(&self.aws, thing.tagged_as(), &KEYS).await.map_err(lagging)?;
         }
         Ok(())
     }

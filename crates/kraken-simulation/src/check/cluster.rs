@@ -20,6 +20,14 @@ impl Checks {
     pub(super) fn observe(&mut self, now: Duration) -> Changes {
         let objects = (self.view.objects)();
         let changes = self.history.observe(now, &objects);
+        for (uid, before, after) in &changes.all {
+            let disturbed = self.history.records.get(uid).and_then(|record| record.disturbed);
+            let is_recent = disturbed.is_some_and(|at| !self.is_long_ago(at, now));
+            let is_free = after.is_none() && before.as_ref().is_some_and(|before| !is_held(before));
+            if let Some(record) = self.history.records.get_mut(uid).filter(|_| is_free && is_recent) {
+                record.excused = true; // its finalizer was taken off, and its controller may be down since
+            }
+        }
         for (_, _, after) in &changes.all {
             let Some(object) = after else { continue };
             if object["kind"] == "Secret" {

@@ -20,7 +20,10 @@ impl Checks {
         let live = self.live_of(uid, record, candidates);
         let outgoing = |version: &Version| {
             let intent = intent(&version.value).unwrap_or_default();
-            strings(&intent["outgoing"]).filter(|id| live.iter().any(|live| plain(live) == *id)).count()
+            // A key pair is on record by its name, and here by its id.
+            let is_by_name = record.kind == "KeyPair";
+            let is_live = |id: &&str| is_by_name || live.iter().any(|live| plain(live) == *id);
+            strings(&intent["outgoing"]).filter(is_live).count()
         };
         let explained = candidates.iter().map(|version| self.wanted(record, version)).max().unwrap_or(0);
         let replaced = candidates.iter().map(outgoing).max().unwrap_or(0);
@@ -39,14 +42,19 @@ impl Checks {
     /// somebody took its tags off.
     pub(super) fn live_of(&self, uid: &str, record: &Record, candidates: &[Version]) -> Vec<String> {
         let kind = remote_kind(&record.kind);
+        // A key pair is on record by its name.
         let is_known = |id: &str| {
-            candidates.iter().all(|version| external_ids(&version.value).any(|known| known == plain(id)))
+            record.kind == "KeyPair"
+                || candidates
+                    .iter()
+                    .all(|version| external_ids(&version.value).any(|known| known == plain(id)))
         };
         let counts = |(id, remote): &(&String, &super::Remote)| {
             let is_launched = self.launched.get(*id).is_some_and(|launched| launched == uid);
             let is_tagged = remote.uid() == Some(uid)
                 && (is_launched || !self.tampered.contains_key(*id) || is_known(id));
-            let is_stripped = remote.uid().is_none() && is_launched && is_known(id);
+            let is_stripped =
+                remote.uid().is_none() && is_launched && record.kind != "KeyPair" && is_known(id);
             remote.alive && Some(remote.kind) == kind && (is_tagged || is_stripped)
         };
         let live = self.cloud.0.iter().filter(counts);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kraken_testing::kube_proxy::Call;
+use kraken_testing::simulator::Kind;
 use serde_json::Value;
 
 use super::history::Version;
@@ -218,9 +219,11 @@ impl Checks {
                 || super::policy::strings(&outgoing["outgoing"]).any(|known| known == plain(id))
                 || adopted(&version.value).iter().any(|known| known == plain(id))
         });
+        // Its name is on record, and a person made another one of that name.
+        let is_by_name = remote.kind == Kind::KeyPair && self.tampered.contains_key(id);
         let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
         let title = record.title();
-        if !is_launched && !is_on_record && !is_adopted {
+        if !is_launched && !is_on_record && !is_adopted && !is_by_name {
             self.violated(
                 now,
                 Class::NotOurs,

@@ -12,7 +12,7 @@ use kraken_testing::simulator::Kind;
 use serde_json::Value;
 
 use super::history::{Record, uid_of};
-use super::policy::{is_resource, ready};
+use super::policy::{external_ids, is_resource, ready};
 use super::remote::{plain, remote_kind};
 use super::{Checks, Cloud, Remote};
 
@@ -44,7 +44,10 @@ impl Checks {
             let maker = self.launched.get(id).filter(|_| !self.released.contains(id)).filter(is_still);
             let maker = maker.and_then(|uid| self.history.records.get(uid));
             // What is to be left behind and has no tags any more is left behind.
-            let maker = maker.filter(|record| remote.uid().is_some() || !record.latest().policy().keeps());
+            let maker = maker.filter(|record| {
+                remote.uid().is_some()
+                    || (!record.latest().policy().keeps() && !self.is_untraceable(id, record))
+            });
             let is_main = |record: &Record| remote_kind(&record.kind) == Some(remote.kind);
             let is_lost = |record: &Record| is_main(record) && !record.excused && record.gone.is_some();
             let owner = record.filter(|_| is_tagged).or(maker).filter(|record| is_lost(record))?;
@@ -102,6 +105,16 @@ impl Checks {
         }
     }
 
+    /// Whether nothing says any more whose a remote object without owner tags is: people took the tags off before its id was on
+    /// record, or the record too. A key pair is on record by its name, which anybody may give to another one.
+    fn is_untraceable(&self, id: &str, maker: &Record) -> bool {
+        let Some(stripped) = self.tampered.get(id) else { return false };
+        let then = maker.versions.iter().take_while(|version| version.at <= *stripped).last();
+        let is_recorded =
+            then.is_some_and(|version| external_ids(&version.value).any(|known| known == plain(id)));
+        !is_recorded || maker.disturbed.is_some_and(|at| at >= *stripped)
+    }
+
     /// Whether a remote object may exist for ever: nobody's controller has to delete it.
     fn may_stay(&self, id: &str, remote: &Remote) -> bool {
         let owner = remote.uid().and_then(|uid| Some((uid, self.history.records.get(uid)?)));
@@ -119,10 +132,16 @@ impl Checks {
 
 /// Whether the provider refuses without a name, in words that stand for something of these kinds.
 fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
+    // A protection that only people turn on, and that no field of the spec turned on.
+    if message.contains("'disableApiTermination'") {
+        return true;
+    }
     let of: &[Kind] = if message.contains("has some mapped public address(es)") {
         &[Kind::Address, Kind::NatGateway, Kind::Instance, Kind::LoadBalancer]
     } else if message.contains("failed to disassociate the address") {
         &[Kind::NatGateway, Kind::LoadBalancer]
+    } else if message.contains("The subnet ") && message.contains("has dependencies and cannot be deleted") {
+        &[Kind::LoadBalancer, Kind::NatGateway, Kind::Instance]
     } else {
         &[]
     };

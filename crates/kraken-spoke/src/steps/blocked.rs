@@ -11,8 +11,8 @@ use std::{
 use kraken_runtime::hash::HashMap;
 
 use kraken_api::{
-    DependencyRequest,
-    names::{owner_kind, referenced_kind},
+    DependencyRequest, OWNER_KIND_LABEL,
+    names::{owner_kind, owner_name, referenced_kind},
 };
 use kraken_runtime::patch::{ApiError, within};
 use kube::{
@@ -111,14 +111,22 @@ fn named(blockers: Vec<Node>) -> Vec<String> {
 fn graph_of(requests: &[DependencyRequest]) -> Graph {
     let mut graph = Graph::new();
     for request in requests {
-        let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
-        let Some(owner) = owner else { continue };
-        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        let Some(owner) = owner_of(request) else { continue };
         let to = request.spec.kraken_resource_dependencies.iter();
         let to = to.map(|d| (referenced_kind(&d.kind), d.name.clone()));
-        graph.entry((owner_kind(&owner.kind, group), owner.name.clone())).or_default().extend(to);
+        graph.entry(owner).or_default().extend(to);
     }
     graph
+}
+
+/// The resource whose references a request holds. After `kubectl delete --cascade=orphan` only its name and its label say it.
+fn owner_of(request: &DependencyRequest) -> Option<Node> {
+    if let Some(owner) = request.owner_references().iter().find(|owner| owner.controller == Some(true)) {
+        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        return Some((owner_kind(&owner.kind, group), owner.name.clone()));
+    }
+    let kind = request.labels().get(OWNER_KIND_LABEL)?;
+    Some((kind.clone(), owner_name(kind, &request.name_any())?.to_owned()))
 }
 
 /// Those that refer to `of`, except those that it refers to in turn: a circle would block itself for ever.
@@ -230,6 +238,17 @@ mod tests {
         assert_eq!(blockers(&graph, &node("vpc")), [node("subnet")]);
         assert_eq!(blockers(&graph, &node("subnet")), [node("instance")]);
         assert!(blockers(&graph, &node("instance")).is_empty());
+    }
+
+    #[test]
+    fn a_request_whose_owner_reference_was_removed_counts_for_the_resource_that_its_name_says() {
+        let request = serde_json::json!({
+            "metadata": {"name": "subnet.aws.a", "labels": {OWNER_KIND_LABEL: "subnet.aws"}},
+            "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
+        });
+        let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+        assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
     }
 
     #[test]
