@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 use super::eval::{Exhausted, Steps};
 
-/// How much memory a compiled regular expression may take. Matching is linear in it.
+/// The maximum memory of a compiled regular expression. Matching is linear in it.
 const MAX_REGEX_BYTES: usize = 256 * 1024;
 
 /// Equality; two absent values are equal.
