@@ -42,7 +42,8 @@ pub fn router(mounts: Mounts) -> Router {
 async fn answer(State(mounts): State<Mounts>, uri: Uri, body: Bytes) -> Response {
     let Some(validator) = mounts.at(uri.path()) else {
         // The API server handles it as a failure of the webhook.
-        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
+            .into_response();
     };
     let review: AdmissionReview = match serde_json::from_slice(&body) {
         Ok(review) => review,

@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn a_deeper_value_is_refused() {
+    fn a_deeper_value_is_rejected() {
         let deep = (0..MAX_DEPTH).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(measure(&deep, &mut 0), Err(Exceeded::Depth));
     }
 
     #[test]
-    fn a_large_value_is_refused() {
+    fn a_large_value_is_rejected() {
         assert_eq!(measure(&json!({"a": "x".repeat(MAX_BYTES)}), &mut 0), Err(Exceeded::Bytes));
     }
 

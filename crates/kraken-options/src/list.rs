@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told_at_once_with_their_places() {
+    fn all_problems_are_reported_at_once_with_their_places() {
         let resource = |path: &str| json!({"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web", "path": path}}});
         let written =
             json!({"value": [map_key("gone"), "sg-1", resource("ids"), resource("a..b"), secret("c")]});

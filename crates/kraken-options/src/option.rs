@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn both_and_neither_are_refused() {
+    fn both_and_neither_are_rejected() {
         let from = json!({"configMap": {"name": "sizes", "key": "small"}});
         rejects(
             &json!({"value": 3, "valueFrom": from}),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sources_and_no_source_are_refused() {
+    fn two_sources_and_no_source_are_rejected() {
         let key = json!({"name": "sizes", "key": "small"});
         let names = "exactly one of configMap, secret, krakenResource, ref, templateString";
         rejects(&json!({"valueFrom": {"configMap": key, "secret": key}}), names);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_an_object_is_refused_with_what_was_expected() {
+    fn anything_but_an_object_is_rejected_with_what_was_expected() {
         for wrong in [json!("t2.nano"), json!([3]), json!(3), json!(true)] {
             rejects(&wrong, "an object with exactly one of value, valueFrom");
         }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_of_the_wrong_type_is_refused() {
+    fn a_literal_of_the_wrong_type_is_rejected() {
         rejects(&json!({"value": "3"}), "invalid type: string \"3\"");
     }
 }

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_long_paths_are_refused() {
+    fn empty_and_long_paths_are_rejected() {
         assert_eq!(Path::parse(""), Err(PathError::Empty));
         assert!(Path::parse(&"a".repeat(1024)).is_ok());
         assert_eq!(Path::parse(&"a".repeat(1025)), Err(PathError::TooLong));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_jsonpath_is_refused_in_one_line() {
+    fn a_malformed_jsonpath_is_rejected_in_one_line() {
         for text in ["$.", "$.a.0", "$[", "$.a-b", "$a", "$[?@.a ==]", "$\n.["] {
             let error = Path::parse(text).expect_err(text).to_string();
             assert!(error.starts_with("is not a JSONPath (RFC 9535): "), "{error}");

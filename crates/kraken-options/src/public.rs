@@ -118,7 +118,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn admission_refuses_every_template_that_refers_to_a_secret(
+        fn admission_rejects_every_template_that_refers_to_a_secret(
             open in "[{]{2}[ \t\n]{0,2}",
             kind in "(\\.|\\.?\\[\")-{0,2}[sS]-{0,1}[eE][cC][rR]-{0,1}[eE][tT]-{0,1}",
             name in "[.\\[\"\\]a-z]{0,12}",

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_is_nested_too_deeply_is_refused() {
+    fn json_that_is_nested_too_deeply_is_rejected() {
         let deep = (0..1000).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(json::<Value>(&deep), Err(Unreadable::TooDeep));
     }

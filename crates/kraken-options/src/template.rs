@@ -360,7 +360,7 @@ mod tests {
         rejects("{{ .A.b.c }", 10, "\"}}\"");
         rejects("{{ .A.b..c }}", 8, "a name");
         rejects("{{ .A.b[\"c }}", 13, "the quote");
-        rejects("{{ .A.b.$.c }}", 7, "no JSONPath");
+        rejects("{{ .A.b.$.c }}", 7, "do not support JSONPath");
         rejects("ä{{ range .x }}", 5, "a reference");
         rejects("{{ .ConfigMap.app.port }}{{ .Secret.db }}", 38, "a key");
     }

@@ -141,8 +141,9 @@ impl Watch {
     fn failing_since(&self, now: Instant) -> Option<String> {
         let (first, last) = self.failing.filter(|_| self.synced)?;
         let length = now.duration_since(first);
-        (length > NOTICE && now.duration_since(last) <= FAILURE_GAP)
-            .then(|| format!("the watch of {} has failed for {} s: {}", self.name, length.as_secs(), self.cause))
+        (length > NOTICE && now.duration_since(last) <= FAILURE_GAP).then(|| {
+            format!("the watch of {} has failed for {} s: {}", self.name, length.as_secs(), self.cause)
+        })
     }
 
     fn failed(&mut self, now: Instant) {

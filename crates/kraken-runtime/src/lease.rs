@@ -293,7 +293,9 @@ impl Lease {
                 Ok(Err(error)) => {
                     tracing::warn!(lease = self.name, "failed to release the lease: {}", one_line(&error));
                 }
-                Err(_) => tracing::warn!(lease = self.name, "failed to release the lease: no response in time"),
+                Err(_) => {
+                    tracing::warn!(lease = self.name, "failed to release the lease: no response in time")
+                }
             }
         }
     }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_and_large_patterns_are_refused() {
+    fn malformed_and_large_patterns_are_rejected() {
         for pattern in ["(", "[", "\\", "a{100000}", "(\\pL{100}){100}", &"(".repeat(500)] {
             assert!(regex(pattern, true).is_none(), "{pattern}");
         }

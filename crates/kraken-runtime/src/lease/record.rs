@@ -185,11 +185,7 @@ mod tests {
         let waits = |left| Decision::Wait { holder: "you".to_owned(), left: Duration::from_secs(left) };
         assert_eq!(decide_at(&lease, 0, 29), waits(30));
         assert_eq!(decide_at(&lease, 0, 60), waits(30), "one duration is allowed for clock skew");
-        assert_eq!(
-            decide_at(&lease, 0, 61),
-            waits(12),
-            "longer than a live holder would leave it unchanged"
-        );
+        assert_eq!(decide_at(&lease, 0, 61), waits(12), "longer than a live holder would leave it unchanged");
         assert_eq!(decide_at(&lease, 11, 72), waits(1));
         assert_eq!(decide_at(&lease, 12, 73), Decision::Take);
         assert_eq!(decide_at(&lease, 0, 3600), Decision::Take);

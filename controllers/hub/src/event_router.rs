@@ -1,4 +1,4 @@
-//! From events of watches to askers that look again: each event wakes exactly those it concerns. No client.
+//! Routes watch events to dependents: each event triggers exactly the affected reconciles. No client.
 
 use std::sync::Arc;
 
@@ -15,46 +15,46 @@ use parking_lot::{Mutex, RwLock};
 use tracing::warn;
 
 use crate::{
+    debounce::Debounce,
     exports::{self, Parsed},
-    facts::Cache,
-    hold::Holds,
-    index::{Asker, Asks, Class, Effect, Index, Named},
-    owned::{Owned, maker},
+    index::{Class, Dependent, Edges, Effect, Index, ObjectRef},
+    lookup::Cache,
+    owned::{Owned, controlling_export},
     requests,
     secrets::SecretDigests,
     undecodable::Undecodable,
     written::Written,
 };
 
-/// What the events of all watches are noted in.
+/// The state that the events of all watches update.
 #[derive(Debug)]
-pub struct Wake {
-    /// Who names what.
+pub struct EventRouter {
+    /// The index of references.
     pub index: RwLock<Index>,
-    /// Which export made what.
+    /// The targets of exports.
     pub owned: Mutex<Owned>,
-    /// Bodies that were read.
+    /// The cached bodies.
     pub cache: Cache,
-    /// Digests of the Secrets that somebody refers to.
+    /// The digests of referenced Secrets.
     digests: Arc<SecretDigests>,
-    /// Statuses that were written.
+    /// The last status writes.
     pub written: Written,
-    /// Exports that are in place.
+    /// The exports that are in place.
     pub settled: exports::Settled,
-    /// What each export refers to, found once for each of its specs.
+    /// The parsed references of each export, once per spec.
     pub parsed: Mutex<HashMap<ObjectKey, Arc<Parsed>>>,
-    /// Exports that do not decode.
+    /// The exports that cannot be decoded.
     pub undecodable: Undecodable,
-    /// Who waits for values, and since when.
-    pub holds: Holds,
-    /// DependencyRequests to answer.
+    /// The debouncing of missing values.
+    pub debounce: Debounce,
+    /// The queue of DependencyRequests.
     pub requests: Queue<ObjectKey>,
-    /// ConfigExports to carry out.
+    /// The queue of ConfigExports.
     pub exports: Queue<ObjectKey>,
 }
 
-impl Wake {
-    /// Nothing known yet; at most this many of each kind are reconciled at once.
+impl EventRouter {
+    /// An empty router; at most this number of each kind is reconciled concurrently.
     pub fn new(digests: Arc<SecretDigests>, concurrency: usize) -> Self {
         Self {
             index: RwLock::default(),
@@ -65,7 +65,7 @@ impl Wake {
             settled: exports::Settled::default(),
             parsed: Mutex::default(),
             undecodable: Undecodable::default(),
-            holds: Holds::default(),
+            debounce: Debounce::default(),
             requests: Queue::new(concurrency),
             exports: Queue::new(concurrency),
         }
@@ -73,16 +73,16 @@ impl Wake {
 
     /// A DependencyRequest changed.
     pub fn request(&self, change: &Change<DependencyRequest>) {
-        let asker = Asker::Request(ObjectKey::of(change.meta()));
+        let dependent = Dependent::Request(ObjectKey::of(change.meta()));
         match change {
             Change::Applied(request, before) => {
                 let is_own = is_only_status(&**request, before.as_deref())
-                    && request.status.as_ref().is_some_and(|status| self.written.is_own(&asker, status));
+                    && request.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
                 if !is_own {
-                    self.asks(&asker, &requests::asks(request));
+                    self.edges(&dependent, &requests::edges(request));
                 }
             }
-            Change::Deleted(_) => self.gone(&asker),
+            Change::Deleted(_) => self.gone(&dependent),
             Change::Invalid(..) => invalid(requests::KIND, change),
         }
     }
@@ -90,22 +90,22 @@ impl Wake {
     /// A ConfigExport changed.
     pub fn export(&self, change: &Change<ConfigExport>) {
         let key = ObjectKey::of(change.meta());
-        let asker = Asker::Export(key.clone());
+        let dependent = Dependent::Export(key.clone());
         match change {
             Change::Applied(export, before) => {
                 self.undecodable.forget(&key);
                 let is_own = is_only_status(&**export, before.as_deref())
-                    && export.status.as_ref().is_some_and(|status| self.written.is_own(&asker, status));
+                    && export.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
                 if !is_own {
-                    let asks = self.parsed(export).asks.clone();
-                    self.asks(&asker, &asks);
+                    let edges = self.parsed(export).edges.clone();
+                    self.edges(&dependent, &edges);
                 }
             }
             Change::Deleted(export) => {
                 self.settled.forget(&export.uid().unwrap_or_default());
                 self.parsed.lock().remove(&key);
                 self.undecodable.forget(&key);
-                self.gone(&asker);
+                self.gone(&dependent);
             }
             Change::Invalid(meta, error) => {
                 invalid(exports::KIND, change);
@@ -115,7 +115,7 @@ impl Wake {
         }
     }
 
-    /// What an export refers to: its templates are parsed once for each spec.
+    /// The references of an export: its templates are parsed once per spec.
     pub fn parsed(&self, export: &ConfigExport) -> Arc<Parsed> {
         let mut parsed = self.parsed.lock();
         let key = ObjectKey::of(export.meta());
@@ -127,7 +127,7 @@ impl Wake {
         found
     }
 
-    /// An object that may be named changed.
+    /// An object that may be referenced changed.
     pub fn object<K>(&self, class: Class, change: &Change<PartialObjectMeta<K>>)
     where
         K: Resource<DynamicType = ()>,
@@ -136,7 +136,7 @@ impl Wake {
             return;
         }
         let meta = change.meta();
-        let named = Named { class, key: ObjectKey::of(meta) };
+        let named = ObjectRef { class, key: ObjectKey::of(meta) };
         let is_gone = matches!(change, Change::Deleted(_));
         if class == Class::State && (is_gone || matches!(change, Change::Applied(_, None))) {
             self.index.write().publish(&named, !is_gone);
@@ -144,37 +144,37 @@ impl Wake {
         if is_gone {
             self.forget(&named);
         }
-        for asker in self.index.read().namers(&named) {
-            self.add(&asker);
+        for dependent in self.index.read().dependents(&named) {
+            self.add(&dependent);
         }
         if class != Class::State {
-            let now = if is_gone { None } else { maker(meta) };
+            let now = if is_gone { None } else { controlling_export(meta) };
             let before = self.owned.lock().set(&named, now.clone());
-            for maker in [now, before].into_iter().flatten() {
-                self.exports.add(ObjectKey::new(&named.key.namespace, &maker.name), Lane::Edit);
+            for controlling_export in [now, before].into_iter().flatten() {
+                self.exports.add(ObjectKey::new(&named.key.namespace, &controlling_export.name), Lane::Edit);
             }
         }
     }
 
-    /// Forgets what was read of an object that is gone, or that nobody names.
-    pub fn forget(&self, named: &Named) {
+    /// Removes cached data of an object that is deleted or no longer referenced.
+    pub fn forget(&self, named: &ObjectRef) {
         self.cache.forget(named);
         if named.class == Class::Secret {
             self.digests.forget(named);
         }
     }
 
-    fn asks(&self, asker: &Asker, asks: &Asks) {
-        let effect = self.index.write().set(asker, asks);
+    fn edges(&self, dependent: &Dependent, edges: &Edges) {
+        let effect = self.index.write().set(dependent, edges);
         self.follow(&effect);
-        self.add(asker);
+        self.add(dependent);
     }
 
-    fn gone(&self, asker: &Asker) {
-        let effect = self.index.write().remove(asker);
+    fn gone(&self, dependent: &Dependent) {
+        let effect = self.index.write().remove(dependent);
         self.follow(&effect);
-        self.written.forget(asker);
-        self.holds.clear(asker);
+        self.written.forget(dependent);
+        self.debounce.clear(dependent);
     }
 
     fn follow(&self, effect: &Effect) {
@@ -187,20 +187,20 @@ impl Wake {
                 self.forget(named);
             }
         }
-        for asker in &effect.affected {
-            self.add(asker);
+        for dependent in &effect.affected {
+            self.add(dependent);
         }
     }
 
-    fn add(&self, asker: &Asker) {
-        match asker {
-            Asker::Request(key) => self.requests.add(key.clone(), Lane::Edit),
-            Asker::Export(key) => self.exports.add(key.clone(), Lane::Edit),
+    fn add(&self, dependent: &Dependent) {
+        match dependent {
+            Dependent::Request(key) => self.requests.add(key.clone(), Lane::Edit),
+            Dependent::Export(key) => self.exports.add(key.clone(), Lane::Edit),
         }
     }
 }
 
-/// Whether nothing but the status, or what others note in the metadata, is another than before.
+/// Whether only the status, or metadata of others, changed.
 fn is_only_status<K: Resource>(now: &K, before: Option<&K>) -> bool {
     let of = |object: &K| {
         let meta = object.meta().clone();
@@ -212,7 +212,7 @@ fn is_only_status<K: Resource>(now: &K, before: Option<&K>) -> bool {
 fn invalid<K: Resource>(kind: &'static str, change: &Change<K>) {
     if let Change::Invalid(meta, error) = change {
         let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref());
-        warn!(kind, namespace, name, "the object does not decode and is passed over: {error}");
+        warn!(kind, namespace, name, "failed to decode the object; skipping it: {error}");
     }
 }
 
@@ -229,8 +229,8 @@ mod tests {
 
     const DEPENDENTS: usize = 10_000;
 
-    fn wake() -> Wake {
-        Wake::new(Arc::default(), DEPENDENTS)
+    fn router() -> EventRouter {
+        EventRouter::new(Arc::default(), DEPENDENTS)
     }
 
     fn request(number: usize) -> DependencyRequest {
@@ -257,7 +257,7 @@ mod tests {
         Change::Applied(Arc::new(PartialObjectMeta { metadata, ..PartialObjectMeta::default() }), None)
     }
 
-    /// Runs all that waits, and counts it.
+    /// Drains the queue, and counts its keys.
     fn drained(queue: &Queue<ObjectKey>) -> usize {
         let mut runs = 0;
         while let Some((key, _)) = queue.next().now_or_never() {
@@ -268,35 +268,35 @@ mod tests {
     }
 
     #[test]
-    fn one_config_map_runs_each_of_ten_thousand_dependents_once() {
-        let wake = wake();
+    fn one_config_map_triggers_each_of_ten_thousand_dependents_once() {
+        let router = router();
         let requests: Vec<_> = (0..DEPENDENTS).map(request).collect();
         for request in &requests {
-            wake.request(&Change::Applied(Arc::new(request.clone()), None));
+            router.request(&Change::Applied(Arc::new(request.clone()), None));
         }
-        assert_eq!(drained(&wake.requests), DEPENDENTS);
-        wake.object(Class::ConfigMap, &sizes());
-        assert_eq!(drained(&wake.requests), DEPENDENTS);
+        assert_eq!(drained(&router.requests), DEPENDENTS);
+        router.object(Class::ConfigMap, &sizes());
+        assert_eq!(drained(&router.requests), DEPENDENTS);
         for request in &requests {
             let answered = answered(request, "t2.nano");
-            let asker = Asker::Request(ObjectKey::of(request.meta()));
-            wake.written.sending(&asker, &answered.status);
-            wake.request(&Change::Applied(Arc::new(answered), Some(Arc::new(request.clone()))));
+            let dependent = Dependent::Request(ObjectKey::of(request.meta()));
+            router.written.sending(&dependent, &answered.status);
+            router.request(&Change::Applied(Arc::new(answered), Some(Arc::new(request.clone()))));
         }
-        assert_eq!(drained(&wake.requests), 0, "our own writes wake nobody");
+        assert_eq!(drained(&router.requests), 0, "our own writes trigger no reconcile");
     }
 
     #[test]
-    fn a_status_that_somebody_else_wrote_is_looked_at() {
-        let wake = wake();
+    fn a_status_write_by_others_triggers_a_reconcile() {
+        let router = router();
         let asked = request(1);
-        wake.request(&Change::Applied(Arc::new(asked.clone()), None));
-        drained(&wake.requests);
+        router.request(&Change::Applied(Arc::new(asked.clone()), None));
+        drained(&router.requests);
         let ours = answered(&asked, "t2.nano");
-        let by = Asker::Request(ObjectKey::of(asked.meta()));
-        wake.written.sending(&by, ours.status.as_ref().unwrap());
+        let by = Dependent::Request(ObjectKey::of(asked.meta()));
+        router.written.sending(&by, ours.status.as_ref().unwrap());
         let theirs = answered(&asked, "x1e.32xlarge");
-        wake.request(&Change::Applied(Arc::new(theirs), Some(Arc::new(ours))));
-        assert_eq!(drained(&wake.requests), 1);
+        router.request(&Change::Applied(Arc::new(theirs), Some(Arc::new(ours))));
+        assert_eq!(drained(&router.requests), 1);
     }
 }

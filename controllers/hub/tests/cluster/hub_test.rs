@@ -1,4 +1,4 @@
-//! A namespace on a real control plane, with the hub at work in this process.
+//! A namespace on a real control plane, with the hub running in this process.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// How long a test waits for anything.
+/// The timeout of a wait.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Parser)]
@@ -25,7 +25,7 @@ struct Cli {
     args: RunArgs,
 }
 
-/// The hub that all tests share, in a runtime that outlives each of theirs.
+/// The hub that all tests share, in a runtime that outlives the tests' runtimes.
 async fn hub() -> Result<&'static Metrics> {
     static HUB: OnceCell<(Metrics, tokio::runtime::Runtime)> = OnceCell::const_new();
     let start = async || {
@@ -53,13 +53,13 @@ async fn hub() -> Result<&'static Metrics> {
     Ok(&HUB.get_or_try_init(start).await?.0)
 }
 
-/// One test's view.
-pub(crate) struct World {
+/// The namespace and client of one test.
+pub(crate) struct HubTest {
     pub(crate) ns: TestNamespace,
     metrics: &'static Metrics,
 }
 
-impl World {
+impl HubTest {
     pub(crate) async fn new() -> Result<Self> {
         let metrics = hub().await?;
         let client = ControlPlane::shared().await?.client().await?;
@@ -74,7 +74,7 @@ impl World {
         Api::namespaced_with(self.client(), &self.ns.name, &resource(kind))
     }
 
-    /// Applies an object; `rest` is what it has beside its type and name.
+    /// Applies an object; `rest` contains all fields except its type and name.
     pub(crate) async fn apply(&self, kind: &str, name: &str, mut rest: Value) -> Result<Value> {
         rest["apiVersion"] = resource(kind).api_version.into();
         rest["kind"] = kind.into();
@@ -88,18 +88,18 @@ impl World {
         self.apply("ConfigMap", name, json!({"data": data})).await
     }
 
-    /// A request of the gadget `name`, as its spoke would write it.
+    /// A request of the gadget `name`, in the form of its spoke.
     pub(crate) async fn request(&self, name: &str, spec: Value) -> Result<()> {
         let rest = json!({"metadata": {"ownerReferences": [self.gadget(name).await?]}, "spec": spec});
         self.apply("DependencyRequest", &format!("gadget.testing.{name}"), rest).await.map(drop)
     }
 
-    /// The state of the gadget `name`, as its spoke would write it.
+    /// The state of the gadget `name`, in the form of its spoke.
     pub(crate) async fn state(&self, name: &str, data: Value) -> Result<()> {
         self.state_spec(name, json!({"data": data})).await
     }
 
-    /// The whole state of the gadget `name`, its id included.
+    /// The whole state of the gadget `name`, including its id.
     pub(crate) async fn state_spec(&self, name: &str, spec: Value) -> Result<()> {
         let content: StateDeclarationSpec = serde_json::from_value(spec.clone())?;
         let annotations = json!({CONTENT_HASH_ANNOTATION: content.content_hash()});
@@ -108,16 +108,16 @@ impl World {
         self.apply("StateDeclaration", &format!("gadget.testing.{name}"), rest).await.map(drop)
     }
 
-    /// A gadget, as the owner of something.
+    /// A gadget, as an owner.
     pub(crate) async fn gadget(&self, name: &str) -> Result<Value> {
         let gadget = self.apply("Gadget", name, json!({"spec": {"size": {"value": 1}}})).await?;
         Ok(owner(name, &gadget["metadata"]["uid"]))
     }
 
-    /// The API server's refusal of an export.
+    /// The API server's error for an export.
     pub(crate) async fn refused(&self, target: &str, entries: Value) -> Result<String> {
         match self.export("refused", "ConfigMap", target, entries).await {
-            Ok(()) => bail!("accepted, and should not be"),
+            Ok(()) => bail!("accepted, but must be rejected"),
             Err(error) => Ok(format!("{error:#}")),
         }
     }
@@ -133,7 +133,7 @@ impl World {
         self.apply("ConfigExport", name, json!({"spec": spec})).await.map(drop)
     }
 
-    /// Changes some fields as a person would.
+    /// Changes some fields, like a user.
     pub(crate) async fn patch(&self, kind: &str, name: &str, patch: Value) -> Result<()> {
         self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())
@@ -167,7 +167,7 @@ impl World {
         }
     }
 
-    /// Waits until Ready has this reason for the newest generation.
+    /// Waits until Ready has this reason for the latest generation.
     pub(crate) async fn reason(&self, kind: &str, name: &str, reason: &str) -> Result<Value> {
         self.until(kind, name, |object| {
             ready(object)["reason"] == reason
@@ -176,7 +176,7 @@ impl World {
         .await
     }
 
-    /// How many requests of this verb and resource the hub has sent.
+    /// The number of requests with this verb and resource that the hub has sent.
     pub(crate) fn requests(&self, verb: &str, resource: &str) -> u64 {
         let line = format!("kraken_kubernetes_requests_total{{verb=\"{verb}\",resource=\"{resource}\"");
         let text = self.metrics.encode();
@@ -199,7 +199,7 @@ fn resource(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
-/// A reference to the gadget `name` as controller.
+/// An owner reference to the gadget `name` as controller.
 fn owner(name: &str, uid: &Value) -> Value {
     let api_version = resource("Gadget").api_version;
     json!({"apiVersion": api_version, "kind": "Gadget", "name": name, "uid": uid, "controller": true})

@@ -1,5 +1,4 @@
-//! What is known of the objects that others name, and the cache of bodies: each is read once per version, however many
-//! want it at once.
+//! Lookups of referenced objects, and the cache of their bodies: each version is read once, for all concurrent lookups.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,55 +18,55 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{index::Named, secrets::SecretVersions};
+use crate::{index::ObjectRef, secrets::SecretVersions};
 
-/// How long a failure is told to everybody who asks, so that an API server in trouble gets one request from thousands.
+/// The time for which a failure is cached, so that a failing API server gets one request instead of thousands.
 const FAILURE: Duration = Duration::from_secs(1);
 
-/// What is known of one object.
+/// The result of looking up one object.
 #[derive(Clone, Debug)]
-pub enum Fact {
-    /// It does not exist, and nobody is known to make it.
+pub enum Lookup {
+    /// It does not exist, and no producer is known.
     Missing,
-    /// It does not exist yet, and who is to make it does.
-    Coming,
-    /// No controller serves such a kind of resource, and which is the nearest.
+    /// It does not exist yet, but its producer does.
+    Expected,
+    /// No controller serves the kind; the message suggests the most similar one.
     UnknownKind(Arc<str>),
-    /// Several objects may be meant: which.
+    /// The reference is ambiguous: the candidates.
     Ambiguous(Arc<str>),
     /// A ConfigMap.
     ConfigMap(Arc<ConfigMapData>),
-    /// A Secret: which one and which version of its keys, nothing of its content.
+    /// A Secret: its identity and the versions of its keys, without content.
     Secret(Arc<SecretVersions>),
-    /// A state that its owner has published.
+    /// A state that its owner published.
     State(Arc<StateData>),
-    /// A state that is not what the resource it is named after has published, and why.
+    /// A state that is not trusted, and why.
     Untrusted(Arc<str>),
-    /// An object whose content cannot be read as what it should be, and why.
+    /// An object whose content cannot be decoded, and why.
     Unreadable(Arc<str>),
-    /// The object could not be read for now.
+    /// The object could not be read.
     Failed(Arc<ReadError>),
 }
 
-/// What is known of everything that an asker needs.
+/// The lookups of all dependencies of a dependent.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
-    /// The objects.
-    pub facts: HashMap<Named, Fact>,
-    /// Those among them that are made from what comes of the asker itself, each with the circle.
-    pub circles: HashMap<Named, String>,
+pub struct Lookups {
+    /// The results by object.
+    pub lookup: HashMap<ObjectRef, Lookup>,
+    /// The objects that depend on the dependent itself, each with the message about the cycle.
+    pub cycles: HashMap<ObjectRef, String>,
 }
 
-impl Known {
-    /// An object; what is not known does not exist.
-    pub fn fact(&self, named: &Named) -> &Fact {
-        self.facts.get(named).unwrap_or(&Fact::Missing)
+impl Lookups {
+    /// The result for an object; an unknown object does not exist.
+    pub fn lookup(&self, named: &ObjectRef) -> &Lookup {
+        self.lookup.get(named).unwrap_or(&Lookup::Missing)
     }
 
-    /// The first object that could not be read for now.
+    /// The first object that could not be read.
     pub fn failure(&self) -> Option<&Arc<ReadError>> {
-        self.facts.values().find_map(|fact| match fact {
-            Fact::Failed(error) => Some(error),
+        self.lookup.values().find_map(|lookup| match lookup {
+            Lookup::Failed(error) => Some(error),
             _ => None,
         })
     }
@@ -76,24 +75,24 @@ impl Known {
 /// The content of a state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateData {
-    /// What paths lead into.
+    /// The data that paths are evaluated on.
     pub data: Value,
     /// The main id of the resource.
     pub id: Option<String>,
-    /// What is not published because it comes from a Secret.
+    /// The parts that are not published because they come from a Secret.
     pub withheld: Vec<Withheld>,
 }
 
 /// The content of a ConfigMap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigMapData {
-    /// Its text.
+    /// Its text data.
     pub data: BTreeMap<String, String>,
-    /// The keys of its binary data, which are no text.
+    /// The keys of its binary data, which cannot be referenced.
     pub binary: BTreeSet<String>,
 }
 
-/// An object could not be read for now: it is tried again.
+/// An object could not be read; it is retried.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The object itself.
@@ -106,29 +105,29 @@ pub enum ReadError {
     },
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// The version that was read, which may be newer than the one that was asked for.
+    /// The version that was read, which may be newer than the requested one.
     pub version: Option<String>,
-    /// What it is.
-    pub fact: Fact,
+    /// The result.
+    pub lookup: Lookup,
 }
 
-/// What a read ends with, shared by everybody who waited for it.
-pub type Reading = Result<Arc<Read>, Arc<ReadError>>;
+/// The shared result of a read, for all waiters.
+pub type SharedRead = Result<Arc<Read>, Arc<ReadError>>;
 
-/// Bodies by object. At most one version of each is kept, and only while somebody names the object.
+/// Cached bodies by object. At most one version of each is kept, and only while the object is referenced.
 #[derive(Debug, Default)]
 pub struct Cache {
-    cells: Mutex<HashMap<Named, Cell>>,
+    cells: Mutex<HashMap<ObjectRef, Cell>>,
 }
 
 #[derive(Debug)]
 struct Cell {
     asked: String,
     since: Instant,
-    reading: Shared<BoxFuture<'static, Reading>>,
+    reading: Shared<BoxFuture<'static, SharedRead>>,
 }
 
 impl Cell {
@@ -142,12 +141,12 @@ impl Cell {
 }
 
 impl Cache {
-    /// The body of this version of an object, by `read` unless it is known or being read. A failure is told to everybody
-    /// who waits, and for a second to everybody who asks.
+    /// The body of this version of an object, by `read` unless it is cached or being read. A failure is returned to all
+    /// waiters, and cached for a second.
     ///
     /// # Errors
     /// As `read`.
-    pub async fn get<F>(&self, named: &Named, version: &str, read: impl FnOnce() -> F) -> Reading
+    pub async fn get<F>(&self, named: &ObjectRef, version: &str, read: impl FnOnce() -> F) -> SharedRead
     where
         F: Future<Output = Result<Read, ReadError>> + Send + 'static,
     {
@@ -166,17 +165,17 @@ impl Cache {
         reading.await
     }
 
-    /// Forgets an object that is gone, or that nobody names.
-    pub fn forget(&self, named: &Named) {
+    /// Removes an object that is deleted or no longer referenced.
+    pub fn forget(&self, named: &ObjectRef) {
         self.cells.lock().remove(named);
     }
 
-    /// How many bodies are kept.
+    /// The number of cached bodies.
     pub fn len(&self) -> usize {
         self.cells.lock().len()
     }
 
-    /// Whether none are kept.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -197,15 +196,15 @@ pub(crate) mod tests {
         ReadError::Object { named: "ConfigMap sizes".into(), source }
     }
 
-    fn named() -> Named {
-        Named::new(Class::ConfigMap, "ns", "sizes")
+    fn named() -> ObjectRef {
+        ObjectRef::new(Class::ConfigMap, "ns", "sizes")
     }
 
     fn found(version: &str) -> Read {
-        Read { version: Some(version.into()), fact: Fact::ConfigMap(Arc::default()) }
+        Read { version: Some(version.into()), lookup: Lookup::ConfigMap(Arc::default()) }
     }
 
-    /// Counts reads, and takes its time for each.
+    /// Counts reads, and delays each.
     #[derive(Default)]
     struct Server {
         reads: Arc<AtomicUsize>,
@@ -230,7 +229,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn many_who_want_one_version_cost_one_read() {
+    async fn concurrent_lookups_of_one_version_share_one_read() {
         let (cache, server, named) = (Cache::default(), Server::default(), named());
         let wanted = (0..10_000).map(|_| cache.get(&named, "1", || server.read(Ok(found("1")))));
         for result in futures::future::join_all(wanted).await {
@@ -243,7 +242,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_that_was_ahead_of_the_watch_is_not_repeated() {
+    async fn a_read_ahead_of_the_watch_is_not_repeated() {
         let (cache, server, named) = (Cache::default(), Server::default(), named());
         cache.get(&named, "1", || server.read(Ok(found("2")))).await.unwrap();
         cache.get(&named, "2", || server.read(Ok(found("2")))).await.unwrap();
@@ -251,7 +250,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_is_shared_and_then_tried_again() {
+    async fn a_failure_is_shared_and_then_retried() {
         let (cache, server, named) = (Cache::default(), Server::default(), named());
         let wanted = (0..100).map(|_| cache.get(&named, "1", || server.read(Err(read_error()))));
         assert!(futures::future::join_all(wanted).await.iter().all(Result::is_err));
@@ -262,7 +261,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn one_who_gives_up_does_not_stop_the_others() {
+    async fn a_cancelled_lookup_does_not_cancel_the_shared_read() {
         let (cache, server, named) = (Cache::default(), Server::default(), named());
         let mut first = Box::pin(cache.get(&named, "1", || server.read(Ok(found("1")))));
         assert!(futures::poll!(first.as_mut()).is_pending());
@@ -272,7 +271,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_forgotten_is_read_again() {
+    async fn a_removed_object_is_read_again() {
         let (cache, server, named) = (Cache::default(), Server::default(), named());
         cache.get(&named, "1", || server.read(Ok(found("1")))).await.unwrap();
         cache.forget(&named);
