@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
         assert_eq!(unlisted_secrets::<Ec2>(), [] as [&str; 0]);
     }
 
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_says_what_it_is_with_an_example_or_its_values() {
+    fn every_field_has_a_description_with_an_example_or_default() {
         let found = descriptions::<Ec2>();
         assert!(found.len() > 20, "{}", found.len());
         for (path, text) in found {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         assert_round_trips::<EC2InstanceSpec>(&json!({
             "imageID": {"value": "ami-1"},
             "instanceType": {"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}},

@@ -1,5 +1,5 @@
-//! Letting go of things without deleting them: Kraken's tags are taken off, also off what a launch made beside the thing
-//! itself, such as an instance's volumes.
+//! Releases objects without deleting them: removes Kraken's tags, including those of objects that a launch created in
+//! addition, such as an instance's volumes.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::{
     tags::{KEYS, UID},
 };
 
-const ACTION: &str = "failed to take Kraken's tags off";
+const ACTION: &str = "failed to remove Kraken's tags";
 
-/// Takes Kraken's tags off these ids, which must be the identity's own, and off everything of the types `beside` that is
-/// tagged with its UID. What does not exist any more needs nothing.
+/// Removes Kraken's tags from these ids, which the identity must own, and from all objects of the types `beside` that
+/// are tagged with its UID. Missing objects are ignored.
 ///
 /// # Errors
-/// The first failure of a call. It may be repeated.
+/// The first failure of a call. The operation is idempotent.
 pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&str]) -> Result<(), Failure> {
     let mut all: BTreeSet<String> = ids.iter().cloned().collect();
     if !beside.is_empty() {
@@ -34,7 +34,7 @@ pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&
     Ok(())
 }
 
-/// The ids of everything of these types that carries the UID.
+/// The ids of all objects of these types with the UID.
 async fn tagged(aws: &Aws, identity: &Identity, types: &[&str]) -> Result<Vec<String>, Failure> {
     let types = types.iter().map(|kind| (*kind).to_owned()).collect();
     let filters = vec![

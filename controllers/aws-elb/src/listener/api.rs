@@ -75,7 +75,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn the_schema_wants_exactly_one_action() {
+    fn the_schema_requires_exactly_one_action() {
         let crd = serde_json::to_value(spoke_kind::<Listener>()).unwrap();
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let action = &spec["properties"]["defaultAction"];
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         let round_trips = |action: Value| {
             assert_round_trips::<ListenerSpec>(&json!({
                 "loadBalancerARN": {"value": "arn:1"},

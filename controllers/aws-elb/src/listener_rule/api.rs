@@ -131,7 +131,7 @@ mod tests {
     use kraken_aws::testing::assert_round_trips;
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         assert_round_trips::<ListenerRuleSpec>(&json!({
             "listenerARN": {"value": "arn:1"},
             "priority": {"value": 10},

@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         assert_round_trips::<LoadBalancerSpec>(&json!({
             "name": {"value": "web"},
             "type": {"value": "network"},

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
-    doc = "The way out of private subnets, which lets nobody in. Its main id is its NatGatewayId."
+    doc = "A NAT gateway, which connects private subnets to other networks without accepting inbound connections. Its main id is its NatGatewayId."
 )]
 pub(crate) struct NATGatewaySpec {
     /// The subnet of the gateway. A public NAT gateway requires a subnet with a route to an internet gateway.
