@@ -1,4 +1,4 @@
-//! Turns `KRAKEN_MUTANTS` into the cfg `kraken_mutants`: only this crate reads it, so no dependency is compiled anew.
+//! Turns `KRAKEN_MUTANTS` into the cfg `kraken_mutants`: only this crate reads it, so no dependency is recompiled.
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(kraken_mutants)");

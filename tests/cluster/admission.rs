@@ -1,12 +1,11 @@
-//! The admission webhooks, asked by a real kube-apiserver: what is refused, what is not reviewed, and the rotation of the
-//! certificate.
+//! The admission webhooks, called by a real kube-apiserver: rejections, exemptions, and the rotation of the certificate.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use kube::{
     Api,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
@@ -31,7 +30,7 @@ fn export(name: &str, target: &str, source: &str) -> String {
 }
 
 /// The hub and the spoke of VPCs with their webhooks on.
-async fn world() -> Result<World> {
+async fn test_env() -> Result<TestEnv> {
     static SHARED: OnceCell<Environment> = OnceCell::const_new();
     let only = Some(vec!["hub".to_owned(), "aws-vpc".to_owned()]);
     let start = || {
@@ -42,13 +41,13 @@ async fn world() -> Result<World> {
         );
         Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
     };
-    World::on(SHARED.get_or_try_init(start).await?).await
+    TestEnv::on(SHARED.get_or_try_init(start).await?).await
 }
 
 #[tokio::test]
-async fn every_mistake_of_a_spec_is_refused_at_once_with_its_field() -> Result<()> {
-    let world = world().await?;
-    let refusal = world
+async fn all_mistakes_of_a_spec_are_rejected_at_once_with_their_fields() -> Result<()> {
+    let test_env = test_env().await?;
+    let refusal = test_env
         .refused(&vpc(
             "bad",
             "cidrBlock: {value: 10.0.0.0/99}, tags: {Team: {valueFrom: {krakenResource: {kind: vpc, name: a, path: 'x[0'}}}}, \
@@ -58,55 +57,60 @@ async fn every_mistake_of_a_spec_is_refused_at_once_with_its_field() -> Result<(
     for field in ["spec.cidrBlock", "spec.tags[\"Team\"]", "spec.lifecycle.ignoreChanges[0]"] {
         assert!(refusal.contains(field), "{field}: {refusal}");
     }
-    let refusal = world.refused(&export("bad", "app", "{templateString: '{{ .ConfigMap.a }}'}")).await?;
+    let refusal = test_env.refused(&export("bad", "app", "{templateString: '{{ .ConfigMap.a }}'}")).await?;
     assert!(refusal.contains("spec.entries[0]"), "{refusal}");
     Ok(())
 }
 
 #[tokio::test]
-async fn cycle_is_refused_with_its_path_and_so_is_a_second_export_of_one_target() -> Result<()> {
-    let world = world().await?;
+async fn cycle_and_second_export_of_a_target_are_rejected() -> Result<()> {
+    let test_env = test_env().await?;
     let from = |name: &str| {
         format!(
             "cidrBlock: {{valueFrom: {{krakenResource: {{kind: vpc, name: {name}, path: vpc.CidrBlock}}}}}}"
         )
     };
-    world.apply(&vpc("a", &from("b"))).await?;
-    // The hub learns of what a refers to from the request of a's spoke.
-    let deadline = Instant::now() + kraken_tests::world::PATIENCE;
+    test_env.apply(&vpc("a", &from("b"))).await?;
+    // The hub gets the references of a from the request of a's spoke.
+    let deadline = Instant::now() + kraken_tests::test_env::PATIENCE;
     let refusal = loop {
-        match world.refused(&vpc("b", &from("a"))).await {
+        match test_env.refused(&vpc("b", &from("a"))).await {
             Ok(refusal) => break refusal,
             Err(_) if Instant::now() < deadline => {
-                world.api("VPC").delete("b", &DeleteParams::default()).await?;
+                test_env.api("VPC").delete("b", &DeleteParams::default()).await?;
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
             Err(error) => return Err(error),
         }
     };
     assert!(refusal.contains("spec.cidrBlock: reference cycle: vpc b -> vpc a -> vpc b"), "{refusal}");
-    let refusal = world.refused(&vpc("self", &from("self"))).await?;
+    let refusal = test_env.refused(&vpc("self", &from("self"))).await?;
     assert!(refusal.contains("reference cycle: vpc self -> vpc self"), "{refusal}");
 
-    world.apply(&export("first", "app", "{configMap: {name: a, key: b}}")).await?;
-    let deadline = Instant::now() + kraken_tests::world::PATIENCE;
+    test_env.apply(&export("first", "app", "{configMap: {name: a, key: b}}")).await?;
+    let deadline = Instant::now() + kraken_tests::test_env::PATIENCE;
     loop {
-        match world.refused(&export("second", "app", "{configMap: {name: a, key: b}}")).await {
+        match test_env.refused(&export("second", "app", "{configMap: {name: a, key: b}}")).await {
             Ok(refusal) => {
-                assert!(refusal.contains("ConfigMap app is the target of ConfigExport first"), "{refusal}");
+                assert!(
+                    refusal.contains("ConfigMap app is already the target of ConfigExport first"),
+                    "{refusal}"
+                );
                 break;
             }
             Err(error) if Instant::now() > deadline => return Err(error),
-            Err(_) => world.api("ConfigExport").delete("second", &DeleteParams::default()).await.map(drop)?,
+            Err(_) => {
+                test_env.api("ConfigExport").delete("second", &DeleteParams::default()).await.map(drop)?
+            }
         }
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn reference_of_the_wrong_type_to_a_published_value_is_refused() -> Result<()> {
-    let world = world().await?;
-    world
+async fn reference_to_a_published_value_of_the_wrong_type_is_rejected() -> Result<()> {
+    let test_env = test_env().await?;
+    test_env
         .apply(
             "{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration, metadata: {name: static-facts}, \
              spec: {data: {number: 7, block: 10.9.0.0/16}}}",
@@ -115,9 +119,9 @@ async fn reference_of_the_wrong_type_to_a_published_value_is_refused() -> Result
     let from = |path: &str| {
         format!("cidrBlock: {{valueFrom: {{krakenResource: {{kind: static, name: facts, path: {path}}}}}}}")
     };
-    let deadline = Instant::now() + kraken_tests::world::PATIENCE;
+    let deadline = Instant::now() + kraken_tests::test_env::PATIENCE;
     loop {
-        match world.refused(&vpc("wrong", &from("number"))).await {
+        match test_env.refused(&vpc("wrong", &from("number"))).await {
             Ok(refusal) => {
                 assert!(
                     refusal.contains("spec.cidrBlock") && refusal.contains("is of type integer"),
@@ -127,33 +131,33 @@ async fn reference_of_the_wrong_type_to_a_published_value_is_refused() -> Result
             }
             // The hub has not seen the state yet.
             Err(error) if Instant::now() > deadline => return Err(error),
-            Err(_) => world.api("VPC").delete("wrong", &DeleteParams::default()).await.map(drop)?,
+            Err(_) => test_env.api("VPC").delete("wrong", &DeleteParams::default()).await.map(drop)?,
         }
     }
     let good = vpc("good", &from("block"));
-    world.apply(&good).await?;
-    world.ready("VPC", "good").await?;
-    // Finalizer, status and tags of ours passed; so does a label while the spec is as it was.
-    world.patch("VPC", "good", json!({"metadata": {"labels": {"a": "b"}}})).await
+    test_env.apply(&good).await?;
+    test_env.ready("VPC", "good").await?;
+    // Our finalizer and status were not reviewed; neither is a label if the spec is unchanged.
+    test_env.patch("VPC", "good", json!({"metadata": {"labels": {"a": "b"}}})).await
 }
 
 #[tokio::test]
-async fn protected_resource_is_not_deleted_until_it_says_otherwise() -> Result<()> {
-    let world = world().await?;
-    world.apply(&vpc("kept", "cidrBlock: {value: 10.1.0.0/16}, lifecycle: {protect: true}")).await?;
-    let api = world.api("VPC");
+async fn protected_resource_is_not_deleted_until_protect_is_false() -> Result<()> {
+    let test_env = test_env().await?;
+    test_env.apply(&vpc("kept", "cidrBlock: {value: 10.1.0.0/16}, lifecycle: {protect: true}")).await?;
+    let api = test_env.api("VPC");
     let Err(refusal) = api.delete("kept", &DeleteParams::default()).await else { bail!("it was deleted") };
     assert!(refusal.to_string().contains("lifecycle.protect"), "{refusal}");
     assert!(api.get("kept").await?.metadata.deletion_timestamp.is_none());
-    world.patch("VPC", "kept", json!({"spec": {"lifecycle": {"protect": false}}})).await?;
+    test_env.patch("VPC", "kept", json!({"spec": {"lifecycle": {"protect": false}}})).await?;
     api.delete("kept", &DeleteParams::default()).await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn certificate_is_rotated_without_a_write_that_is_not_reviewed() -> Result<()> {
-    let world = world().await?;
-    let api: Api<ValidatingWebhookConfiguration> = Api::all(world.client());
+async fn every_write_is_reviewed_during_certificate_rotation() -> Result<()> {
+    let test_env = test_env().await?;
+    let api: Api<ValidatingWebhookConfiguration> = Api::all(test_env.client());
     let bundles = async || {
         let found = api.get("kraken-hub").await?;
         let all = found.webhooks.into_iter().flatten();
@@ -174,14 +178,14 @@ async fn certificate_is_rotated_without_a_write_that_is_not_reviewed() -> Result
         (Instant::now(), bundles().await?, 0, std::collections::BTreeSet::new());
     while began.elapsed() < Duration::from_secs(30) {
         seen.insert(bundles().await?);
-        match world.api("ConfigExport").patch("bad", &params, &Patch::Apply(&bad)).await {
+        match test_env.api("ConfigExport").patch("bad", &params, &Patch::Apply(&bad)).await {
             Err(kube::Error::Api(status)) if status.message.contains("spec.entries[0]") => asked += 1,
             other => bail!("after {} reviews: {other:?}", asked),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_ne!(first, bundles().await?, "it was rotated");
-    // Each rotation publishes the next authority beside the old one, and then drops the old one.
+    // Each rotation publishes the next CA beside the old one, and then removes the old one.
     assert!(seen.len() >= 4, "{} bundles in {asked} reviews", seen.len());
     Ok(())
 }

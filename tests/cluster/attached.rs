@@ -1,12 +1,12 @@
-//! What hangs on an instance: addresses, keys and volumes, each in its own order.
+//! Addresses, keys and volumes of an instance, each with its own order.
 
 use anyhow::Result;
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
 use crate::network::{has, id, resource};
 
-/// What hangs on an instance, and the way out of a private subnet.
+/// Objects attached to an instance, and a NAT gateway.
 const MORE: &[(&str, &str, &str)] = &[
     ("VPC", "main", "cidrBlock: {value: 10.50.0.0/16}"),
     ("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.50.1.0/24}, availabilityZone: {value: us-east-1a}"),
@@ -47,29 +47,29 @@ const MORE: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_hangs_on_an_instance_comes_up_heals_and_goes() -> Result<()> {
-    let world = World::new().await?;
+async fn attachments_of_an_instance_are_created_corrected_and_deleted() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     let all: Vec<String> = MORE.iter().map(|(kind, name, spec)| resource(kind, name, spec)).collect();
-    world.apply(&all.join("\n---\n")).await?;
+    test_env.apply(&all.join("\n---\n")).await?;
     for (kind, name, _) in MORE {
-        world.ready(kind, name).await?;
+        test_env.ready(kind, name).await?;
     }
-    let instance = id(&world, "EC2Instance", "web").await?;
-    assert_eq!(world.alive("web").await?.len(), 1);
-    let key = world.get("StateDeclaration", "keypair.aws.ops").await?["spec"]["id"].clone();
+    let instance = id(&test_env, "EC2Instance", "web").await?;
+    assert_eq!(test_env.alive("web").await?.len(), 1);
+    let key = test_env.get("StateDeclaration", "keypair.aws.ops").await?["spec"]["id"].clone();
     assert!(key.as_str().is_some_and(|name| name.starts_with("kraken-")), "{key}");
-    let state = world.get("StateDeclaration", "ec2instance.aws.web").await?;
+    let state = test_env.get("StateDeclaration", "ec2instance.aws.web").await?;
     assert_eq!(state["spec"]["data"]["instances"][0]["KeyName"], key);
 
-    let volume = id(&world, "Volume", "data").await?;
-    let moto = &world.env.moto;
+    let volume = id(&test_env, "Volume", "data").await?;
+    let moto = &test_env.env.moto;
     moto.ec2("DetachVolume", &[("VolumeId", &volume), ("InstanceId", &instance), ("Device", "/dev/sdf")])
         .await?;
-    let addresses = world.in_cloud("DescribeAddresses", "addressesSet").await?;
+    let addresses = test_env.in_cloud("DescribeAddresses", "addressesSet").await?;
     let used = addresses.iter().find(|address| address["instanceId"] == json!(instance));
     let association = used.and_then(|address| address["associationId"].as_str()).unwrap_or_default();
     moto.ec2("DisassociateAddress", &[("AssociationId", association)]).await?;
-    world
+    test_env
         .until_cloud("DescribeVolumes", "volumeSet", |volumes| {
             volumes.iter().any(|volume| {
                 has(&volume["attachmentSet"], |attachment| attachment["instanceId"] == json!(instance))
@@ -77,28 +77,28 @@ async fn what_hangs_on_an_instance_comes_up_heals_and_goes() -> Result<()> {
             })
         })
         .await?;
-    world
+    test_env
         .until_cloud("DescribeAddresses", "addressesSet", |addresses| {
             addresses.iter().any(|address| address["instanceId"] == json!(instance))
         })
         .await?;
-    world.patch("Volume", "data", json!({"spec": {"sizeGiB": {"value": 20}}})).await?;
-    world
+    test_env.patch("Volume", "data", json!({"spec": {"sizeGiB": {"value": 20}}})).await?;
+    test_env
         .until_cloud("DescribeVolumes", "volumeSet", |volumes| {
             volumes.iter().any(|volume| volume["size"] == "20")
         })
         .await?;
 
     let second = "instanceID: {valueFrom: {krakenResource: {kind: ec2instance, name: web}}}";
-    world.apply(&resource("ElasticIP", "second", second)).await?;
-    let message = world.not_ready("ElasticIP", "second", "CloudRefused").await?;
+    test_env.apply(&resource("ElasticIP", "second", second)).await?;
+    let message = test_env.not_ready("ElasticIP", "second", "CloudRefused").await?;
     assert!(message.contains("has the address eipalloc-") && message.contains("/web already"), "{message}");
-    world.delete("ElasticIP", "second").await?;
+    test_env.delete("ElasticIP", "second").await?;
     for (kind, name, _) in MORE {
-        world.delete(kind, name).await?;
+        test_env.delete(kind, name).await?;
     }
     for (kind, name, _) in MORE {
-        world.gone(kind, name).await?;
+        test_env.gone(kind, name).await?;
     }
     for (action, list) in [
         ("DescribeVpcs", "vpcSet"),
@@ -106,7 +106,7 @@ async fn what_hangs_on_an_instance_comes_up_heals_and_goes() -> Result<()> {
         ("DescribeKeyPairs", "keySet"),
         ("DescribeVolumes", "volumeSet"),
     ] {
-        assert_eq!(world.in_cloud(action, list).await?, [Value::Null; 0], "{action}");
+        assert_eq!(test_env.in_cloud(action, list).await?, [Value::Null; 0], "{action}");
     }
     Ok(())
 }

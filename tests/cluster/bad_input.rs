@@ -1,8 +1,8 @@
-//! What a user can get wrong: refused with a field path, or a condition that names the cause. Nobody else notices.
+//! Invalid input: rejected with a field path, or reported in a condition with the cause, without effect on others.
 
 use anyhow::Result;
 use kraken_testing::SuiteOptions;
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 
 fn instance(fields: &str) -> String {
     format!(
@@ -10,7 +10,7 @@ fn instance(fields: &str) -> String {
     )
 }
 
-/// A valid spec with one field spoiled.
+/// A valid spec with one invalid field.
 fn spoiled(field: &str, option: &str) -> String {
     let mut fields = [
         ("imageID", "{value: ami-12c6146b}"),
@@ -27,8 +27,8 @@ fn spoiled(field: &str, option: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()> {
-    let world = World::new().await?;
+async fn schema_violations_are_rejected_with_their_fields() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     for (field, option) in [
         ("imageID", "{}"),
         ("imageID", "{value: ami-1, valueFrom: {configMap: {name: a, key: b}}}"),
@@ -51,15 +51,15 @@ async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()>
         ("maxCount", "{value: -3}"),
         ("maxCount", "{value: 1000000}"),
     ] {
-        let refusal = world.refused(&spoiled(field, option)).await?;
+        let refusal = test_env.refused(&spoiled(field, option)).await?;
         assert!(refusal.contains(&format!("spec.{field}")), "{field}: {option}: {refusal}");
     }
-    let refusal = world.refused(&spoiled("minCount", "{value: 2}")).await?;
+    let refusal = test_env.refused(&spoiled("minCount", "{value: 2}")).await?;
     assert!(refusal.contains("minCount must not be greater than maxCount"), "{refusal}");
     // What is shown in many places takes no Secret.
     let secret = "{valueFrom: {secret: {name: a, key: b}}}";
     for (field, written) in [("keyName", secret.to_owned()), ("tags", format!("{{Name: {secret}}}"))] {
-        let refusal = world
+        let refusal = test_env
             .refused(&instance(&format!(
                 "imageID: {{value: ami-1}}, instanceType: {{value: t2.nano}}, minCount: {{value: 1}}, \
                  maxCount: {{value: 1}}, {field}: {written}"
@@ -71,9 +71,8 @@ async fn what_a_schema_can_say_is_refused_at_once_with_its_field() -> Result<()>
 }
 
 #[tokio::test]
-async fn an_element_of_a_list_that_is_neither_literal_nor_reference_is_refused_with_its_place() -> Result<()>
-{
-    let world = World::new().await?;
+async fn an_invalid_list_element_is_rejected_with_its_index() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     let with_groups = |groups: &str| {
         instance(&format!(
             "imageID: {{value: ami-1}}, instanceType: {{value: t2.nano}}, minCount: {{value: 1}}, maxCount: {{value: 1}}, \
@@ -96,18 +95,18 @@ async fn an_element_of_a_list_that_is_neither_literal_nor_reference_is_refused_w
         "{valueFrom: {configMap: {name: a, key: b}, secret: {name: a, key: b}}}",
         "{valueFrom: {krakenResource: {kind: vpc, name: a, path: ''}}}",
     ] {
-        let refusal = world.refused(&with_groups(&format!("{{value: [sg-1, {wrong}]}}"))).await?;
+        let refusal = test_env.refused(&with_groups(&format!("{{value: [sg-1, {wrong}]}}"))).await?;
         assert!(refusal.contains("spec.securityGroupIDs.value[1]"), "{wrong}: {refusal}");
     }
     let mixed = "{value: [sg-1, {valueFrom: {configMap: {name: a, key: b}}}, '7', '']}";
     for right in [mixed, "{value: []}", "{valueFrom: {configMap: {name: a, key: b}}}"] {
-        world.apply(&with_groups(right)).await?;
-        world.delete("EC2Instance", "bad").await?;
-        world.gone("EC2Instance", "bad").await?;
+        test_env.apply(&with_groups(right)).await?;
+        test_env.delete("EC2Instance", "bad").await?;
+        test_env.gone("EC2Instance", "bad").await?;
     }
-    // The one thing that the schema of an element cannot refuse.
-    world.apply(&with_groups("{value: [sg-1, null]}")).await?;
-    let message = world.not_ready("EC2Instance", "bad", "InvalidSpec").await?;
+    // The only invalid element that the schema cannot reject.
+    test_env.apply(&with_groups("{value: [sg-1, null]}")).await?;
+    let message = test_env.not_ready("EC2Instance", "bad", "InvalidSpec").await?;
     assert!(
         message.contains("value[1]: expected string or an object with valueFrom, found null"),
         "{message}"
@@ -116,8 +115,8 @@ async fn an_element_of_a_list_that_is_neither_literal_nor_reference_is_refused_w
 }
 
 #[tokio::test]
-async fn what_only_the_controller_can_see_becomes_a_condition_that_names_the_field() -> Result<()> {
-    let world = World::new().await?;
+async fn problems_found_by_the_controller_are_reported_with_the_field() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     for (field, option, reason) in [
         ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: 'a..b'}}}", "InvalidSpec"),
         ("imageID", "{valueFrom: {krakenResource: {kind: vpc, name: a, path: '$.a['}}}", "InvalidSpec"),
@@ -131,13 +130,13 @@ async fn what_only_the_controller_can_see_becomes_a_condition_that_names_the_fie
         ("imageID", "{valueFrom: {secret: {name: absent, key: b}}}", "DependenciesNotReady"),
         ("imageID", "{value: not-an-image}", "InvalidSpec"),
     ] {
-        world.apply(&spoiled(field, option)).await?;
-        let message = world.not_ready("EC2Instance", "bad", reason).await?;
+        test_env.apply(&spoiled(field, option)).await?;
+        let message = test_env.not_ready("EC2Instance", "bad", reason).await?;
         assert!(message.contains(&format!("spec.{field}")), "{field}: {option}: {message}");
-        world.delete("EC2Instance", "bad").await?;
-        world.gone("EC2Instance", "bad").await?;
+        test_env.delete("EC2Instance", "bad").await?;
+        test_env.gone("EC2Instance", "bad").await?;
     }
-    assert!(world.alive("bad").await?.is_empty());
+    assert!(test_env.alive("bad").await?.is_empty());
     Ok(())
 }
 
@@ -147,10 +146,10 @@ async fn absent_credentials_are_a_condition_and_a_log_line() -> Result<()> {
     let suite = SuiteOptions::default()
         .without_env(SPOKE, "AWS_ACCESS_KEY_ID")
         .without_env(SPOKE, "AWS_SECRET_ACCESS_KEY");
-    let world = World::with(suite).await?;
-    world.apply(&spoiled("none", "")).await?;
-    let message = world.not_ready("EC2Instance", "bad", "CredentialsMissing").await?;
+    let test_env = TestEnv::with(suite).await?;
+    test_env.apply(&spoiled("none", "")).await?;
+    let message = test_env.not_ready("EC2Instance", "bad", "CredentialsMissing").await?;
     assert!(message.contains("AWS_ACCESS_KEY_ID"), "{message}");
-    assert!(world.env.suite.controller(SPOKE)?.log_text()?.contains("AWS_ACCESS_KEY_ID"));
+    assert!(test_env.env.suite.controller(SPOKE)?.log_text()?.contains("AWS_ACCESS_KEY_ID"));
     Ok(())
 }

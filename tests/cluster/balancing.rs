@@ -1,31 +1,36 @@
-//! Load balancers, target groups and listeners in moto, through their controller as its real binary. Networks are made at
-//! moto itself: nothing here depends on another controller than the hub's.
+//! Load balancers, target groups and listeners in moto, through their controller as its real binary. Networks are created
+//! in moto directly: these tests depend on no other controller than the hub.
 
 use anyhow::{Context as _, Result, bail};
 use kraken_testing::{SuiteOptions, http, moto::REGION};
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 const EC2: (&str, &str) = ("ec2", "2016-11-15");
 const ELB: (&str, &str) = ("elasticloadbalancing", "2015-12-01");
 
-/// An environment whose controllers believe sooner than usual that what is gone is gone.
-async fn world() -> Result<World> {
+/// An environment whose controllers have a shorter visibility window.
+async fn test_env() -> Result<TestEnv> {
     static SHARED: OnceCell<&'static kraken_testing::Environment> = OnceCell::const_new();
     let env = SHARED
         .get_or_try_init(|| async {
             let suite =
                 SuiteOptions { only: Some(vec!["hub".into(), "aws-elb".into()]), ..SuiteOptions::default() }
                     .with_env("aws-elb", "KRAKEN_VISIBILITY_WINDOW", "2s");
-            anyhow::Ok(World::with(suite).await?.env)
+            anyhow::Ok(TestEnv::with(suite).await?.env)
         })
         .await?;
-    World::on(env).await
+    TestEnv::on(env).await
 }
 
-/// A call of moto's API; the answer as it is.
-async fn call(world: &World, service: (&str, &str), action: &str, fields: &[(&str, &str)]) -> Result<String> {
+/// A call of moto's API, with its raw response.
+async fn call(
+    test_env: &TestEnv,
+    service: (&str, &str),
+    action: &str,
+    fields: &[(&str, &str)],
+) -> Result<String> {
     let (name, version) = service;
     // moto takes the service and region from this header and checks no signature.
     let credential = format!(
@@ -33,7 +38,7 @@ async fn call(world: &World, service: (&str, &str), action: &str, fields: &[(&st
     );
     let form: Vec<(&str, &str)> =
         [("Action", action), ("Version", version)].into_iter().chain(fields.iter().copied()).collect();
-    let endpoint = world.env.moto.endpoint();
+    let endpoint = test_env.env.moto.endpoint();
     let answer = http::post_form(endpoint, &[("authorization", credential.as_str())], &form).await?;
     if answer.status != 200 {
         bail!("{action} failed with {}: {}", answer.status, answer.body);
@@ -59,15 +64,15 @@ struct Network {
     group: String,
 }
 
-async fn network(world: &World) -> Result<Network> {
-    let vpc = text(&call(world, EC2, "CreateVpc", &[("CidrBlock", "10.0.0.0/16")]).await?, "vpcId")?;
+async fn network(test_env: &TestEnv) -> Result<Network> {
+    let vpc = text(&call(test_env, EC2, "CreateVpc", &[("CidrBlock", "10.0.0.0/16")]).await?, "vpcId")?;
     let mut subnets = vec![];
     for (cidr, zone) in [("10.0.1.0/24", "us-east-1a"), ("10.0.2.0/24", "us-east-1b")] {
         let fields = [("VpcId", vpc.as_str()), ("CidrBlock", cidr), ("AvailabilityZone", zone)];
-        subnets.push(text(&call(world, EC2, "CreateSubnet", &fields).await?, "subnetId")?);
+        subnets.push(text(&call(test_env, EC2, "CreateSubnet", &fields).await?, "subnetId")?);
     }
     let fields = [("VpcId", vpc.as_str()), ("GroupName", "web"), ("GroupDescription", "web")];
-    let group = text(&call(world, EC2, "CreateSecurityGroup", &fields).await?, "groupId")?;
+    let group = text(&call(test_env, EC2, "CreateSecurityGroup", &fields).await?, "groupId")?;
     let subnets = subnets.try_into().map_err(|_| anyhow::anyhow!("two subnets"))?;
     Ok(Network { vpc, subnets, group })
 }
@@ -117,25 +122,25 @@ fn id(object: &Value) -> Result<&str> {
     object["status"]["externalIds"][0].as_str().context("no external id")
 }
 
-/// Asks for a look now, as a user would.
-async fn look(world: &World, kind: &str, name: &str, when: &str) -> Result<()> {
+/// Requests a reconcile, like a user.
+async fn look(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
     let annotation = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": when});
-    world.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
+    test_env.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
 }
 
 /// The ids of the registered targets.
-async fn targets(world: &World, arn: &str) -> Result<Vec<String>> {
-    let answer = call(world, ELB, "DescribeTargetHealth", &[("TargetGroupArn", arn)]).await?;
+async fn targets(test_env: &TestEnv, arn: &str) -> Result<Vec<String>> {
+    let answer = call(test_env, ELB, "DescribeTargetHealth", &[("TargetGroupArn", arn)]).await?;
     let mut ids = texts(&answer, "Id");
     ids.sort();
     Ok(ids)
 }
 
 #[tokio::test]
-async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_together() -> Result<()> {
-    let world = world().await?;
-    let network = network(&world).await?;
-    // In the wrong order, with an export of what will be there.
+async fn a_load_balancer_stack_is_created_corrected_and_deleted_in_any_order() -> Result<()> {
+    let test_env = test_env().await?;
+    let network = network(&test_env).await?;
+    // In reverse order, with an export of a future value.
     let entry = |key: &str, kind: &str, path: &str| json!({"key": key, "valueFrom": {"krakenResource": {"kind": kind, "name": "web", "path": path}}});
     let export = json!({
         "apiVersion": "configexport.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ConfigExport",
@@ -155,15 +160,16 @@ async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_tog
         resource("TargetGroup", "web", &target_group(&network, &["10.0.1.10", "10.0.1.11"])),
         resource("LoadBalancer", "web", &load_balancer(&network)),
     ];
-    world.apply(&documents.join("\n---\n")).await?;
-    let rule_arn = id(&world.ready("ListenerRule", "web").await?)?.to_owned();
-    let gate = world.ready("Listener", "web").await?;
-    let group = world.ready("TargetGroup", "web").await?;
-    let balancer = world.ready("LoadBalancer", "web").await?;
-    world.ready("ConfigExport", "web").await?;
+    test_env.apply(&documents.join("\n---\n")).await?;
+    let rule_arn = id(&test_env.ready("ListenerRule", "web").await?)?.to_owned();
+    let gate = test_env.ready("Listener", "web").await?;
+    let group = test_env.ready("TargetGroup", "web").await?;
+    let balancer = test_env.ready("LoadBalancer", "web").await?;
+    test_env.ready("ConfigExport", "web").await?;
 
     let state =
-        world.get("StateDeclaration", "loadbalancer.aws.web").await?["spec"]["data"]["loadBalancer"].clone();
+        test_env.get("StateDeclaration", "loadbalancer.aws.web").await?["spec"]["data"]["loadBalancer"]
+            .clone();
     let expected = [
         ("LoadBalancerArn", json!(id(&balancer)?)),
         ("VpcId", json!(network.vpc)),
@@ -174,76 +180,76 @@ async fn a_balancer_a_group_and_a_listener_find_each_other_are_healed_and_go_tog
     for (field, value) in expected {
         assert_eq!(state[field], value, "{field}: {state}");
     }
-    let data = &world.get("ConfigMap", "web").await?["data"];
+    let data = &test_env.get("ConfigMap", "web").await?["data"];
     assert_eq!((&data["host"], &data["port"]), (&state["DNSName"], &json!("80")));
     let arn = [("LoadBalancerArn", id(&balancer)?)];
-    let attributes = call(&world, ELB, "DescribeLoadBalancerAttributes", &arn).await?;
+    let attributes = call(&test_env, ELB, "DescribeLoadBalancerAttributes", &arn).await?;
     assert!(attributes.contains("idle_timeout.timeout_seconds</Key>"), "{attributes}");
     let groups =
-        call(&world, ELB, "DescribeTargetGroups", &[("TargetGroupArns.member.1", id(&group)?)]).await?;
+        call(&test_env, ELB, "DescribeTargetGroups", &[("TargetGroupArns.member.1", id(&group)?)]).await?;
     assert_eq!(
         (text(&groups, "HealthCheckPath")?, text(&groups, "HealthCheckPort")?),
         ("/healthz".to_owned(), "8081".to_owned())
     );
-    assert_eq!(targets(&world, id(&group)?).await?, ["10.0.1.10", "10.0.1.11"]);
-    let tags = call(&world, ELB, "DescribeTags", &[("ResourceArns.member.1", id(&gate)?)]).await?;
+    assert_eq!(targets(&test_env, id(&group)?).await?, ["10.0.1.10", "10.0.1.11"]);
+    let tags = call(&test_env, ELB, "DescribeTags", &[("ResourceArns.member.1", id(&gate)?)]).await?;
     assert!(tags.contains(group["metadata"]["namespace"].as_str().unwrap_or("?")), "{tags}");
 
-    // By hand, and healed.
+    // Out-of-band changes, which are reverted.
     let by_hand = [("ListenerArn", id(&gate)?), ("Port", "81")];
-    call(&world, ELB, "ModifyListener", &by_hand).await?;
+    call(&test_env, ELB, "ModifyListener", &by_hand).await?;
     let by_hand = [("TargetGroupArn", id(&group)?), ("Targets.member.1.Id", "10.0.1.11")];
-    call(&world, ELB, "DeregisterTargets", &by_hand).await?;
+    call(&test_env, ELB, "DeregisterTargets", &by_hand).await?;
     for kind in ["Listener", "TargetGroup"] {
-        look(&world, kind, "web", "1").await?;
+        look(&test_env, kind, "web", "1").await?;
     }
     let wanted = ["10.0.1.10".to_owned(), "10.0.1.11".to_owned()];
-    until(|| async { Ok(targets(&world, id(&group)?).await? == wanted) }).await?;
+    until(|| async { Ok(targets(&test_env, id(&group)?).await? == wanted) }).await?;
     let arn = [("ListenerArns.member.1", id(&gate)?)];
-    let port = || async { text(&call(&world, ELB, "DescribeListeners", &arn).await?, "Port") };
+    let port = || async { text(&call(&test_env, ELB, "DescribeListeners", &arn).await?, "Port") };
     until(|| async { Ok(port().await? == "80") }).await?;
 
-    // By an edit: other targets, another port, which the export follows.
+    // Edits: other targets, another port, which the export follows.
     let other = resource("TargetGroup", "web", &target_group(&network, &["10.0.1.11", "10.0.1.12"]));
-    world.apply(&[other, resource("Listener", "web", &listener(8080))].join("\n---\n")).await?;
-    world.ready("TargetGroup", "web").await?;
-    let same = world.ready("Listener", "web").await?;
+    test_env.apply(&[other, resource("Listener", "web", &listener(8080))].join("\n---\n")).await?;
+    test_env.ready("TargetGroup", "web").await?;
+    let same = test_env.ready("Listener", "web").await?;
     assert_eq!(id(&same)?, id(&gate)?);
-    assert_eq!(targets(&world, id(&group)?).await?, ["10.0.1.11", "10.0.1.12"]);
-    world.until("ConfigMap", "web", |map| map["data"]["port"] == "8080").await?;
+    assert_eq!(targets(&test_env, id(&group)?).await?, ["10.0.1.11", "10.0.1.12"]);
+    test_env.until("ConfigMap", "web", |map| map["data"]["port"] == "8080").await?;
     let mut other = rule("/v2/*");
     other["priority"] = json!({"value": 11});
-    world.apply(&resource("ListenerRule", "web", &other)).await?;
-    assert_eq!(id(&world.ready("ListenerRule", "web").await?)?, rule_arn);
-    let rules = call(&world, ELB, "DescribeRules", &[("RuleArns.member.1", &rule_arn)]).await?;
+    test_env.apply(&resource("ListenerRule", "web", &other)).await?;
+    assert_eq!(id(&test_env.ready("ListenerRule", "web").await?)?, rule_arn);
+    let rules = call(&test_env, ELB, "DescribeRules", &[("RuleArns.member.1", &rule_arn)]).await?;
     assert_eq!(text(&rules, "Priority")?, "11");
     assert!(rules.contains("/v2/*"), "{rules}");
 
     // All at once, the balancer first.
     for kind in ["LoadBalancer", "TargetGroup", "Listener", "ListenerRule", "ConfigExport"] {
-        world.delete(kind, "web").await?;
+        test_env.delete(kind, "web").await?;
     }
     for kind in ["LoadBalancer", "TargetGroup", "Listener", "ListenerRule", "ConfigExport"] {
-        world.gone(kind, "web").await?;
+        test_env.gone(kind, "web").await?;
     }
     for (action, element, arn) in [
         ("DescribeLoadBalancers", "LoadBalancerArn", id(&balancer)?),
         ("DescribeTargetGroups", "TargetGroupArn", id(&group)?),
     ] {
-        let left = texts(&call(&world, ELB, action, &[]).await?, element);
+        let left = texts(&call(&test_env, ELB, action, &[]).await?, element);
         assert!(!left.contains(&arn.to_owned()), "{left:?}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn a_name_or_port_that_somebody_else_has_is_refused_and_not_taken_over() -> Result<()> {
-    let world = world().await?;
-    let network = network(&world).await?;
+async fn a_name_or_port_in_use_is_rejected_and_not_adopted() -> Result<()> {
+    let test_env = test_env().await?;
+    let network = network(&test_env).await?;
     let [a, b] = &network.subnets;
-    let name = format!("x{}", world.ns.name.chars().rev().take(12).collect::<String>().replace('-', ""));
+    let name = format!("x{}", test_env.ns.name.chars().rev().take(12).collect::<String>().replace('-', ""));
     let fields = [("Name", name.as_str()), ("Subnets.member.1", a), ("Subnets.member.2", b)];
-    let foreign = text(&call(&world, ELB, "CreateLoadBalancer", &fields).await?, "LoadBalancerArn")?;
+    let foreign = text(&call(&test_env, ELB, "CreateLoadBalancer", &fields).await?, "LoadBalancerArn")?;
     let fields = [
         ("LoadBalancerArn", foreign.as_str()),
         ("Port", "80"),
@@ -251,50 +257,50 @@ async fn a_name_or_port_that_somebody_else_has_is_refused_and_not_taken_over() -
         ("DefaultActions.member.1.Type", "fixed-response"),
         ("DefaultActions.member.1.FixedResponseConfig.StatusCode", "200"),
     ];
-    let gate = text(&call(&world, ELB, "CreateListener", &fields).await?, "ListenerArn")?;
+    let gate = text(&call(&test_env, ELB, "CreateListener", &fields).await?, "ListenerArn")?;
 
     let mut spec = load_balancer(&network);
     spec["name"] = json!({"value": name});
-    world.apply(&resource("LoadBalancer", "a", &spec)).await?;
-    let message = world.not_ready("LoadBalancer", "a", "CloudRefused").await?;
-    assert!(message.contains(&foreign) && message.contains("not Kraken's"), "{message}");
+    test_env.apply(&resource("LoadBalancer", "a", &spec)).await?;
+    let message = test_env.not_ready("LoadBalancer", "a", "CloudRefused").await?;
+    assert!(message.contains(&foreign) && message.contains("not managed by Kraken"), "{message}");
     let answer = json!({"fixedResponse": {"statusCode": {"value": 200}}});
     let at_80 = json!({
         "loadBalancerARN": {"value": foreign}, "port": {"value": 80}, "protocol": {"value": "HTTP"},
         "defaultAction": answer,
     });
-    world.apply(&resource("Listener", "a", &at_80)).await?;
-    let message = world.not_ready("Listener", "a", "CloudRefused").await?;
+    test_env.apply(&resource("Listener", "a", &at_80)).await?;
+    let message = test_env.not_ready("Listener", "a", "CloudRefused").await?;
     assert!(message.contains("port 80") && message.contains(&gate), "{message}");
 
-    // Adopted instead: it stays when its resource goes.
+    // Adopted instead: it is retained when its resource is deleted.
     spec["lifecycle"] = json!({"adopt": {"id": foreign}});
     spec = json!({
         "name": spec["name"], "subnetIDs": spec["subnetIDs"], "lifecycle": spec["lifecycle"],
     });
-    world.apply(&resource("LoadBalancer", "b", &spec)).await?;
-    let adopted = world.ready("LoadBalancer", "b").await?;
+    test_env.apply(&resource("LoadBalancer", "b", &spec)).await?;
+    let adopted = test_env.ready("LoadBalancer", "b").await?;
     assert_eq!(id(&adopted)?, foreign);
     for (kind, name) in [("LoadBalancer", "a"), ("LoadBalancer", "b"), ("Listener", "a")] {
-        world.delete(kind, name).await?;
-        world.gone(kind, name).await?;
+        test_env.delete(kind, name).await?;
+        test_env.gone(kind, name).await?;
     }
-    let left = texts(&call(&world, ELB, "DescribeLoadBalancers", &[]).await?, "LoadBalancerArn");
+    let left = texts(&call(&test_env, ELB, "DescribeLoadBalancers", &[]).await?, "LoadBalancerArn");
     assert!(left.contains(&foreign), "{left:?}");
     Ok(())
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_by_the_schema_the_rules_or_aws() -> Result<()> {
-    let world = world().await?;
-    let network = network(&world).await?;
+async fn problems_are_reported_by_the_schema_the_rules_or_aws() -> Result<()> {
+    let test_env = test_env().await?;
+    let network = network(&test_env).await?;
     let mut both = listener(80);
     both["defaultAction"]["redirect"] = json!({"port": {"value": 443}});
-    let refusal = world.refused(&resource("Listener", "a", &both)).await?;
+    let refusal = test_env.refused(&resource("Listener", "a", &both)).await?;
     assert!(refusal.contains("spec.defaultAction") && refusal.contains("one and only one"), "{refusal}");
     let mut protocol = listener(80);
     protocol["protocol"] = json!({"value": "http"});
-    let refusal = world.refused(&resource("Listener", "a", &protocol)).await?;
+    let refusal = test_env.refused(&resource("Listener", "a", &protocol)).await?;
     assert!(refusal.contains("spec.protocol.value") && refusal.contains("HTTP"), "{refusal}");
 
     let arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/gone/0123456789abcdef";
@@ -315,7 +321,7 @@ async fn what_is_wrong_is_told_by_the_schema_the_rules_or_aws() -> Result<()> {
             "bare",
             with(443, "HTTPS", Value::Null),
             "InvalidSpec",
-            vec!["spec.certificateARN", "needed for HTTPS"],
+            vec!["spec.certificateARN", "required for HTTPS"],
         ),
         (
             "both",
@@ -330,14 +336,14 @@ async fn what_is_wrong_is_told_by_the_schema_the_rules_or_aws() -> Result<()> {
             vec!["failed to create a listener", "LoadBalancerNotFound"],
         ),
     ] {
-        world.apply(&resource("Listener", name, &spec)).await?;
-        let message = world.not_ready("Listener", name, reason).await?;
+        test_env.apply(&resource("Listener", name, &spec)).await?;
+        let message = test_env.not_ready("Listener", name, reason).await?;
         assert!(words.iter().all(|word| message.contains(word)), "{name}: {message}");
     }
     let mut spec = target_group(&network, &[]);
     spec["vpcID"] = json!({"value": "vpc-0123456789abcdef0"});
-    world.apply(&resource("TargetGroup", "gone", &spec)).await?;
-    let message = world.not_ready("TargetGroup", "gone", "CloudRefused").await?;
+    test_env.apply(&resource("TargetGroup", "gone", &spec)).await?;
+    let message = test_env.not_ready("TargetGroup", "gone", "CloudRefused").await?;
     assert!(message.contains("vpc-0123456789abcdef0"), "{message}");
     Ok(())
 }
@@ -346,7 +352,7 @@ async fn what_is_wrong_is_told_by_the_schema_the_rules_or_aws() -> Result<()> {
 async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
     let start = std::time::Instant::now();
     while !holds().await? {
-        if start.elapsed() > kraken_tests::world::PATIENCE {
+        if start.elapsed() > kraken_tests::test_env::PATIENCE {
             bail!("it did not come about");
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

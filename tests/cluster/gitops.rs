@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use kraken_testing::gitops::{Flux, health};
 use kraken_testing::{manifests, paths};
-use kraken_tests::World;
-use kraken_tests::world::PATIENCE;
+use kraken_tests::TestEnv;
+use kraken_tests::test_env::PATIENCE;
 use kube::{
     Api,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 
-/// How long the Kustomization would wait for its objects. What is reported earlier was not waited for.
+/// The timeout of the Kustomization. A result that is reported earlier did not wait for it.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The sample with the key that it lacks on purpose.
@@ -40,7 +40,8 @@ fn kustomization(namespace: &str) -> Value {
     })
 }
 
-/// Waits until Flux says `Ready` of the newest revision with this status, and returns the reason and the message.
+/// Waits until `Ready` of the Kustomization has this status for the latest revision, and returns the reason and the
+/// message.
 async fn until_ready_is(flux: &Flux, api: &Api<DynamicObject>, status: &str) -> Result<(String, String)> {
     let started = Instant::now();
     let mut last = Value::Null;
@@ -57,14 +58,14 @@ async fn until_ready_is(flux: &Flux, api: &Api<DynamicObject>, status: &str) -> 
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    bail!("Flux does not say Ready={status}; it says {last}\n{}", flux.log())
+    bail!("Flux does not report Ready={status}, but {last}\n{}", flux.log())
 }
 
 #[tokio::test]
 async fn flux_waits_for_ready_fails_on_stalled_and_prunes_everything() -> Result<()> {
-    let world = World::new().await?;
-    let flux = Flux::start(&world.env.control_plane).await?;
-    let namespace = &world.ns.name;
+    let test_env = TestEnv::new().await?;
+    let flux = Flux::start(&test_env.env.control_plane).await?;
+    let namespace = &test_env.ns.name;
     let kustomizations = flux.kustomizations(namespace);
     let repository = tempfile::tempdir()?;
 
@@ -75,13 +76,13 @@ async fn flux_waits_for_ready_fails_on_stalled_and_prunes_everything() -> Result
     until_ready_is(&flux, &kustomizations, "True").await?;
     for name in ["web", "worker", "batch"] {
         assert_eq!(
-            world.get("EC2Instance", name).await?["status"]["conditions"][0]["status"],
+            test_env.get("EC2Instance", name).await?["status"]["conditions"][0]["status"],
             "True",
             "{name}"
         );
     }
 
-    // Nothing but an edit helps: nobody should wait five minutes to be told.
+    // It requires an edit, so it must be reported without waiting five minutes.
     let impossible = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: EC2Instance\nmetadata: {name: adopted}\nspec:\n  \
                       imageID: {value: ami-12c6146b}\n  instanceType: {value: t3.micro}\n  minCount: {value: 1}\n  \
                       maxCount: {value: 1}\n  lifecycle: {adopt: {id: i-0123456789abcdef0}}\n";
@@ -91,49 +92,49 @@ async fn flux_waits_for_ready_fails_on_stalled_and_prunes_everything() -> Result
     let (reason, message) = until_ready_is(&flux, &kustomizations, "False").await?;
     assert_eq!(reason, "HealthCheckFailed", "{message}");
     assert!(message.contains("EC2Instance") && message.contains("adopted"), "{message}");
-    assert!(changed.elapsed() < TIMEOUT / 4, "told after {:?}", changed.elapsed());
+    assert!(changed.elapsed() < TIMEOUT / 4, "reported after {:?}", changed.elapsed());
 
     fs::remove_file(repository.path().join("99-adopted.yaml"))?;
     flux.publish(namespace, "repository", repository.path()).await?;
     until_ready_is(&flux, &kustomizations, "True").await?;
-    world.gone("EC2Instance", "adopted").await?;
+    test_env.gone("EC2Instance", "adopted").await?;
 
     kustomizations.delete("quickstart", &DeleteParams::default()).await?;
     for name in ["batch", "worker", "web"] {
-        world.gone("EC2Instance", name).await?;
-        assert!(world.alive(name).await?.is_empty(), "{name} runs on");
+        test_env.gone("EC2Instance", name).await?;
+        assert!(test_env.alive(name).await?.is_empty(), "{name} runs on");
     }
     for (kind, name) in
         [("ConfigExport", "web-network"), ("ConfigMap", "web-network"), ("Secret", "worker-id")]
     {
-        world.gone(kind, name).await?;
+        test_env.gone(kind, name).await?;
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn reapplying_writes_nothing_and_differs_in_nothing() -> Result<()> {
-    let world = World::new().await?;
+    let test_env = TestEnv::new().await?;
     let folder = tempfile::tempdir()?;
     quickstart(folder.path())?;
     let documents = manifests::read(folder.path())?;
-    manifests::apply(&world.client(), &documents, &world.ns.name).await?;
+    manifests::apply(&test_env.client(), &documents, &test_env.ns.name).await?;
     for name in ["web", "worker", "batch"] {
-        world.ready("EC2Instance", name).await?;
+        test_env.ready("EC2Instance", name).await?;
     }
     for name in ["web-network", "worker-id"] {
-        world.ready("ConfigExport", name).await?;
+        test_env.ready("ConfigExport", name).await?;
     }
     let mut before = vec![];
     for document in &documents {
-        before.push(world.get(&document.gvk.kind, &document.name).await?);
+        before.push(test_env.get(&document.gvk.kind, &document.name).await?);
     }
     // What `kubectl diff --server-side` and Argo CD's server-side diff compare.
     let dry_run = PatchParams { dry_run: true, ..PatchParams::apply("kubectl") };
     let reapply = PatchParams::apply("kraken-test");
     for round in 0..6 {
         for (document, before) in documents.iter().zip(&before) {
-            let api = world.api(&document.gvk.kind);
+            let api = test_env.api(&document.gvk.kind);
             if round == 0 {
                 let merged = api.patch(&document.name, &dry_run, &Patch::Apply(&document.value)).await?;
                 let mut merged = serde_json::to_value(merged)?;
@@ -147,7 +148,7 @@ async fn reapplying_writes_nothing_and_differs_in_nothing() -> Result<()> {
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
     for (document, before) in documents.iter().zip(&before) {
-        let after = world.get(&document.gvk.kind, &document.name).await?;
+        let after = test_env.get(&document.gvk.kind, &document.name).await?;
         assert_eq!(after["metadata"]["generation"], before["metadata"]["generation"], "{}", document.name);
         assert_eq!(after["status"], before["status"], "{}", document.name);
         let ours = |object: &Value| {
@@ -165,7 +166,7 @@ async fn reapplying_writes_nothing_and_differs_in_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn argo_cd_shows_what_the_conditions_say() -> Result<()> {
+async fn argo_cd_health_follows_the_conditions() -> Result<()> {
     let config = manifests::read(&paths::workspace_root()?.join("config/argocd"))?;
     let data = config[0].value["data"].as_object().cloned().unwrap_or_default();
     let folder = tempfile::tempdir()?;

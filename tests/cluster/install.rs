@@ -1,4 +1,5 @@
-//! What people install: the folders of `config/` and the charts, rendered as people render them and judged by an API server.
+//! The installation: the folders of `config/` and the charts, rendered like users render them and validated by an API
+//! server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kraken_testing::manifests::{Document, Kinds};
 use kraken_testing::packaging::{helm, helm_template, kustomize};
 use kraken_testing::paths;
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use kube::{
     Api,
     api::{Patch, PatchParams, PostParams, ValidationDirective},
@@ -40,7 +41,7 @@ fn strict_dry_run() -> PatchParams {
 }
 
 #[tokio::test]
-async fn the_default_folder_is_all_components_with_the_namespace_and_the_roles_of_people() -> Result<()> {
+async fn the_default_folder_contains_all_components_namespace_and_user_roles() -> Result<()> {
     let all = by_key(kustomize(&root("config/default")?).await?);
     let mut parts = vec!["namespace".to_owned(), "users".to_owned()];
     parts.extend(paths::controllers()?);
@@ -56,8 +57,8 @@ async fn the_default_folder_is_all_components_with_the_namespace_and_the_roles_o
 
 #[tokio::test]
 async fn the_api_server_accepts_every_object_of_the_overlays() -> Result<()> {
-    let world = World::new().await?;
-    let client = world.client();
+    let test_env = TestEnv::new().await?;
+    let client = test_env.client();
     let mut documents = kustomize(&root("config/overlays/high-availability")?).await?;
     let network = kustomize(&root("config/overlays/network-policy")?).await?;
     documents.extend(network.into_iter().filter(|document| document.gvk.kind == "NetworkPolicy"));
@@ -79,17 +80,17 @@ async fn the_api_server_accepts_every_object_of_the_overlays() -> Result<()> {
 
 #[tokio::test]
 async fn every_controller_runs_as_its_service_account_under_pod_security_restricted() -> Result<()> {
-    let world = World::new().await?;
+    let test_env = TestEnv::new().await?;
     let restricted: Namespace = serde_json::from_value(json!({
         "metadata": {
             "generateName": "restricted-",
             "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
         }
     }))?;
-    let namespaces: Api<Namespace> = Api::all(world.client());
+    let namespaces: Api<Namespace> = Api::all(test_env.client());
     let created = namespaces.create(&PostParams::default(), &restricted).await?;
     let namespace = created.metadata.name.context("the namespace has a name")?;
-    let pods: Api<Pod> = Api::namespaced(world.client(), &namespace);
+    let pods: Api<Pod> = Api::namespaced(test_env.client(), &namespace);
     let params = PostParams { dry_run: true, ..PostParams::default() };
     for controller in paths::controllers()? {
         let objects = by_key(kustomize(&root(&format!("config/{controller}"))?).await?);
@@ -99,7 +100,7 @@ async fn every_controller_runs_as_its_service_account_under_pod_security_restric
         let template = &objects[&own("Deployment")]["spec"]["template"];
         assert_eq!(template["spec"]["serviceAccountName"], json!(name));
         let mut spec = template["spec"].clone();
-        spec["serviceAccountName"] = json!("default"); // its own is in another namespace
+        spec["serviceAccountName"] = json!("default"); // its namespace differs
         let pod: Pod = serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec}))?;
         pods.create(&params, &pod).await.with_context(|| format!("the pod of {name}"))?;
     }
@@ -113,7 +114,7 @@ fn bare(mut object: Value) -> Value {
     if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
         labels.remove("helm.sh/chart");
         labels.remove("app.kubernetes.io/managed-by");
-        labels.remove("app.kubernetes.io/name"); // a role of people belongs to no component in Kustomize
+        labels.remove("app.kubernetes.io/name"); // user roles belong to no component in Kustomize
         labels.remove("app.kubernetes.io/part-of");
     }
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
@@ -174,7 +175,7 @@ async fn charts_install_into_any_namespace_with_the_values_given() -> Result<()>
 }
 
 #[tokio::test]
-async fn wrong_values_are_refused_by_their_name() -> Result<()> {
+async fn wrong_values_are_rejected_by_their_name() -> Result<()> {
     for (set, expected) in [
         (&["component=aws-vpcs"][..], "there is no spoke \"aws-vpcs\""),
         (&["component=aws-vpc", "replica=2"], "replica"),
@@ -190,7 +191,7 @@ async fn wrong_values_are_refused_by_their_name() -> Result<()> {
     Ok(())
 }
 
-/// `helm dependency build` writes beside the chart, so it runs on a copy.
+/// `helm dependency build` writes into the chart's folder, so it runs on a copy.
 #[tokio::test]
 async fn the_chart_of_the_suite_installs_every_part_that_is_enabled() -> Result<()> {
     let scratch = tempfile::tempdir()?;
@@ -231,7 +232,7 @@ fn metrics_in(text: &str) -> BTreeSet<&str> {
     metrics.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
 }
 
-/// What a controller serves that has counted something of everything: a metric without a value is not served.
+/// The output of a controller with a value for every metric: metrics without a value are not served.
 fn every_metric() -> String {
     let metrics = kraken_runtime::Metrics::new("kraken-test");
     let second = std::time::Duration::from_secs(1);
@@ -244,13 +245,12 @@ fn every_metric() -> String {
     metrics.launch_withheld("VPC", "LaunchRefused");
     metrics.watch_failed("VPC");
     metrics.count_resources("VPC", |tally| tally.add(&[]));
-    // Requests are counted by the client, below what is public.
+    // Requests are counted by the client, below the public API.
     metrics.encode() + "# TYPE kraken_kubernetes_requests counter\n"
 }
 
 #[tokio::test]
-async fn alerts_and_dashboard_ask_for_metrics_that_a_controller_has_and_each_alert_has_a_runbook()
--> Result<()> {
+async fn alerts_and_dashboard_use_existing_metrics_and_each_alert_has_a_runbook() -> Result<()> {
     let overlay = root("config/overlays/monitoring")?;
     let documents = kustomize(&overlay).await?;
     let dashboard = std::fs::read_to_string(overlay.join("kraken.json"))?;

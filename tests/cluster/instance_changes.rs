@@ -1,5 +1,5 @@
-//! EC2 instances on the simulator, which is short of capacity and knows the states of an instance: scaling, replacing,
-//! changing. All tests share one control plane.
+//! EC2 instances on the simulator, with limited capacity and instance states: scaling, replacement, changes. All tests
+//! share one control plane.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use kraken_testing::{
     proxy::{How, When},
     simulator::{Simulator, SimulatorOptions},
 };
-use kraken_tests::{World, world::PATIENCE};
+use kraken_tests::{TestEnv, test_env::PATIENCE};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -18,8 +18,8 @@ use tokio::sync::OnceCell;
 const SPOKE: &str = "aws-ec2-instance";
 const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 
-/// A namespace on the control plane of these tests, and their cloud: a launch gets one instance, whatever it asks for.
-async fn world() -> Result<(World, &'static Simulator)> {
+/// A namespace on the control plane of these tests, and their cloud: every launch gets one instance.
+async fn test_env() -> Result<(TestEnv, &'static Simulator)> {
     static SHARED: OnceCell<(Environment, Simulator)> = OnceCell::const_new();
     let (environment, cloud) = SHARED
         .get_or_try_init(|| async {
@@ -34,7 +34,7 @@ async fn world() -> Result<(World, &'static Simulator)> {
             anyhow::Ok((Environment::start(options).await?, cloud))
         })
         .await?;
-    Ok((World::on(environment).await?, cloud))
+    Ok((TestEnv::on(environment).await?, cloud))
 }
 
 fn instance(name: &str, count: i64, more: &str) -> String {
@@ -46,14 +46,14 @@ fn instance(name: &str, count: i64, more: &str) -> String {
 }
 
 /// Every instance that a resource ever launched.
-fn ever(world: &World, cloud: &Simulator, name: &str) -> Vec<Instance> {
-    let owner = format!("EC2Instance/{}/{name}", world.ns.name);
+fn ever(test_env: &TestEnv, cloud: &Simulator, name: &str) -> Vec<Instance> {
+    let owner = format!("EC2Instance/{}/{name}", test_env.ns.name);
     let all = cloud.instances().into_iter().map(|record| record.instance);
     all.filter(|instance| instance.tags.get(OWNER) == Some(&owner)).collect()
 }
 
-fn alive(world: &World, cloud: &Simulator, name: &str) -> Vec<Instance> {
-    ever(world, cloud, name).into_iter().filter(Instance::is_alive).collect()
+fn alive(test_env: &TestEnv, cloud: &Simulator, name: &str) -> Vec<Instance> {
+    ever(test_env, cloud, name).into_iter().filter(Instance::is_alive).collect()
 }
 
 /// The calls of an action that were about an instance.
@@ -62,25 +62,25 @@ fn calls(cloud: &Simulator, action: &str, id: &str) -> usize {
     journal.iter().filter(|call| call.action == action && call.ids.iter().any(|one| one == id)).count()
 }
 
-async fn set(world: &World, name: &str, spec: Value) -> Result<()> {
-    world.patch("EC2Instance", name, json!({"spec": spec})).await
+async fn set(test_env: &TestEnv, name: &str, spec: Value) -> Result<()> {
+    test_env.patch("EC2Instance", name, json!({"spec": spec})).await
 }
 
 #[tokio::test]
-async fn a_type_changes_by_stop_and_start_where_the_lifecycle_allows_it() -> Result<()> {
-    let (world, cloud) = world().await?;
-    // Who stops instances by hand must not keep Kraken from starting what it stopped itself.
-    world.apply(&instance("a", 1, ", lifecycle: {ignoreChanges: [state]}")).await?;
-    world.ready("EC2Instance", "a").await?;
-    let id = alive(&world, cloud, "a")[0].id.clone();
-    set(&world, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
-    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
+    let (test_env, cloud) = test_env().await?;
+    // An instance that was stopped out of band must not prevent Kraken from starting the one that it stopped.
+    test_env.apply(&instance("a", 1, ", lifecycle: {ignoreChanges: [state]}")).await?;
+    test_env.ready("EC2Instance", "a").await?;
+    let id = alive(&test_env, cloud, "a")[0].id.clone();
+    set(&test_env, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
+    let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("stop") && message.contains("lifecycle.disruption"), "{message}");
     assert_eq!(calls(cloud, "StopInstances", &id), 0);
 
-    set(&world, "a", json!({"lifecycle": {"disruption": "Allow"}})).await?;
-    world.ready("EC2Instance", "a").await?;
-    let after = alive(&world, cloud, "a").remove(0);
+    set(&test_env, "a", json!({"lifecycle": {"disruption": "Allow"}})).await?;
+    test_env.ready("EC2Instance", "a").await?;
+    let after = alive(&test_env, cloud, "a").remove(0);
     assert_eq!(
         (after.id.as_str(), after.state.as_str(), after.instance_type.as_str()),
         (&*id, "running", "t2.large")
@@ -90,24 +90,24 @@ async fn a_type_changes_by_stop_and_start_where_the_lifecycle_allows_it() -> Res
     }
     assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
 
-    // What AWS refuses on the stopped instance must not keep it down, nor stop it again and again.
+    // A rejected change must neither leave the instance stopped nor stop it repeatedly.
     let refusal = How::error(400, "InvalidParameterValue", "not on this host");
     cloud.fail_next("ModifyInstanceAttribute", When::Before, refusal);
-    set(&world, "a", json!({"instanceType": {"value": "t2.huge"}})).await?;
-    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    set(&test_env, "a", json!({"instanceType": {"value": "t2.huge"}})).await?;
+    let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("AWS refused it"), "{message}");
-    let after = alive(&world, cloud, "a").remove(0);
+    let after = alive(&test_env, cloud, "a").remove(0);
     assert_eq!((after.state.as_str(), after.instance_type.as_str()), ("running", "t2.large"));
     assert_eq!(calls(cloud, "StopInstances", &id), 2);
-    set(&world, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
-    world.ready("EC2Instance", "a").await?;
+    set(&test_env, "a", json!({"instanceType": {"value": "t2.large"}})).await?;
+    test_env.ready("EC2Instance", "a").await?;
 
-    // A type that does not exist costs nobody a running server.
+    // An invalid type does not stop a running instance.
     cloud.configure(|options| {
         options.instance_types = Some(["t2.nano", "t2.large"].map(str::to_owned).into())
     });
-    set(&world, "a", json!({"instanceType": {"value": "t2.lagre"}})).await?;
-    let message = world.not_ready("EC2Instance", "a", "CloudRefused").await?;
+    set(&test_env, "a", json!({"instanceType": {"value": "t2.lagre"}})).await?;
+    let message = test_env.not_ready("EC2Instance", "a", "CloudRefused").await?;
     cloud.configure(|options| options.instance_types = None);
     assert!(message.contains("t2.lagre"), "{message}");
     assert_eq!(calls(cloud, "StopInstances", &id), 2);
@@ -116,112 +116,118 @@ async fn a_type_changes_by_stop_and_start_where_the_lifecycle_allows_it() -> Res
 
 #[tokio::test]
 async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()> {
-    let (world, cloud) = world().await?;
-    world.apply(&instance("crash", 1, ", lifecycle: {ignoreChanges: [state], disruption: Allow}")).await?;
-    world.ready("EC2Instance", "crash").await?;
-    let id = alive(&world, cloud, "crash")[0].id.clone();
+    let (test_env, cloud) = test_env().await?;
+    test_env.apply(&instance("crash", 1, ", lifecycle: {ignoreChanges: [state], disruption: Allow}")).await?;
+    test_env.ready("EC2Instance", "crash").await?;
+    let id = alive(&test_env, cloud, "crash")[0].id.clone();
     // Slow enough to be killed in between.
     cloud.configure(|options| options.stopping = Duration::from_secs(2));
-    set(&world, "crash", json!({"ebsOptimized": {"value": true}})).await?;
+    set(&test_env, "crash", json!({"ebsOptimized": {"value": true}})).await?;
     let started = Instant::now();
-    while alive(&world, cloud, "crash")[0].state != "stopping" {
+    while alive(&test_env, cloud, "crash")[0].state != "stopping" {
         assert!(started.elapsed() < PATIENCE, "it is not stopped");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let controller = world.env.suite.controller(SPOKE)?;
+    let controller = test_env.env.suite.controller(SPOKE)?;
     controller.kill().await?;
     cloud.configure(|options| options.stopping = Duration::from_millis(50));
-    world
+    test_env
         .api("EC2Instance")
         .patch("crash", &PatchParams::default(), &Patch::Merge(json!({"spec": {"ebsOptimized": null}})))
         .await?;
     controller.start().await?;
-    world.ready("EC2Instance", "crash").await?;
-    let after = alive(&world, cloud, "crash").remove(0);
+    test_env.ready("EC2Instance", "crash").await?;
+    let after = alive(&test_env, cloud, "crash").remove(0);
     assert_eq!((after.id.as_str(), after.state.as_str()), (&*id, "running"));
     Ok(())
 }
 
 #[tokio::test]
-async fn an_instance_that_kraken_stopped_is_told_while_paused_and_started_although_the_spec_is_held_up()
--> Result<()> {
-    let (world, cloud) = world().await?;
-    world.apply(&instance("halfway", 1, "")).await?;
-    world.ready("EC2Instance", "halfway").await?;
-    let id = alive(&world, cloud, "halfway")[0].id.clone();
-    set(&world, "halfway", json!({"lifecycle": {"paused": true}})).await?;
-    world.not_ready("EC2Instance", "halfway", "Paused").await?;
-    // As Kraken leaves it when it is paused between the stop and the change.
+async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_an_invalid_spec() -> Result<()>
+{
+    let (test_env, cloud) = test_env().await?;
+    test_env.apply(&instance("halfway", 1, "")).await?;
+    test_env.ready("EC2Instance", "halfway").await?;
+    let id = alive(&test_env, cloud, "halfway")[0].id.clone();
+    set(&test_env, "halfway", json!({"lifecycle": {"paused": true}})).await?;
+    test_env.not_ready("EC2Instance", "halfway", "Paused").await?;
+    // The state if Kraken is paused between the stop and the change.
     cloud.tag_outside(&id, "kraken-iac.eoinfennessy.com/disruption", Some("stop"))?;
     cloud.stop_outside(&id)?;
-    set(&world, "halfway", json!({"lifecycle": {"paused": true, "protect": false, "resyncInterval": "1h"}}))
-        .await?;
+    set(
+        &test_env,
+        "halfway",
+        json!({"lifecycle": {"paused": true, "protect": false, "resyncInterval": "1h"}}),
+    )
+    .await?;
     let told = |object: &Value| {
-        let message = kraken_tests::world::condition(object, "Ready")["message"].as_str().unwrap_or_default();
+        let message =
+            kraken_tests::test_env::condition(object, "Ready")["message"].as_str().unwrap_or_default();
         message.contains(&id) && message.contains("stopped for a change")
     };
-    world.until("EC2Instance", "halfway", told).await?;
+    test_env.until("EC2Instance", "halfway", told).await?;
     assert_eq!(calls(cloud, "StartInstances", &id), 0, "nothing of a paused resource is touched");
 
     let absent = json!({"value": null, "valueFrom": {"configMap": {"name": "absent", "key": "type"}}});
-    set(&world, "halfway", json!({"instanceType": absent, "lifecycle": {"paused": false}})).await?;
-    world.not_ready("EC2Instance", "halfway", "DependenciesNotReady").await?;
+    set(&test_env, "halfway", json!({"instanceType": absent, "lifecycle": {"paused": false}})).await?;
+    test_env.not_ready("EC2Instance", "halfway", "DependenciesNotReady").await?;
     let started = Instant::now();
-    while alive(&world, cloud, "halfway")[0].state != "running" {
+    while alive(&test_env, cloud, "halfway")[0].state != "running" {
         assert!(started.elapsed() < PATIENCE, "it is not started");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert!(world.events_of("halfway").await?.iter().any(|(_, note)| note.contains("is not made now")));
-    set(&world, "halfway", json!({"instanceType": {"value": "t2.nano", "valueFrom": null}})).await?;
-    world.ready("EC2Instance", "halfway").await?;
-    let after = alive(&world, cloud, "halfway").remove(0);
+    assert!(test_env.events_of("halfway").await?.iter().any(|(_, note)| note.contains("is not made now")));
+    set(&test_env, "halfway", json!({"instanceType": {"value": "t2.nano", "valueFrom": null}})).await?;
+    test_env.ready("EC2Instance", "halfway").await?;
+    let after = alive(&test_env, cloud, "halfway").remove(0);
     assert!(!after.tags.contains_key("kraken-iac.eoinfennessy.com/disruption"), "{:?}", after.tags);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_profile_changes_in_place_and_a_key_says_that_it_cannot_be_removed() -> Result<()> {
-    let (world, cloud) = world().await?;
-    world.apply(&instance("a", 1, ", keyName: {value: ops}, iamInstanceProfile: {value: web}")).await?;
-    world.ready("EC2Instance", "a").await?;
-    let id = alive(&world, cloud, "a")[0].id.clone();
+async fn a_profile_changes_in_place_and_a_removed_key_is_reported() -> Result<()> {
+    let (test_env, cloud) = test_env().await?;
+    test_env.apply(&instance("a", 1, ", keyName: {value: ops}, iamInstanceProfile: {value: web}")).await?;
+    test_env.ready("EC2Instance", "a").await?;
+    let id = alive(&test_env, cloud, "a")[0].id.clone();
     let profile = async || {
-        let state = world.get("StateDeclaration", "ec2instance.aws.a").await?;
+        let state = test_env.get("StateDeclaration", "ec2instance.aws.a").await?;
         anyhow::Ok(state["spec"]["data"]["instances"][0]["IamInstanceProfile"]["Arn"].clone())
     };
     for (name, arn) in [("db", json!("arn:aws:iam::123456789012:instance-profile/db")), ("", Value::Null)] {
-        set(&world, "a", json!({"iamInstanceProfile": {"value": name}})).await?;
-        world.ready("EC2Instance", "a").await?;
+        set(&test_env, "a", json!({"iamInstanceProfile": {"value": name}})).await?;
+        test_env.ready("EC2Instance", "a").await?;
         assert_eq!(profile().await?, arn);
     }
     assert_eq!(calls(cloud, "StopInstances", &id), 0);
 
-    set(&world, "a", json!({"keyName": null})).await?;
-    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    set(&test_env, "a", json!({"keyName": null})).await?;
+    let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("spec.keyName") && message.contains("at creation only"), "{message}");
-    set(&world, "a", json!({"keyName": {"value": "ops"}, "rootVolume": {"value": {"sizeGiB": 20}}})).await?;
-    let message = world.not_ready("EC2Instance", "a", "ImmutableField").await?;
+    set(&test_env, "a", json!({"keyName": {"value": "ops"}, "rootVolume": {"value": {"sizeGiB": 20}}}))
+        .await?;
+    let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("spec.rootVolume"), "{message}");
-    assert_eq!(alive(&world, cloud, "a")[0].id, id);
+    assert_eq!(alive(&test_env, cloud, "a")[0].id, id);
     Ok(())
 }
 
 #[tokio::test]
 async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
-    let (world, cloud) = world().await?;
-    let api = world.api("EC2Instance");
-    world.apply(&instance("a", 1, "")).await?;
-    world.ready("EC2Instance", "a").await?;
+    let (test_env, cloud) = test_env().await?;
+    let api = test_env.api("EC2Instance");
+    test_env.apply(&instance("a", 1, "")).await?;
+    test_env.ready("EC2Instance", "a").await?;
     let scale = async |replicas: i32| {
         let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
         api.patch_scale("a", &PatchParams::default(), &patch).await
     };
     scale(3).await?;
-    let object = world.ready("EC2Instance", "a").await?;
-    assert_eq!((&object["status"]["replicas"], alive(&world, cloud, "a").len()), (&json!(3), 3));
+    let object = test_env.ready("EC2Instance", "a").await?;
+    assert_eq!((&object["status"]["replicas"], alive(&test_env, cloud, "a").len()), (&json!(3), 3));
     scale(0).await?;
-    let object = world.ready("EC2Instance", "a").await?;
-    assert_eq!((&object["status"]["replicas"], alive(&world, cloud, "a").len()), (&json!(0), 0));
+    let object = test_env.ready("EC2Instance", "a").await?;
+    assert_eq!((&object["status"]["replicas"], alive(&test_env, cloud, "a").len()), (&json!(0), 0));
 
     let dependent = instance(
         "b",
@@ -229,49 +235,48 @@ async fn kubectl_scale_sets_the_number_down_to_none() -> Result<()> {
         ", privateIPAddress: {valueFrom: {krakenResource: {kind: ec2instance, name: a, \
          path: instances.0.PrivateIpAddress}}}",
     );
-    world.apply(&dependent).await?;
-    let message = world.not_ready("EC2Instance", "b", "DependenciesNotReady").await?;
+    test_env.apply(&dependent).await?;
+    let message = test_env.not_ready("EC2Instance", "b", "DependenciesNotReady").await?;
     assert!(message.contains("instances.0"), "{message}");
 
     scale(1).await?;
-    world.ready("EC2Instance", "a").await?;
+    test_env.ready("EC2Instance", "a").await?;
     assert_eq!(api.get_scale("a").await?.status.context("a scale without a status")?.replicas, 1);
 
     let too_many = scale(501).await.unwrap_err().to_string();
     assert!(too_many.contains("maxCount"), "{too_many}");
-    world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: sizes}, data: {count: '1'}}").await?;
+    test_env.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: sizes}, data: {count: '1'}}").await?;
     let from =
         json!({"maxCount": {"value": null, "valueFrom": {"configMap": {"name": "sizes", "key": "count"}}}});
-    set(&world, "a", from).await?;
-    world.ready("EC2Instance", "a").await?;
+    set(&test_env, "a", from).await?;
+    test_env.ready("EC2Instance", "a").await?;
     let refusal = scale(2).await.unwrap_err().to_string();
     assert!(refusal.contains("maxCount"), "{refusal}");
-    assert_eq!(alive(&world, cloud, "a").len(), 1);
+    assert_eq!(alive(&test_env, cloud, "a").len(), 1);
     Ok(())
 }
 
 #[tokio::test]
-async fn adopting_an_instance_leaves_its_metadata_service_alone() -> Result<()> {
-    let (world, cloud) = world().await?;
+async fn adopting_an_instance_does_not_change_its_metadata_service() -> Result<()> {
+    let (test_env, cloud) = test_env().await?;
     let id = cloud.launch_outside("ami-12c6146b", "t2.nano", &[])?;
-    world.apply(&instance("a", 1, &format!(", lifecycle: {{adopt: {{id: {id}}}}}"))).await?;
-    world.ready("EC2Instance", "a").await?;
+    test_env.apply(&instance("a", 1, &format!(", lifecycle: {{adopt: {{id: {id}}}}}"))).await?;
+    test_env.ready("EC2Instance", "a").await?;
     assert_eq!(calls(cloud, "ModifyInstanceMetadataOptions", &id), 0);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_replacement_that_gets_one_instance_at_a_time_launches_as_many_as_the_spec_explains() -> Result<()>
-{
-    let (world, cloud) = world().await?;
-    world.apply(&instance("a", 2, ", lifecycle: {replace: CreateFirst}")).await?;
-    world.ready("EC2Instance", "a").await?;
-    assert_eq!(alive(&world, cloud, "a").len(), 2);
-    set(&world, "a", json!({"imageID": {"value": "ami-0b301ce3ce3475b4f"}})).await?;
-    world.ready("EC2Instance", "a").await?;
-    let left = alive(&world, cloud, "a");
+async fn a_replacement_with_limited_capacity_never_exceeds_the_explained_number() -> Result<()> {
+    let (test_env, cloud) = test_env().await?;
+    test_env.apply(&instance("a", 2, ", lifecycle: {replace: CreateFirst}")).await?;
+    test_env.ready("EC2Instance", "a").await?;
+    assert_eq!(alive(&test_env, cloud, "a").len(), 2);
+    set(&test_env, "a", json!({"imageID": {"value": "ami-0b301ce3ce3475b4f"}})).await?;
+    test_env.ready("EC2Instance", "a").await?;
+    let left = alive(&test_env, cloud, "a");
     assert!(left.len() == 2 && left.iter().all(|one| one.image_id == "ami-0b301ce3ce3475b4f"), "{left:?}");
-    // Two old and two new ones, and none beside: no moment had more.
-    assert_eq!(ever(&world, cloud, "a").len(), 4);
+    // Two old and two new instances, and never more.
+    assert_eq!(ever(&test_env, cloud, "a").len(), 4);
     Ok(())
 }

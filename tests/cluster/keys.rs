@@ -1,7 +1,7 @@
-//! Keys that Kraken makes: one private half, in one Secret and nowhere else.
+//! Generated keys: the private key is in one Secret and nowhere else.
 
 use anyhow::{Context as _, Result};
-use kraken_tests::{World, world::condition};
+use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
 const KEY: &str = "
@@ -16,26 +16,26 @@ fn data<'a>(secret: &'a Value, key: &str) -> Result<&'a str> {
 }
 
 #[tokio::test]
-async fn a_generated_key_is_in_its_secret_alone_and_made_once() -> Result<()> {
-    let world = World::new().await?;
-    world.apply(KEY).await?;
-    world.ready("KeyPair", "ops").await?;
+async fn a_generated_key_is_only_in_its_secret_and_generated_once() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    test_env.apply(KEY).await?;
+    test_env.ready("KeyPair", "ops").await?;
 
-    let secret = world.get("Secret", "ops-key").await?;
+    let secret = test_env.get("Secret", "ops-key").await?;
     assert_eq!(secret["type"], "kubernetes.io/ssh-auth");
     let private = data(&secret, "ssh-privatekey")?.to_owned();
-    let known = world.in_cloud("DescribeKeyPairs", "keySet").await?;
+    let known = test_env.in_cloud("DescribeKeyPairs", "keySet").await?;
     assert_eq!(known.len(), 1, "{known:?}");
     // The lines in the middle of the key's base64, in either spelling.
     let (start, end) = (private.len() / 3, private.len() / 2);
     for kind in ["KeyPair", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
-        let all = world.all(kind).await?;
+        let all = test_env.all(kind).await?;
         assert!(!all.contains(&private[start..end]) && !all.contains("OPENSSH PRIVATE KEY"), "{kind}: {all}");
     }
 
-    // A new key would not be the one that AWS has: its loss is told, and putting it back mends it.
-    world.delete("Secret", "ops-key").await?;
-    let lost = world
+    // A new key would differ from the key in AWS: its loss is reported, and restoring it solves the problem.
+    test_env.delete("Secret", "ops-key").await?;
+    let lost = test_env
         .until("KeyPair", "ops", |object| condition(object, "Ready")["reason"] == "DependenciesNotReady")
         .await?;
     let message = condition(&lost, "Ready")["message"].clone();
@@ -44,17 +44,17 @@ async fn a_generated_key_is_in_its_secret_alone_and_made_once() -> Result<()> {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ops-key"},
         "type": secret["type"], "data": secret["data"],
     });
-    world.apply(&back.to_string()).await?;
-    world.ready("KeyPair", "ops").await?;
-    assert_eq!(world.in_cloud("DescribeKeyPairs", "keySet").await?, known);
+    test_env.apply(&back.to_string()).await?;
+    test_env.ready("KeyPair", "ops").await?;
+    assert_eq!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?, known);
 
-    world.delete("KeyPair", "ops").await?;
-    world.gone("KeyPair", "ops").await?;
-    assert_eq!(world.in_cloud("DescribeKeyPairs", "keySet").await?, [Value::Null; 0]);
-    // What somebody put there is theirs; what Kraken makes goes with the key.
-    assert_ne!(world.get("Secret", "ops-key").await?, Value::Null);
-    world.apply(&KEY.replace("ops", "dev")).await?;
-    world.ready("KeyPair", "dev").await?;
-    world.delete("KeyPair", "dev").await?;
-    world.gone("Secret", "dev-key").await
+    test_env.delete("KeyPair", "ops").await?;
+    test_env.gone("KeyPair", "ops").await?;
+    assert_eq!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?, [Value::Null; 0]);
+    // A user's Secret is retained; a generated one is deleted with the key pair.
+    assert_ne!(test_env.get("Secret", "ops-key").await?, Value::Null);
+    test_env.apply(&KEY.replace("ops", "dev")).await?;
+    test_env.ready("KeyPair", "dev").await?;
+    test_env.delete("KeyPair", "dev").await?;
+    test_env.gone("Secret", "dev-key").await
 }

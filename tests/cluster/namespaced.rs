@@ -1,4 +1,4 @@
-//! An installation with Roles only: controllers that work in one namespace and have no right across the cluster.
+//! An installation with Roles only: controllers that watch one namespace and have no cluster-wide permissions.
 
 use anyhow::Result;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
@@ -33,7 +33,7 @@ async fn get(client: &Client, namespace: &str, group: &str, kind: &str, name: &s
 }
 
 #[tokio::test]
-async fn a_stack_runs_with_roles_only_and_other_namespaces_are_left_alone() -> Result<()> {
+async fn a_stack_works_with_roles_only_and_other_namespaces_are_not_changed() -> Result<()> {
     let (control_plane, moto) = tokio::try_join!(ControlPlane::start(), Moto::start())?;
     let client = control_plane.client().await?;
     let (own, other) = (namespace(&client).await?, namespace(&client).await?);
@@ -56,7 +56,7 @@ async fn a_stack_runs_with_roles_only_and_other_namespaces_are_left_alone() -> R
     for _ in 0..900 {
         ids = get(&client, &own.name, "", "ConfigMap", "ids").await?;
         let subnet = get(&client, &own.name, AWS, "Subnet", "a").await?;
-        if kraken_tests::world::condition(&subnet, "Ready")["status"] == "True" && !ids.is_null() {
+        if kraken_tests::test_env::condition(&subnet, "Ready")["status"] == "True" && !ids.is_null() {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
@@ -68,7 +68,7 @@ async fn a_stack_runs_with_roles_only_and_other_namespaces_are_left_alone() -> R
         elsewhere["metadata"]["finalizers"].is_null() && elsewhere["status"]["externalIds"].is_null(),
         "{elsewhere}"
     );
-    // Deleted, it goes as everywhere.
+    // Its deletion works as usual.
     for (kind, name) in [("Subnet", "a"), ("VPC", "main")] {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(AWS, "v1alpha1", kind));
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &own.name, &resource);

@@ -1,4 +1,4 @@
-//! VPCs and what is in them in moto, through the VPC controller as its real binary.
+//! VPC networking in moto, with the real binary of the VPC controller.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -6,10 +6,10 @@ use std::{
 };
 
 use anyhow::Result;
-use kraken_tests::{World, world::condition};
+use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
-/// What is made, by kind and name; what refers to others names them without a path.
+/// The resources, by kind and name; references have no path.
 const NETWORK: &[(&str, &str, &str)] = &[
     (
         "VPC",
@@ -64,18 +64,18 @@ fn shuffled(seed: &str) -> Vec<&'static (&'static str, &'static str, &'static st
     all
 }
 
-async fn network(world: &World) -> Result<()> {
+async fn network(test_env: &TestEnv) -> Result<()> {
     let all: Vec<String> =
-        shuffled(&world.ns.name).iter().map(|(kind, name, spec)| resource(kind, name, spec)).collect();
-    world.apply(&all.join("\n---\n")).await?;
+        shuffled(&test_env.ns.name).iter().map(|(kind, name, spec)| resource(kind, name, spec)).collect();
+    test_env.apply(&all.join("\n---\n")).await?;
     for (kind, name, _) in NETWORK {
-        world.ready(kind, name).await?;
+        test_env.ready(kind, name).await?;
     }
     Ok(())
 }
 
-pub(crate) async fn id(world: &World, kind: &str, name: &str) -> Result<String> {
-    let object = world.ready(kind, name).await?;
+pub(crate) async fn id(test_env: &TestEnv, kind: &str, name: &str) -> Result<String> {
+    let object = test_env.ready(kind, name).await?;
     Ok(object["status"]["externalIds"][0].as_str().unwrap_or_default().to_owned())
 }
 
@@ -83,10 +83,10 @@ pub(crate) fn has(list: &Value, wanted: impl Fn(&Value) -> bool) -> bool {
     list.as_array().into_iter().flatten().any(wanted)
 }
 
-/// How often the cloud refused a deletion because of what was left.
-async fn refused_deletions(world: &World) -> Result<usize> {
+/// The number of deletions that the cloud rejected because of dependent objects.
+async fn refused_deletions(test_env: &TestEnv) -> Result<usize> {
     let mut refused = 0;
-    for controller in world.env.suite.controllers().filter(|c| c.name() == "aws-vpc") {
+    for controller in test_env.env.suite.controllers().filter(|c| c.name() == "aws-vpc") {
         let metrics = controller.metrics().await?;
         let is_refusal = |line: &&str| {
             line.contains("cloud_calls") && line.contains("operation=\"Delete") && line.contains("not_yet")
@@ -97,20 +97,20 @@ async fn refused_deletions(world: &World) -> Result<usize> {
 }
 
 #[tokio::test]
-async fn a_network_comes_up_in_any_order_heals_and_goes_at_once() -> Result<()> {
-    let world = World::new().await?;
-    network(&world).await?;
+async fn a_network_is_created_in_any_order_corrected_and_deleted_at_once() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    network(&test_env).await?;
 
-    let vpc = id(&world, "VPC", "main").await?;
-    let state = world.get("StateDeclaration", "vpc.aws.main").await?;
+    let vpc = id(&test_env, "VPC", "main").await?;
+    let state = test_env.get("StateDeclaration", "vpc.aws.main").await?;
     assert_eq!(state["spec"]["id"], json!(vpc));
     assert_eq!(state["spec"]["data"]["vpc"]["CidrBlock"], "10.20.0.0/16");
     let blocks = &state["spec"]["data"]["vpc"]["CidrBlockAssociationSet"];
     assert!(has(blocks, |block| block["CidrBlock"] == "10.21.0.0/16"), "{blocks}");
-    let subnets = world.in_cloud("DescribeSubnets", "subnetSet").await?;
+    let subnets = test_env.in_cloud("DescribeSubnets", "subnetSet").await?;
     assert!(subnets.len() == 2 && subnets.iter().all(|subnet| subnet["vpcId"] == json!(vpc)), "{subnets:?}");
     let hostnames = [("VpcId", vpc.as_str()), ("Attribute", "enableDnsHostnames")];
-    let hostnames = world.env.moto.ec2("DescribeVpcAttribute", &hostnames).await?;
+    let hostnames = test_env.env.moto.ec2("DescribeVpcAttribute", &hostnames).await?;
     assert_eq!(hostnames["enableDnsHostnames"]["value"], "true");
     for (action, list, count) in [
         ("DescribeVpcs", "vpcSet", 1),
@@ -118,21 +118,21 @@ async fn a_network_comes_up_in_any_order_heals_and_goes_at_once() -> Result<()> 
         ("DescribeSecurityGroups", "securityGroupInfo", 2),
         ("DescribeRouteTables", "routeTableSet", 1),
     ] {
-        assert_eq!(world.in_cloud(action, list).await?.len(), count, "{action}");
+        assert_eq!(test_env.in_cloud(action, list).await?.len(), count, "{action}");
     }
-    let web = id(&world, "SecurityGroup", "web").await?;
-    let groups = world.in_cloud("DescribeSecurityGroups", "securityGroupInfo").await?;
+    let web = id(&test_env, "SecurityGroup", "web").await?;
+    let groups = test_env.in_cloud("DescribeSecurityGroups", "securityGroupInfo").await?;
     let group = groups.iter().find(|group| group["groupId"] == json!(web)).cloned().unwrap_or_default();
     assert!(is_as_wanted(&group, &web) && group["ipPermissionsEgress"] == "", "{group}");
     assert!(group["groupName"].as_str().is_some_and(|name| name.starts_with("kraken-")), "{group}");
 
-    heals(&world, &vpc, &web).await?;
+    heals(&test_env, &vpc, &web).await?;
 
-    for (kind, name, _) in shuffled(&format!("{} again", world.ns.name)) {
-        world.delete(kind, name).await?;
+    for (kind, name, _) in shuffled(&format!("{} again", test_env.ns.name)) {
+        test_env.delete(kind, name).await?;
     }
     for (kind, name, _) in NETWORK {
-        world.gone(kind, name).await?;
+        test_env.gone(kind, name).await?;
     }
     for (action, list) in [
         ("DescribeVpcs", "vpcSet"),
@@ -141,11 +141,11 @@ async fn a_network_comes_up_in_any_order_heals_and_goes_at_once() -> Result<()> 
         ("DescribeSecurityGroups", "securityGroupInfo"),
         ("DescribeRouteTables", "routeTableSet"),
     ] {
-        assert_eq!(world.in_cloud(action, list).await?, [Value::Null; 0], "{action}");
+        assert_eq!(test_env.in_cloud(action, list).await?, [Value::Null; 0], "{action}");
     }
-    assert_eq!(refused_deletions(&world).await?, 0);
+    assert_eq!(refused_deletions(&test_env).await?, 0);
 
-    waits_for_what_somebody_else_made(&world).await
+    waits_for_an_unmanaged_object(&test_env).await
 }
 
 /// HTTPS from everywhere, and everything among themselves; nothing else.
@@ -160,11 +160,11 @@ fn is_as_wanted(group: &Value, id: &str) -> bool {
         })
 }
 
-/// What somebody does by hand is undone.
-async fn heals(world: &World, vpc: &str, web: &str) -> Result<()> {
-    let moto = &world.env.moto;
-    let gateway = id(world, "InternetGateway", "main").await?;
-    let table = id(world, "RouteTable", "public").await?;
+/// Out-of-band changes are reverted.
+async fn heals(test_env: &TestEnv, vpc: &str, web: &str) -> Result<()> {
+    let moto = &test_env.env.moto;
+    let gateway = id(test_env, "InternetGateway", "main").await?;
+    let table = id(test_env, "RouteTable", "public").await?;
 
     let ssh = [
         ("GroupId", web),
@@ -184,34 +184,34 @@ async fn heals(world: &World, vpc: &str, web: &str) -> Result<()> {
     moto.ec2("DetachInternetGateway", &[("InternetGatewayId", &gateway), ("VpcId", vpc)]).await?;
     moto.ec2("CreateTags", &[("ResourceId.1", vpc), ("Tag.1.Key", "Team"), ("Tag.1.Value", "shop")]).await?;
 
-    world
+    test_env
         .until_cloud("DescribeSecurityGroups", "securityGroupInfo", |groups| {
             groups.iter().any(|group| group["groupId"] == *web && is_as_wanted(group, web))
         })
         .await?;
-    world
+    test_env
         .until_cloud("DescribeRouteTables", "routeTableSet", |tables| {
             let routes = &tables[0]["routeSet"];
             has(routes, |route| route["destinationCidrBlock"] == "0.0.0.0/0")
                 && !has(routes, |route| route["destinationCidrBlock"] == "192.168.0.0/16")
         })
         .await?;
-    world
+    test_env
         .until_cloud("DescribeInternetGateways", "internetGatewaySet", |gateways| {
             has(&gateways[0]["attachmentSet"], |attachment| attachment["vpcId"] == *vpc)
         })
         .await?;
-    world
+    test_env
         .until_cloud("DescribeVpcs", "vpcSet", |vpcs| {
             has(&vpcs[0]["tagSet"], |tag| tag["key"] == "Team" && tag["value"] == "net")
         })
         .await?;
 
     let associations =
-        world.in_cloud("DescribeRouteTables", "routeTableSet").await?[0]["associationSet"].clone();
+        test_env.in_cloud("DescribeRouteTables", "routeTableSet").await?[0]["associationSet"].clone();
     let association = associations[0]["routeTableAssociationId"].as_str().unwrap_or_default();
     moto.ec2("DisassociateRouteTable", &[("AssociationId", association)]).await?;
-    world
+    test_env
         .until_cloud("DescribeRouteTables", "routeTableSet", |tables| {
             tables[0]["associationSet"].as_array().is_some_and(|all| all.len() == 2)
         })
@@ -219,14 +219,14 @@ async fn heals(world: &World, vpc: &str, web: &str) -> Result<()> {
     Ok(())
 }
 
-/// A VPC with a subnet that no resource made is deleted when that is gone, and says so until then.
-async fn waits_for_what_somebody_else_made(world: &World) -> Result<()> {
-    world.apply(&resource("VPC", "shared", "cidrBlock: {value: 10.30.0.0/16}")).await?;
-    let vpc = id(world, "VPC", "shared").await?;
+/// A VPC with an unmanaged subnet is deleted after the subnet, and names it until then.
+async fn waits_for_an_unmanaged_object(test_env: &TestEnv) -> Result<()> {
+    test_env.apply(&resource("VPC", "shared", "cidrBlock: {value: 10.30.0.0/16}")).await?;
+    let vpc = id(test_env, "VPC", "shared").await?;
     let made = [("VpcId", vpc.as_str()), ("CidrBlock", "10.30.1.0/24")];
-    let subnet = world.env.moto.ec2("CreateSubnet", &made).await?["subnet"]["subnetId"].clone();
-    world.delete("VPC", "shared").await?;
-    let object = world
+    let subnet = test_env.env.moto.ec2("CreateSubnet", &made).await?["subnet"]["subnetId"].clone();
+    test_env.delete("VPC", "shared").await?;
+    let object = test_env
         .until("VPC", "shared", |object| {
             condition(object, "Ready")["message"].as_str().is_some_and(|m| m.contains("DependencyViolation"))
         })
@@ -235,18 +235,18 @@ async fn waits_for_what_somebody_else_made(world: &World) -> Result<()> {
     let subnet = subnet.as_str().unwrap_or_default();
     let message = condition(&object, "Ready")["message"].as_str().unwrap_or_default();
     assert!(message.contains(subnet), "{message}");
-    world.env.moto.ec2("DeleteSubnet", &[("SubnetId", subnet)]).await?;
-    world.gone("VPC", "shared").await
+    test_env.env.moto.ec2("DeleteSubnet", &[("SubnetId", subnet)]).await?;
+    test_env.gone("VPC", "shared").await
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_by_kraken_or_in_the_words_of_aws() -> Result<()> {
-    let world = World::new().await?;
-    world.apply(&resource("VPC", "main", "cidrBlock: {value: 10.0.0.1/16}")).await?;
-    let message = world.not_ready("VPC", "main", "InvalidSpec").await?;
+async fn problems_are_reported_by_kraken_or_aws() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    test_env.apply(&resource("VPC", "main", "cidrBlock: {value: 10.0.0.1/16}")).await?;
+    let message = test_env.not_ready("VPC", "main", "InvalidSpec").await?;
     assert!(message.contains("spec.cidrBlock") && message.contains("write 10.0.0.0/16"), "{message}");
-    world.apply(&resource("VPC", "main", "cidrBlock: {value: 10.0.0.0/16}")).await?;
-    world.ready("VPC", "main").await?;
+    test_env.apply(&resource("VPC", "main", "cidrBlock: {value: 10.0.0.0/16}")).await?;
+    test_env.ready("VPC", "main").await?;
 
     for (name, spec, words) in [
         ("outside", "vpcID: VPC, cidrBlock: {value: 10.1.0.0/24}", "InvalidSubnet.Range"),
@@ -256,49 +256,49 @@ async fn what_is_wrong_is_told_by_kraken_or_in_the_words_of_aws() -> Result<()> 
             "us-east-1x",
         ),
     ] {
-        world.apply(&resource("Subnet", name, spec)).await?;
-        let message = world.not_ready("Subnet", name, "CloudRefused").await?;
+        test_env.apply(&resource("Subnet", name, spec)).await?;
+        let message = test_env.not_ready("Subnet", name, "CloudRefused").await?;
         assert!(message.contains(words), "{message}");
     }
-    world.apply(&resource("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.0.1.0/24}")).await?;
-    world.ready("Subnet", "a").await?;
-    world.apply(&resource("Subnet", "overlapping", "vpcID: VPC, cidrBlock: {value: 10.0.0.0/20}")).await?;
-    let message = world.not_ready("Subnet", "overlapping", "CloudRefused").await?;
+    test_env.apply(&resource("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.0.1.0/24}")).await?;
+    test_env.ready("Subnet", "a").await?;
+    test_env.apply(&resource("Subnet", "overlapping", "vpcID: VPC, cidrBlock: {value: 10.0.0.0/20}")).await?;
+    let message = test_env.not_ready("Subnet", "overlapping", "CloudRefused").await?;
     assert!(message.contains("InvalidSubnet.Conflict"), "{message}");
 
     let group = "vpcID: VPC, groupName: {value: web}, egress: []";
-    world.apply(&resource("SecurityGroup", "first", group)).await?;
-    world.ready("SecurityGroup", "first").await?;
-    world.apply(&resource("SecurityGroup", "second", group)).await?;
-    let message = world.not_ready("SecurityGroup", "second", "CloudRefused").await?;
+    test_env.apply(&resource("SecurityGroup", "first", group)).await?;
+    test_env.ready("SecurityGroup", "first").await?;
+    test_env.apply(&resource("SecurityGroup", "second", group)).await?;
+    let message = test_env.not_ready("SecurityGroup", "second", "CloudRefused").await?;
     assert!(message.contains("InvalidGroup.Duplicate"), "{message}");
 
     let rule = "vpcID: VPC, ingress: [{protocol: {value: tcp}, fromPort: {value: 65536}, cidrBlocks: {value: [0.0.0.0/0]}}]";
-    world.apply(&resource("SecurityGroup", "ports", rule)).await?;
-    let message = world.not_ready("SecurityGroup", "ports", "InvalidSpec").await?;
+    test_env.apply(&resource("SecurityGroup", "ports", rule)).await?;
+    let message = test_env.not_ready("SecurityGroup", "ports", "InvalidSpec").await?;
     assert!(message.contains("spec.ingress[0].fromPort: must be 0 to 65535"), "{message}");
 
-    world.patch("VPC", "main", json!({"spec": {"cidrBlock": {"value": "10.9.0.0/16"}}})).await?;
-    let message = world.not_ready("VPC", "main", "ImmutableField").await?;
+    test_env.patch("VPC", "main", json!({"spec": {"cidrBlock": {"value": "10.9.0.0/16"}}})).await?;
+    let message = test_env.not_ready("VPC", "main", "ImmutableField").await?;
     assert!(message.contains("spec.cidrBlock is 10.0.0.0/16 in the cloud"), "{message}");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_vpc_that_exists_is_adopted_and_given_back() -> Result<()> {
-    let world = World::new().await?;
-    let made = world.env.moto.ec2("CreateVpc", &[("CidrBlock", "10.40.0.0/16")]).await?;
+async fn an_existing_vpc_is_adopted_and_released() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let made = test_env.env.moto.ec2("CreateVpc", &[("CidrBlock", "10.40.0.0/16")]).await?;
     let vpc = made["vpc"]["vpcId"].as_str().unwrap_or_default().to_owned();
     let adopting = format!(
         "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: VPC, metadata: {{name: old}}, \
          spec: {{cidrBlock: {{value: 10.40.0.0/16}}, lifecycle: {{adopt: {{id: {vpc}}}}}}}}}"
     );
-    world.apply(&adopting).await?;
-    assert_eq!(id(&world, "VPC", "old").await?, vpc);
-    world.delete("VPC", "old").await?;
-    world.gone("VPC", "old").await?;
-    assert!(world.in_cloud("DescribeVpcs", "vpcSet").await?.is_empty());
-    let left = world.env.moto.ec2("DescribeVpcs", &[("VpcId.1", &vpc)]).await?;
+    test_env.apply(&adopting).await?;
+    assert_eq!(id(&test_env, "VPC", "old").await?, vpc);
+    test_env.delete("VPC", "old").await?;
+    test_env.gone("VPC", "old").await?;
+    assert!(test_env.in_cloud("DescribeVpcs", "vpcSet").await?.is_empty());
+    let left = test_env.env.moto.ec2("DescribeVpcs", &[("VpcId.1", &vpc)]).await?;
     assert!(has(&left["vpcSet"], |left| left["vpcId"] == *vpc), "{left}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Networks on the simulator: whatever is replaced, edited by others or managed from elsewhere, there is never a second one.
+//! Networks on the simulator: replacements, edits by others and other regions never cause duplicates.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use kraken_testing::{
     proxy::{How, When},
     simulator::{Call, Kind, Simulator, SimulatorOptions},
 };
-use kraken_tests::{World, world::condition};
+use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
 use crate::network::{id, resource};
 
-/// Short, so that what follows its end is seen: the test looks for longer than that.
+/// Short, because the test observes the time after its end.
 const WINDOW: Duration = Duration::from_secs(2);
 
 const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
 
-/// Tags by which an object is known to be a resource's.
+/// The owner tags of a resource.
 const KEYS: [&str; 4] = [
     "kraken-iac.eoinfennessy.com/cluster",
     "kraken-iac.eoinfennessy.com/uid",
@@ -28,7 +28,7 @@ const KEYS: [&str; 4] = [
 
 struct Scene {
     cloud: Simulator,
-    world: World,
+    test_env: TestEnv,
 }
 
 impl Scene {
@@ -41,17 +41,17 @@ impl Scene {
             ..SuiteOptions::default()
         };
         let suite = suite.with_env("aws-vpc", "KRAKEN_VISIBILITY_WINDOW", &format!("{}s", WINDOW.as_secs()));
-        Ok(Self { cloud, world: World::with(suite).await? })
+        Ok(Self { cloud, test_env: TestEnv::with(suite).await? })
     }
 
     async fn apply(&self, kind: &str, name: &str, spec: &str, lifecycle: &str) -> Result<()> {
         let object = resource(kind, name, spec);
         let more = format!("lifecycle: {{resyncInterval: 1s, {lifecycle}}}");
-        self.world.apply(&object.replace("lifecycle: {resyncInterval: 1s}", &more)).await
+        self.test_env.apply(&object.replace("lifecycle: {resyncInterval: 1s}", &more)).await
     }
 
     async fn edit(&self, kind: &str, name: &str, spec: Value) -> Result<()> {
-        self.world.patch(kind, name, json!({ "spec": spec })).await
+        self.test_env.patch(kind, name, json!({ "spec": spec })).await
     }
 
     /// Waits until Ready and the main id is another one than this.
@@ -64,13 +64,13 @@ impl Scene {
                 && !id.is_empty()
                 && id != before
         };
-        let object = self.world.until(kind, name, is_new).await?;
+        let object = self.test_env.until(kind, name, is_new).await?;
         object["status"]["externalIds"][0].as_str().map(str::to_owned).context("no id")
     }
 
     /// What lives of a kind and carries this resource's name.
     fn alive(&self, of: Kind, kind: &str, name: &str) -> Vec<String> {
-        self.cloud.tagged(of, OWNER, &format!("{kind}/{}/{name}", self.world.ns.name))
+        self.cloud.tagged(of, OWNER, &format!("{kind}/{}/{name}", self.test_env.ns.name))
     }
 
     /// Waits until this alone lives.
@@ -89,36 +89,37 @@ impl Scene {
 async fn networks_are_never_created_twice() -> Result<()> {
     let scene = Scene::new().await?;
     a_replacement_creates_one_and_deletes_one(&scene).await?;
-    a_replacement_that_cannot_come_first_says_so(&scene).await?;
-    what_is_done_already_counts_as_done(&scene).await?;
+    an_impossible_create_first_replacement_is_reported(&scene).await?;
+    a_change_already_in_place_counts_as_success(&scene).await?;
     removed_tags_are_set_again(&scene).await?;
-    another_region_touches_nothing(&scene).await
+    a_controller_in_another_region_changes_nothing(&scene).await
 }
 
-/// A VPC whose CIDR is edited, and a group and a subnet that follow it.
+/// A VPC whose CIDR is edited, with a dependent security group and subnet.
 async fn a_replacement_creates_one_and_deletes_one(scene: &Scene) -> Result<()> {
-    let (world, first) = (&scene.world, "replace: CreateFirst");
+    let (test_env, first) = (&scene.test_env, "replace: CreateFirst");
     scene.apply("VPC", "moving", "cidrBlock: {value: 10.60.0.0/16}", first).await?;
     let vpc = "vpcID: {valueFrom: {krakenResource: {kind: vpc, name: moving}}}";
     scene.apply("SecurityGroup", "moving", &format!("{vpc}, egress: []"), first).await?;
-    let (vpc, group) = (id(world, "VPC", "moving").await?, id(world, "SecurityGroup", "moving").await?);
+    let (vpc, group) = (id(test_env, "VPC", "moving").await?, id(test_env, "SecurityGroup", "moving").await?);
 
     scene.edit("VPC", "moving", json!({"cidrBlock": {"value": "10.61.0.0/16"}})).await?;
     let new = scene.replaced("VPC", "moving", &vpc).await?;
     let new_group = scene.replaced("SecurityGroup", "moving", &group).await?;
-    // The old one goes when nothing is in it any more; after that nothing happens for longer than the window.
+    // The old one is deleted when it is empty; after that nothing happens for longer than the window.
     scene.alone(Kind::SecurityGroup, "SecurityGroup", "moving", &new_group).await?;
     scene.alone(Kind::Vpc, "VPC", "moving", &new).await?;
     tokio::time::sleep(WINDOW * 2).await;
     assert_eq!((scene.cloud.count("CreateVpc"), scene.cloud.count("CreateSecurityGroup")), (2, 2));
-    assert_eq!(id(world, "VPC", "moving").await?, new);
-    assert_eq!(id(world, "SecurityGroup", "moving").await?, new_group);
+    assert_eq!(id(test_env, "VPC", "moving").await?, new);
+    assert_eq!(id(test_env, "SecurityGroup", "moving").await?, new_group);
     Ok(())
 }
 
-/// A name, a block of addresses and an address can be had once: the condition says what to do, and nothing is tried each second.
-async fn a_replacement_that_cannot_come_first_says_so(scene: &Scene) -> Result<()> {
-    let (world, first) = (&scene.world, "replace: CreateFirst");
+/// A name, a CIDR block and an address must be unique: the condition says what to do, and nothing is retried every
+/// second.
+async fn an_impossible_create_first_replacement_is_reported(scene: &Scene) -> Result<()> {
+    let (test_env, first) = (&scene.test_env, "replace: CreateFirst");
     scene.apply("VPC", "main", "cidrBlock: {value: 10.61.0.0/16}", "").await?;
     scene.apply("SecurityGroup", "web", "vpcID: VPC, egress: []", "").await?;
     let zone = |zone: &str| format!("availabilityZone: {{value: us-east-1{zone}}}");
@@ -140,7 +141,7 @@ async fn a_replacement_that_cannot_come_first_says_so(scene: &Scene) -> Result<(
     let after = "dependsOn: [{kind: InternetGateway, name: main}]";
     scene.apply("NATGateway", "a", &nat("b"), &format!("{first}, {after}")).await?;
     for (kind, name) in [("Subnet", "a"), ("SecurityGroup", "named"), ("NATGateway", "a")] {
-        world.ready(kind, name).await?;
+        test_env.ready(kind, name).await?;
     }
     scene.cloud.clear_journal();
     scene.apply("NATGateway", "a", &nat("c"), &format!("{first}, {after}")).await?;
@@ -151,25 +152,26 @@ async fn a_replacement_that_cannot_come_first_says_so(scene: &Scene) -> Result<(
         ("SecurityGroup", "named", "groupName named"),
         ("NATGateway", "a", "allocationID"),
     ] {
-        let message = world.not_ready(kind, name, "CloudRefused").await?;
+        let message = test_env.not_ready(kind, name, "CloudRefused").await?;
         assert!(message.contains(taken) && message.contains("DeleteFirst"), "{message}");
     }
     assert_eq!(scene.cloud.count("CreateNatGateway"), 0);
     let tries = scene.cloud.count("CreateSubnet") + scene.cloud.count("CreateSecurityGroup");
     assert!(tries < 12, "{tries} calls");
-    // As the message says.
+    // As the message recommends.
     for (kind, name) in [("NATGateway", "a"), ("SecurityGroup", "named"), ("Subnet", "a")] {
         scene.edit(kind, name, json!({"lifecycle": {"replace": "DeleteFirst"}})).await?;
     }
     for (kind, name) in [("Subnet", "a"), ("SecurityGroup", "named"), ("NATGateway", "a")] {
-        world.ready(kind, name).await?;
+        test_env.ready(kind, name).await?;
     }
     Ok(())
 }
 
-/// The answer to a call that took effect is lost, or somebody was quicker: AWS refuses the next one, and that is no trouble.
-async fn what_is_done_already_counts_as_done(scene: &Scene) -> Result<()> {
-    let (world, cloud) = (&scene.world, &scene.cloud);
+/// The response of a successful call is lost, or another client was faster: AWS rejects the next call, which is not a
+/// failure.
+async fn a_change_already_in_place_counts_as_success(scene: &Scene) -> Result<()> {
+    let (test_env, cloud) = (&scene.test_env, &scene.cloud);
     cloud.clear_journal();
     for (action, code) in [
         ("CreateRoute", "RouteAlreadyExists"),
@@ -209,22 +211,22 @@ async fn what_is_done_already_counts_as_done(scene: &Scene) -> Result<()> {
     };
     scene.apply("SecurityGroup", "more", &of("1"), "").await?;
     for kind in ["VPC", "InternetGateway", "Subnet", "RouteTable", "SecurityGroup"] {
-        world.ready(kind, "more").await?;
+        test_env.ready(kind, "more").await?;
     }
     assert_eq!(cloud.pending_failures(), 0);
     for action in ["CreateRoute", "AssociateRouteTable", "AttachInternetGateway", "AssociateVpcCidrBlock"] {
         assert_eq!(cloud.count(action), 1, "{action}");
     }
-    // As many rules as a group can have, twice: the second set does not fit beside the first.
+    // The maximum number of rules, twice: the quota does not allow both sets together.
     for set in ["2", "3"] {
         scene.apply("SecurityGroup", "more", &of(set), "").await?;
-        world.ready("SecurityGroup", "more").await?;
+        test_env.ready("SecurityGroup", "more").await?;
     }
     assert!(!cloud.refusals("RulesPerSecurityGroupLimitExceeded").is_empty());
     Ok(())
 }
 
-/// Somebody, or a policy, removes tags: they are set again, and what they were on is the resource's as before.
+/// A user or a policy removes tags: they are restored, and the objects remain managed.
 async fn removed_tags_are_set_again(scene: &Scene) -> Result<()> {
     scene.cloud.clear_journal();
     for (of, kind, name) in [
@@ -233,7 +235,7 @@ async fn removed_tags_are_set_again(scene: &Scene) -> Result<()> {
         (Kind::Address, "ElasticIP", "nat"),
         (Kind::NatGateway, "NATGateway", "a"),
     ] {
-        let id = id(&scene.world, kind, name).await?;
+        let id = id(&scene.test_env, kind, name).await?;
         for key in KEYS {
             scene.cloud.tag_outside(&id, key, None)?;
         }
@@ -252,11 +254,11 @@ fn creations(cloud: &Simulator) -> usize {
     cloud.journal().iter().filter(creates).count()
 }
 
-/// A controller that was started for another region says so, and neither creates nor lets go of anything.
-async fn another_region_touches_nothing(scene: &Scene) -> Result<()> {
-    let world = &scene.world;
-    let controller = world.env.suite.controller("aws-vpc")?;
-    let vpc = id(world, "VPC", "main").await?;
+/// A controller in another region reports it, and neither creates nor releases anything.
+async fn a_controller_in_another_region_changes_nothing(scene: &Scene) -> Result<()> {
+    let test_env = &scene.test_env;
+    let controller = test_env.env.suite.controller("aws-vpc")?;
+    let vpc = id(test_env, "VPC", "main").await?;
     controller.restart_with(&[("AWS_REGION", "eu-west-1")]).await?;
     scene.cloud.clear_journal();
     for (kind, name) in [("VPC", "main"), ("SecurityGroup", "web"), ("NATGateway", "a")] {
@@ -264,18 +266,18 @@ async fn another_region_touches_nothing(scene: &Scene) -> Result<()> {
             let message = condition(object, "Ready")["message"].as_str().unwrap_or_default();
             message.contains("us-east-1") && message.contains("eu-west-1")
         };
-        world.until(kind, name, says_both).await?;
+        test_env.until(kind, name, says_both).await?;
     }
-    world.delete("SecurityGroup", "named").await?;
+    test_env.delete("SecurityGroup", "named").await?;
     tokio::time::sleep(WINDOW * 2).await;
     let journal = scene.cloud.journal();
     let changes = |call: &&Call| !call.action.starts_with("Describe") && call.action != "GetCallerIdentity";
     let changes: Vec<&str> = journal.iter().filter(changes).map(|call| call.action.as_str()).collect();
     assert!(changes.is_empty(), "{changes:?}");
-    let finalizers = &world.get("SecurityGroup", "named").await?["metadata"]["finalizers"];
+    let finalizers = &test_env.get("SecurityGroup", "named").await?["metadata"]["finalizers"];
     assert!(finalizers.as_array().is_some_and(|all| !all.is_empty()), "{finalizers}");
 
     controller.restart().await?;
-    assert_eq!(id(world, "VPC", "main").await?, vpc);
-    world.gone("SecurityGroup", "named").await
+    assert_eq!(id(test_env, "VPC", "main").await?, vpc);
+    test_env.gone("SecurityGroup", "named").await
 }

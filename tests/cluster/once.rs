@@ -1,4 +1,4 @@
-//! Things for whose creation AWS has no token: what a call without an answer made is found, and not made again.
+//! Kinds without a client token: the object of a create call without a response is found, and not created again.
 
 use anyhow::Result;
 use kraken_testing::{
@@ -6,23 +6,23 @@ use kraken_testing::{
     proxy::{How, When},
     simulator::{Simulator, SimulatorOptions},
 };
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 
 use crate::network::resource;
 
 #[tokio::test]
-async fn a_creation_without_an_answer_is_found_and_not_repeated() -> Result<()> {
+async fn a_creation_without_a_response_is_found_and_not_repeated() -> Result<()> {
     let cloud = Simulator::start(SimulatorOptions::default())?;
     let suite = SuiteOptions { cloud_endpoint: Some(cloud.endpoint().to_owned()), ..SuiteOptions::default() };
-    let world = World::with(suite).await?;
+    let test_env = TestEnv::with(suite).await?;
     for (kind, action, spec) in [
         ("VPC", "CreateVpc", "cidrBlock: {value: 10.0.0.0/16}"),
         ("InternetGateway", "CreateInternetGateway", "tags: {Team: net}"),
         ("ElasticIP", "AllocateAddress", "tags: {Team: net}"),
     ] {
         cloud.fail_next(action, When::After, How::Drop);
-        world.apply(&resource(kind, "a", spec)).await?;
-        world.ready(kind, "a").await?;
+        test_env.apply(&resource(kind, "a", spec)).await?;
+        test_env.ready(kind, "a").await?;
         assert_eq!(cloud.count(action), 1, "{action}");
     }
     Ok(())

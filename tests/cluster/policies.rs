@@ -1,16 +1,17 @@
-//! The admission policies on a real API server, with the real tokens of people who may not do everything.
+//! The admission policies on a real API server, with real tokens of users with limited permissions.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use kraken_tests::{Person, World};
+use kraken_tests::{Person, TestEnv};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 const APPROVED: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 
-/// A person who may do everything with Kraken's kinds, may approve if `approves`, and may get the Secrets `mine` and `a.b`.
-async fn person(world: &World, approves: bool) -> Result<Person> {
+/// A user with all permissions on Kraken's kinds, who can approve if `approves`, and can get the Secrets `mine` and
+/// `a.b`.
+async fn person(test_env: &TestEnv, approves: bool) -> Result<Person> {
     let groups = ["aws", "configexport", "core"].map(|group| format!("{group}.kraken-iac.eoinfennessy.com"));
     let mut verbs = vec!["get", "list", "create", "update", "patch", "delete", "deletecollection"];
     if approves {
@@ -20,8 +21,8 @@ async fn person(world: &World, approves: bool) -> Result<Person> {
         {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
         {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["mine", "a.b"], "verbs": ["get"]},
     ]);
-    let person = Person::new(world, if approves { "approver" } else { "jane" }, &rules).await?;
-    // Policies and rights take effect in their own time.
+    let person = Person::new(test_env, if approves { "approver" } else { "jane" }, &rules).await?;
+    // Policies and permissions take effect after a delay.
     let forged = state("vpc.aws.forged");
     for _ in 0..200 {
         match person.apply(&forged).await {
@@ -81,9 +82,9 @@ fn entry(key: &str, value: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_author_of_a_resource_must_be_allowed_to_get_every_secret_that_it_names() -> Result<()> {
-    let world = World::new().await?;
-    let jane = person(&world, false).await?;
+async fn the_author_of_a_resource_must_be_able_to_get_its_secrets() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let jane = person(&test_env, false).await?;
     let rule = |field: &str, value: Value| {
         let mut rule = json!({"protocol": {"value": "tcp"}, "fromPort": {"value": 80}, "toPort": {"value": 80},
             "cidrBlocks": {"value": ["10.0.0.0/8"]}});
@@ -114,7 +115,7 @@ async fn the_author_of_a_resource_must_be_allowed_to_get_every_secret_that_it_na
     for accepted in named("a.b") {
         jane.apply(&accepted).await?;
     }
-    // Text that only looks like a reference, and a literal that only looks like an option.
+    // Text that looks like a reference, and a literal that looks like an option.
     jane.apply(&instance(
         "a",
         &template("http://my.secret.example.com/{{ .ConfigMap.secret.other }} .Secret.other.k"),
@@ -125,10 +126,10 @@ async fn the_author_of_a_resource_must_be_allowed_to_get_every_secret_that_it_na
 }
 
 #[tokio::test]
-async fn an_edit_takes_the_right_to_newly_named_secrets_only() -> Result<()> {
-    let world = World::new().await?;
-    let jane = person(&world, false).await?;
-    world.apply(&instance("a", &secret("other", "k"))).await?;
+async fn an_edit_requires_permission_only_for_new_references() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let jane = person(&test_env, false).await?;
+    test_env.apply(&instance("a", &secret("other", "k"))).await?;
     jane.patch("EC2Instance", "a", &json!({"spec": {"maxCount": {"value": 2}}})).await?;
     jane.patch("EC2Instance", "a", &json!({"metadata": {"labels": {"a": "b"}}})).await?;
     for patch in [
@@ -138,12 +139,12 @@ async fn an_edit_takes_the_right_to_newly_named_secrets_only() -> Result<()> {
         let message = jane.patch("EC2Instance", "a", &patch).await.unwrap_err().to_string();
         assert!(message.contains("you must be allowed to get the Secrets"), "{patch}: {message}");
     }
-    world.apply(&export("t", &json!([entry("x", &secret("other", "k"))]))).await?;
+    test_env.apply(&export("t", &json!([entry("x", &secret("other", "k"))]))).await?;
     jane.apply(&export("t", &json!([entry("x", &secret("other", "k")), entry("y", &json!({"value": 1}))])))
         .await?;
     // Another target would get the value.
     jane.refused(&export("u", &json!([entry("x", &secret("other", "k"))]))).await?;
-    // Who may not get 20 Secrets by name needs the right to all.
+    // More than 20 Secrets require the permission to get all.
     let many: Vec<Value> =
         (0..21).map(|i| entry(&format!("k{i}"), &secret("mine", &format!("k{i}")))).collect();
     jane.apply(&export("t", &json!(many))).await?;
@@ -151,13 +152,13 @@ async fn an_edit_takes_the_right_to_newly_named_secrets_only() -> Result<()> {
     let many: Vec<Value> = many.iter().enumerate().map(|(i, value)| entry(&format!("k{i}"), value)).collect();
     let message = jane.refused(&export("t", &json!(many))).await?;
     assert!(message.contains("more than 20 Secrets"), "{message}");
-    world.apply(&export("t", &json!(many))).await
+    test_env.apply(&export("t", &json!(many))).await
 }
 
 #[tokio::test]
-async fn what_controllers_publish_is_written_by_nobody_else() -> Result<()> {
-    let world = World::new().await?;
-    let jane = person(&world, true).await?;
+async fn only_controllers_write_published_objects() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let jane = person(&test_env, true).await?;
     let message = jane.refused(&state("vpc.aws.a")).await?;
     assert!(message.contains("static-<name>"), "{message}");
     jane.apply(&state("static-facts")).await?;
@@ -166,11 +167,11 @@ async fn what_controllers_publish_is_written_by_nobody_else() -> Result<()> {
         "metadata": {"name": "a"}, "spec": {},
     });
     jane.refused(&request.to_string()).await?;
-    // A resource's own, which its controller wrote.
+    // A state that its controller wrote.
     let cidr = json!({"cidrBlock": {"value": "10.0.0.0/16"}});
     jane.apply(&of_aws("VPC", "a", &cidr)).await?;
-    world.ready("VPC", "a").await?;
-    world.until("StateDeclaration", "vpc.aws.a", |state| !state.is_null()).await?;
+    test_env.ready("VPC", "a").await?;
+    test_env.until("StateDeclaration", "vpc.aws.a", |state| !state.is_null()).await?;
     for patch in [json!({"spec": {"id": "vpc-2"}}), json!({"metadata": {"labels": {"a": "b"}}})] {
         let params = kube::api::PatchParams::default();
         let patched = jane
@@ -178,7 +179,7 @@ async fn what_controllers_publish_is_written_by_nobody_else() -> Result<()> {
             .patch("vpc.aws.a", &params, &kube::api::Patch::Merge(patch))
             .await;
         let message = patched.unwrap_err().to_string();
-        assert!(message.contains("by Kraken's controllers only"), "{message}");
+        assert!(message.contains("only Kraken's controllers write"), "{message}");
     }
     let status = json!({"status": {"externalIds": ["vpc-of-others"]}});
     let patched = jane
@@ -186,41 +187,41 @@ async fn what_controllers_publish_is_written_by_nobody_else() -> Result<()> {
         .patch_status("a", &kube::api::PatchParams::default(), &kube::api::Patch::Merge(status))
         .await;
     let message = patched.unwrap_err().to_string();
-    assert!(message.contains("the status, with its plan"), "{message}");
+    assert!(message.contains("the status and its plan"), "{message}");
     // The garbage collector still removes it with its owner.
     jane.api("aws", "VPC").delete("a", &DeleteParams::default()).await?;
-    world.gone("VPC", "a").await?;
-    world.gone("StateDeclaration", "vpc.aws.a").await
+    test_env.gone("VPC", "a").await?;
+    test_env.gone("StateDeclaration", "vpc.aws.a").await
 }
 
 #[tokio::test]
-async fn a_protected_resource_is_not_deleted_by_anybody_nor_with_its_namespace() -> Result<()> {
-    let world = World::new().await?;
-    let jane = person(&world, false).await?;
+async fn a_protected_resource_cannot_be_deleted_directly_or_with_its_namespace() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let jane = person(&test_env, false).await?;
     let cidr = json!({"cidrBlock": {"value": "10.0.0.0/16"}, "lifecycle": {"protect": true, "paused": true}});
     jane.apply(&of_aws("VPC", "a", &cidr)).await?;
     let deletion = jane.api("aws", "VPC").delete("a", &DeleteParams::default()).await;
     let message = deletion.unwrap_err().to_string();
     assert!(message.contains("spec.lifecycle.protect is true"), "{message}");
-    assert!(world.delete("VPC", "a").await.is_err(), "an administrator");
-    world.ns.delete().await?;
+    assert!(test_env.delete("VPC", "a").await.is_err(), "an administrator");
+    test_env.ns.delete().await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(world.get("VPC", "a").await?["metadata"]["deletionTimestamp"].is_null());
-    world.patch("VPC", "a", json!({"spec": {"lifecycle": {"protect": false}}})).await?;
-    world.delete("VPC", "a").await
+    assert!(test_env.get("VPC", "a").await?["metadata"]["deletionTimestamp"].is_null());
+    test_env.patch("VPC", "a", json!({"spec": {"lifecycle": {"protect": false}}})).await?;
+    test_env.delete("VPC", "a").await
 }
 
 #[tokio::test]
-async fn approving_takes_a_verb_of_its_own() -> Result<()> {
-    let world = World::new().await?;
-    let (jane, approver) = (person(&world, false).await?, person(&world, true).await?);
+async fn approving_requires_its_own_verb() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let (jane, approver) = (person(&test_env, false).await?, person(&test_env, true).await?);
     let spec = |approval: &str| json!({"cidrBlock": {"value": "10.0.0.0/16"}, "lifecycle": {"approval": approval, "paused": true}});
     jane.apply(&of_aws("VPC", "a", &spec("Manual"))).await?;
     let approve = json!({"metadata": {"annotations": {APPROVED: "hash"}}});
     let no_longer = json!({"spec": {"lifecycle": {"approval": "Automatic"}}});
     for patch in [&approve, &no_longer] {
         let message = jane.patch("VPC", "a", patch).await.unwrap_err().to_string();
-        assert!(message.contains("take the verb approve"), "{message}");
+        assert!(message.contains("require the verb approve"), "{message}");
     }
     let mut born: Value = serde_json::from_str(&of_aws("VPC", "b", &spec("Manual")))?;
     born["metadata"]["annotations"] = json!({APPROVED: "hash"});
@@ -232,16 +233,16 @@ async fn approving_takes_a_verb_of_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn people_with_the_roles_of_kubernetes_do_their_work_under_the_policies() -> Result<()> {
-    let world = World::new().await?;
-    let editor = Person::bound(&world, "editor", "ClusterRole", "edit").await?;
-    let administrator = Person::bound(&world, "administrator", "ClusterRole", "admin").await?;
+async fn users_with_the_standard_roles_can_work_under_the_policies() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let editor = Person::bound(&test_env, "editor", "ClusterRole", "edit").await?;
+    let administrator = Person::bound(&test_env, "administrator", "ClusterRole", "admin").await?;
     let vpc = of_aws(
         "VPC",
         "a",
         &json!({"cidrBlock": {"value": "10.0.0.0/16"}, "lifecycle": {"approval": "Manual"}}),
     );
-    // Aggregation follows in its own time.
+    // Aggregation takes effect after a delay.
     for attempt in 0.. {
         match editor.apply(&vpc).await {
             Ok(()) => break,
@@ -251,9 +252,9 @@ async fn people_with_the_roles_of_kubernetes_do_their_work_under_the_policies() 
     }
     editor.apply(&instance("a", &secret("any", "k"))).await?; // `edit` may get all Secrets
     let hash = |vpc: &Value| vpc["status"]["plan"]["hash"].as_str().map(str::to_owned);
-    let waiting = world.until("VPC", "a", |vpc| hash(vpc).is_some()).await?;
+    let waiting = test_env.until("VPC", "a", |vpc| hash(vpc).is_some()).await?;
     let approve = json!({"metadata": {"annotations": {APPROVED: hash(&waiting)}}});
     assert!(editor.patch("VPC", "a", &approve).await.is_err());
     administrator.patch("VPC", "a", &approve).await?;
-    world.ready("VPC", "a").await.map(drop)
+    test_env.ready("VPC", "a").await.map(drop)
 }

@@ -1,7 +1,7 @@
 //! Values that flow from ConfigMaps, Secrets and other resources, as they appear, change and disappear.
 
 use anyhow::Result;
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use serde_json::json;
 
 const CONFIG: &str = r"{apiVersion: v1, kind: ConfigMap, metadata: {name: settings},
@@ -17,32 +17,32 @@ const SECOND: &str = r"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, ki
 
 #[tokio::test]
 async fn a_second_instance_takes_its_type_from_the_first_and_its_count_from_a_config_map() -> Result<()> {
-    let world = World::new().await?;
-    // In the wrong order: what is referenced comes last.
-    world.apply(SECOND).await?;
-    world.apply(FIRST).await?;
-    let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
+    let test_env = TestEnv::new().await?;
+    // In reverse order: the dependencies are applied last.
+    test_env.apply(SECOND).await?;
+    test_env.apply(FIRST).await?;
+    let message = test_env.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
     assert!(message.contains("spec.imageID: ConfigMap settings does not exist"), "{message}");
     assert!(message.contains("spec.instanceType"), "{message}");
-    world.apply(CONFIG).await?;
-    world.ready("EC2Instance", "second").await?;
-    assert_eq!(world.alive("second").await?[0].instance_type, "t2.nano");
+    test_env.apply(CONFIG).await?;
+    test_env.ready("EC2Instance", "second").await?;
+    assert_eq!(test_env.alive("second").await?[0].instance_type, "t2.nano");
 
-    world.patch("ConfigMap", "settings", json!({"data": {"count": "2"}})).await?;
-    world
+    test_env.patch("ConfigMap", "settings", json!({"data": {"count": "2"}})).await?;
+    test_env
         .until("EC2Instance", "second", |o| {
             o["status"]["externalIds"].as_array().is_some_and(|i| i.len() == 2)
         })
         .await?;
-    world.ready("EC2Instance", "second").await?;
-    assert_eq!(world.alive("second").await?.len(), 2);
+    test_env.ready("EC2Instance", "second").await?;
+    assert_eq!(test_env.alive("second").await?.len(), 2);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> Result<()> {
-    let world = World::new().await?;
-    world
+    let test_env = TestEnv::new().await?;
+    test_env
         .apply(
             r#"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: second},
             spec: {imageID: {value: ami-12c6146b}, instanceType: {value: t2.nano}, minCount: {value: 1}, maxCount: {value: 1},
@@ -52,48 +52,48 @@ async fn a_list_mixes_literals_and_references_and_a_main_id_needs_no_path() -> R
                 {valueFrom: {ref: static/group}}]}}}"#,
         )
         .await?;
-    let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
+    let message = test_env.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
     for part in ["spec.userData", "spec.securityGroupIDs.value[0]", "spec.securityGroupIDs.value[1]"] {
         assert!(message.contains(part), "{part} is not in: {message}");
     }
-    world.apply(CONFIG).await?;
-    world.apply(FIRST).await?;
-    let first = world.ready("EC2Instance", "first").await?;
-    let state = world.get("StateDeclaration", "ec2instance.aws.first").await?;
+    test_env.apply(CONFIG).await?;
+    test_env.apply(FIRST).await?;
+    let first = test_env.ready("EC2Instance", "first").await?;
+    let state = test_env.get("StateDeclaration", "ec2instance.aws.first").await?;
     let id = &state["spec"]["id"];
     assert!(id.is_string() && *id == first["status"]["externalIds"][0], "{id}");
-    let message = world.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
+    let message = test_env.not_ready("EC2Instance", "second", "DependenciesNotReady").await?;
     assert!(message.contains("StateDeclaration static-group does not exist"), "{message}");
-    // A list that resolves to the same group twice is told; another group of this cloud is not known here.
+    // A list that resolves to duplicates is reported; the other group is not used here.
     let group = &state["spec"]["data"]["instances"][0]["SecurityGroups"][0]["GroupId"];
-    world
+    test_env
         .apply(&format!(
             "{{apiVersion: {CORE}, kind: StateDeclaration, metadata: {{name: static-group}}, spec: {{id: {group}}}}}"
         ))
         .await?;
-    let message = world.not_ready("EC2Instance", "second", "InvalidSpec").await?;
+    let message = test_env.not_ready("EC2Instance", "second", "InvalidSpec").await?;
     assert_eq!(message, "spec.securityGroupIDs: item 1 is the same as item 0");
-    let request = world.get("DependencyRequest", "ec2instance.aws.second").await?;
+    let request = test_env.get("DependencyRequest", "ec2instance.aws.second").await?;
     let answered = &request["status"]["dependentValues"]["fromKrakenResources"];
     assert_eq!((&answered["ec2instance.aws"]["first"][""], &answered["static"]["group"][""]), (id, group));
     let one = json!({"value": [{"valueFrom": {"krakenResource": {"kind": "static", "name": "group"}}}]});
-    world.patch("EC2Instance", "second", json!({"spec": {"securityGroupIDs": one}})).await?;
-    world.ready("EC2Instance", "second").await.map(drop)
+    test_env.patch("EC2Instance", "second", json!({"spec": {"securityGroupIDs": one}})).await?;
+    test_env.ready("EC2Instance", "second").await.map(drop)
 }
 
 #[tokio::test]
 async fn a_value_of_the_wrong_type_and_a_text_that_is_no_number_are_named_together() -> Result<()> {
-    let world = World::new().await?;
-    world
+    let test_env = TestEnv::new().await?;
+    test_env
         .apply(r#"{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {count: "abc"}}"#)
         .await?;
-    world
+    test_env
         .apply(
             r"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
             metadata: {name: static-facts}, spec: {data: {image: 7, nothing: null}}}",
         )
         .await?;
-    world
+    test_env
         .apply(
             r"{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {name: a},
             spec: {imageID: {valueFrom: {krakenResource: {kind: static, name: facts, path: image}}},
@@ -101,20 +101,20 @@ async fn a_value_of_the_wrong_type_and_a_text_that_is_no_number_are_named_togeth
             minCount: {value: 1}, maxCount: {valueFrom: {configMap: {name: settings, key: count}}}}}",
         )
         .await?;
-    let message = world.not_ready("EC2Instance", "a", "InvalidSpec").await?;
+    let message = test_env.not_ready("EC2Instance", "a", "InvalidSpec").await?;
     for part in ["spec.imageID", "spec.instanceType", "spec.maxCount", "\"abc\"", "is not an integer"] {
         assert!(message.contains(part), "{part} is not in: {message}");
     }
     // Mended at the source, without an edit of the resource.
-    world.patch("ConfigMap", "settings", json!({"data": {"count": "1"}})).await?;
+    test_env.patch("ConfigMap", "settings", json!({"data": {"count": "1"}})).await?;
     let facts = json!({"spec": {"data": {"image": "ami-12c6146b", "nothing": "t2.nano"}}});
-    world.patch("StateDeclaration", "static-facts", facts).await?;
-    world.ready("EC2Instance", "a").await.map(drop)
+    test_env.patch("StateDeclaration", "static-facts", facts).await?;
+    test_env.ready("EC2Instance", "a").await.map(drop)
 }
 
 #[tokio::test]
-async fn a_circle_of_references_is_named_and_an_edit_breaks_it() -> Result<()> {
-    let world = World::new().await?;
+async fn a_reference_cycle_is_reported_and_resolved_by_an_edit() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     let pointing = |name: &str, to: &str| {
         format!(
             "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: EC2Instance, metadata: {{name: {name}}}, \
@@ -122,46 +122,46 @@ async fn a_circle_of_references_is_named_and_an_edit_breaks_it() -> Result<()> {
              instanceType: {{valueFrom: {{krakenResource: {{kind: ec2instance, name: {to}, path: instances.0.InstanceType}}}}}}}}}}"
         )
     };
-    world.apply(&pointing("a", "b")).await?;
-    world.apply(&pointing("b", "a")).await?;
+    test_env.apply(&pointing("a", "b")).await?;
+    test_env.apply(&pointing("b", "a")).await?;
     for name in ["a", "b"] {
-        world
+        test_env
             .until("DependencyRequest", &format!("ec2instance.aws.{name}"), |request| {
                 request["status"]["unmet"][0]["reason"] == "ReferenceCycle"
             })
             .await?;
     }
-    world
+    test_env
         .patch("EC2Instance", "a", json!({"spec": {"instanceType": {"value": "t2.nano", "valueFrom": null}}}))
         .await?;
-    world.ready("EC2Instance", "a").await?;
-    world.ready("EC2Instance", "b").await.map(drop)
+    test_env.ready("EC2Instance", "a").await?;
+    test_env.ready("EC2Instance", "b").await.map(drop)
 }
 
 #[tokio::test]
-async fn a_forged_state_is_not_believed() -> Result<()> {
-    let world = World::new().await?;
-    world
+async fn a_forged_state_is_not_trusted() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    test_env
         .apply(
             r"{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration,
             metadata: {name: ec2instance.aws.first}, spec: {data: {instances: [{InstanceType: x1e.32xlarge}]}}}",
         )
         .await?;
-    world.apply(CONFIG).await?;
-    world.apply(SECOND).await?;
-    let request = world
+    test_env.apply(CONFIG).await?;
+    test_env.apply(SECOND).await?;
+    let request = test_env
         .until("DependencyRequest", "ec2instance.aws.second", |request| {
             !request["status"]["unmet"][0].is_null()
         })
         .await?;
     assert_eq!(request["status"]["unmet"][0]["reason"], "StateNotTrusted");
-    assert!(world.alive("second").await?.is_empty());
+    assert!(test_env.alive("second").await?.is_empty());
     Ok(())
 }
 
 #[tokio::test]
-async fn huge_and_deep_states_harm_nobody() -> Result<()> {
-    let world = World::new().await?;
+async fn huge_and_deep_states_do_not_affect_others() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     let state = |name: &str, data: &str| {
         format!(
             r#"{{"apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "StateDeclaration",
@@ -169,29 +169,31 @@ async fn huge_and_deep_states_harm_nobody() -> Result<()> {
         )
     };
     let huge = format!(r#"{{"text": "{}", "size": 1}}"#, "x".repeat(1_400_000));
-    world.raw_create(CORE, "statedeclarations", &state("huge", &huge)).await?;
-    world.raw_create(CORE, "statedeclarations", &state("nothing", "null")).await?;
+    test_env.raw_create(CORE, "statedeclarations", &state("huge", &huge)).await?;
+    test_env.raw_create(CORE, "statedeclarations", &state("nothing", "null")).await?;
     // Deeper than a JSON reader of Rust follows; the API server takes it.
     let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
-    world.raw_create(CORE, "statedeclarations", &state("deep", &deep)).await?;
-    world.apply(CONFIG).await?;
+    test_env.raw_create(CORE, "statedeclarations", &state("deep", &deep)).await?;
+    test_env.apply(CONFIG).await?;
     for (name, path) in [("huge", "text"), ("nothing", "size"), ("deep", "a")] {
-        world
+        test_env
             .apply(&format!(
                 "{{apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1, kind: ConfigExport, metadata: {{name: {name}}}, \
                  spec: {{configType: ConfigMap, configMetadata: {{name: out-{name}}}, entries: [{{key: k, valueFrom: \
                  {{krakenResource: {{kind: static, name: {name}, path: {path}}}}}}}]}}}}"
             ))
             .await?;
-        let object = world
-            .until("ConfigExport", name, |o| kraken_tests::world::condition(o, "Ready")["status"] == "False")
+        let object = test_env
+            .until("ConfigExport", name, |o| {
+                kraken_tests::test_env::condition(o, "Ready")["status"] == "False"
+            })
             .await?;
-        let message = kraken_tests::world::condition(&object, "Ready")["message"].to_string();
+        let message = kraken_tests::test_env::condition(&object, "Ready")["message"].to_string();
         assert!(
             message.contains(&format!("static {name}")) || message.contains(&format!("static-{name}")),
             "{message}"
         );
     }
-    world.apply(FIRST).await?;
-    world.ready("EC2Instance", "first").await.map(drop)
+    test_env.apply(FIRST).await?;
+    test_env.ready("EC2Instance", "first").await.map(drop)
 }

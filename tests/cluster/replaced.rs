@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use kraken_tests::{World, world::condition};
+use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 
 use crate::network::resource;
@@ -16,8 +16,8 @@ fn is_ready(object: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_replacement_of_which_each_launch_yields_too_few_ends_with_what_the_spec_says() -> Result<()> {
-    let world = World::new().await?;
+async fn a_replacement_with_partial_launches_converges() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     let spec = json!({
         "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance",
         "metadata": {"name": "a"},
@@ -26,40 +26,40 @@ async fn a_replacement_of_which_each_launch_yields_too_few_ends_with_what_the_sp
             "minCount": {"value": 1}, "maxCount": {"value": 2}, "lifecycle": {"replace": "CreateFirst"},
         },
     });
-    world.apply(&spec.to_string()).await?;
-    world.ready("EC2Instance", "a").await?;
-    world.patch("EC2Instance", "a", json!({"spec": {"imageID": {"value": NEW_IMAGE}}})).await?;
+    test_env.apply(&spec.to_string()).await?;
+    test_env.ready("EC2Instance", "a").await?;
+    test_env.patch("EC2Instance", "a", json!({"spec": {"imageID": {"value": NEW_IMAGE}}})).await?;
     let begin = Instant::now();
-    while !is_ready(&world.get("EC2Instance", "a").await?) {
-        let alive = world.alive("a").await?.len();
+    while !is_ready(&test_env.get("EC2Instance", "a").await?) {
+        let alive = test_env.alive("a").await?.len();
         assert!(alive <= 4, "{alive} instances where old and new are 4");
         if begin.elapsed() > Duration::from_secs(90) {
-            bail!("not replaced: {}", world.get("EC2Instance", "a").await?["status"]);
+            bail!("not replaced: {}", test_env.get("EC2Instance", "a").await?["status"]);
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    assert_eq!(world.alive("a").await?.len(), 2);
-    world.delete("EC2Instance", "a").await?;
-    world.gone("EC2Instance", "a").await?;
-    assert!(world.alive("a").await?.is_empty());
+    assert_eq!(test_env.alive("a").await?.len(), 2);
+    test_env.delete("EC2Instance", "a").await?;
+    test_env.gone("EC2Instance", "a").await?;
+    assert!(test_env.alive("a").await?.is_empty());
     Ok(())
 }
 
 #[tokio::test]
 async fn a_vpc_and_its_subnet_that_are_replaced_together_are_each_created_once() -> Result<()> {
-    let world = World::new().await?;
-    world.apply(&resource("VPC", "main", "cidrBlock: {value: 10.30.0.0/16}")).await?;
-    world.apply(&resource("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.30.1.0/24}")).await?;
-    world.ready("VPC", "main").await?;
-    world.ready("Subnet", "a").await?;
+    let test_env = TestEnv::new().await?;
+    test_env.apply(&resource("VPC", "main", "cidrBlock: {value: 10.30.0.0/16}")).await?;
+    test_env.apply(&resource("Subnet", "a", "vpcID: VPC, cidrBlock: {value: 10.30.1.0/24}")).await?;
+    test_env.ready("VPC", "main").await?;
+    test_env.ready("Subnet", "a").await?;
     let edit =
         |cidr: &str| json!({"spec": {"cidrBlock": {"value": cidr}, "lifecycle": {"replace": "CreateFirst"}}});
-    world.patch("VPC", "main", edit("10.31.0.0/16")).await?;
-    world.patch("Subnet", "a", edit("10.31.1.0/24")).await?;
-    world.ready("VPC", "main").await?;
-    world.ready("Subnet", "a").await?;
-    let vpcs = world.in_cloud("DescribeVpcs", "vpcSet").await?;
-    let subnets = world.in_cloud("DescribeSubnets", "subnetSet").await?;
+    test_env.patch("VPC", "main", edit("10.31.0.0/16")).await?;
+    test_env.patch("Subnet", "a", edit("10.31.1.0/24")).await?;
+    test_env.ready("VPC", "main").await?;
+    test_env.ready("Subnet", "a").await?;
+    let vpcs = test_env.in_cloud("DescribeVpcs", "vpcSet").await?;
+    let subnets = test_env.in_cloud("DescribeSubnets", "subnetSet").await?;
     let cidrs = |list: &[Value]| list.iter().map(|one| one["cidrBlock"].clone()).collect::<Vec<_>>();
     assert_eq!((cidrs(&vpcs), cidrs(&subnets)), (vec![json!("10.31.0.0/16")], vec![json!("10.31.1.0/24")]));
     Ok(())

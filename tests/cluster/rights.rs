@@ -1,8 +1,8 @@
-//! Who may do what: the roles of people that Kubernetes adds to its own, and what a spoke may read of the hub.
+//! Permissions: the aggregated roles of users, and a spoke's access to the hub's lease.
 
 use anyhow::Result;
 use k8s_openapi::api::{authorization::v1::SubjectAccessReview, rbac::v1::RoleBinding};
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
 
@@ -10,36 +10,40 @@ const NAMESPACE: &str = "kraken-system";
 const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
 
 /// Whether this user may do this with an object of this group, resource and name (empty: any).
-async fn may(world: &World, user: &str, verb: &str, about: &Value) -> Result<bool> {
-    let mut attributes = json!({"namespace": world.ns.name, "verb": verb});
+async fn may(test_env: &TestEnv, user: &str, verb: &str, about: &Value) -> Result<bool> {
+    let mut attributes = json!({"namespace": test_env.ns.name, "verb": verb});
     for (key, value) in about.as_object().into_iter().flatten() {
         attributes[key] = value.clone();
     }
     let review = json!({"metadata": {}, "spec": {"user": user, "resourceAttributes": attributes}});
     let review: SubjectAccessReview = serde_json::from_value(review)?;
-    let answer = Api::all(world.client()).create(&PostParams::default(), &review).await?;
+    let answer = Api::all(test_env.client()).create(&PostParams::default(), &review).await?;
     Ok(answer.status.is_some_and(|status| status.allowed))
 }
 
 #[tokio::test]
-async fn people_who_may_view_or_edit_a_namespace_may_do_so_with_what_kraken_has_in_it() -> Result<()> {
-    let world = World::new().await?;
+async fn view_and_edit_roles_include_kraken_resources() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     for role in ["view", "edit", "admin"] {
         let binding: RoleBinding = serde_json::from_value(json!({
             "metadata": {"name": role},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": format!("{role}-jane")}],
         }))?;
-        Api::namespaced(world.client(), &world.ns.name).create(&PostParams::default(), &binding).await?;
+        Api::namespaced(test_env.client(), &test_env.ns.name)
+            .create(&PostParams::default(), &binding)
+            .await?;
     }
     let of =
         |group: &str, resource: &str| json!({"group": format!("{group}.{DOMAIN}"), "resource": resource});
     let (vpcs, exports) = (of("aws", "vpcs"), of("configexport", "configexports"));
     let (states, requests) = (of("core", "statedeclarations"), of("core", "dependencyrequests"));
     let status = json!({"group": format!("aws.{DOMAIN}"), "resource": "vpcs", "subresource": "status"});
-    // Aggregation and the authorizer's cache follow in their own time.
+    // Aggregation and the authorizer's cache take effect after a delay.
     for _ in 0..300 {
-        if may(&world, "view-jane", "get", &vpcs).await? && may(&world, "edit-jane", "create", &vpcs).await? {
+        if may(&test_env, "view-jane", "get", &vpcs).await?
+            && may(&test_env, "edit-jane", "create", &vpcs).await?
+        {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
@@ -58,23 +62,23 @@ async fn people_who_may_view_or_edit_a_namespace_may_do_so_with_what_kraken_has_
         ("admin-jane", "delete", &requests, false),
         ("nobody", "get", &vpcs, false),
     ] {
-        assert_eq!(may(&world, user, verb, about).await?, wanted, "{user} {verb} {about}");
+        assert_eq!(may(&test_env, user, verb, about).await?, wanted, "{user} {verb} {about}");
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn a_spoke_may_read_the_hubs_lease_and_no_other() -> Result<()> {
-    let world = World::new().await?;
+    let test_env = TestEnv::new().await?;
     let user = format!("system:serviceaccount:{NAMESPACE}:kraken-aws-vpc");
     let lease = |name: &str| json!({"group": "coordination.k8s.io", "resource": "leases", "name": name, "namespace": NAMESPACE});
-    assert!(may(&world, &user, "get", &lease("kraken-hub")).await?);
-    assert!(!may(&world, &user, "update", &lease("kraken-hub")).await?);
-    assert!(!may(&world, &user, "get", &lease("kraken-aws-elb")).await?);
+    assert!(may(&test_env, &user, "get", &lease("kraken-hub")).await?);
+    assert!(!may(&test_env, &user, "update", &lease("kraken-hub")).await?);
+    assert!(!may(&test_env, &user, "get", &lease("kraken-aws-elb")).await?);
     Ok(())
 }
 
-/// Groups and resources of the table, by who is asked about them.
+/// Groups and resources of the table.
 const KRAKEN: [(&str, &str); 9] = [
     ("aws", "vpcs"),
     ("aws", "vpcs/status"),
@@ -100,12 +104,13 @@ const KUBERNETES: [(&str, &str); 9] = [
 const VERBS: [&str; 10] =
     ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "approve", "publish"];
 
-/// Who may do what in a namespace, as the API server answers for the generated manifests. `KRAKEN_UPDATE_GOLDEN=1` writes the file.
+/// The permissions in a namespace, as the API server reports for the generated manifests. `KRAKEN_UPDATE_GOLDEN=1`
+/// writes the file.
 #[tokio::test]
 async fn the_rights_of_six_personas_are_those_of_the_golden_file() -> Result<()> {
     use std::fmt::Write as _;
 
-    let world = World::new().await?;
+    let test_env = TestEnv::new().await?;
     let people =
         [("viewer", "view"), ("editor", "edit"), ("administrator", "admin"), ("approver", "kraken-approve")];
     for (name, role) in people {
@@ -114,12 +119,14 @@ async fn the_rights_of_six_personas_are_those_of_the_golden_file() -> Result<()>
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": format!("{name}-kim")}],
         }))?;
-        Api::namespaced(world.client(), &world.ns.name).create(&PostParams::default(), &binding).await?;
+        Api::namespaced(test_env.client(), &test_env.ns.name)
+            .create(&PostParams::default(), &binding)
+            .await?;
     }
     let vpcs = json!({"group": format!("aws.{DOMAIN}"), "resource": "vpcs"});
     for _ in 0..300 {
-        if may(&world, "administrator-kim", "approve", &vpcs).await?
-            && may(&world, "viewer-kim", "get", &vpcs).await?
+        if may(&test_env, "administrator-kim", "approve", &vpcs).await?
+            && may(&test_env, "viewer-kim", "get", &vpcs).await?
         {
             break;
         }
@@ -140,7 +147,7 @@ async fn the_rights_of_six_personas_are_those_of_the_golden_file() -> Result<()>
             let about = json!({"group": group, "resource": plural, "subresource": subresource});
             let mut verbs = Vec::new();
             for verb in VERBS {
-                if may(&world, &user, verb, &about).await? {
+                if may(&test_env, &user, verb, &about).await? {
                     verbs.push(verb);
                 }
             }

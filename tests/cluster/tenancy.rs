@@ -1,12 +1,12 @@
-//! A person limited to one namespace causes no read and no write in another, whatever they write. Each line of the table is one
-//! attempt; the API server's audit log, the other namespace and the cloud tell at the end what came of all of them.
+//! A user with access to one namespace cannot cause a read or a write in another. Each line of the table is one attempt; the
+//! results are verified in the API server's audit log, the other namespace and the cloud.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
-use kraken_tests::{Person, World, world::condition};
+use kraken_tests::{Person, TestEnv, test_env::condition};
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
@@ -29,14 +29,14 @@ const KINDS: [&str; 10] = [
     "Event",
 ];
 
-/// What must become of an attempt.
+/// The expected result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
-    /// The API server refuses it.
+    /// The API server rejects it.
     Refused,
-    /// It is refused, or accepted and never becomes Ready.
+    /// It is rejected, or accepted and never becomes Ready.
     Stuck,
-    /// It is accepted and does what it says, in the attacker's own namespace.
+    /// It is accepted and takes effect in the attacker's own namespace.
     Harmless,
 }
 use Fate::{Harmless, Refused, Stuck};
@@ -326,10 +326,10 @@ fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value, Fate)> {
 }
 
 /// Name, version and content of everything in a namespace.
-async fn content(world: &World) -> Result<BTreeMap<String, String>> {
+async fn content(test_env: &TestEnv) -> Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for kind in KINDS {
-        for object in world.api(kind).list(&ListParams::default()).await?.items {
+        for object in test_env.api(kind).list(&ListParams::default()).await?.items {
             let name = object.metadata.name.clone().unwrap_or_default();
             all.insert(format!("{kind}/{name}"), serde_json::to_string(&object)?);
         }
@@ -337,11 +337,11 @@ async fn content(world: &World) -> Result<BTreeMap<String, String>> {
     Ok(all)
 }
 
-/// Waits until an attempt has been looked at and is not Ready.
-async fn stuck(world: &World, label: &str, attempt: &Value) -> Result<()> {
+/// Waits until an attempt was reconciled and is not Ready.
+async fn stuck(test_env: &TestEnv, label: &str, attempt: &Value) -> Result<()> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&attempt["kind"]), text(&attempt["metadata"]["name"]));
-    let seen = world.until(&kind, &name, |object| condition(object, "Ready")["status"] == "False").await;
+    let seen = test_env.until(&kind, &name, |object| condition(object, "Ready")["status"] == "False").await;
     seen.map(drop).with_context(|| label.to_owned())
 }
 
@@ -353,7 +353,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     let suite = suite.with_env("hub", "KRAKEN_LOG", "trace").with_env("aws-vpc", "KRAKEN_LOG", "trace");
     let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
     let env: &'static Environment = Box::leak(Box::new(Environment::start(options).await?));
-    let (victim, world) = (World::on(env).await?, World::on(env).await?);
+    let (victim, test_env) = (TestEnv::on(env).await?, TestEnv::on(env).await?);
     victim
         .apply(&format!(
             "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {PASSWORD}}}}}\n---\n\
@@ -369,7 +369,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     let theirs = victim.ready("VPC", "main").await?;
     victim.ready("ConfigExport", "out").await?;
     victim.ready("ConfigExport", "vault").await?;
-    world
+    test_env
         .apply(
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: kube-root-ca.crt}, data: {ca.crt: x}}\n---\n\
              {apiVersion: v1, kind: Secret, metadata: {name: precious}, stringData: {password: canary-mine}}\n---\n\
@@ -378,12 +378,12 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         )
         .await?;
     let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
-    let mallory = Person::new(&world, "mallory", &everything).await?;
-    tokio::time::sleep(Duration::from_secs(3)).await; // the policies take effect, and the victim's controllers come to rest
+    let mallory = Person::new(&test_env, "mallory", &everything).await?;
+    tokio::time::sleep(Duration::from_secs(3)).await; // until the policies take effect and the victim's controllers are idle
     let (before, requests) = (content(&victim).await?, env.control_plane.requests()?.len());
     let cloud = victim.in_cloud("DescribeVpcs", "vpcSet").await?;
     let own: BTreeMap<String, String> =
-        content(&world).await?.into_iter().filter(|(key, _)| !key.starts_with("Event")).collect();
+        content(&test_env).await?.into_iter().filter(|(key, _)| !key.starts_with("Event")).collect();
 
     let attempts = attempts(&victim.ns.name, &theirs);
     assert!(attempts.len() >= 30, "{}", attempts.len());
@@ -397,7 +397,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         }
     }
     for (label, attempt) in accepted {
-        stuck(&world, label, attempt).await?;
+        stuck(&test_env, label, attempt).await?;
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
 
@@ -406,7 +406,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     let reached: Vec<_> = later.iter().filter(|request| request.namespace == victim.ns.name).collect();
     assert!(reached.is_empty(), "{reached:?}");
     assert_eq!(victim.in_cloud("DescribeVpcs", "vpcSet").await?, cloud, "its VPC is as it was");
-    let after = content(&world).await?;
+    let after = content(&test_env).await?;
     for (key, text) in &after {
         assert!(!text.contains(PASSWORD) && !text.contains(SETTING), "{key}: {text}");
     }

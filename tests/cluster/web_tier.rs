@@ -7,11 +7,11 @@ use kraken_testing::{
     paths,
     simulator::{Simulator, SimulatorOptions},
 };
-use kraken_tests::World;
+use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 
 struct Tier {
-    world: World,
+    test_env: TestEnv,
     cloud: Simulator,
     samples: Vec<Document>,
 }
@@ -31,8 +31,8 @@ async fn tier() -> Result<Tier> {
         resync_interval: Some("2s".to_owned()),
         ..SuiteOptions::default()
     };
-    let tier = Tier { world: World::with(suite).await?, cloud, samples: samples()? };
-    manifests::apply(&tier.world.client(), &tier.samples, &tier.world.ns.name).await?;
+    let tier = Tier { test_env: TestEnv::with(suite).await?, cloud, samples: samples()? };
+    manifests::apply(&tier.test_env.client(), &tier.samples, &tier.test_env.ns.name).await?;
     tier.all_ready().await?;
     Ok(tier)
 }
@@ -44,54 +44,59 @@ impl Tier {
 
     async fn all_ready(&self) -> Result<()> {
         for sample in self.resources() {
-            self.world.ready(&sample.gvk.kind, &sample.name).await?;
+            self.test_env.ready(&sample.gvk.kind, &sample.name).await?;
         }
         Ok(())
     }
 
     async fn id(&self, kind: &str, name: &str) -> Result<String> {
-        let object = self.world.get(kind, name).await?;
+        let object = self.test_env.get(kind, name).await?;
         let id = object["status"]["externalIds"][0].as_str();
         Ok(id.with_context(|| format!("{kind} {name} has no id"))?.to_owned())
     }
 
-    /// What a resource publishes, once it is as wanted.
+    /// The published state of a resource, when the predicate is true.
     async fn state(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Result<()> {
         let state = format!("{}.aws.{name}", kind.to_lowercase());
-        self.world.until("StateDeclaration", &state, |object| wanted(&object["spec"]["data"])).await.map(drop)
+        self.test_env
+            .until("StateDeclaration", &state, |object| wanted(&object["spec"]["data"]))
+            .await
+            .map(drop)
     }
 
-    /// Waits until something was put back.
+    /// Waits until a change was reverted.
     async fn healed(&self, action: &str, before: usize) -> Result<()> {
-        self.cloud.wait_for(action, before + 1, kraken_tests::world::PATIENCE).await
+        self.cloud.wait_for(action, before + 1, kraken_tests::test_env::PATIENCE).await
     }
 }
 
 #[tokio::test]
-async fn a_web_tier_comes_up_follows_its_settings_and_goes_in_order() -> Result<()> {
+async fn a_web_tier_is_created_updated_and_deleted_in_order() -> Result<()> {
     let tier = tier().await?;
-    let address = tier.world.until("ConfigMap", "web-address", |map| !map["data"]["url"].is_null()).await?;
+    let address =
+        tier.test_env.until("ConfigMap", "web-address", |map| !map["data"]["url"].is_null()).await?;
     let host = address["data"]["host"].as_str().unwrap_or_default().to_owned();
     assert!(host.contains("elb.amazonaws.com"), "{address}");
     assert_eq!(address["data"]["url"], json!(format!("http://{host}:80/")));
 
-    tier.world
+    tier.test_env
         .patch("ConfigMap", "web-tier", json!({"data": {"port": "8080", "clients": "10.0.0.0/8"}}))
         .await?;
     let follows = |map: &Value| map["data"]["url"] == json!(format!("http://{host}:8080/"));
-    tier.world.until("ConfigMap", "web-address", follows).await?;
+    tier.test_env.until("ConfigMap", "web-address", follows).await?;
     tier.all_ready().await?;
 
-    // AWS's own protection is on when everything is deleted: the condition says what to edit, and the edit lets it go.
+    // AWS's deletion protection is enabled when everything is deleted: the condition says what to edit, and the edit
+    // allows the deletion.
     let protection = |on: bool| json!({"spec": {"deletionProtection": {"value": on}}});
-    tier.world.patch("LoadBalancer", "web", protection(true)).await?;
-    tier.world.ready("LoadBalancer", "web").await?;
-    manifests::delete(&tier.world.client(), &tier.samples, &tier.world.ns.name).await?;
-    let message = tier.world.not_ready("LoadBalancer", "web", "DeletionProtected").await?;
+    tier.test_env.patch("LoadBalancer", "web", protection(true)).await?;
+    tier.test_env.ready("LoadBalancer", "web").await?;
+    manifests::delete(&tier.test_env.client(), &tier.samples, &tier.test_env.ns.name).await?;
+    let message = tier.test_env.not_ready("LoadBalancer", "web", "DeletionProtected").await?;
     assert!(message.contains("set spec.deletionProtection to {value: false}"), "{message}");
-    tier.world.patch("LoadBalancer", "web", protection(false)).await?;
+    tier.test_env.patch("LoadBalancer", "web", protection(false)).await?;
     for sample in tier.resources() {
-        tier.world.gone(&sample.gvk.kind, &sample.name).await?;
+        tier.test_env.gone(&sample.gvk.kind, &sample.name).await?;
     }
     assert!(tier.cloud.alive().is_empty(), "{:?}", tier.cloud.alive());
     let in_vain = tier.cloud.dependency_violations();
@@ -100,7 +105,7 @@ async fn a_web_tier_comes_up_follows_its_settings_and_goes_in_order() -> Result<
 }
 
 #[tokio::test]
-async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
+async fn out_of_band_changes_are_reverted() -> Result<()> {
     let tier = tier().await?;
     let cloud = &tier.cloud;
     let group = tier.id("SecurityGroup", "web").await?;
@@ -118,7 +123,7 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
     cloud.tag_outside(&vpc, "Name", Some("somebody else's"))?;
     tier.healed("CreateTags", before).await?;
 
-    let state = tier.world.get("StateDeclaration", "routetable.aws.web").await?;
+    let state = tier.test_env.get("StateDeclaration", "routetable.aws.web").await?;
     let associations = state["spec"]["data"]["routeTable"]["Associations"].as_array();
     let association =
         associations.and_then(|all| all.iter().find_map(|one| one["RouteTableAssociationId"].as_str()));
@@ -141,15 +146,15 @@ async fn what_is_changed_by_hand_is_put_back() -> Result<()> {
     let by_hand = [("RuleArn", rule.as_str()), (field.as_str(), "path-pattern"), (value.as_str(), "/pong")];
     cloud.outside_elb("ModifyRule", &by_hand)?;
     tier.healed("ModifyRule", before).await?;
-    let mut second = tier.world.get("ListenerRule", "web-ping").await?["spec"].clone();
+    let mut second = tier.test_env.get("ListenerRule", "web-ping").await?["spec"].clone();
     second["conditions"] = json!({"pathPatterns": {"value": ["/other"]}});
     let second = json!({
         "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "ListenerRule",
         "metadata": {"name": "second"}, "spec": second,
     });
-    tier.world.apply(&second.to_string()).await?;
-    let message = tier.world.not_ready("ListenerRule", "second", "CloudRefused").await?;
-    let words = format!("priority 10 of the listener is taken by {rule}, which belongs to ListenerRule/");
+    tier.test_env.apply(&second.to_string()).await?;
+    let message = tier.test_env.not_ready("ListenerRule", "second", "CloudRefused").await?;
+    let words = format!("priority 10 of the listener is in use by {rule}, which belongs to ListenerRule/");
     assert!(message.contains(&words), "{message}");
 
     let targets = tier.id("TargetGroup", "web").await?;

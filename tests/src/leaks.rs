@@ -1,4 +1,5 @@
-//! No value of a Secret is anywhere else. Tests put the canary into what is secret, and each looks for it when it ends.
+//! Checks that Secret values occur nowhere else. Tests use the canary as Secret value, and each test searches for it at
+//! its end.
 
 use anyhow::{Result, bail};
 use kraken_testing::{Environment, canary::Canary};
@@ -38,7 +39,7 @@ const KINDS: [(&str, &[&str]); 5] = [
 /// Searches the objects of a namespace, and the logs and metrics of the controllers.
 ///
 /// # Errors
-/// Where the canary is, or that the API server does not answer.
+/// The location of the canary, or a failed request.
 pub async fn search(env: &Environment, namespace: &str) -> Result<()> {
     let (client, canary) = (env.control_plane.client().await?, Canary::new());
     for (group, kinds) in KINDS {

@@ -1,10 +1,10 @@
-//! What cluster tests are written in: a namespace of their own, objects as JSON, and waiting for what a user would see.
+//! The framework of cluster tests: a namespace per test, objects as JSON, and waiting for conditions.
 
 pub mod leaks;
 pub mod person;
 pub mod spoke;
-pub mod world;
+pub mod test_env;
 
 pub use person::Person;
 pub use spoke::InProcess;
-pub use world::World;
+pub use test_env::TestEnv;

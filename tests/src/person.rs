@@ -1,4 +1,4 @@
-//! Somebody with few rights: a service account with a real token, bound to a role in one namespace.
+//! A user with limited permissions: a service account with a real token, bound to a role in one namespace.
 
 use anyhow::{Result, bail};
 use kraken_testing::manifests;
@@ -9,9 +9,9 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::World;
+use crate::TestEnv;
 
-/// Requests with the rights of one person, in the namespace of a test.
+/// Requests with the permissions of one user, in the namespace of a test.
 pub struct Person {
     client: Client,
     namespace: String,
@@ -24,38 +24,38 @@ impl std::fmt::Debug for Person {
 }
 
 impl Person {
-    /// A new one with these rules of RBAC (as JSON) in the test's namespace and no other right.
+    /// A new user with these RBAC rules (as JSON) in the test's namespace and no other permissions.
     ///
     /// # Errors
-    /// When the control plane does not answer.
-    pub async fn new(world: &World, name: &str, rules: &Value) -> Result<Self> {
+    /// If the control plane does not respond.
+    pub async fn new(test_env: &TestEnv, name: &str, rules: &Value) -> Result<Self> {
         let role = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name}, "rules": rules,
         });
-        world.apply(&role.to_string()).await?;
-        Self::bound(world, name, "Role", name).await
+        test_env.apply(&role.to_string()).await?;
+        Self::bound(test_env, name, "Role", name).await
     }
 
     /// A new one with a role that exists.
     ///
     /// # Errors
-    /// When the control plane does not answer.
-    pub async fn bound(world: &World, name: &str, kind: &str, role: &str) -> Result<Self> {
+    /// If the control plane does not respond.
+    pub async fn bound(test_env: &TestEnv, name: &str, kind: &str, role: &str) -> Result<Self> {
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": world.ns.name}],
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": test_env.ns.name}],
         });
-        world.apply(&format!("{account}\n---\n{binding}")).await?;
-        let client = world.env.control_plane.client_for_service_account(&world.ns.name, name).await?;
-        Ok(Self { client, namespace: world.ns.name.clone() })
+        test_env.apply(&format!("{account}\n---\n{binding}")).await?;
+        let client = test_env.env.control_plane.client_for_service_account(&test_env.ns.name, name).await?;
+        Ok(Self { client, namespace: test_env.ns.name.clone() })
     }
 
     /// Applies YAML documents, those without a namespace in the person's own.
     ///
     /// # Errors
-    /// The API server's refusal.
+    /// The API server's error.
     pub async fn apply(&self, yaml: &str) -> Result<()> {
         for document in manifests::parse("the person's YAML", yaml)? {
             let resource = ApiResource::from_gvk(&document.gvk);
@@ -67,7 +67,7 @@ impl Person {
         Ok(())
     }
 
-    /// The API server's refusal of something that must be refused.
+    /// The API server's error for a request that must be rejected.
     ///
     /// # Errors
     /// When it is accepted.
@@ -91,7 +91,7 @@ impl Person {
     /// Changes some fields of an object of AWS.
     ///
     /// # Errors
-    /// The API server's refusal.
+    /// The API server's error.
     pub async fn patch(&self, kind: &str, name: &str, patch: &Value) -> Result<()> {
         self.api("aws", kind).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
         Ok(())

@@ -1,4 +1,4 @@
-//! A spoke of gadgets inside the test's own process, which can be ended at any moment and started anew.
+//! A spoke of gadgets inside the test's process, which can be ended at any moment and restarted.
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
@@ -15,7 +15,7 @@ use kraken_testing::{
 use kube::{Api, Client, Config};
 use tokio::sync::Mutex;
 
-use crate::World;
+use crate::TestEnv;
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -40,32 +40,37 @@ impl InProcess {
     /// Starts it for one namespace, with a memory as empty as after a crash.
     ///
     /// # Errors
-    /// When the control plane does not answer.
-    pub async fn start(world: &World, cloud: &Cloud) -> Result<Self> {
-        Self::with(world, cloud, &[]).await
+    /// If the control plane does not respond.
+    pub async fn start(test_env: &TestEnv, cloud: &Cloud) -> Result<Self> {
+        Self::with(test_env, cloud, &[]).await
     }
 
     /// The same with more flags.
     ///
     /// # Errors
     /// When the control plane does not answer, or a flag is unknown.
-    pub async fn with(world: &World, cloud: &Cloud, flags: &[&str]) -> Result<Self> {
-        Self::through(world, cloud, flags, None).await
+    pub async fn with(test_env: &TestEnv, cloud: &Cloud, flags: &[&str]) -> Result<Self> {
+        Self::through(test_env, cloud, flags, None).await
     }
 
     /// The same through a proxy before the API server, which listens at this address.
     ///
     /// # Errors
     /// As [`InProcess::with`].
-    pub async fn through(world: &World, cloud: &Cloud, flags: &[&str], proxy: Option<&str>) -> Result<Self> {
-        install(world).await?;
-        let usual = ["gadgets", "--namespaces", &world.ns.name, "--resync-interval", "0"];
+    pub async fn through(
+        test_env: &TestEnv,
+        cloud: &Cloud,
+        flags: &[&str],
+        proxy: Option<&str>,
+    ) -> Result<Self> {
+        install(test_env).await?;
+        let usual = ["gadgets", "--namespaces", &test_env.ns.name, "--resync-interval", "0"];
         let Cli { args, common } = Cli::try_parse_from(usual.iter().chain(flags))?;
-        let kube_system = Api::<Namespace>::all(world.client()).get("kube-system").await?;
+        let kube_system = Api::<Namespace>::all(test_env.client()).get("kube-system").await?;
         let cluster = kube_system.metadata.uid.context("kube-system has no UID")?;
-        // Its own runtime, which ends with all of its tasks at once, wherever they are.
+        // A separate runtime, which ends all its tasks at once.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let (gadgets, control_plane) = (Gadgets::from_context(cloud), &world.env.control_plane);
+        let (gadgets, control_plane) = (Gadgets::from_context(cloud), &test_env.env.control_plane);
         let proxy = proxy.map(str::parse).transpose()?;
         runtime.spawn(async move {
             let client = match proxy {
@@ -86,11 +91,11 @@ impl Drop for InProcess {
     }
 }
 
-/// The CRD of gadgets, and the hub's right to ask whether one is real, once per environment.
-async fn install(world: &World) -> Result<()> {
-    // By environment, each of which has a control plane of its own.
+/// The CRD of gadgets, and the hub's permission to read them, once per environment.
+async fn install(test_env: &TestEnv) -> Result<()> {
+    // By environment, because each has its own control plane.
     static DONE: Mutex<Vec<usize>> = Mutex::const_new(vec![]);
-    let (mut done, environment) = (DONE.lock().await, std::ptr::from_ref(world.env).addr());
+    let (mut done, environment) = (DONE.lock().await, std::ptr::from_ref(test_env.env).addr());
     if done.contains(&environment) {
         return Ok(());
     }
@@ -111,7 +116,7 @@ async fn install(world: &World) -> Result<()> {
         serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
     let yaml = [crd.to_string(), serde_json::to_string(&role)?].join("\n---\n");
     let documents = manifests::parse("the gadgets' manifests", &yaml)?;
-    manifests::apply(&world.client(), &documents, &world.ns.name).await?;
+    manifests::apply(&test_env.client(), &documents, &test_env.ns.name).await?;
     done.push(environment);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A serving certificate and the authority that signed it. Pure but for the randomness of keys.
+//! A serving certificate and the CA that signed it. Pure, except for the random keys.
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -7,11 +7,11 @@ use rcgen::{
 use secrecy::SecretString;
 use time::{Duration, OffsetDateTime};
 
-/// Clocks of nodes may differ by so much.
+/// The maximum clock skew between nodes.
 const SKEW: Duration = Duration::hours(1);
 
-/// A serving certificate, its key, and the certificate by which it is trusted; PEM. The authority's own key signed this one
-/// certificate and is not kept: who reads the Secret cannot sign others.
+/// A serving certificate, its key, and its CA certificate, as PEM. The CA key signed only this certificate and is not
+/// stored: a reader of the Secret cannot sign others.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) certificate: String,
@@ -19,7 +19,7 @@ pub(crate) struct Pair {
     pub(crate) authority: String,
 }
 
-/// Makes one for these names and addresses.
+/// Issues a certificate for these names and addresses.
 pub(crate) fn generate(
     names: &[String],
     now: OffsetDateTime,
@@ -32,7 +32,7 @@ pub(crate) fn generate(
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let common = names.first().cloned().unwrap_or_default();
-    // A name of its own for each: a verifier that finds an authority by its name finds the right one of two.
+    // A unique name for each, so that a verifier that finds a CA by name finds the correct one of two.
     authority
         .distinguished_name
         .push(DnType::CommonName, format!("{} {}", &cut(&common), not_after.unix_timestamp()));
@@ -54,7 +54,7 @@ pub(crate) fn generate(
     })
 }
 
-/// A common name has at most 64 characters, a timestamp among them.
+/// A common name has at most 64 characters, including the timestamp.
 fn cut(name: &str) -> String {
     name.chars().take(48).collect()
 }

@@ -1,23 +1,23 @@
-//! What a controller reviews: one row of the table that makes both the route and its part of the configuration. Pure.
+//! A webhook of a controller: one row of the table from which both the route and the configuration are generated. Pure.
 
 use kube::CustomResourceExt;
 
-/// What is done with an object.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// It is created.
+    /// A creation.
     Create,
-    /// Its spec is changed.
+    /// A change of the spec.
     Update,
-    /// It is deleted.
+    /// A deletion.
     Delete,
-    /// Something is connected to it; never asked for.
+    /// A connect request; not used.
     Connect,
 }
 
 impl Operation {
-    /// As the API server spells it.
+    /// The value in the admission API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -31,20 +31,20 @@ impl Operation {
 /// One webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Its name in the ValidatingWebhookConfiguration, which is a domain: `vpcs.aws.kraken-iac.eoinfennessy.com`.
+    /// The name in the ValidatingWebhookConfiguration, which is a domain: `vpcs.aws.kraken-iac.eoinfennessy.com`.
     pub name: String,
-    /// The API groups of what it reviews.
+    /// The API groups of the reviewed objects.
     pub groups: Vec<String>,
-    /// Their version.
+    /// The API version.
     pub version: String,
-    /// The plural names; `*` is every kind of the groups, without subresources.
+    /// The plural names; `*` matches every kind of the groups, without subresources.
     pub resources: Vec<String>,
-    /// When it is asked.
+    /// The reviewed operations.
     pub operations: Vec<Operation>,
 }
 
 impl Hook {
-    /// The webhook of one kind: creation, changes of the spec, and the deletion of what is protected.
+    /// The webhook of one kind: creation, changes of the spec, and the deletion of protected objects.
     pub fn of_kind<K: CustomResourceExt>() -> Self {
         let spec = K::crd().spec;
         Self {
@@ -56,7 +56,7 @@ impl Hook {
         }
     }
 
-    /// Where it is served.
+    /// The URL path.
     pub fn path(&self) -> String {
         format!("/validate/{}", self.name)
     }

@@ -1,8 +1,8 @@
-//! The keeper of the serving certificate: it carries out the steps of the rotation in a Secret that all replicas share,
-//! and keeps the `caBundle` of the ValidatingWebhookConfiguration at what the Secret says. Client required.
+//! Rotates the serving certificate: it performs the steps of the rotation in a Secret that all replicas share, and
+//! keeps the `caBundle` of the ValidatingWebhookConfiguration in sync with the Secret. Client required.
 //!
-//! No leader is needed: every write is made under the resourceVersion that was read, so one replica makes each step and the
-//! others read it.
+//! No leader is required: every write has a resourceVersion precondition, so one replica performs each step and the others
+//! read the result.
 
 use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
 
@@ -35,45 +35,45 @@ const NEXT_CERTIFICATE: &str = "next.crt";
 const NEXT_KEY: &str = "next.key";
 const NEXT_AUTHORITY: &str = "next-authority.crt";
 const PREVIOUS_AUTHORITY: &str = "previous-authority.crt";
-/// For people and other tools: everything that certificates are trusted by.
+/// The CA bundle, for users and other tools.
 const BUNDLE: &str = "ca.crt";
 const NOTE: &str = "rotation.json";
 
-/// How often files are looked at for a new certificate.
+/// The interval between reads of certificate files.
 const FILES: Duration = Duration::from_secs(30);
-/// After a failure; the certificate that is served is good for weeks yet.
+/// The delay after a failure; the served certificate is still valid for weeks.
 const RETRY: Duration = Duration::from_secs(5);
-/// After somebody else wrote first.
+/// The delay after a conflict.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Where the certificate comes from.
+/// The source of the certificate.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// A Secret in this namespace, which the keeper fills.
+    /// A Secret in this namespace, which the keeper manages.
     Secret {
         /// The namespace of the controllers.
         namespace: String,
-        /// How long a certificate is good for.
+        /// The lifetime of a certificate.
         timing: Timing,
     },
-    /// Files that somebody else writes, such as cert-manager: `tls.crt` and `tls.key` in this folder. The configuration is
-    /// theirs too.
+    /// Files that are managed externally, for example by cert-manager: `tls.crt` and `tls.key` in this folder. The
+    /// configuration is managed externally too.
     Folder(PathBuf),
 }
 
 /// The keeper of one process.
 pub struct Keeper {
-    /// The binary: `kraken-hub`.
+    /// The name of the binary: `kraken-hub`.
     pub component: &'static str,
-    /// Reads and writes the Secret and the configuration.
+    /// The client for the Secret and the configuration.
     pub client: Client,
-    /// Where the certificate comes from.
+    /// The source of the certificate.
     pub place: Place,
-    /// Where the server listens: a loopback address is among the names of the certificate.
+    /// The listen address: a loopback address is added to the names of the certificate.
     pub address: IpAddr,
-    /// What is served.
+    /// The served certificate.
     pub served: Served,
-    /// The time of day.
+    /// The wall clock.
     pub now: fn() -> Timestamp,
 }
 
@@ -86,23 +86,23 @@ impl fmt::Debug for Keeper {
     }
 }
 
-/// A turn of the keeper that failed. It is tried again.
+/// A failed rotation. It is retried.
 #[derive(Debug, thiserror::Error)]
 enum KeepError {
     #[error("failed to {0}: {1}")]
     Kubernetes(&'static str, Box<kube::Error>),
-    #[error("Secret {0} does not exist; apply config/<component>/webhook.yaml, which has it")]
+    #[error("Secret {0} does not exist; apply config/<component>/webhook.yaml, which contains it")]
     NoSecret(String),
-    #[error("failed to make a certificate: {0}")]
+    #[error("failed to issue a certificate: {0}")]
     Generate(#[from] rcgen::Error),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    #[error("the time of day is out of range")]
+    #[error("the system time is out of range")]
     Time,
 }
 
 impl Keeper {
-    /// Works until shutdown.
+    /// Runs until shutdown.
     pub async fn run(self, shutdown: CancellationToken) {
         let mut said = String::new();
         loop {
@@ -114,7 +114,7 @@ impl Keeper {
                 Err(error) => {
                     let error = error.to_string();
                     if error != said {
-                        warn!(error, "the webhook's certificate is not as it should be");
+                        warn!(error, "failed to rotate the webhook's certificate");
                         said = error;
                     }
                     RETRY
@@ -167,7 +167,7 @@ impl Keeper {
             let stored = stored.after(step, made, &names, now);
             match secrets.replace(&name, &self.written_by(), &write(&secret, &stored)).await {
                 Ok(_) => info!(?step, "the webhook's certificate was rotated"),
-                // Another replica was first.
+                // Another replica wrote first.
                 Err(kube::Error::Api(status)) if status.code == 409 => return Ok(AGAIN),
                 Err(error) => return Err(failed("write the Secret of the certificate")(error)),
             }
@@ -184,7 +184,7 @@ impl Keeper {
         Ok(timing.poll())
     }
 
-    /// Writes the bundle to every webhook of the configuration that lacks it; false if somebody else wrote first.
+    /// Writes the bundle to every webhook of the configuration that lacks it; false after a conflict.
     async fn trust(
         &self,
         api: &Api<ValidatingWebhookConfiguration>,
@@ -224,7 +224,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// A field manager of its own: the controller's applies other objects, and never takes a field from this one.
+    /// A separate field manager, because the controller applies other objects with its own and must not own fields of
+    /// this one.
     fn manager(&self) -> String {
         format!("{}-webhook", self.component)
     }
@@ -233,7 +234,7 @@ impl Keeper {
         PostParams { field_manager: Some(self.manager()), ..PostParams::default() }
     }
 
-    /// What the API server calls the server by.
+    /// The host names by which the API server calls the server.
     fn names(&self, namespace: &str) -> Vec<String> {
         let mut names = vec![format!("{}.{namespace}.svc", manifests::service_name(self.component))];
         if self.address.is_loopback() {
@@ -254,7 +255,7 @@ fn make(names: &[String], now: Timestamp, timing: Timing) -> Result<(Pair, Times
     Ok((generate(names, at(now)?, at(end)?)?, end))
 }
 
-/// Whether the API server knows the next authority, as far as its configuration tells.
+/// Whether the API server trusts the next CA, according to its configuration.
 fn is_trusted(configuration: Option<&ValidatingWebhookConfiguration>, stored: &Stored) -> bool {
     let (Some(configuration), Some(next)) = (configuration, &stored.next) else { return true };
     configuration.webhooks.iter().flatten().all(|webhook| {
@@ -263,7 +264,7 @@ fn is_trusted(configuration: Option<&ValidatingWebhookConfiguration>, stored: &S
     })
 }
 
-/// What is not whole counts as absent: a certificate without its key cannot be served.
+/// Incomplete content counts as absent: a certificate without its key cannot be served.
 fn read(secret: &Secret) -> Stored {
     let text = |key: &str| {
         let bytes = secret.data.as_ref()?.get(key)?;
@@ -281,7 +282,7 @@ fn read(secret: &Secret) -> Stored {
     }
 }
 
-/// The Secret with this content, of the version that was read.
+/// The Secret with this content and the version that was read.
 fn write(secret: &Secret, stored: &Stored) -> Secret {
     let mut data = BTreeMap::new();
     let mut put = |key: &str, text: &str| data.insert(key.to_owned(), ByteString(text.as_bytes().to_vec()));

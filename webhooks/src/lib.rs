@@ -1,8 +1,8 @@
 //! Admission webhooks of Kraken's controllers.
 //!
-//! A controller names what it reviews by a [`Hook`] and mounts a [`Validator`] for it. The same table makes the routes of the
-//! [server](serve) and the ValidatingWebhookConfiguration ([`manifests`]), so that neither can name what the other lacks.
-//! The [keeper] makes and rotates the serving certificate, without a restart and without a gap.
+//! A controller declares its reviews as [`Hook`]s and mounts a [`Validator`] for each. The routes of the [server](serve) and
+//! the ValidatingWebhookConfiguration ([`manifests`]) are generated from the same table, so that they always match. The
+//! [keeper] issues and rotates the serving certificate without a restart or an interruption.
 
 #![warn(missing_docs)]
 

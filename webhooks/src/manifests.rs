@@ -1,5 +1,5 @@
-//! What the API server needs to ask a controller: its ValidatingWebhookConfiguration, made from the same table as the routes, a
-//! Service, and the empty Secret that the [keeper](crate::keeper) fills. Pure.
+//! The objects that the API server needs to call a controller's webhooks: the ValidatingWebhookConfiguration, generated from
+//! the same table as the routes, a Service, and the empty Secret that the [keeper](crate::keeper) manages. Pure.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::{Hook, Operation};
 pub const PORT: u16 = 9443;
 /// The name of the port.
 pub const PORT_NAME: &str = "webhook";
-/// A write must not wait long for a webhook that does not answer.
+/// A write must not wait long for a webhook that does not respond.
 const TIMEOUT_SECONDS: i32 = 5;
 
 /// The Secret with the serving certificate of a controller.
@@ -30,7 +30,7 @@ pub fn secret_name(component: &str) -> String {
     format!("{component}-webhook")
 }
 
-/// The Service by which the API server reaches it.
+/// The Service by which the API server calls it.
 pub fn service_name(component: &str) -> String {
     format!("{component}-webhook")
 }
@@ -38,11 +38,11 @@ pub fn service_name(component: &str) -> String {
 /// The objects of a controller's webhooks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifests {
-    /// Empty: the keeper fills it. It is there so that nobody needs the right to create Secrets.
+    /// Empty: the keeper manages it. It is in the manifests so that no permission to create Secrets is needed.
     pub secret: Secret,
-    /// Leads to every replica, whether it leads or not.
+    /// Selects every replica, leader or standby.
     pub service: Service,
-    /// Who is asked, and when.
+    /// The webhooks and their rules.
     pub configuration: ValidatingWebhookConfiguration,
 }
 
@@ -88,7 +88,7 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
         name: hook.name.clone(),
         admission_review_versions: vec!["v1".to_owned()],
         client_config: WebhookClientConfig { service: Some(service), ..WebhookClientConfig::default() },
-        // Nothing that must never happen rests on this answer: see docs/decisions/0058.
+        // No safety rule depends on this response: see docs/decisions/0058.
         failure_policy: Some("Ignore".to_owned()),
         match_policy: Some("Equivalent".to_owned()),
         side_effects: "None".to_owned(),
@@ -96,7 +96,7 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
         rules: Some(vec![RuleWithOperations {
             api_groups: Some(hook.groups.clone()),
             api_versions: Some(vec![hook.version.clone()]),
-            // Without subresources: a status never passes.
+            // Without subresources: a status is not reviewed.
             resources: Some(hook.resources.clone()),
             operations: Some(hook.operations.iter().map(|operation| operation.as_str().to_owned()).collect()),
             scope: Some("Namespaced".to_owned()),
@@ -106,8 +106,8 @@ fn webhook(component: &str, hook: &Hook) -> ValidatingWebhook {
     }
 }
 
-/// Finalizers, labels and annotations change without being reviewed, whoever writes them; so does everything of what is being
-/// deleted; and only what says that it is protected asks for a deletion.
+/// Changes of finalizers, labels and annotations are not reviewed, nor are changes of an object that is being deleted. A
+/// deletion is reviewed only for a protected object.
 fn conditions(operations: &[Operation]) -> Vec<MatchCondition> {
     let condition = |name: &str, expression: &str| MatchCondition {
         name: name.to_owned(),
@@ -140,13 +140,13 @@ fn metadata(component: &str, name: &str, namespaced: bool) -> ObjectMeta {
     }
 }
 
-/// What the keeper needs across the cluster: the one configuration of its controller.
+/// The cluster-wide permissions of the keeper: the one configuration of its controller.
 pub fn cluster_rules(component: &str) -> Vec<PolicyRule> {
     let groups = ["admissionregistration.k8s.io"];
     vec![named(&groups, "validatingwebhookconfigurations", component, &["get", "patch"])]
 }
 
-/// What the keeper needs in the namespace of the controllers: the one Secret, which is there already.
+/// The permissions of the keeper in the namespace of the controllers: the one existing Secret.
 pub fn namespace_rules(component: &str) -> Vec<PolicyRule> {
     vec![named(&[""], "secrets", &secret_name(component), &["get", "update"])]
 }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn configuration_leads_to_the_path_that_the_router_serves() {
+    fn configuration_has_the_path_that_the_router_serves() {
         let made = manifests("kraken-aws-vpc", &[hook()]);
         let webhook = &made.configuration.webhooks.unwrap()[0];
         let service = webhook.client_config.service.as_ref().unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn keeper_may_touch_one_secret_and_one_configuration() {
+    fn keeper_can_change_one_secret_and_one_configuration() {
         let rules = [cluster_rules("kraken-hub"), namespace_rules("kraken-hub")].concat();
         assert!(rules.iter().all(|rule| rule.resource_names.as_ref().is_some_and(|names| names.len() == 1)));
         assert!(rules.iter().all(|rule| !rule.verbs.contains(&"create".to_owned())));

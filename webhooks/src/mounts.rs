@@ -1,4 +1,4 @@
-//! Who reviews what: validators by the path of their hook.
+//! The mounted validators, by the path of their hook.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -9,51 +9,51 @@ use serde_json::Value;
 
 use crate::{Hook, Operation};
 
-/// One object as it shall be, or as it is if it is deleted.
+/// The object of a request: its new content, or its current content for a deletion.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// What is done with it.
+    /// The operation.
     pub operation: Operation,
-    /// Its API group.
+    /// The API group.
     pub group: String,
-    /// Its kind.
+    /// The kind.
     pub kind: String,
-    /// Its plural name.
+    /// The plural name.
     pub plural: String,
-    /// Its namespace.
+    /// The namespace.
     pub namespace: String,
-    /// Its name; empty if `generateName` is still to become one.
+    /// The name; empty if it will be generated from `generateName`.
     pub name: String,
     /// The whole object.
     pub object: Arc<Value>,
 }
 
-/// What is said of an object.
+/// The result of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Why it is refused; none if it is not.
+    /// The problems for which it is rejected; empty if it is allowed.
     pub problems: Vec<Problem>,
-    /// What its author should know all the same.
+    /// Warnings for the author.
     pub warnings: Vec<String>,
 }
 
-/// Reviews objects. It may read, and never writes.
+/// Reviews objects. It may read from the API server, and never writes.
 pub trait Validator: Send + Sync + 'static {
-    /// What is to be said of this object.
+    /// Reviews this object.
     fn review(&self, subject: Subject) -> BoxFuture<'_, Verdict>;
 }
 
-/// The validators of a process. A clone is another handle of the same.
+/// The validators of a process. Clones share the same state.
 #[derive(Clone, Default)]
 pub struct Mounts(Arc<RwLock<BTreeMap<String, Arc<dyn Validator>>>>);
 
 impl Mounts {
-    /// From now on this validator answers for this hook.
+    /// Mounts a validator for this hook.
     pub fn mount(&self, hook: &Hook, validator: impl Validator) {
         self.0.write().insert(hook.path(), Arc::new(validator));
     }
 
-    /// Who answers at this path.
+    /// The validator for this path.
     pub(crate) fn at(&self, path: &str) -> Option<Arc<dyn Validator>> {
         self.0.read().get(path).cloned()
     }

@@ -1,4 +1,5 @@
-//! AdmissionReview v1, as far as validating needs it. Own types: kube's are behind a feature that all crates would share.
+//! The subset of AdmissionReview v1 for validating webhooks. Separate types, because kube's are behind a feature that
+//! would be enabled for all crates.
 
 use k8s_openapi::apimachinery::pkg::{apis::meta::v1::Status, runtime::RawExtension};
 use serde::{Deserialize, Serialize};
@@ -6,12 +7,12 @@ use serde_json::Value;
 
 use crate::Operation;
 
-/// The only version that is spoken.
+/// The only supported version.
 pub(crate) const API_VERSION: &str = "admission.k8s.io/v1";
 /// The kind.
 pub(crate) const KIND: &str = "AdmissionReview";
 
-/// What the API server sends, and what it gets back.
+/// The request and the response body.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmissionReview {
@@ -19,10 +20,10 @@ pub struct AdmissionReview {
     pub api_version: String,
     /// `AdmissionReview`.
     pub kind: String,
-    /// The question.
+    /// The request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<AdmissionRequest>,
-    /// The answer.
+    /// The response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<AdmissionResponse>,
 }
@@ -55,11 +56,11 @@ pub struct GroupVersionResource {
     pub resource: String,
 }
 
-/// The question.
+/// The request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmissionRequest {
-    /// Names the question; the answer repeats it.
+    /// The id of the request, which the response repeats.
     pub uid: String,
     /// The kind of the object.
     #[serde(default)]
@@ -67,48 +68,48 @@ pub struct AdmissionRequest {
     /// The resource of the object.
     #[serde(default)]
     pub resource: GroupVersionResource,
-    /// Set for a subresource, which no rule of ours names.
+    /// Set for a subresource, which our rules do not match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_resource: Option<String>,
-    /// Its namespace.
+    /// The namespace.
     #[serde(default)]
     pub namespace: String,
-    /// Its name; empty if `generateName` is still to become one.
+    /// The name; empty if it will be generated from `generateName`.
     #[serde(default)]
     pub name: String,
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// As it shall be; absent for a deletion.
+    /// The new object; absent for a deletion.
     #[serde(default)]
     pub object: Option<Value>,
-    /// As it is; absent for a creation.
+    /// The current object; absent for a creation.
     #[serde(default)]
     pub old_object: Option<Value>,
-    /// Whether nothing will be stored.
+    /// Whether this is a dry run.
     #[serde(default)]
     pub dry_run: Option<bool>,
-    /// What else the API server says of the request, unread.
+    /// The other fields of the request, unused.
     #[serde(default, skip_serializing)]
     pub options: Option<RawExtension>,
 }
 
-/// The answer.
+/// The response.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AdmissionResponse {
-    /// That of the question.
+    /// The id of the request.
     pub uid: String,
-    /// Whether the request may go on.
+    /// Whether the request is allowed.
     pub allowed: bool,
-    /// Why not.
+    /// Why it is rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// Shown to the user, whatever the answer.
+    /// Warnings for the user, allowed or not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl AdmissionReview {
-    /// A review with nothing but an answer.
+    /// A review that contains only a response.
     pub(crate) fn of(response: AdmissionResponse) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),

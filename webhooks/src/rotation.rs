@@ -1,10 +1,10 @@
-//! When the serving certificate is replaced, and how, so that at no moment a replica serves what the API server does not trust.
-//! Pure.
+//! The steps of the rotation of the serving certificate, so that no replica ever serves a certificate that the API server does
+//! not trust. Pure.
 //!
-//! 1. A third of its life before the end, the next certificate and its authority are made; the authority is *published*
-//!    beside the old one, and nobody serves the certificate.
-//! 2. When the API servers had time to learn of the authority, every replica *serves* the next certificate as it reads it.
-//! 3. When every replica had time to read it, the old authority is *retired*.
+//! 1. When a third of its lifetime remains, the next certificate and its CA are issued; the CA is *published* beside
+//!    the old one, and no replica serves the certificate yet.
+//! 2. When the API servers had time to load the CA, every replica *serves* the next certificate after reading it.
+//! 3. When every replica had time to read it, the old CA is *retired*.
 
 use std::time::Duration;
 
@@ -13,49 +13,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::certificate::Pair;
 
-/// The longest time between the steps.
+/// The maximum time between the steps.
 const MAX_SPREAD: Duration = Duration::from_mins(5);
-/// The longest time between two looks at the Secret.
+/// The maximum time between two reads of the Secret.
 const MAX_POLL: Duration = Duration::from_secs(30);
 
-/// How long things take.
+/// The timing of the rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How long a certificate is good for.
+    /// The lifetime of a certificate.
     pub lifetime: Duration,
 }
 
 impl Timing {
-    /// How long before the end the next certificate is made.
+    /// The remaining lifetime at which the next certificate is issued.
     pub(crate) fn renew_before(self) -> Duration {
         self.lifetime / 3
     }
 
-    /// How long others have to learn of a step before the next.
+    /// The time for others to load a step before the next one.
     pub(crate) fn spread(self) -> Duration {
         (self.lifetime / 12).min(MAX_SPREAD)
     }
 
-    /// How often the Secret is read.
+    /// The interval between reads of the Secret.
     pub(crate) fn poll(self) -> Duration {
         (self.spread() / 4).min(MAX_POLL)
     }
 }
 
-/// What is noted in the Secret beside the PEM texts.
+/// The metadata in the Secret, in addition to the PEM texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Note {
-    /// The names that the certificate is for.
+    /// The names of the certificate.
     #[serde(default)]
     pub(crate) names: Vec<String>,
-    /// When it ends.
+    /// The expiry of the certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) not_after: Option<Timestamp>,
-    /// When the next one ends.
+    /// The expiry of the next certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) next_not_after: Option<Timestamp>,
-    /// When the step before was done, if another follows.
+    /// The time of the previous step, if another follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<Timestamp>,
 }
@@ -63,38 +63,39 @@ pub(crate) struct Note {
 /// The content of the Secret.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stored {
-    /// What is served.
+    /// The served certificate.
     pub(crate) current: Option<Pair>,
-    /// What will be served.
+    /// The next certificate.
     pub(crate) next: Option<Pair>,
-    /// The authority of what was served before, while a replica may still serve it.
+    /// The CA of the previous certificate, while a replica may still serve it.
     pub(crate) previous: Option<String>,
     pub(crate) note: Note,
 }
 
-/// What is to be done now.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing.
     Keep,
-    /// There is nothing that could be served: a certificate is made and served at once.
+    /// There is no usable certificate: issue one and serve it at once.
     Issue,
-    /// The next certificate is made, and its authority published.
+    /// Issue the next certificate, and publish its CA.
     Publish,
-    /// The next certificate is served.
+    /// Serve the next certificate.
     Serve,
-    /// The old authority is trusted no longer.
+    /// Remove the old CA.
     Retire,
 }
 
 impl Stored {
-    /// The next step. `is_trusted`: whether the configuration has the authority of the next certificate, or there is none.
+    /// The next step. `is_trusted`: whether the configuration has the CA of the next certificate, or there is no
+    /// configuration.
     pub(crate) fn step(&self, names: &[String], now: Timestamp, timing: Timing, is_trusted: bool) -> Step {
         let left = |end: Option<Timestamp>| {
             end.and_then(|end| Duration::try_from(end.duration_since(now)).ok()).unwrap_or_default()
         };
         let has_passed = self.note.since.is_none_or(|since| {
-            // A clock that was put back must not hold a rotation up for long.
+            // A clock that was set back must not delay a rotation for long.
             let passed = now.duration_since(since);
             passed.is_negative() || passed.unsigned_abs() >= timing.spread()
         });
@@ -114,7 +115,7 @@ impl Stored {
         Step::Keep
     }
 
-    /// The content after a step; `made` is a new certificate, which two of them need, and when it ends.
+    /// The content after a step; `made` is a new certificate, which two of the steps require, with its expiry.
     pub(crate) fn after(
         self,
         step: Step,
@@ -147,7 +148,7 @@ impl Stored {
         }
     }
 
-    /// Everything by which certificates are trusted now.
+    /// The current CA bundle.
     pub(crate) fn bundle(&self) -> String {
         let pairs = [&self.current, &self.next].into_iter().flatten().map(|pair| pair.authority.as_str());
         pairs.chain(self.previous.as_deref()).collect()

@@ -1,4 +1,4 @@
-//! From an AdmissionReview to its answer.
+//! Routes and responses of AdmissionReviews.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -21,17 +21,17 @@ use crate::{
     review::{API_VERSION, AdmissionRequest, AdmissionResponse, AdmissionReview},
 };
 
-/// The largest review that is read: the API server takes objects of 1.5 MiB (3 MiB as JSON), and an update holds two.
+/// The maximum size of a review: the API server accepts objects of 1.5 MiB (3 MiB as JSON), and an update contains two.
 const MAX_BODY: usize = 8 * 1024 * 1024;
-/// How long a review may take. Below the `timeoutSeconds` of the configuration, so that the answer is still heard.
+/// The timeout of a review. Below the `timeoutSeconds` of the configuration, so that the response arrives in time.
 const DEADLINE: Duration = Duration::from_secs(4);
-/// How many warnings are sent at most, each cut to what the API server shows.
+/// The maximum number of warnings, each truncated to the length that the API server shows.
 const MAX_WARNINGS: usize = 16;
 const MAX_WARNING: usize = 240;
-/// How many problems are listed by field, besides the message.
+/// The maximum number of problems that are listed by field, in addition to the message.
 const MAX_CAUSES: usize = 64;
 
-/// The routes: one for each hook, which answers 503 until its validator is mounted.
+/// The routes: one for each hook, which returns 503 until its validator is mounted.
 pub fn router(mounts: Mounts) -> Router {
     Router::new()
         .route("/validate/{hook}", post(answer))
@@ -41,13 +41,14 @@ pub fn router(mounts: Mounts) -> Router {
 
 async fn answer(State(mounts): State<Mounts>, uri: Uri, body: Bytes) -> Response {
     let Some(validator) = mounts.at(uri.path()) else {
-        // The API server takes it for a failure of the webhook, as it is.
-        return (StatusCode::SERVICE_UNAVAILABLE, "nobody reviews this kind (yet)\n").into_response();
+        // The API server handles it as a failure of the webhook.
+        return (StatusCode::SERVICE_UNAVAILABLE, "no validator is mounted for this kind (yet)\n")
+            .into_response();
     };
     let review: AdmissionReview = match serde_json::from_slice(&body) {
         Ok(review) => review,
-        // Of what the error quotes, some may be secret.
-        Err(_) => return (StatusCode::BAD_REQUEST, "the body is no AdmissionReview\n").into_response(),
+        // The error may quote secret values.
+        Err(_) => return (StatusCode::BAD_REQUEST, "the body is not an AdmissionReview\n").into_response(),
     };
     let Some(request) = review.request.filter(|_| review.api_version == API_VERSION) else {
         return (StatusCode::BAD_REQUEST, "expected an AdmissionReview v1 with a request\n").into_response();
@@ -59,7 +60,7 @@ async fn answer(State(mounts): State<Mounts>, uri: Uri, body: Bytes) -> Response
             error!(path = uri.path(), "a review panicked: please report this");
             (StatusCode::INTERNAL_SERVER_ERROR, "the review failed\n").into_response()
         }
-        Err(_) => (StatusCode::GATEWAY_TIMEOUT, "the review took too long\n").into_response(),
+        Err(_) => (StatusCode::GATEWAY_TIMEOUT, "the review timed out\n").into_response(),
     }
 }
 
@@ -112,7 +113,7 @@ async fn review_request(validator: Arc<dyn Validator>, request: AdmissionRequest
 }
 
 impl Verdict {
-    /// What the object had already is no reason to refuse a change of something else: it is a warning.
+    /// A problem that the object already had does not block a change of another field: it is a warning.
     fn tolerating(self, known: &[Problem]) -> Self {
         let (old, new): (Vec<_>, Vec<_>) = self.problems.into_iter().partition(|problem| {
             known.iter().any(|known| (&known.field, &known.message) == (&problem.field, &problem.message))
@@ -123,7 +124,7 @@ impl Verdict {
     }
 }
 
-/// As the API server itself refuses what breaks a schema: 422, with a cause for each field.
+/// Like the API server's response to a schema violation: 422, with a cause for each field.
 fn refusal(problems: &[Problem]) -> Status {
     let cause = |problem: &Problem| {
         let dot = if problem.field.is_empty() { "" } else { "." };
@@ -145,7 +146,7 @@ fn refusal(problems: &[Problem]) -> Status {
 }
 
 fn cut(text: &str) -> String {
-    // A line break would end the header that carries it.
+    // A line break would end the HTTP header of the warning.
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.len() <= MAX_WARNING {
         return line;

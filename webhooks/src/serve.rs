@@ -1,4 +1,4 @@
-//! The HTTPS server: bounded in connections, in time and in the size of what it reads, because every pod may reach it.
+//! The HTTPS server: with limits for connections, time and body size, because every pod may connect to it.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -19,24 +19,24 @@ use tracing::debug;
 
 use crate::served::{CertificateError, Served};
 
-/// How many connections are open at once: an API server opens one for each review that is under way.
+/// The maximum number of open connections: an API server opens one for each review in flight.
 const MAX_CONNECTIONS: usize = 512;
-/// How long a handshake, and the head of a request, may take.
+/// The timeout of a handshake, and of reading the head of a request.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// How long what is under way may take when the process ends.
+/// The timeout of requests in flight at shutdown.
 const DRAIN: Duration = Duration::from_secs(5);
-/// After a failed `accept`, which says that files have run out.
+/// The delay after a failed `accept`, when file descriptors are exhausted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why there is no server.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is taken or is not this machine's.
+    /// The address is in use or not available on this machine.
     #[error("failed to listen on {address} (--webhook-listen): {source}")]
     Listen {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// TLS cannot be set up.
@@ -44,20 +44,20 @@ pub enum ServeError {
     Tls(#[from] CertificateError),
 }
 
-/// A server that has its port.
+/// A server with an open port.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     acceptor: Arc<rustls::ServerConfig>,
-    /// The address with the real port.
+    /// The address with the actual port.
     pub address: SocketAddr,
 }
 
 impl Server {
-    /// Takes the port.
+    /// Opens the port.
     ///
     /// # Errors
-    /// When the address is taken or is not this machine's.
+    /// If the address is in use or not available on this machine.
     pub async fn bind(address: SocketAddr, served: &Served) -> Result<Self, ServeError> {
         let refuse = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(refuse)?;
@@ -65,7 +65,7 @@ impl Server {
         Ok(Self { listener, acceptor: Arc::new(served.tls()?), address })
     }
 
-    /// Serves until shutdown, then lets what is under way end.
+    /// Serves until shutdown, then finishes the requests in flight.
     pub async fn run(self, router: Router, shutdown: CancellationToken) {
         let acceptor = TlsAcceptor::from(self.acceptor);
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
@@ -88,13 +88,13 @@ impl Server {
                 drop(place);
             });
         }
-        // Whoever is cut off is answered as the failurePolicy says.
+        // For interrupted requests, the API server follows the failurePolicy.
         let _ = tokio::time::timeout(DRAIN, async { while connections.join_next().await.is_some() {} }).await;
     }
 }
 
 async fn connection(socket: TcpStream, acceptor: TlsAcceptor, router: Router, shutdown: CancellationToken) {
-    // Answers are one small write; Nagle's algorithm would only hold them back.
+    // Responses are one small write, which Nagle's algorithm would only delay.
     let _ = socket.set_nodelay(true);
     let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(socket)).await {
         Ok(Ok(stream)) => stream,

@@ -1,4 +1,4 @@
-//! The certificate that is served now. It is replaced while connections go on.
+//! The served certificate. It can be replaced while connections are open.
 
 use std::{io, sync::Arc};
 
@@ -14,10 +14,10 @@ use rustls::{
 /// A certificate or its key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// It is no PEM text of what is expected.
-    #[error("failed to read the PEM text of the {0}")]
+    /// The PEM text is invalid.
+    #[error("failed to parse the PEM text of the {0}")]
     Pem(&'static str),
-    /// The two do not belong together, or are of a kind that is not supported.
+    /// Certificate and key do not match, or are not supported.
     #[error("failed to use the certificate: {0}")]
     Unusable(#[from] rustls::Error),
     /// A file cannot be read.
@@ -25,7 +25,7 @@ pub enum CertificateError {
     File(String, io::Error),
 }
 
-/// What new connections get. A clone is another handle of the same.
+/// The certificate for new connections. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub struct Served(Arc<RwLock<Option<Loaded>>>);
 
@@ -36,10 +36,10 @@ struct Loaded {
 }
 
 impl Served {
-    /// From the next connection on this certificate is served. The same one again changes nothing.
+    /// Serves this certificate from the next connection on.
     ///
     /// # Errors
-    /// When it cannot be used: the one before is served on.
+    /// If it cannot be used; the previous one is still served.
     pub fn set(&self, certificate: &str, key: &str) -> Result<bool, CertificateError> {
         if self.0.read().as_ref().is_some_and(|loaded| loaded.certificate == certificate) {
             return Ok(false);
@@ -54,15 +54,15 @@ impl Served {
         Ok(true)
     }
 
-    /// Whether there is one.
+    /// Whether a certificate is set.
     pub fn is_set(&self) -> bool {
         self.0.read().is_some()
     }
 
-    /// The server's side of TLS with it.
+    /// The TLS server configuration with it.
     ///
     /// # Errors
-    /// Never with the provider that is built in.
+    /// Never with the built-in provider.
     pub(crate) fn tls(&self) -> Result<ServerConfig, CertificateError> {
         let builder = ServerConfig::builder_with_provider(Arc::new(provider()))
             .with_safe_default_protocol_versions()?
@@ -73,7 +73,7 @@ impl Served {
     }
 }
 
-/// One provider for the process, the same as that of kube's client.
+/// One crypto provider for the process, the same as that of kube's client.
 fn provider() -> CryptoProvider {
     rustls::crypto::aws_lc_rs::default_provider()
 }

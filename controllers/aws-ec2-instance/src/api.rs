@@ -1,4 +1,4 @@
-//! EC2Instance as users write it.
+//! EC2Instance, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::rules::MAX_COUNT;
 
-/// One or more EC2 instances that are alike.
+/// One or more identical EC2 instances.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -24,7 +24,7 @@ use crate::rules::MAX_COUNT;
     namespaced,
     status = "ResourceStatus",
     scale(spec_replicas_path = ".spec.maxCount.value", status_replicas_path = ".status.replicas"),
-    doc = "One or more EC2 instances that are alike. Kraken creates, heals, scales and deletes them."
+    doc = "One or more identical EC2 instances. Kraken creates, heals, scales and deletes them."
 )]
 #[schemars(extend("x-kubernetes-validations" = [{
     "rule": "!has(self.minCount.value) || !has(self.maxCount.value) || self.maxCount.value == 0 \
@@ -33,99 +33,101 @@ use crate::rules::MAX_COUNT;
     "fieldPath": ".minCount",
 }]))]
 pub(crate) struct EC2InstanceSpec {
-    /// The image (AMI) to launch from. It cannot be changed later. Example: `{value: ami-0abc1234def567890}`
+    /// The image (AMI) to launch from. Immutable. Example: `{value: ami-0abc1234def567890}`
     #[serde(rename = "imageID")]
     pub(crate) image_id: Opt<String>,
 
-    /// The instance type. AWS changes it on a stopped instance: with `lifecycle.disruption: Allow` Kraken stops, changes
-    /// and starts the instances one after the other. Example: `{value: t2.nano}`
+    /// The instance type. AWS can change it only on a stopped instance: with `lifecycle.disruption: Allow`, Kraken
+    /// stops, changes and starts the instances one at a time. Example: `{value: t2.nano}`
     #[serde(rename = "instanceType")]
     pub(crate) instance_type: Opt<String>,
 
-    /// How many instances a launch must reach to count as one, 0 to 500, at most `maxCount` unless that is 0: AWS launches
-    /// none if it has capacity for fewer. It counts for launches alone. Example: `{value: 1}`
+    /// The minimum number of instances of a launch, 0 to 500, at most `maxCount` unless that is 0. AWS launches no
+    /// instance if it has capacity for fewer. Applies to launches only. Example: `{value: 1}`
     #[serde(rename = "minCount")]
     #[schemars(schema_with = "count")]
     pub(crate) min_count: Public<Opt<i32>>,
 
-    /// How many instances there shall be, 0 to 500, fewer if they have many tags: their state has to fit into one object
-    /// of Kubernetes. A change scales up or down; the youngest go first. With a `value` (not `valueFrom`), `kubectl
-    /// scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
+    /// The desired number of instances, 0 to 500, or fewer if they have many tags, because their state must fit into one
+    /// Kubernetes object. A change scales up or down; the newest instances are terminated first. With a `value` (not
+    /// `valueFrom`), `kubectl scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
     #[serde(rename = "maxCount")]
     #[schemars(schema_with = "count")]
     pub(crate) max_count: Public<Opt<i32>>,
 
-    /// The subnet to launch in. It cannot be changed later. Default: one of the default VPC. Example:
+    /// The subnet to launch in. Immutable. Default: a subnet of the default VPC. Example:
     /// `{valueFrom: {krakenResource: {kind: subnet, name: a}}}`
     #[serde(rename = "subnetID", skip_serializing_if = "Option::is_none")]
     pub(crate) subnet_id: Option<Opt<String>>,
 
-    /// The security groups, 1 to 16 of them; changed in place. Default: the VPC's default group, and what is there is
-    /// left alone. Example:
+    /// The security groups, 1 to 16. Changed in place. Default: the VPC's default security group; existing security
+    /// groups are not managed. Example:
     /// `{value: [sg-0abc1234def567890, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
     #[serde(rename = "securityGroupIDs", skip_serializing_if = "Option::is_none")]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
 
-    /// The name of the key pair for SSH, 1 to 255 characters. It is applied at launch only: it cannot be changed or
-    /// removed later, because the key is on the instance's disk. Default: none. Example: `{value: ops}`
+    /// The name of the key pair for SSH, 1 to 255 characters. Applied at launch only: it cannot be changed or removed
+    /// later, because the key is on the instance's disk. Default: none. Example: `{value: ops}`
     #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
     pub(crate) key_name: Option<Public<Opt<String>>>,
 
-    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS changes it on a stopped instance, see
-    /// `instanceType`, and it is not run again by itself. It is never shown, but whoever may call the instance's metadata
-    /// service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
+    /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance
+    /// (see `instanceType`), and does not run it again automatically. Kraken never shows it, but every process that can
+    /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
     #[serde(rename = "userData", skip_serializing_if = "Option::is_none")]
     pub(crate) user_data: Option<Opt<String>>,
 
-    /// The IAM instance profile, by name or ARN; changed in place. An empty text means none and takes off what is there.
-    /// Default: none at launch, and what is there is left alone. Example: `{value: web}`
+    /// The IAM instance profile, by name or ARN. Changed in place. An empty string removes the profile. Default: none at
+    /// launch; an existing profile is not managed. Example: `{value: web}`
     #[serde(rename = "iamInstanceProfile", skip_serializing_if = "Option::is_none")]
     pub(crate) iam_instance_profile: Option<Opt<String>>,
 
-    /// The primary private IPv4 address, of the subnet's range; only with a `maxCount` of 1. It cannot be changed
-    /// later. Default: AWS picks one. Example: `{value: 10.0.0.10}`
+    /// The primary private IPv4 address, in the subnet's range. Only with a `maxCount` of 1. Immutable. Default: chosen
+    /// by AWS. Example: `{value: 10.0.0.10}`
     #[serde(rename = "privateIPAddress", skip_serializing_if = "Option::is_none")]
     pub(crate) private_ip_address: Option<Opt<String>>,
 
-    /// Whether the instance gets a public IPv4 address. It is applied at launch only: a later change is reported and needs
-    /// a replacement. Default: as the subnet says. Example: `{value: true}`
+    /// Whether the instance gets a public IPv4 address. Applied at launch only: a later change is reported and requires a
+    /// replacement. Default: the setting of the subnet. Example: `{value: true}`
     #[serde(rename = "associatePublicIPAddress", skip_serializing_if = "Option::is_none")]
     pub(crate) associate_public_ip_address: Option<Opt<bool>>,
 
-    /// The root volume. It is applied at launch only: a later change is reported and needs a replacement. Default: as the
-    /// image says. Example: `{value: {sizeGiB: 20, type: gp3, encrypted: true}}`
+    /// The root volume. Applied at launch only: a later change is reported and requires a replacement. Default: the root
+    /// volume of the image. Example: `{value: {sizeGiB: 20, type: gp3, encrypted: true}}`
     #[serde(rename = "rootVolume", skip_serializing_if = "Option::is_none")]
     pub(crate) root_volume: Option<Opt<RootVolume>>,
 
-    /// The instance metadata service; changed in place. Default: launches require IMDSv2, and what is there is left alone.
-    /// Example: `{value: {httpPutResponseHopLimit: 2}}`
+    /// The settings of the instance metadata service. Changed in place. Default: launches require IMDSv2; existing
+    /// settings are not managed. Example: `{value: {httpPutResponseHopLimit: 2}}`
     #[serde(rename = "metadataOptions", skip_serializing_if = "Option::is_none")]
     pub(crate) metadata_options: Option<Opt<MetadataOptions>>,
 
-    /// Whether CloudWatch gets metrics each minute instead of every five, at a price; changed in place. Default: AWS's
-    /// (off), and what is there is left alone. Example: `{value: true}`
+    /// Whether detailed monitoring is enabled: CloudWatch metrics every minute instead of every five, at an additional
+    /// cost. Changed in place. Default: AWS's default (false); an existing setting is not managed. Example:
+    /// `{value: true}`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) monitoring: Option<Opt<bool>>,
 
-    /// Whether the instance has bandwidth of its own for EBS, on types that do not have it anyway. AWS changes it on a
-    /// stopped instance, see `instanceType`. Default: AWS's (off), and what is there is left alone. Example:
+    /// Whether the instance is EBS-optimized, on types that are not by default. AWS can change it only on a stopped
+    /// instance (see `instanceType`). Default: AWS's default (false); an existing setting is not managed. Example:
     /// `{value: true}`
     #[serde(rename = "ebsOptimized", skip_serializing_if = "Option::is_none")]
     pub(crate) ebs_optimized: Option<Opt<bool>>,
 
-    /// Tags of the instances and, at launch, of their volumes; at most 45, with keys of up to 128 and values of up to
-    /// 256 characters; each value is a literal or a reference, but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags of the instances and, at launch, of their volumes, at most 45, with keys of up to 128 and values of up to 256 characters. Each
+    /// value is a literal or a reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted. A stopped instance is drift at the path `state`: it is started,
-    /// unless `ignoreChanges` has `state`.
+    /// How this resource is created, reconciled and deleted. A stopped instance is drift at the path `state`: Kraken
+    /// starts it, unless `ignoreChanges` contains `state`.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }
 
-/// A number of instances: with the bounds of a literal in the schema, which is all that `kubectl scale` is checked by.
+/// A number of instances, with its bounds in the schema of the literal, because `kubectl scale` is validated only by
+/// them.
 fn count(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = <Public<Opt<i32>>>::json_schema(generator);
     if let Some(value) = schema.pointer_mut("/properties/value").and_then(Value::as_object_mut) {
@@ -141,19 +143,20 @@ impl HasLifecycle for EC2InstanceSpec {
     }
 }
 
-/// The root volume of an instance. What is left out is as the image says.
+/// The root volume of an instance. Fields that are not set are taken from the image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct RootVolume {
-    /// Its size in GiB, 1 to 65536, and not less than the image's. Example: `20`
+    /// The size in GiB, 1 to 65536, at least the size in the image. Example: `20`
     #[serde(rename = "sizeGiB", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
     pub(crate) size_gib: Option<i32>,
 
-    /// Its type: `gp2`, `gp3`, `io1`, `io2` or `standard`. Example: `gp3`
+    /// The volume type: `gp2`, `gp3`, `io1`, `io2` or `standard`. Example: `gp3`
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(crate) volume_type: Option<VolumeType>,
 
-    /// Operations per second, 100 to 256000, for `gp3`, `io1` and `io2`; the last two need it. Example: `3000`
+    /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Example:
+    /// `3000`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 100, max = 256_000))]
     pub(crate) iops: Option<i32>,
@@ -163,17 +166,17 @@ pub(crate) struct RootVolume {
     #[schemars(range(min = 125, max = 2_000))]
     pub(crate) throughput: Option<i32>,
 
-    /// Whether it is encrypted. Example: `true`
+    /// Whether the volume is encrypted. Example: `true`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) encrypted: Option<bool>,
 
-    /// The KMS key to encrypt with, by id, alias or ARN; needs `encrypted: true`. Default: the account's key for EBS.
+    /// The KMS key for encryption, by id, alias or ARN. Requires `encrypted: true`. Default: the account's key for EBS.
     /// Example: `alias/disks`
     #[serde(rename = "kmsKeyID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub(crate) kms_key_id: Option<String>,
 
-    /// Whether it is deleted with the instance. Example: `true`
+    /// Whether the volume is deleted with the instance. Example: `true`
     #[serde(rename = "deleteOnTermination", skip_serializing_if = "Option::is_none")]
     pub(crate) delete_on_termination: Option<bool>,
 }
@@ -189,26 +192,27 @@ pub(crate) enum VolumeType {
     Standard,
 }
 
-/// The instance metadata service.
+/// The settings of the instance metadata service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct MetadataOptions {
-    /// Whether a session token is needed (IMDSv2): `required` or `optional`. Default: `required` for what Kraken
-    /// launches; what is there, such as on an adopted instance, is left alone.
+    /// Whether a session token is required (IMDSv2): `required` or `optional`. Default: `required` for instances that
+    /// Kraken launches; the setting of an existing instance, such as an adopted one, is not managed.
     #[serde(rename = "httpTokens", skip_serializing_if = "Option::is_none")]
     pub(crate) tokens: Option<HttpTokens>,
 
-    /// How many network hops the token may travel, 1 to 64; 2 for containers on the instance. Default: AWS's.
+    /// The maximum number of network hops of the token, 1 to 64; use 2 for containers on the instance. Default: AWS's
+    /// default.
     #[serde(rename = "httpPutResponseHopLimit", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub(crate) hop_limit: Option<i32>,
 
-    /// Whether the service can be reached at all: `enabled` or `disabled`. If it is disabled, the other two count for
-    /// nothing. Default: AWS's (enabled).
+    /// Whether the metadata service is available: `enabled` or `disabled`. If disabled, the other two fields have no
+    /// effect. Default: AWS's default (`enabled`).
     #[serde(rename = "httpEndpoint", skip_serializing_if = "Option::is_none")]
     pub(crate) endpoint: Option<HttpEndpoint>,
 }
 
-/// Whether the metadata service wants a session token.
+/// Whether the metadata service requires a session token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HttpTokens {
@@ -216,7 +220,7 @@ pub(crate) enum HttpTokens {
     Optional,
 }
 
-/// Whether the metadata service can be reached.
+/// Whether the metadata service is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HttpEndpoint {
@@ -225,7 +229,7 @@ pub(crate) enum HttpEndpoint {
 }
 
 impl VolumeType {
-    /// As AWS writes it.
+    /// The value in the AWS API.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Gp2 => "gp2",
@@ -238,7 +242,7 @@ impl VolumeType {
 }
 
 impl HttpTokens {
-    /// As AWS writes it.
+    /// The value in the AWS API.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Required => "required",
@@ -248,7 +252,7 @@ impl HttpTokens {
 }
 
 impl HttpEndpoint {
-    /// As AWS writes it.
+    /// The value in the AWS API.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Enabled => "enabled",
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
         assert_eq!(unlisted_secrets::<Ec2>(), [] as [&str; 0]);
     }
 
@@ -290,14 +294,14 @@ mod tests {
         let schema = &version["schema"]["openAPIV3Schema"]["properties"];
         assert_eq!(schema["status"]["properties"]["replicas"]["type"], "integer");
         let count = &schema["spec"]["properties"]["maxCount"];
-        assert!(count["description"].as_str().unwrap().starts_with("How many instances"));
+        assert!(count["description"].as_str().unwrap().starts_with("The desired number of instances"));
         let value = &count["properties"]["value"];
         assert_eq!((&value["minimum"], &value["maximum"]), (&json!(0.0), &json!(500.0)));
         assert!(schema["spec"]["x-kubernetes-validations"][0]["rule"].as_str().unwrap().contains("minCount"));
     }
 
     #[test]
-    fn every_field_says_what_it_is_with_an_example_or_its_values() {
+    fn every_field_has_a_description_with_an_example_or_default() {
         let found = descriptions::<Ec2>();
         assert!(found.len() > 20, "{}", found.len());
         for (path, text) in found {
@@ -306,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         assert_round_trips::<EC2InstanceSpec>(&json!({
             "imageID": {"value": "ami-1"},
             "instanceType": {"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}},

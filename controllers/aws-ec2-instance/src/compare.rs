@@ -1,7 +1,7 @@
-//! How desired and observed differ, and what mends each difference. Pure.
+//! Compares desired and observed state, with a remedy for each difference. Pure.
 //!
-//! The order of the differences is the order of the changes: what is too many goes first, then what can be changed at any
-//! time, then what can be changed on a stopped instance, and only then is it started. Last of all another one is stopped.
+//! The order of the differences is the order of the changes: surplus instances are terminated first, then fields are
+//! changed in place, then fields of stopped instances, which are started afterwards. Finally another instance is stopped.
 
 use kraken_aws::{
     fields::{ABSENT, NOT_SHOWN, SECRET, listed, shown, tag_path},
@@ -23,7 +23,7 @@ mod stops;
 pub(crate) enum Change {
     /// Scale down.
     Terminate(Vec<String>),
-    /// One tag, so that a path that drift ignores is not written along with others.
+    /// One tag, so that an ignored tag is not written with others.
     SetTag {
         key: String,
         ids: Vec<String>,
@@ -42,14 +42,14 @@ pub(crate) enum Change {
     Start(Vec<String>),
     /// Stops an instance that is marked for that.
     Stop(String),
-    /// Writes down on an instance what Kraken is about to do with it, or that this is done.
+    /// Sets or removes the disruption mark of an instance.
     Mark {
         id: String,
         mark: Mark,
     },
 }
 
-/// Compares. Of too many instances the youngest are the ones to go; only those that stay are looked at.
+/// Compares. The newest surplus instances are terminated; only the remaining ones are compared.
 pub(crate) fn compare(desired: &Desired, observed: &Observed) -> Comparison<Change> {
     let (live, wanted) = (observed.live(), desired.count());
     let (kept, surplus) = live.split_at(live.len().min(wanted));
@@ -85,7 +85,8 @@ fn settling(kept: &[&Instance]) -> Option<String> {
     (!moving.is_empty()).then(|| format!("instance {}", listed(&moving)))
 }
 
-/// The tags of the spec as they shall be, and those that Kraken set before and the spec has no more. Others' are left alone.
+/// The differences of tags: desired tags, and tags that Kraken set before and that are no longer in the spec. Other
+/// tags are not changed.
 fn tags(desired: &Desired, found: &mut Found<'_>) {
     let absent = || ABSENT.to_owned();
     for (key, value) in &desired.tags {
@@ -120,7 +121,7 @@ fn stale_tags<'a>(desired: &'a Desired, instance: &'a Instance) -> impl Iterator
         .filter(move |key| !desired.tags.contains_key(key) && tag_memory::knows(memory, key))
 }
 
-/// An instance that differs, and what it has.
+/// A differing instance with its observed value.
 type Differing<'a> = Vec<(&'a Instance, String)>;
 
 /// The differences found so far between the desired state and the instances that stay.
@@ -130,12 +131,12 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// The instances for which `have` says what they have instead.
+    /// The differing instances, for which `have` returns the observed value.
     fn differing(&self, have: impl Fn(&Instance) -> Option<String>) -> Differing<'a> {
         self.kept.iter().filter_map(|instance| have(instance).map(|have| (*instance, have))).collect()
     }
 
-    /// A difference that one change mends on every instance.
+    /// A difference that one change corrects on all instances.
     fn push_all(
         &mut self,
         path: &str,
@@ -160,7 +161,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// A difference in what is fixed at launch.
+    /// A difference of an immutable field.
     fn push_fixed(&mut self, path: &str, want: String, differing: &[(&Instance, String)]) {
         if !differing.is_empty() {
             let why = "it is fixed at launch: change it back, or let Kraken replace the instances \
@@ -173,7 +174,7 @@ impl<'a> Found<'a> {
         self.differences.push(Difference { field: FieldDiff::new(path, want, have), remedy });
     }
 
-    /// What the instances have; with their ids if there could be a question which.
+    /// The observed values, with instance ids if they are ambiguous.
     fn have(&self, differing: &[(&Instance, String)]) -> String {
         match differing {
             [(_, have)] if self.kept.len() == 1 => have.clone(),

@@ -8,7 +8,7 @@ use crate::{
     rules,
 };
 
-/// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(crate) image_id: Resolved<String>,
@@ -30,7 +30,8 @@ pub(crate) struct Desired {
 }
 
 impl Desired {
-    /// Resolves and checks. Every option is taken before any is given up, so that all problems are told at once.
+    /// Resolves and validates. Every option is taken before an error is returned, so that all problems are reported at
+    /// once.
     pub(crate) fn from_spec(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Self> {
         let mut take = Take::new(values);
         let image_id = take.one("imageID", &spec.image_id, rules::image_id);
@@ -70,7 +71,7 @@ impl Desired {
             }
         }
         if matches!(private_ip_address, Some(Some(_))) && value(&max_count).is_some_and(|max| max > 1) {
-            take.problem("privateIPAddress", "needs a maxCount of 1: instances cannot share it");
+            take.problem("privateIPAddress", "requires a maxCount of 1: instances cannot share an address");
         }
 
         let desired = Self {
@@ -94,17 +95,18 @@ impl Desired {
         take.is_valid().then_some(desired)
     }
 
-    /// How many instances there shall be.
+    /// The desired number of instances.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(*self.max_count.expose()).unwrap_or(0)
     }
 
-    /// The metadata service as the spec has it; what is absent is left alone. Without the endpoint AWS takes nothing else.
+    /// The desired settings of the metadata service; absent ones are not managed. If it is disabled, AWS accepts no
+    /// other settings.
     pub(crate) fn metadata(&self) -> MetadataOptions {
         self.metadata_options.as_ref().map(|options| options.expose().clone()).unwrap_or_default()
     }
 
-    /// Whether the metadata service shall be off.
+    /// Whether the metadata service must be disabled.
     pub(crate) fn without_metadata(&self) -> bool {
         self.metadata().endpoint == Some(HttpEndpoint::Disabled)
     }
@@ -116,7 +118,7 @@ pub(crate) mod tests {
     use kraken_aws::testing::{HIDDEN, assert_begin, resolve, with};
     use serde_json::{Value, json};
 
-    /// What a spec that is right comes to, with some fields replaced.
+    /// The desired state of a valid spec, with some fields replaced.
     fn resolved(changes: Value) -> Result<Desired, Vec<String>> {
         let spec = json!({
             "imageID": {"value": "ami-1"},
@@ -138,7 +140,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_small_spec_leaves_everything_else_to_aws() {
+    fn a_minimal_spec_sets_no_other_fields() {
         let desired = desired(json!({}));
         assert_eq!(desired.image_id.expose(), "ami-1");
         assert_eq!(desired.count(), 1);
@@ -146,7 +148,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn security_groups_are_literals_and_references_side_by_side() {
+    fn security_groups_can_mix_literals_and_references() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let web = json!({"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web"}}});
         let some = desired(json!({"securityGroupIDs": {"value": ["sg-1", "sg-2"]}})).security_group_ids;
@@ -162,7 +164,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn none_may_be_desired_whatever_a_launch_must_reach() {
+    fn a_max_count_of_zero_is_valid_with_any_min_count() {
         let counts = |min: i32, max: i32| json!({"minCount": {"value": min}, "maxCount": {"value": max}});
         assert_eq!(desired(counts(0, 0)).count(), 0);
         assert_eq!(desired(counts(3, 0)).count(), 0);
@@ -172,14 +174,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_number_is_bounded_by_what_a_state_can_hold() {
+    fn the_count_is_bounded_by_the_size_of_a_state() {
         let tags: Tags = (0..45).map(|n| (format!("key-{n}"), "v".repeat(256))).collect();
         let found = problems(json!({"maxCount": {"value": 500}, "tags": tags}));
         assert_begin(&found, &["spec.maxCount: is more than the state of one resource can hold"]);
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once_missing_references_included() {
+    fn all_problems_are_reported_at_once_missing_references_included() {
         let missing = json!({"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}});
         let found = problems(json!({
             "imageID": {"value": "web"},
@@ -194,7 +196,7 @@ pub(crate) mod tests {
             "spec.instanceType: waiting for",
             "spec.privateIPAddress: must be an IPv4",
             "spec.tags[\"a.b\"]: has a value of more than 256",
-            "spec.tags[\"aws:x\"]: begins with aws:",
+            "spec.tags[\"aws:x\"]: starts with aws:",
             "spec.minCount: must not be greater than maxCount",
             "spec.privateIPAddress: needs a maxCount of 1",
         ];
@@ -202,7 +204,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_secret_is_shown_neither_by_a_problem_nor_by_debug() {
+    fn a_secret_is_absent_from_problems_and_debug() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let found = problems(json!({"instanceType": from_secret}));
         assert_eq!(found, ["spec.instanceType: must be a family and a size, such as t3.micro"]);

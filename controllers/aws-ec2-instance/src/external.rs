@@ -162,8 +162,8 @@ impl External for Instances {
         (kept != *options).then(|| Desired { metadata_options: Some(kept), ..desired.clone() })
     }
 
-    /// What AWS does not show, or not in a form that could be compared. A key that is removed from the spec is one of them:
-    /// an absent key is not compared, as anything that is absent.
+    /// The fields that AWS does not return, or not in a comparable form. A removed key is one of them, because absent
+    /// fields are not compared.
     fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
         let key = if desired.key_name.is_some() { "" } else { ABSENT };
         let public = desired.associate_public_ip_address.as_ref().map(shown);
@@ -303,13 +303,13 @@ fn stopped_by_kraken(observed: &Observed) -> (Vec<String>, Vec<String>) {
     (ids(stopped), ids(stopping))
 }
 
-/// The live instances whose tags carry the identity: looked at once more here, because what follows cannot be undone.
+/// The live instances whose tags carry the identity, observed again here, because the deletion cannot be undone.
 fn owned(identity: &Identity, observed: &Observed) -> Vec<String> {
     let owned = observed.live().into_iter().filter(|instance| tags::owned_by(identity, &instance.tags));
     owned.map(|instance| instance.instance_id.clone()).collect()
 }
 
-/// An instance that is gone already is what was asked for.
+/// A missing instance counts as terminated.
 async fn terminate(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
     for_existing(ids, |ids| {
         let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_carries_the_identity_may_be_deleted() {
+    fn only_instances_with_the_identity_can_be_deleted() {
         let observed = Observed::new(vec![
             tagged(instance("i-1"), &[(CLUSTER, "c"), (UID, "u")]),
             tagged(instance("i-2"), &[(CLUSTER, "c"), (UID, "v")]),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_launch_alone_applies_is_recorded_and_a_removed_key_too() {
+    fn launch_only_fields_and_a_removed_key_are_recorded() {
         let of = |changes| Instances::at_creation(&desired(changes));
         let none = [("keyName", "(absent)"), ("associatePublicIPAddress", ""), ("rootVolume", "")];
         assert_eq!(of(json!({})), none.map(|(path, value)| (path, value.to_owned())));
@@ -393,14 +393,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_gone_when_everything_is_terminated() {
+    fn it_is_deleted_when_all_instances_are_terminated() {
         assert!(Instances::is_gone(&Observed::default()));
         assert!(Instances::is_gone(&Observed::new(vec![in_state("i-1", "terminated")])));
         assert!(!Instances::is_gone(&Observed::new(vec![in_state("i-1", "shutting-down")])));
     }
 
     #[test]
-    fn the_epoch_is_the_highest_seen_on_anything() {
+    fn the_epoch_is_the_highest_observed_one() {
         let old = tagged(in_state("i-1", "terminated"), &[(EPOCH, "7")]);
         assert_eq!(Instances::epoch(&Observed::new(vec![instance("i-2"), old])), 7);
         assert_eq!(Instances::epoch(&Observed::default()), 0);

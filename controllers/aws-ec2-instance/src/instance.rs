@@ -1,4 +1,4 @@
-//! What AWS has: instances as plain data, in AWS's spelling when written as JSON. Nothing here knows the SDK.
+//! Observed instances as plain data, with AWS's field names in JSON. Independent of the SDK.
 
 #![allow(clippy::struct_field_names)] // AWS's names
 
@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt};
 use kraken_aws::{lookup::Tagged, tags, tags::Tags};
 use serde::Serialize;
 
-/// The instances of one resource, in the order of [`Observed::new`], gone ones included as long as AWS tells of them.
+/// The instances of one resource, in the order of [`Observed::new`], including terminated ones while AWS returns them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
     pub(crate) instances: Vec<Instance>,
@@ -28,7 +28,7 @@ impl Observed {
         self.instances.iter().filter(|instance| instance.state.is_live()).collect()
     }
 
-    /// The ids of the instances that are running or stopped. Of the others the user data is of no interest yet.
+    /// The ids of running and stopped instances. The user data of others is not needed yet.
     pub(crate) fn ids_at_rest(&self) -> Vec<String> {
         let at_rest = self.instances.iter().filter(|instance| instance.state.is_at_rest());
         at_rest.map(|instance| instance.instance_id.clone()).collect()
@@ -40,7 +40,7 @@ impl Observed {
     }
 }
 
-/// One instance: the fields of AWS's DescribeInstances that others may refer to, and some for Kraken alone.
+/// One instance: the published fields of AWS's DescribeInstances, and some internal ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Instance {
@@ -98,8 +98,8 @@ impl Tagged for Instance {
     }
 }
 
-/// Where an instance is in its life. A state that AWS invents later counts as live and not at rest: nothing is created in its
-/// place, and nothing is done to it.
+/// The state of an instance. An unknown state counts as live and transitional: no replacement is created, and the instance is
+/// not changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct State {
@@ -190,7 +190,7 @@ pub(crate) struct Monitoring {
     pub(crate) state: Option<String>,
 }
 
-/// The metadata service of an instance; absent values are not known.
+/// The metadata service of an instance; absent values are unknown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Metadata {
     pub(crate) tokens: Option<String>,
@@ -240,7 +240,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_order_is_that_of_launches_whatever_order_aws_answers_in() {
+    fn instances_are_sorted_by_launch() {
         let mut all = vec![
             launched("i-4", "1", 0),
             launched("i-3", "1", 1),
@@ -254,7 +254,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_on_its_way_out_is_not_live() {
+    fn a_terminating_instance_is_not_live() {
         let states =
             ["pending", "running", "stopping", "stopped", "shutting-down", "terminated", "hibernating"];
         let live: Vec<_> = states.into_iter().filter(|name| state(name).is_live()).collect();

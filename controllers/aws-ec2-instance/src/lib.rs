@@ -33,7 +33,8 @@ impl Spoke for Ec2 {
     }
 }
 
-/// The whole of its `main`. It is here so that the controller is compiled once, with this crate, for whoever runs it.
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
 pub fn main() -> ExitCode {
     kraken_spoke::main::<Ec2>()
 }

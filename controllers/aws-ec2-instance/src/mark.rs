@@ -1,6 +1,6 @@
-//! The tag by which an instance itself says that Kraken stops it for a change, and which change AWS refused. Pure.
+//! The tag that marks an instance that Kraken stops for a change, and the change that AWS rejected. Pure.
 //!
-//! Nothing else can say so after a crash: the status may be lost, and a stopped instance looks the same whoever stopped it.
+//! Only the tag is reliable after a crash: the status may be lost, and AWS does not show who stopped an instance.
 
 use kraken_aws::tags::Tags;
 
@@ -11,13 +11,13 @@ const STOP: &str = "stop";
 const REFUSED: &str = "refused ";
 const SEPARATOR: &str = " / ";
 
-/// What the tag says.
+/// The content of the tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// Kraken stops this instance for a change, and has to start it again.
     pub(crate) stop: bool,
-    /// The field and value that AWS refused on the stopped instance, such as `instanceType=t3.huge`: it is not stopped
-    /// for that again.
+    /// The field and value that AWS rejected on the stopped instance, such as `instanceType=t3.huge`: it is not stopped
+    /// for this value again.
     pub(crate) refused: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Mark {
         mark
     }
 
-    /// Whether it refuses this value of a field.
+    /// Whether this value of a field was rejected.
     pub(crate) fn refuses(&self, path: &str, want: &str) -> bool {
         self.refused.as_ref() == Some(&refusal(path, want))
     }
@@ -47,7 +47,7 @@ impl Mark {
     }
 }
 
-/// A field and its value, as a mark names them. A value that is not shown is only known by its field.
+/// A field and its value in a mark. A secret value is represented by its field only.
 pub(crate) fn refusal(path: &str, want: &str) -> String {
     format!("{path}={want}").chars().take(200).collect()
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_read_as_it_was_written() {
+    fn a_mark_survives_a_round_trip() {
         for (stop, refused) in
             [(true, None), (false, Some("instanceType=t3.x")), (true, Some("userData=(not shown)"))]
         {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_somebody_edited_says_nothing() {
+    fn an_edited_tag_is_ignored() {
         for value in ["", "stopped", "refused", "/ /"] {
             assert_eq!(Mark::of(&Tags::from([(KEY.to_owned(), value.to_owned())])), Mark::default());
         }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_of_one_value_of_one_field() {
+    fn a_rejection_applies_to_one_value_of_one_field() {
         let mark = Mark { stop: false, refused: Some(refusal("instanceType", "t3.x")) };
         assert!(mark.refuses("instanceType", "t3.x"));
         assert!(!mark.refuses("instanceType", "t3.y") && !mark.refuses("ebsOptimized", "t3.x"));

@@ -1,4 +1,5 @@
-//! What AWS would refuse, said before it is asked. Pure, and no message holds a value: it may come from a Secret.
+//! Validation rules for values that AWS would reject. Pure. No message contains a value, because it may come from a
+//! Secret.
 
 use std::net::Ipv4Addr;
 
@@ -9,13 +10,13 @@ use kraken_aws::{
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
 
-/// The most instances of one resource: as many as fit into the object that publishes their state, see [`fits_a_state`].
+/// The maximum number of instances of one resource: limited by the size of the published state, see [`fits_a_state`].
 pub(crate) const MAX_COUNT: i32 = 500;
-/// What etcd stores in one object, 1.5 MiB, less a reserve for metadata, the spec and what Kraken does not bound.
+/// The size limit of an object in etcd, 1.5 MiB, minus a reserve for metadata, the spec and unbounded fields.
 const MAX_STATE: usize = 1_300_000;
-/// What a published instance takes without its tags: about 1.6 KB with one interface, some groups and volumes.
+/// The size of a published instance without its tags: about 1.6 KB with one interface, some groups and volumes.
 pub(crate) const INSTANCE_BYTES: usize = 2_400;
-/// What a tag takes beside its key and value: `{"Key":"","Value":""},`.
+/// The size of a tag without its key and value: `{"Key":"","Value":""},`.
 pub(crate) const TAG_BYTES: usize = 24;
 /// The most user data, in bytes before encoding.
 pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
@@ -89,7 +90,7 @@ pub(crate) fn metadata_options(options: &MetadataOptions) -> Verdict {
     limit.map_err(|why| format!("httpPutResponseHopLimit {why}"))
 }
 
-/// Tells everything that is wrong with a root volume, not only the first thing.
+/// Reports all problems of a root volume, not only the first.
 pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
     let RootVolume { size_gib, volume_type, iops, throughput, encrypted, kms_key_id, .. } = volume;
     let mut wrong = vec![];
@@ -109,12 +110,12 @@ pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
                 wrong.push(format!("type {name} needs iops"));
             }
             VolumeType::Gp2 | VolumeType::Standard if iops.is_some() => {
-                wrong.push(format!("type {name} takes no iops"));
+                wrong.push(format!("type {name} does not support iops"));
             }
             _ => {}
         }
         if *kind != VolumeType::Gp3 && throughput.is_some() {
-            wrong.push(format!("type {name} takes no throughput"));
+            wrong.push(format!("type {name} does not support throughput"));
         }
     }
     if kms_key_id.is_some() && *encrypted != Some(true) {
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_with_many_tags_are_fewer() {
+    fn many_tags_reduce_the_maximum_count() {
         let tags = |count: usize| (0..count).map(|n| (format!("key-{n:02}"), "v".repeat(250))).collect();
         assert_eq!(fits_a_state(MAX_COUNT, &Tags::new()), Ok(()));
         assert_eq!(fits_a_state(90, &tags(40)), Ok(()));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn security_groups_are_some_and_different() {
+    fn security_groups_must_be_non_empty_and_unique() {
         let groups = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
         assert_eq!(security_group_ids(&groups(&["sg-1", "sg-2"])), Ok(()));
         for (wrong, words) in [
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_with_a_volume_is_told() {
+    fn all_problems_of_a_volume_are_reported() {
         let volume = |text: &str| serde_json::from_str::<RootVolume>(text).unwrap();
         assert_eq!(root_volume(&volume(r#"{"sizeGiB": 20, "type": "gp3", "throughput": 125}"#)), Ok(()));
         assert_eq!(root_volume(&volume(r#"{"encrypted": true, "kmsKeyID": "alias/a"}"#)), Ok(()));
@@ -223,7 +224,7 @@ mod tests {
             (r#"{"type": "io2"}"#, "type io2 needs iops"),
             (
                 r#"{"type": "gp2", "iops": 100, "throughput": 125}"#,
-                "takes no iops; type gp2 takes no throughput",
+                "does not support iops; type gp2 does not support throughput",
             ),
             (r#"{"kmsKeyID": "k", "encrypted": false}"#, "kmsKeyID needs encrypted"),
         ] {

@@ -1,5 +1,5 @@
-//! What others may refer to: AWS's fields in AWS's spelling, and the spec's public values. Pure, and the same for the same
-//! instances, so that nothing is written while nothing happens.
+//! The published state: AWS's fields with AWS's names, and the spec's public values. Pure and deterministic, so that an
+//! unchanged state is not written.
 
 use kraken_aws::fields::pruned;
 use kraken_spoke::{OptionType, Resolved};
@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{desired::Desired, instance::Observed};
 
-/// The published state. Absent values are left out; so is what comes from a Secret, and user data in any case, because
-/// people put passwords there.
+/// The published state. Absent values and values from a Secret are omitted, and user data always, because users put
+/// passwords there.
 pub(crate) fn state(desired: &Desired, observed: &Observed) -> Value {
     pruned(json!({"instances": observed.live(), "spec": spec(desired)}))
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_is_written_as_aws_writes_it() {
+    fn an_instance_has_the_field_names_of_aws() {
         let full = Instance {
             instance_id: "i-1".into(),
             instance_type: some("t2.nano"),
@@ -147,7 +147,7 @@ mod tests {
 
     /// What [`crate::rules::fits_a_state`] reckons with: ids as long as AWS's, two interfaces, five groups, three volumes.
     #[test]
-    fn a_published_instance_is_no_larger_than_the_bound_of_their_number_assumes() {
+    fn a_published_instance_does_not_exceed_the_assumed_size() {
         let id = |prefix: &str| Some(format!("{prefix}-0123456789abcdef0"));
         let name = || some("ec2-123-123-123-123.ap-southeast-2.compute.amazonaws.com");
         let interface = || NetworkInterface {
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn absent_values_are_left_out() {
+    fn absent_values_are_omitted() {
         let state = state(&desired(json!({})), &Observed::new(vec![instance("i-1")]));
         let fields: Vec<_> = state["instances"][0].as_object().unwrap().keys().map(String::as_str).collect();
         assert!(!fields.contains(&"PublicIpAddress") && fields.contains(&"InstanceId"), "{fields:?}");
     }
 
     #[test]
-    fn only_what_is_there_is_published_and_in_order() {
+    fn only_live_instances_are_published_in_order() {
         let there = vec![instance("i-2"), in_state("i-0", "terminated"), in_state("i-1", "stopped")];
         let state = state(&desired(json!({})), &Observed::new(there));
         let ids: Vec<_> = state["instances"].as_array().unwrap().iter().map(|i| &i["InstanceId"]).collect();

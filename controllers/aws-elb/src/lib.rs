@@ -41,7 +41,8 @@ impl Spoke for Elb {
     }
 }
 
-/// The whole of its `main`. It is here so that the controller is compiled once, with this crate, for whoever runs it.
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
 pub fn main() -> ExitCode {
     kraken_spoke::main::<Elb>()
 }
@@ -51,12 +52,12 @@ mod tests {
     use kraken_aws::testing::{descriptions, unlisted_secrets};
 
     #[test]
-    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
         assert_eq!(unlisted_secrets::<super::Elb>(), [] as [&str; 0]);
     }
 
     #[test]
-    fn every_field_of_every_kind_says_what_it_is_with_an_example() {
+    fn every_field_has_a_description_with_an_example() {
         for (path, text) in descriptions::<super::Elb>() {
             assert!(text.contains("Example: `"), "{path}: {text}");
         }

@@ -1,5 +1,5 @@
-//! A name or a port that AWS gives out once. A create call for one that is taken may answer with what has it, if that was made
-//! with the same settings: it could be anybody's, so whose it is decides.
+//! Names and ports that must be unique. A create call for one in use may return the existing object, if it has the same
+//! settings. It may belong to anybody, so its owner is checked.
 
 use kraken_aws::{
     Aws, Tags,
@@ -11,7 +11,7 @@ use kraken_spoke::{Failure, FailureClass};
 
 use crate::tagged::{self, Listed};
 
-/// The thing, if this very launch made it. `what` is what it has: "the name web".
+/// The object, if this launch created it. `what` is the unique value: "the name web".
 pub(crate) fn ours<T: Tagged>(
     thing: T,
     creation: &Creation<'_>,
@@ -26,32 +26,34 @@ pub(crate) fn ours<T: Tagged>(
     Err(Failure { class: FailureClass::Terminal, action: action.to_owned(), code: String::new(), message })
 }
 
-/// Who has what a resource with the tags `own` wants to have.
+/// The message about the holder of a value that the resource with the tags `own` needs.
 fn taken(thing: &impl Tagged, own: &Tags, what: &str) -> String {
-    format!("{what} is taken by {}, {}", thing.id(), whose(thing.tags(), own))
+    format!("{what} is in use by {}, {}", thing.id(), owner_of(thing.tags(), own))
 }
 
-/// Whose something is, as seen by the resource with the tags `own`, and what can be done about it.
-fn whose(tags: &Tags, own: &Tags) -> String {
+/// The owner of an object, from the perspective of the resource with the tags `own`, and what to do about it.
+fn owner_of(tags: &Tags, own: &Tags) -> String {
     let same = |key: &str| own.contains_key(key) && tags.get(key) == own.get(key);
     match tags::owner(tags) {
         Some(_) if same(CLUSTER) && same(UID) => {
-            "which this resource made before: a replacement needs lifecycle.replace: DeleteFirst".to_owned()
+            "which this resource created before: a replacement requires lifecycle.replace: DeleteFirst"
+                .to_owned()
         }
         Some(owner) if same(CLUSTER) && same(OWNER) => {
             format!(
-                "which an earlier {} left behind, with UID {}: delete it, or choose another one",
+                "which an earlier {} left behind, with UID {}: delete it, or use another value",
                 owner.owner, owner.uid
             )
         }
         Some(owner) if same(CLUSTER) => format!("which belongs to {}", owner.owner),
         Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
-        None => "which is not Kraken's: choose another one, or take it over with lifecycle.adopt".to_owned(),
+        None => "which is not managed by Kraken: use another value, or adopt the object with lifecycle.adopt"
+            .to_owned(),
     }
 }
 
-/// A refusal because something is taken, as one that names who has it: `there`, as far as it is visible. It is not free in
-/// a moment, because no launch of ours took it.
+/// Adds the holder to an error about a value in use: `there`, if it is visible. It is a terminal error, because no launch
+/// of this resource uses the value.
 pub(crate) async fn holder<T: Listed>(
     aws: &Aws,
     there: Vec<T>,
@@ -66,11 +68,11 @@ pub(crate) async fn holder<T: Listed>(
     }
 }
 
-/// What a create call answered with, if this very launch made it: somebody may have been quicker by a moment.
+/// The object in the response of a create call, if this launch created it: another launch may have been faster.
 ///
 /// # Errors
-/// Always [`FailureClass::Transient`]: the create call succeeded, so the launch must never count as refused. Whose the
-/// object is decides the look before the next call, which finds the tags that were not readable here.
+/// Always [`FailureClass::Transient`]: the create call succeeded, so the launch must never count as rejected. The
+/// observation before the next call determines the owner, with the tags that were not readable here.
 pub(crate) async fn made_by_us<T: Listed>(
     aws: &Aws,
     made: T,
@@ -85,7 +87,7 @@ pub(crate) async fn made_by_us<T: Listed>(
     }
 }
 
-/// After a call that may have created something, no failure says that nothing was created.
+/// After a call that may have created an object, no failure may claim that nothing was created.
 fn undecided(failure: Failure) -> Failure {
     Failure { class: FailureClass::Transient, ..failure }
 }
@@ -123,18 +125,21 @@ mod tests {
     }
 
     #[test]
-    fn what_this_launch_made_is_ours_and_nothing_else() {
+    fn only_an_object_of_this_launch_is_owned() {
         assert_eq!(verdict(tags("c", "a", 2)), Ok(()));
         let refused = |tags, words: &str| {
             let message = verdict(tags).unwrap_err();
-            assert!(message.starts_with("port 80 is taken by arn:1") && message.contains(words), "{message}");
+            assert!(
+                message.starts_with("port 80 is in use by arn:1") && message.contains(words),
+                "{message}"
+            );
         };
-        refused(tags("c", "a", 1), "made before");
+        refused(tags("c", "a", 1), "created before");
         refused(tags("c", "b", 2), "belongs to Listener/ns/b");
         refused(tags("d", "a", 2), "of another cluster");
         let mut earlier = tags("c", "z", 2);
         earlier.insert(OWNER.to_owned(), "Listener/ns/a".to_owned());
         refused(earlier, "an earlier Listener/ns/a left behind, with UID z");
-        refused(Tags::new(), "not Kraken's");
+        refused(Tags::new(), "not managed by Kraken");
     }
 }

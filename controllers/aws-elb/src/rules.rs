@@ -1,4 +1,5 @@
-//! What AWS would refuse, said before it is asked. Pure, and no message holds a value: it may come from a Secret.
+//! Validation rules for values that AWS would reject. Pure. No message contains a value, because it may come from a
+//! Secret.
 
 // A rule takes what an option lends it, be it as small as a number.
 #![allow(clippy::trivially_copy_pass_by_ref)]
@@ -27,7 +28,7 @@ pub(crate) fn name(name: &str) -> Verdict {
 pub(crate) fn balancer_name(text: &str) -> Verdict {
     name(text)?;
     ensure(!text.starts_with("internal-"), || {
-        "must not begin with internal-, which AWS keeps for itself".to_owned()
+        "must not start with internal-, which is reserved for AWS".to_owned()
     })
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn redirect_part(part: &str) -> Verdict {
 
 pub(crate) fn redirect_path(path: &str) -> Verdict {
     ensure(path.starts_with('/') && path.len() <= 128, || {
-        "must begin with / and have at most 128 characters".to_owned()
+        "must start with / and have at most 128 characters".to_owned()
     })
 }
 
@@ -134,7 +135,7 @@ pub(crate) fn health_check_port(port: &str) -> Verdict {
 
 pub(crate) fn health_check_path(path: &str) -> Verdict {
     ensure(path.starts_with('/') && path.len() <= 1024, || {
-        "must begin with / and have at most 1024 characters".to_owned()
+        "must start with / and have at most 1024 characters".to_owned()
     })
 }
 
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_as_aws_takes_them() {
+    fn names_are_validated_like_in_aws() {
         accepts(name, "web-1");
         accepts(name, "x".repeat(32).as_str());
         for wrong in ["", "-web", "web-", "web_1", "web.1", "x".repeat(33).as_str()] {
@@ -194,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn a_balancer_keeps_away_from_the_names_of_aws() {
+    fn reserved_names_of_load_balancers_are_rejected() {
         accepts(balancer_name, "internal");
         rejects(balancer_name("internal-web"), "internal-");
     }
 
     #[test]
-    fn arns_are_of_what_they_stand_for() {
+    fn arns_must_have_the_expected_type() {
         accepts(certificate_arn, "arn:aws:acm:us-east-1:123456789012:certificate/1-2");
         accepts(certificate_arn, "arn:aws:iam::123456789012:server-certificate/web");
         rejects(certificate_arn("web.example"), "ARN of a certificate");
@@ -217,7 +218,7 @@ mod tests {
         accepts(redirect_port, "#{port}");
         rejects(redirect_port("65536"), "1 to 65535");
         rejects(redirect_protocol("TCP"), "HTTP, HTTPS");
-        rejects(redirect_path("x"), "begin with /");
+        rejects(redirect_path("x"), "start with /");
         rejects(redirect_query("?a"), "no ?");
         rejects(redirect_part(""), "1 to 128");
         accepts(response_status, &503);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_of_the_type_of_their_group() {
+    fn targets_must_have_the_type_of_their_group() {
         use TargetType::{Alb, Instance, Ip, Lambda};
         let function = "arn:aws:lambda:us-east-1:123456789012:function:web";
         let balancer = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/web/1";
@@ -270,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn paths_begin_with_a_slash() {
+    fn paths_must_start_with_a_slash() {
         accepts(health_check_path, "/healthz?full=1");
-        rejects(health_check_path("healthz"), "begin with /");
+        rejects(health_check_path("healthz"), "start with /");
     }
 }

@@ -1,4 +1,4 @@
-//! What the kinds do to AWS, on the simulator: what no comparison of two states shows.
+//! Tests of the kinds' calls on the simulator, for behavior that comparisons do not cover.
 
 use kraken_aws::{Aws, Managed, Single, testing};
 use kraken_spoke::{External, Failure, FailureClass, FromContext, Identity, Launch, Look, external::SpecOf};
@@ -135,7 +135,7 @@ fn throttled() -> How {
 }
 
 #[tokio::test]
-async fn tags_that_cannot_be_read_after_a_creation_do_not_mean_that_it_was_refused() {
+async fn unreadable_tags_after_a_creation_do_not_count_as_a_rejection() {
     let site = site().await;
     let named = site.group_spec(json!({"name": {"value": "web"}}));
     let group = site.resource::<Groups>("a", named);
@@ -148,7 +148,7 @@ async fn tags_that_cannot_be_read_after_a_creation_do_not_mean_that_it_was_refus
 }
 
 #[tokio::test]
-async fn a_name_that_kraken_made_up_is_this_launchs_whatever_became_of_its_tags_and_settings() {
+async fn a_generated_name_identifies_the_launch_without_tags() {
     let site = site().await;
     let (group, balancer) = (site.group("a"), site.balancer("b", json!({})));
     let arns = [group.created(1).await.unwrap(), balancer.created(1).await.unwrap()];
@@ -164,7 +164,7 @@ async fn a_name_that_kraken_made_up_is_this_launchs_whatever_became_of_its_tags_
 }
 
 #[tokio::test]
-async fn a_refusal_before_the_creation_stays_a_refusal() {
+async fn a_rejection_before_the_creation_is_a_rejection() {
     let site = site().await;
     let group = site.resource::<Groups>("a", site.group_spec(json!({"name": {"value": "web"}})));
     site.cloud.fail_always("DescribeTargetGroups", When::Before, throttled());
@@ -173,7 +173,7 @@ async fn a_refusal_before_the_creation_stays_a_refusal() {
 }
 
 #[tokio::test]
-async fn a_deletion_that_aws_protects_from_says_what_to_edit_and_is_possible_without() {
+async fn deletion_protection_is_reported_and_disabled_by_the_spec() {
     let site = site().await;
     let on = site.balancer("a", json!({"deletionProtection": {"value": true}}));
     on.created(1).await.unwrap();
@@ -196,7 +196,7 @@ async fn a_deletion_that_aws_protects_from_says_what_to_edit_and_is_possible_wit
 }
 
 #[tokio::test]
-async fn protection_is_never_taken_off_what_belongs_to_somebody_else() {
+async fn protection_of_a_foreign_object_is_never_disabled() {
     let site = site().await;
     let ours = site.balancer("a", json!({"deletionProtection": {"value": true}}));
     let arn = ours.created(1).await.unwrap();
@@ -209,7 +209,7 @@ async fn protection_is_never_taken_off_what_belongs_to_somebody_else() {
 }
 
 #[tokio::test]
-async fn a_target_group_that_cannot_go_says_who_uses_it() {
+async fn a_target_group_in_use_is_reported_with_its_users() {
     let site = site().await;
     let [balancer, listener, group] = site.tier().await;
     let foreign = [
@@ -233,7 +233,7 @@ async fn a_target_group_that_cannot_go_says_who_uses_it() {
 }
 
 #[tokio::test]
-async fn a_port_that_another_listener_has_is_refused_with_whose_it_is() {
+async fn a_port_in_use_is_rejected_with_its_owner() {
     let site = site().await;
     let [balancer, taken, group] = site.tier().await;
     let moving = site.listener("moving", &balancer, 81, &group);
@@ -242,7 +242,7 @@ async fn a_port_that_another_listener_has_is_refused_with_whose_it_is() {
     let refusal = moving.changed().await.unwrap_err();
     assert_eq!(refusal.class, FailureClass::Terminal);
     let words =
-        format!("port 80 of the load balancer is taken by {taken}, which belongs to listener/ns/listener");
+        format!("port 80 of the load balancer is in use by {taken}, which belongs to listener/ns/listener");
     assert!(refusal.message.contains(&words), "{refusal}");
 }
 
@@ -273,11 +273,11 @@ async fn a_rule_is_created_once_changed_in_place_and_deleted() {
 }
 
 #[tokio::test]
-async fn two_rules_of_one_priority_are_refused_with_whose_it_is() {
+async fn a_priority_in_use_is_rejected_with_its_owner() {
     let site = site().await;
     let [_, listener, group] = site.tier().await;
     let first = site.rule("first", &listener, 10, &group).created(1).await.unwrap();
-    let words = format!("priority 10 of the listener is taken by {first}, which belongs to rule/ns/first");
+    let words = format!("priority 10 of the listener is in use by {first}, which belongs to rule/ns/first");
     let second = site.rule("second", &listener, 10, &group);
     let refusal = second.created(1).await.unwrap_err();
     assert_eq!(
@@ -297,7 +297,7 @@ async fn two_rules_of_one_priority_are_refused_with_whose_it_is() {
 }
 
 #[tokio::test]
-async fn weights_change_and_stickiness_that_the_spec_does_not_set_stays() {
+async fn weights_change_and_unset_stickiness_is_preserved() {
     let site = site().await;
     let [balancer, listener, group] = site.tier().await;
     let new = site.group("new").created(1).await.unwrap();
@@ -331,7 +331,7 @@ async fn weights_change_and_stickiness_that_the_spec_does_not_set_stays() {
 }
 
 #[tokio::test]
-async fn a_target_that_does_not_run_yet_keeps_no_other_one_out() {
+async fn a_target_that_is_not_running_does_not_block_others() {
     let site = site().await;
     let instance = || {
         let fields = [

@@ -1,6 +1,6 @@
-//! Reading with tags. Elastic Load Balancing filters nothing by tag, describes at most 20 ARNs in a call and tells tags in a
-//! call of their own, of at most 20 ARNs too. So tags are looked for by listing everything, a page of up to 400 a call,
-//! and reading the tags 20 at a time.
+//! Reads with tags. Elastic Load Balancing cannot filter by tag, describes at most 20 ARNs per call, and returns tags in a
+//! separate call for at most 20 ARNs. A search by tag therefore lists all objects, up to 400 per call, and reads the tags of
+//! 20 at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const ARNS_PER_CALL: usize = 20;
 /// The largest page.
 pub(crate) const PAGE: i32 = 400;
 
-/// A thing of Elastic Load Balancing, which has no tags yet when it is read.
+/// An Elastic Load Balancing object, whose tags are read separately.
 pub(crate) trait Listed: Tagged + 'static {
     /// What every ARN of the kind has in it.
     const ARN_PART: &'static str;
@@ -37,7 +37,7 @@ pub(crate) trait Listed: Tagged + 'static {
     fn with_tags(self, tags: Tags) -> Self;
 }
 
-/// What [`kraken_aws::Single::read`] asks for.
+/// The objects of a query of [`kraken_aws::Single::read`].
 pub(crate) async fn read<T: Listed>(aws: &Aws, question: Question) -> Result<Vec<T>, Failure> {
     let things = match &question.ids {
         Some(arns) => by_arns(aws, arns).await?,
@@ -51,7 +51,7 @@ pub(crate) async fn read<T: Listed>(aws: &Aws, question: Question) -> Result<Vec
 }
 
 async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failure> {
-    // What is no ARN of the kind does not exist; AWS would refuse the whole call for it.
+    // An id that is not an ARN of the kind does not exist; AWS would reject the whole call because of it.
     let arns: Vec<String> = arns.iter().filter(|arn| arn.contains(T::ARN_PART)).cloned().collect();
     if T::LISTS_CHEAPLY && arns.len() > ARNS_PER_CALL {
         let wanted: BTreeSet<&str> = arns.iter().map(String::as_str).collect();
@@ -66,7 +66,7 @@ async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failur
     Ok(things)
 }
 
-/// The things with their tags; without those that are gone in between.
+/// The objects with their tags, without those that were deleted in between.
 pub(crate) async fn with_tags<T: Listed>(aws: &Aws, things: Vec<T>) -> Result<Vec<T>, Failure> {
     let arns: Vec<String> = things.iter().map(|thing| thing.id().to_owned()).collect();
     let mut tags = tagged(aws, &arns).await?;
@@ -100,7 +100,7 @@ fn passes(tags: &Tags, filters: &[Filter]) -> bool {
     })
 }
 
-/// The value that a filter without wildcards means: a backslash makes the character after it plain.
+/// The literal value of a filter without wildcards: a backslash escapes the next character.
 fn literal(filter: &str) -> String {
     let mut plain = String::new();
     let mut rest = filter.chars();
@@ -110,7 +110,7 @@ fn literal(filter: &str) -> String {
     plain
 }
 
-/// As the SDK wants them.
+/// Converts to the SDK's type.
 pub(crate) fn to_sdk(tags: &Tags) -> Vec<Tag> {
     tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
 }
@@ -128,7 +128,7 @@ pub(crate) async fn remove(aws: &Aws, arn: &str, keys: &[&str]) -> Result<(), Fa
     aws.call("RemoveTags", "failed to remove tags", call.send()).await.map(drop)
 }
 
-/// What does not exist is nothing.
+/// A missing object is no error.
 pub(crate) fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
     match result {
         Err(failure) if is_about_an_id(&failure) => Ok(T::default()),

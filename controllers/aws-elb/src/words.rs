@@ -1,4 +1,4 @@
-//! Fields that take one of a few words, spelled as AWS does.
+//! Fields with a fixed set of values, in AWS's spelling.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use kraken_spoke::{OptionType, options::JsonType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An enum of words that an option can hold.
+/// Defines an enum of values for an option.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$about])*
@@ -28,7 +28,7 @@ macro_rules! words {
             }
         }
 
-        /// What AWS has is text.
+        /// The value in the AWS API, as text.
         impl PartialEq<String> for $name {
             fn eq(&self, text: &String) -> bool {
                 self.as_str() == text
@@ -75,7 +75,7 @@ words!(
 );
 
 words!(
-    /// What the targets of a target group are.
+    /// The type of the targets of a target group.
     TargetType {
         Instance = "instance",
         Ip = "ip",
@@ -93,7 +93,7 @@ words!(
 );
 
 words!(
-    /// Who can reach a load balancer.
+    /// The scheme of a load balancer.
     Scheme {
         InternetFacing = "internet-facing",
         Internal = "internal",
@@ -134,7 +134,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_word_is_read_and_written_as_aws_spells_it() {
+    fn values_have_the_spelling_of_aws() {
         for word in ["HTTP", "HTTPS", "TCP", "TLS", "UDP", "TCP_UDP"] {
             let protocol: Protocol = serde_json::from_value(json!(word)).unwrap();
             assert_eq!((protocol.as_str(), json!(protocol)), (word, json!(word)));

@@ -1,4 +1,4 @@
-//! Who keeps AWS from deleting something. AWS says only that there is somebody: `DependencyViolation` names nothing.
+//! The objects that block a deletion. AWS does not name them in `DependencyViolation`.
 
 use kraken_aws::{
     Aws, Tags,
@@ -9,7 +9,7 @@ use kraken_aws::{
 };
 use kraken_spoke::Failure;
 
-/// What cannot be deleted.
+/// The object that cannot be deleted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of<'a> {
     Vpc(&'a str),
@@ -19,7 +19,7 @@ pub(crate) enum Of<'a> {
     Attachment(&'a str),
 }
 
-/// The refusal of a deletion, with the ids of what uses it as far as the credentials may see them.
+/// The error of a deletion, with the ids of the dependent objects that the credentials can describe.
 pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of<'_>) -> Result<(), Failure> {
     let failure = match result {
         Ok(_) => return Ok(()),
@@ -27,7 +27,7 @@ pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of
         Err(failure) => return Err(failure),
     };
     let mut users = users(aws, of).await;
-    // The same words at each attempt: AWS's order is another every time.
+    // Sorted, because AWS's order differs between calls.
     users.sort();
     if users.is_empty() {
         return Err(failure);
@@ -36,7 +36,7 @@ pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of
     Err(Failure { message: format!("{said}; it is used by {}", listed(&users)), ..failure })
 }
 
-/// What each call finds; one that is not permitted finds nothing.
+/// The results of all calls; a call without permission finds nothing.
 macro_rules! found {
     ($aws:ident, $call:ident.$set:ident($filters:expr), $operation:literal, $list:ident) => {{
         let call = $aws.ec2().$call().$set(Some($filters));
@@ -136,7 +136,7 @@ async fn interfaces(aws: &Aws, filters: Vec<Filter>) -> Vec<String> {
     found.into_iter().map(interface).collect()
 }
 
-/// With what it is part of: an interface by itself says nothing to anybody.
+/// With the object that it belongs to, because the id of an interface is not helpful.
 fn interface(interface: NetworkInterface) -> String {
     let id = interface.network_interface_id.unwrap_or_default();
     let instance = interface.attachment.and_then(|attachment| attachment.instance_id);
@@ -144,7 +144,7 @@ fn interface(interface: NetworkInterface) -> String {
     part.map_or_else(|| id.clone(), |part| format!("{id} ({part})"))
 }
 
-/// An id with the resource that it belongs to, or the name that somebody gave it.
+/// An id with its owner resource, or its name tag.
 fn label(id: Option<String>, tags: Option<Vec<kraken_aws::ec2::types::Tag>>) -> String {
     let (id, tags): (_, Tags) = (id.unwrap_or_default(), tags::from_sdk(&tags.unwrap_or_default()));
     let owner = tags::owner(&tags).map(|owner| owner.owner);
@@ -162,7 +162,7 @@ mod tests {
     use kraken_aws::ec2::types::{NetworkInterfaceAttachment, Tag};
 
     #[test]
-    fn a_dependent_is_named_with_whose_it_is() {
+    fn a_dependent_is_named_with_its_owner() {
         let tag = |key: &str, value: &str| Tag::builder().key(key).value(value).build();
         let id = || Some("subnet-1".to_owned());
         let owned = [(tags::CLUSTER, "c"), (tags::UID, "u"), (tags::OWNER, "Subnet/ns/a")];
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_is_named_with_what_it_is_part_of() {
+    fn an_interface_is_named_with_its_object() {
         let eni = NetworkInterface::builder().network_interface_id("eni-1");
         let of_instance = NetworkInterfaceAttachment::builder().instance_id("i-1").build();
         assert_eq!(interface(eni.clone().attachment(of_instance).build()), "eni-1 (i-1)");

@@ -1,4 +1,4 @@
-//! `kraken-aws-vpc`: the spoke that manages VPCs and what is in them.
+//! `kraken-aws-vpc`: the spoke for VPC networking, key pairs and volumes.
 
 #![allow(clippy::struct_field_names)] // AWS's names
 #![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use kraken_aws::{Aws, AwsArgs, Managed};
 use kraken_spoke::{Registry, Shell, Spoke};
 
-/// The spoke of VPCs and what is in them.
+/// The spoke for VPC networking, key pairs and volumes.
 #[derive(Clone, Copy, Debug)]
 pub struct Network;
 
@@ -46,7 +46,8 @@ impl Spoke for Network {
     }
 }
 
-/// The whole of its `main`. It is here so that the controller is compiled once, with this crate, for whoever runs it.
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
 pub fn main() -> ExitCode {
     kraken_spoke::main::<Network>()
 }
@@ -56,12 +57,12 @@ mod tests {
     use kraken_aws::testing::{descriptions, unlisted_secrets};
 
     #[test]
-    fn it_is_known_where_the_state_shows_each_field_that_takes_a_secret() {
+    fn every_field_that_can_be_secret_is_listed_in_secret_echoes() {
         assert_eq!(unlisted_secrets::<super::Network>(), [] as [&str; 0]);
     }
 
     #[test]
-    fn every_field_of_every_kind_says_what_it_is_with_an_example() {
+    fn every_field_has_a_description_with_an_example() {
         for (path, text) in descriptions::<super::Network>() {
             assert!(text.contains("Example: `"), "{path}: {text}");
         }

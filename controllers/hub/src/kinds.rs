@@ -1,5 +1,5 @@
-//! The kinds of resources that the API server serves, and whether a resource exists that has published nothing yet. Client
-//! required: discovery, and the metadata of what somebody waits for.
+//! The kinds that the API server serves, and the existence of resources without a published state. Client required:
+//! discovery, and the metadata of missing dependencies.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,42 +21,42 @@ use kube::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::index::{Named, StateName};
+use crate::index::{ObjectRef, StateName};
 
-/// How old the list of kinds is at least before it is read again for a kind that is not in it.
+/// The minimum age of the list of kinds before it is read again for an unknown kind.
 const KINDS: Duration = Duration::from_secs(5);
-/// How long it is taken for granted that a resource exists, or does not.
+/// The time for which the existence of a resource is cached.
 const FRESH: Duration = Duration::from_secs(1);
-/// How many kinds a message lists.
+/// The maximum number of kinds in a message.
 const LISTED: usize = 12;
 
-/// What is known of a resource that has published nothing.
+/// The existence of a resource without a published state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// It exists.
     Exists,
-    /// It does not exist, or that cannot be found out.
+    /// It does not exist, or its existence is unknown.
     Absent,
-    /// No controller serves its kind; the message says which is the nearest.
+    /// No controller serves its kind; the message suggests the most similar one.
     UnknownKind(Arc<str>),
 }
 
-/// What the API server serves.
+/// The served kinds, cached.
 #[derive(Debug)]
 pub struct Kinds {
     client: KubeClient,
     served: tokio::sync::Mutex<Option<(Instant, Arc<Vec<ApiResource>>)>>,
-    seen: Mutex<HashMap<Named, (Instant, bool)>>,
+    seen: Mutex<HashMap<ObjectRef, (Instant, bool)>>,
 }
 
 impl Kinds {
-    /// Asks this client.
+    /// Uses this client.
     pub fn new(client: Client) -> Self {
         Self { client: KubeClient(client), served: tokio::sync::Mutex::default(), seen: Mutex::default() }
     }
 
-    /// Whether the resource exists whose state somebody names.
-    pub async fn presence(&self, named: &Named) -> Presence {
+    /// Whether the resource of a referenced state exists.
+    pub async fn presence(&self, named: &ObjectRef) -> Presence {
         let Some(state) = named.state_name() else { return Presence::Absent };
         let Some(served) = self.served(&state).await else { return Presence::Absent };
         let kinds: Vec<_> = served.iter().filter(|kind| is_kind(kind, &state)).collect();
@@ -78,11 +78,11 @@ impl Kinds {
 
     async fn exists(
         &self,
-        named: &Named,
+        named: &ObjectRef,
         kind: &ApiResource,
         state: &StateName<'_>,
     ) -> Result<bool, ApiError> {
-        // A name that was cut to fit is not known in full.
+        // The original of a truncated name is unknown.
         if owned_name("", state.name) != format!(".{}", state.name) {
             return Ok(false);
         }
@@ -91,11 +91,12 @@ impl Kinds {
         Ok(found.is_some_and(|object| object.metadata.deletion_timestamp.is_none()))
     }
 
-    /// The kinds that are served, read anew if this one is not among them and they are not fresh; `None` if they cannot be read.
-    async fn served(&self, wanted: &StateName<'_>) -> Option<Arc<Vec<ApiResource>>> {
+    /// The served kinds, read again if this one is not among them and the list is not fresh; `None` if they cannot be
+    /// read.
+    async fn served(&self, requested: &StateName<'_>) -> Option<Arc<Vec<ApiResource>>> {
         let mut served = self.served.lock().await;
         if let Some((at, kinds)) = &*served
-            && (at.elapsed() < KINDS || kinds.iter().any(|kind| is_kind(kind, wanted)))
+            && (at.elapsed() < KINDS || kinds.iter().any(|kind| is_kind(kind, requested)))
         {
             return Some(kinds.clone());
         }
@@ -106,7 +107,7 @@ impl Kinds {
                 Some(kinds)
             }
             Err(error) => {
-                tracing::debug!(%error, "the kinds that are served cannot be listed");
+                tracing::debug!(%error, "failed to list the served kinds");
                 served.as_ref().map(|(_, kinds)| kinds.clone())
             }
         }
@@ -139,22 +140,22 @@ impl Kinds {
     }
 }
 
-fn is_kind(served: &ApiResource, wanted: &StateName<'_>) -> bool {
+fn is_kind(served: &ApiResource, requested: &StateName<'_>) -> bool {
     let kind = owner_kind(&served.kind, &served.group);
     let (key, group) = kind.split_once('.').unwrap_or((&kind, ""));
-    key == wanted.kind && (wanted.group.is_empty() || wanted.group == group)
+    key == requested.kind && (requested.group.is_empty() || requested.group == group)
 }
 
-/// What is said of a kind that nobody serves.
-fn unknown(served: &[ApiResource], wanted: &StateName<'_>) -> String {
-    let StateName { kind, group, .. } = *wanted;
+/// The message for a kind that no controller serves.
+fn unknown(served: &[ApiResource], requested: &StateName<'_>) -> String {
+    let StateName { kind, group, .. } = *requested;
     let shown = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
     if let Some(other) = served.iter().find(|served| !group.is_empty() && kind_key(&served.kind) == kind) {
         let group = other.group.split('.').next().unwrap_or_default();
         return format!("no controller serves the kind {shown}; did you mean {}.{group}?", other.kind);
     }
     let distance = |served: &&ApiResource| edits(&kind_key(&served.kind), kind);
-    // A third of the letters may be wrong; anything further is another word.
+    // Up to a third of the letters may differ.
     let near = served.iter().min_by_key(distance).filter(|near| distance(near) <= (kind.len() / 3).max(1));
     if let Some(near) = near {
         return format!("no controller serves the kind {shown}; did you mean {}?", near.kind);
@@ -165,11 +166,11 @@ fn unknown(served: &[ApiResource], wanted: &StateName<'_>) -> String {
     kinds.truncate(LISTED);
     match kinds.as_slice() {
         [] => format!("no controller serves the kind {shown}; no kinds are installed"),
-        kinds => format!("no controller serves the kind {shown}; there are {}{more}", kinds.join(", ")),
+        kinds => format!("no controller serves the kind {shown}; served kinds: {}{more}", kinds.join(", ")),
     }
 }
 
-/// How many letters have to be added, removed or exchanged to make one word of the other.
+/// The edit distance of two words.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -201,14 +202,14 @@ mod tests {
     }
 
     fn told(kind: &str) -> String {
-        let named = Named::state("ns", kind, "a");
+        let named = ObjectRef::state("ns", kind, "a");
         let state = named.state_name().unwrap();
         assert!(!served().iter().any(|served| is_kind(served, &state)), "{kind}");
         unknown(&served(), &state)
     }
 
     #[test]
-    fn an_unknown_kind_is_told_with_the_nearest_one() {
+    fn an_unknown_kind_is_reported_with_the_most_similar_one() {
         assert_eq!(told("subnett"), "no controller serves the kind subnett; did you mean Subnet?");
         assert_eq!(
             told("EC2-Instances"),
@@ -220,20 +221,20 @@ mod tests {
         );
         assert_eq!(
             told("bucket"),
-            "no controller serves the kind bucket; there are EC2Instance, Subnet, VPC"
+            "no controller serves the kind bucket; served kinds: EC2Instance, Subnet, VPC"
         );
     }
 
     #[test]
     fn a_kind_is_known_with_its_group_and_without() {
         for kind in ["VPC", "vpc.aws", "VPC.acme", "VPC.aws.kraken-iac.eoinfennessy.com"] {
-            let named = Named::state("ns", kind, "a");
+            let named = ObjectRef::state("ns", kind, "a");
             assert!(served().iter().any(|served| is_kind(served, &named.state_name().unwrap())), "{kind}");
         }
     }
 
     #[test]
-    fn words_differ_by_their_letters() {
+    fn edit_distance_counts_letters() {
         for (a, b, distance) in
             [("", "", 0), ("a", "", 1), ("subnet", "subnett", 1), ("vpc", "vcp", 2), ("abc", "xyz", 3)]
         {

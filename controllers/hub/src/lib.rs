@@ -1,19 +1,22 @@
-//! The hub: it answers what resources ask of each other, and exports values to ConfigMaps and Secrets.
+//! The hub: resolves references between resources, and exports values to ConfigMaps and Secrets.
 //!
-//! Watches note who names what ([`index`], [`wake`]); a reconcile looks at the stores and reads bodies once per version
-//! ([`world`], [`facts`], [`read`], [`kinds`], [`secrets`]); what follows from that is decided by pure code ([`find`],
-//! [`trust`], [`hold`], [`requests`], [`exports`]). The same code reviews objects before they are stored ([`admission`]).
+//! Watches maintain the index of references ([`index`], [`event_router`]). A reconcile uses the stores and reads bodies
+//! once per version ([`cluster_state`], [`lookup`], [`read`], [`kinds`], [`secrets`]). Pure code decides the result
+//! ([`find`], [`trust`], [`debounce`], [`requests`], [`exports`]). The same code reviews objects at admission
+//! ([`admission`]).
 
 #![warn(missing_docs)]
 
 pub mod admission;
+pub mod cluster_state;
 pub mod cycle;
+pub mod debounce;
+pub mod event_router;
 pub mod exports;
-pub mod facts;
 pub mod find;
-pub mod hold;
 pub mod index;
 pub mod kinds;
+pub mod lookup;
 pub mod names;
 pub mod owned;
 pub mod program;
@@ -22,8 +25,6 @@ pub mod requests;
 pub mod secrets;
 pub mod trust;
 pub mod undecodable;
-pub mod wake;
-pub mod world;
 pub mod written;
 
 pub use program::{Hub, HubArgs};

@@ -1,9 +1,9 @@
-//! Names that come from users and end up in the path of a request.
+//! Names from users that become part of a request's path.
 
 use kraken_runtime::patch::ApiError;
 
-/// Whether this is the name of an object (a DNS-1123 subdomain). One such as `../secrets/x` would lead a request to
-/// another object, so every name that is not known to be an object's is checked before it is used.
+/// Whether this is the name of an object (a DNS-1123 subdomain). A name such as `../secrets/x` would direct a request
+/// to another object, so every unverified name is checked before it is used.
 pub fn is_object_name(name: &str) -> bool {
     let label = |label: &str| {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
@@ -12,7 +12,7 @@ pub fn is_object_name(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(label)
 }
 
-/// What the API server said, without the frame of a Rust error around it.
+/// The message of the API server, without the Rust error around it.
 pub fn words(error: &ApiError) -> String {
     match error.source.as_ref() {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
@@ -20,7 +20,7 @@ pub fn words(error: &ApiError) -> String {
     }
 }
 
-/// At most `max` bytes of a text for people.
+/// A text for users, truncated to at most `max` bytes.
 pub fn bounded(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -33,14 +33,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_objects_pass() {
+    fn valid_object_names_are_accepted() {
         for name in ["a", "my.app-1", "0", &"a".repeat(253)] {
             assert!(is_object_name(name), "{name}");
         }
     }
 
     #[test]
-    fn names_that_would_leave_their_place_in_a_path_do_not() {
+    fn names_with_url_syntax_are_rejected() {
         for name in [
             "",
             ".",
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_text_keeps_whole_characters() {
+    fn a_truncated_text_has_whole_characters() {
         assert_eq!(bounded("äöü", 6), "äöü");
         assert_eq!(bounded("äöü", 3), "ä…");
     }

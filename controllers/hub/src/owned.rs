@@ -1,7 +1,7 @@
-//! Which ConfigMaps and Secrets each ConfigExport has made, read from their metadata. Pure.
+//! The ConfigMaps and Secrets that each ConfigExport created, from their metadata. Pure.
 //!
-//! The status alone could not tell: a target made just before a crash, or by a write that seemed to fail, would be left
-//! behind when the spec names another.
+//! The status is not sufficient: a target that was created just before a crash, or by a write without a response, would
+//! be left behind when the target in the spec changes.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use kraken_runtime::hash::HashMap;
 use kraken_api::ConfigExport;
 use kube::{Resource, api::ObjectMeta};
 
-use crate::index::Named;
+use crate::index::ObjectRef;
 
-/// A ConfigExport as the controller that an object names.
+/// A ConfigExport that is the controlling owner of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Maker {
+pub struct ControllingExport {
     /// Its UID.
     pub uid: String,
     /// Its name, in the object's namespace.
@@ -22,30 +22,34 @@ pub struct Maker {
 }
 
 /// The ConfigExport that controls an object.
-pub fn maker(meta: &ObjectMeta) -> Option<Maker> {
+pub fn controlling_export(meta: &ObjectMeta) -> Option<ControllingExport> {
     let owner = meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
     let group = owner.api_version.split_once('/')?.0;
     let is_export = group == ConfigExport::group(&()) && owner.kind == ConfigExport::kind(&());
-    is_export.then(|| Maker { uid: owner.uid.clone(), name: owner.name.clone() })
+    is_export.then(|| ControllingExport { uid: owner.uid.clone(), name: owner.name.clone() })
 }
 
 /// Objects by the ConfigExport that controls them: by its namespace and its UID, because an object in another namespace may
 /// have been given the same owner reference.
 #[derive(Debug, Default)]
 pub struct Owned {
-    makers: HashMap<Named, Maker>,
-    made: HashMap<(String, String), BTreeSet<Named>>,
+    makers: HashMap<ObjectRef, ControllingExport>,
+    made: HashMap<(String, String), BTreeSet<ObjectRef>>,
 }
 
-fn place(named: &Named, maker: &Maker) -> (String, String) {
-    (named.key.namespace.to_string(), maker.uid.clone())
+fn place(named: &ObjectRef, controlling_export: &ControllingExport) -> (String, String) {
+    (named.key.namespace.to_string(), controlling_export.uid.clone())
 }
 
 impl Owned {
-    /// Takes note of who controls an object now; returns who did before.
-    pub fn set(&mut self, named: &Named, maker: Option<Maker>) -> Option<Maker> {
-        let before = match &maker {
-            Some(maker) => self.makers.insert(named.clone(), maker.clone()),
+    /// Records the controlling owner of an object; returns the previous one.
+    pub fn set(
+        &mut self,
+        named: &ObjectRef,
+        controlling_export: Option<ControllingExport>,
+    ) -> Option<ControllingExport> {
+        let before = match &controlling_export {
+            Some(controlling_export) => self.makers.insert(named.clone(), controlling_export.clone()),
             None => self.makers.remove(named),
         };
         if let Some(before) = &before
@@ -56,14 +60,14 @@ impl Owned {
                 self.made.remove(&place(named, before));
             }
         }
-        if let Some(maker) = maker {
-            self.made.entry(place(named, &maker)).or_default().insert(named.clone());
+        if let Some(controlling_export) = controlling_export {
+            self.made.entry(place(named, &controlling_export)).or_default().insert(named.clone());
         }
         before
     }
 
-    /// What the ConfigExport with this namespace and UID controls.
-    pub fn of(&self, namespace: &str, uid: &str) -> Vec<Named> {
+    /// The objects that the ConfigExport with this namespace and UID controls.
+    pub fn of(&self, namespace: &str, uid: &str) -> Vec<ObjectRef> {
         self.made.get(&(namespace.to_owned(), uid.to_owned())).into_iter().flatten().cloned().collect()
     }
 }
@@ -75,16 +79,16 @@ mod tests {
     use super::*;
     use crate::index::Class;
 
-    fn named(name: &str) -> Named {
-        Named::new(Class::ConfigMap, "ns", name)
+    fn named(name: &str) -> ObjectRef {
+        ObjectRef::new(Class::ConfigMap, "ns", name)
     }
 
-    fn by(uid: &str) -> Maker {
-        Maker { uid: uid.into(), name: "e".into() }
+    fn by(uid: &str) -> ControllingExport {
+        ControllingExport { uid: uid.into(), name: "e".into() }
     }
 
     #[test]
-    fn what_an_export_made_is_known_until_it_is_gone_or_given_away() {
+    fn an_owned_object_is_recorded_until_it_is_deleted_or_reassigned() {
         let mut owned = Owned::default();
         owned.set(&named("a"), Some(by("1")));
         owned.set(&named("b"), Some(by("1")));
@@ -98,16 +102,16 @@ mod tests {
     }
 
     #[test]
-    fn an_object_in_another_namespace_is_not_what_an_export_made() {
+    fn an_object_in_another_namespace_is_not_owned() {
         let mut owned = Owned::default();
         owned.set(&named("app"), Some(by("1")));
-        owned.set(&Named::new(Class::ConfigMap, "other", "app"), Some(by("1")));
+        owned.set(&ObjectRef::new(Class::ConfigMap, "other", "app"), Some(by("1")));
         assert_eq!(owned.of("ns", "1"), [named("app")]);
-        assert_eq!(owned.of("other", "1"), [Named::new(Class::ConfigMap, "other", "app")]);
+        assert_eq!(owned.of("other", "1"), [ObjectRef::new(Class::ConfigMap, "other", "app")]);
     }
 
     #[test]
-    fn only_a_controlling_config_export_is_a_maker() {
+    fn only_a_controlling_config_export_is_an_owner() {
         let owner = |api_version: &str, kind: &str, controller| ObjectMeta {
             owner_references: Some(vec![OwnerReference {
                 api_version: api_version.into(),
@@ -120,10 +124,10 @@ mod tests {
             ..ObjectMeta::default()
         };
         let group = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
-        assert_eq!(maker(&owner(group, "ConfigExport", Some(true))), Some(by("1")));
-        assert_eq!(maker(&owner(group, "ConfigExport", None)), None);
-        assert_eq!(maker(&owner("apps/v1", "ConfigExport", Some(true))), None);
-        assert_eq!(maker(&owner(group, "Other", Some(true))), None);
-        assert_eq!(maker(&ObjectMeta::default()), None);
+        assert_eq!(controlling_export(&owner(group, "ConfigExport", Some(true))), Some(by("1")));
+        assert_eq!(controlling_export(&owner(group, "ConfigExport", None)), None);
+        assert_eq!(controlling_export(&owner("apps/v1", "ConfigExport", Some(true))), None);
+        assert_eq!(controlling_export(&owner(group, "Other", Some(true))), None);
+        assert_eq!(controlling_export(&ObjectMeta::default()), None);
     }
 }

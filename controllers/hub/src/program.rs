@@ -1,4 +1,4 @@
-//! The binary: its kinds, its rights, and its two controllers.
+//! The binary: its kinds, its permissions, and its two controllers.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kin
 use kraken_runtime::{Program, Shell, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
-use crate::{admission, exports, requests, world::World};
+use crate::{admission, cluster_state::ClusterState, exports, requests};
 
 /// The hub.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ impl Program for Hub {
         const READ: &[&str] = &["get", "list", "watch"];
         let (core, export) = (DependencyRequest::group(&()), ConfigExport::group(&()));
         vec![
-            // Secrets: metadata to watch, bodies of those that somebody names, and those that an export makes.
+            // Secrets: metadata for watches, bodies of referenced ones, and targets of exports.
             rule(&[""], &["configmaps", "secrets"], &["get", "list", "watch", "create", "patch", "delete"]),
             rule(&[&core], &["dependencyrequests", "statedeclarations"], READ),
             rule(&[&core], &["dependencyrequests/status"], &["patch"]),
@@ -53,23 +53,23 @@ impl Program for Hub {
     }
 
     async fn run(shell: Shell, _: HubArgs) -> Result<()> {
-        let world = Arc::new(World::watch(shell.clone()));
-        admission::mount(&shell.webhooks, &world);
-        // Stores fill while another replica still leads, so that taking over is quick.
-        if !shell.leading().await || !world.synced().await {
+        let cluster = Arc::new(ClusterState::watch(shell.clone()));
+        admission::mount(&shell.webhooks, &cluster);
+        // Stores sync while another replica leads, so that a takeover is fast.
+        if !shell.leading().await || !cluster.synced().await {
             return Ok(());
         }
-        world.count_exports();
+        cluster.count_exports();
         let (concurrency, metrics, stop) = (shell.args.concurrency, &shell.metrics, &shell.shutdown);
         let answer = {
-            let world = world.clone();
-            move |key, _| requests::reconcile(world.clone(), key)
+            let cluster = cluster.clone();
+            move |key, _| requests::reconcile(cluster.clone(), key)
         };
         let carry_out = {
-            let world = world.clone();
-            move |key, _| exports::reconcile(world.clone(), key)
+            let cluster = cluster.clone();
+            move |key, _| exports::reconcile(cluster.clone(), key)
         };
-        let (requests, exports) = (world.wake.requests.clone(), world.wake.exports.clone());
+        let (requests, exports) = (cluster.router.requests.clone(), cluster.router.exports.clone());
         tokio::join!(
             work::run(requests, concurrency, requests::KIND, metrics.clone(), stop.clone(), answer),
             work::run(exports, concurrency, exports::KIND, metrics.clone(), stop.clone(), carry_out),
@@ -78,7 +78,7 @@ impl Program for Hub {
     }
 }
 
-/// With a column for the object that is written.
+/// With a column for the target.
 fn with_target(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     for columns in
         crd.spec.versions.iter_mut().filter_map(|version| version.additional_printer_columns.as_mut())
@@ -89,7 +89,7 @@ fn with_target(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
             type_: "string".to_owned(),
             ..CustomResourceColumnDefinition::default()
         };
-        // Behind Ready and its reason.
+        // After Ready and its reason.
         columns.insert(columns.len().min(2), target);
     }
     crd

@@ -1,4 +1,4 @@
-//! Reads the bodies of objects that are named. Client required.
+//! Reads the bodies of referenced objects. Client required.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,22 +17,22 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
-    facts::{ConfigMapData, Fact, Read, ReadError, StateData},
-    index::{Class, Named},
+    index::{Class, ObjectRef},
+    lookup::{ConfigMapData, Lookup, Read, ReadError, StateData},
     secrets::SecretDigests,
     trust,
 };
 
-/// Reads bodies. Cloning it gives another handle.
+/// Reads bodies. Clones share the same state.
 #[derive(Clone, Debug)]
 pub struct Reader {
     client: kraken_runtime::watch::KubeClient,
-    /// What tells whether the values of a Secret changed.
+    /// The digests that detect changed values of Secrets.
     digests: Arc<SecretDigests>,
 }
 
 impl Reader {
-    /// Reads by this client.
+    /// Uses this client.
     pub fn new(client: Client, digests: Arc<SecretDigests>) -> Self {
         Self { client: kraken_runtime::watch::KubeClient(client), digests }
     }
@@ -40,8 +40,8 @@ impl Reader {
     /// The body of a ConfigMap or a state, or the versions of a Secret's values.
     ///
     /// # Errors
-    /// When the API server cannot be asked; an object that is gone or is not what it should be is a fact.
-    pub async fn body(self, named: Named) -> Result<Read, ReadError> {
+    /// If the request fails; a deleted or invalid object is a result and not an error.
+    pub async fn body(self, named: ObjectRef) -> Result<Read, ReadError> {
         match named.class {
             Class::ConfigMap => self.config_map(&named).await,
             Class::State => self.state(&named).await,
@@ -49,38 +49,38 @@ impl Reader {
         }
     }
 
-    /// Nothing of the values is kept but digests.
-    async fn secret_versions(&self, named: &Named) -> Result<Read, ReadError> {
+    /// Only digests of the values are kept.
+    async fn secret_versions(&self, named: &ObjectRef) -> Result<Read, ReadError> {
         let found = self.secret_body(named).await?;
-        Ok(found.map_or(Read { version: None, fact: Fact::Missing }, |secret| {
+        Ok(found.map_or(Read { version: None, lookup: Lookup::Missing }, |secret| {
             let version = secret.resource_version();
             let (uid, data) = (secret.uid().unwrap_or_default(), secret.data.unwrap_or_default());
             let versions = self.digests.note(named, uid, version.as_deref().unwrap_or_default(), &data);
-            Read { version, fact: Fact::Secret(versions) }
+            Read { version, lookup: Lookup::Secret(versions) }
         }))
     }
 
-    async fn secret_body(&self, named: &Named) -> Result<Option<Secret>, ReadError> {
+    async fn secret_body(&self, named: &ObjectRef) -> Result<Option<Secret>, ReadError> {
         let api: Api<Secret> = Api::namespaced(self.client.0.clone(), &named.key.namespace);
         let found = within("read", api.get_opt(&named.key.name)).await;
         found.map_err(|source| ReadError::Object { named: named.to_string(), source })
     }
 
-    async fn config_map(&self, named: &Named) -> Result<Read, ReadError> {
+    async fn config_map(&self, named: &ObjectRef) -> Result<Read, ReadError> {
         let api: Api<ConfigMap> = Api::namespaced(self.client.0.clone(), &named.key.namespace);
         let found = within("read", api.get_opt(&named.key.name)).await;
         let found = found.map_err(|source| ReadError::Object { named: named.to_string(), source })?;
-        Ok(found.map_or(Read { version: None, fact: Fact::Missing }, |object| Read {
+        Ok(found.map_or(Read { version: None, lookup: Lookup::Missing }, |object| Read {
             version: object.resource_version(),
-            fact: Fact::ConfigMap(Arc::new(ConfigMapData {
+            lookup: Lookup::ConfigMap(Arc::new(ConfigMapData {
                 data: object.data.unwrap_or_default(),
                 binary: object.binary_data.unwrap_or_default().into_keys().collect(),
             })),
         }))
     }
 
-    async fn state(&self, named: &Named) -> Result<Read, ReadError> {
-        let gone = Read { version: None, fact: Fact::Missing };
+    async fn state(&self, named: &ObjectRef) -> Result<Read, ReadError> {
+        let gone = Read { version: None, lookup: Lookup::Missing };
         let Some(text) = self
             .state_text(named)
             .await
@@ -90,22 +90,22 @@ impl Reader {
         };
         let (meta, state) = match parse_state(&text) {
             Ok(parsed) => parsed,
-            // The version is unknown too: the cell is kept under the one that was asked for.
-            Err(why) => return Ok(Read { version: None, fact: Fact::Unreadable(why.into()) }),
+            // The version is unknown too: the result is cached under the requested one.
+            Err(why) => return Ok(Read { version: None, lookup: Lookup::Unreadable(why.into()) }),
         };
-        let fact = match trust::refusal(&meta, &state) {
-            None => Fact::State(Arc::new(StateData {
+        let lookup = match trust::refusal(&meta, &state) {
+            None => Lookup::State(Arc::new(StateData {
                 data: state.data,
                 id: state.id.filter(|id| !id.is_empty()),
                 withheld: state.withheld,
             })),
-            Some(why) => Fact::Untrusted(why.into()),
+            Some(why) => Lookup::Untrusted(why.into()),
         };
-        Ok(Read { version: meta.resource_version, fact })
+        Ok(Read { version: meta.resource_version, lookup })
     }
 
-    /// The answer as text: what it holds may be JSON that serde refuses, which must not look like a failed request.
-    async fn state_text(&self, named: &Named) -> Result<Option<String>, ApiError> {
+    /// The response as text: JSON that serde rejects must not count as a failed request.
+    async fn state_text(&self, named: &ObjectRef) -> Result<Option<String>, ApiError> {
         let url = StateDeclaration::url_path(&(), Some(&named.key.namespace));
         let request = Request::new(url).get(&named.key.name, &GetParams::default());
         let asked = async {
@@ -119,32 +119,32 @@ impl Reader {
         }
     }
 
-    /// The wanted keys of a Secret, and why the others have no value. Nothing of it is kept.
+    /// The referenced keys of a Secret, and why others have no value. Nothing is cached.
     ///
     /// # Errors
-    /// When the API server cannot be asked.
-    pub async fn secret(&self, named: &Named, wanted: &[KeyRef]) -> Result<SecretRead, ReadError> {
-        Ok(secret_values(self.secret_body(named).await?.as_ref(), wanted))
+    /// If the request fails.
+    pub async fn secret(&self, named: &ObjectRef, requested: &[KeyRef]) -> Result<SecretRead, ReadError> {
+        Ok(secret_values(self.secret_body(named).await?.as_ref(), requested))
     }
 }
 
-/// What a Secret holds of what is wanted.
+/// The referenced keys of a Secret.
 #[derive(Debug, Default)]
 pub struct SecretRead {
     /// Its version and values, if it exists.
     pub data: Option<SecretData>,
-    /// Why keys have no value.
+    /// The causes of missing values.
     pub causes: BTreeMap<Dependency, String>,
 }
 
-fn secret_values(secret: Option<&Secret>, wanted: &[KeyRef]) -> SecretRead {
+fn secret_values(secret: Option<&Secret>, requested: &[KeyRef]) -> SecretRead {
     let mut read = SecretRead::default();
     let mut keys = BTreeMap::new();
-    for key in wanted {
+    for key in requested {
         let found = secret.map(|secret| secret.data.as_ref().and_then(|data| data.get(&key.key)));
         let cause = match found {
             None => format!("Secret {} does not exist", key.name),
-            // Which keys it has is for those who may read it.
+            // Its keys are visible only to those with permission to read it.
             Some(None) => format!("Secret {} has no key \"{}\"", key.name, key.key),
             Some(Some(ByteString(bytes))) => match std::str::from_utf8(bytes) {
                 Ok(text) => {
@@ -164,9 +164,9 @@ fn secret_values(secret: Option<&Secret>, wanted: &[KeyRef]) -> SecretRead {
     read
 }
 
-/// The metadata and the content of a StateDeclaration as the API server wrote it.
+/// The metadata and the content of a StateDeclaration in a response of the API server.
 fn parse_state(text: &str) -> Result<(ObjectMeta, StateDeclarationSpec), String> {
-    // The place in the text helps nobody who has YAML before them.
+    // The position in the JSON text is not useful to users of YAML.
     let why =
         |error: serde_json::Error| error.to_string().split(" at line").next().unwrap_or_default().to_owned();
     let mut object: Value = serde_json::from_str(text).map_err(why)?;
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_its_data_its_id_and_who_owns_it() {
+    fn a_state_has_data_id_and_owner() {
         let text =
             json!({"metadata": {"name": "static-a", "uid": "u"}, "spec": {"data": {"a": 1}, "id": "x-1"}});
         let (meta, state) = parse_state(&text.to_string()).unwrap();
@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn a_state_nested_too_deeply_says_so_without_a_place_in_the_text() {
+    fn a_too_deeply_nested_state_is_reported_without_a_position() {
         let deep =
             format!(r#"{{"metadata": {{}}, "spec": {{"data": {}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
         assert_eq!(parse_state(&deep).unwrap_err(), "recursion limit exceeded");
     }
 
     #[test]
-    fn only_the_wanted_keys_of_a_secret_are_taken() {
+    fn only_the_referenced_keys_of_a_secret_are_read() {
         let data = [("a", b"1".to_vec()), ("b", b"2".to_vec()), ("bin", vec![0xff])];
         let data = data.map(|(key, bytes)| (key.to_owned(), ByteString(bytes))).into();
         let mut secret = Secret { data: Some(data), ..Secret::default() };

@@ -1,8 +1,8 @@
-//! Which version of a Secret's values there is, told by a digest in memory: a Secret whose labels change, and nothing else,
-//! is no new version to those who refer to it.
+//! Versions of a Secret's values, by a digest in memory: if only the labels of a Secret change, its dependents see no new
+//! version.
 //!
-//! The digest is keyed by a random number of this process and is never stored or written. A version is a resourceVersion of
-//! the Secret, so after a restart a Secret that has not changed still has the version that statuses hold.
+//! The digest is keyed with a random number of this process and is never stored or written. A version is a resourceVersion
+//! of the Secret, so after a restart an unchanged Secret still has the version in the statuses.
 
 use std::{collections::BTreeMap, hash::BuildHasher, sync::Arc};
 
@@ -12,15 +12,15 @@ use k8s_openapi::ByteString;
 use kraken_api::dependency_request::SecretVersion;
 use parking_lot::Mutex;
 
-use crate::index::Named;
+use crate::index::ObjectRef;
 
 /// The versions of the keys of one Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecretVersions {
     uid: String,
-    /// The resourceVersion with which each key got its value.
+    /// The resourceVersion in which each key got its value.
     keys: BTreeMap<String, String>,
-    /// The resourceVersion with which the Secret got its set of keys, for a key that it lacks.
+    /// The resourceVersion in which the set of keys last changed, for missing keys.
     rest: String,
 }
 
@@ -37,11 +37,11 @@ impl SecretVersions {
     }
 }
 
-/// The digests of the Secrets that somebody refers to.
+/// The digests of referenced Secrets.
 #[derive(Default)]
 pub struct SecretDigests {
     key: Keyed,
-    known: Mutex<HashMap<Named, Known>>,
+    lookups: Mutex<HashMap<ObjectRef, KnownSecret>>,
 }
 
 impl std::fmt::Debug for SecretDigests {
@@ -50,40 +50,40 @@ impl std::fmt::Debug for SecretDigests {
     }
 }
 
-struct Known {
+struct KnownSecret {
     versions: Arc<SecretVersions>,
     digests: BTreeMap<String, u64>,
 }
 
 impl SecretDigests {
-    /// The versions of a Secret's keys, by what it holds now and what it held before.
+    /// The versions of a Secret's keys, by its current and previous content.
     pub fn note(
         &self,
-        named: &Named,
+        named: &ObjectRef,
         uid: String,
         resource_version: &str,
         data: &BTreeMap<String, ByteString>,
     ) -> Arc<SecretVersions> {
         let digests: BTreeMap<String, u64> =
             data.iter().map(|(key, bytes)| (key.clone(), self.key.hash_one((key, &bytes.0)))).collect();
-        let mut known = self.known.lock();
-        let before = known.get(named).filter(|known| known.versions.uid == uid);
+        let mut lookups = self.lookups.lock();
+        let before = lookups.get(named).filter(|lookups| lookups.versions.uid == uid);
         let version = |key: &String, digest: &u64| {
             let same = before.filter(|before| before.digests.get(key) == Some(digest));
-            let known = same.and_then(|before| before.versions.keys.get(key));
-            (key.clone(), known.map_or(resource_version, String::as_str).to_owned())
+            let lookups = same.and_then(|before| before.versions.keys.get(key));
+            (key.clone(), lookups.map_or(resource_version, String::as_str).to_owned())
         };
         let keys = digests.iter().map(|(key, digest)| version(key, digest)).collect();
         let rest = before.filter(|before| before.digests.keys().eq(digests.keys()));
         let rest = rest.map_or(resource_version, |before| before.versions.rest.as_str()).to_owned();
         let versions = Arc::new(SecretVersions { uid, keys, rest });
-        known.insert(named.clone(), Known { versions: versions.clone(), digests });
+        lookups.insert(named.clone(), KnownSecret { versions: versions.clone(), digests });
         versions
     }
 
-    /// Forgets a Secret that is gone, or that nobody refers to.
-    pub fn forget(&self, named: &Named) {
-        self.known.lock().remove(named);
+    /// Removes a Secret that is deleted or no longer referenced.
+    pub fn forget(&self, named: &ObjectRef) {
+        self.lookups.lock().remove(named);
     }
 }
 
@@ -98,12 +98,12 @@ mod tests {
 
     struct Secret {
         digests: SecretDigests,
-        named: Named,
+        named: ObjectRef,
     }
 
     impl Secret {
         fn new() -> Self {
-            Self { digests: SecretDigests::default(), named: Named::new(Class::Secret, "ns", "db") }
+            Self { digests: SecretDigests::default(), named: ObjectRef::new(Class::Secret, "ns", "db") }
         }
 
         fn note(&self, uid: &str, version: &str, entries: &[(&str, &str)]) -> Arc<SecretVersions> {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_whose_labels_change_keeps_its_version() {
+    fn a_changed_label_does_not_change_the_version() {
         let secret = Secret::new();
         let first = secret.note("u", "5", &[("a", "1"), ("b", "2")]);
         assert_eq!(first.of("a").resource_version, "5");
@@ -126,7 +126,7 @@ mod tests {
         let second = secret.note("u", "6", &[("a", "1"), ("b", "3")]);
         let version = |key: &str| second.of(key).resource_version;
         assert_eq!((version("a"), version("b"), version("missing")), ("5".into(), "6".into(), "5".into()));
-        // Back to the old value: still a change.
+        // Reverting to the old value is a change too.
         assert_eq!(secret.note("u", "7", &[("a", "1"), ("b", "2")]).of("b").resource_version, "7");
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_leaves_an_unchanged_secret_its_version() {
+    fn an_unchanged_secret_has_the_same_version_after_a_restart() {
         assert_eq!(
             Secret::new().note("u", "5", &[("a", "1")]).of("a"),
             Secret::new().note("u", "5", &[("a", "1")]).of("a")

@@ -1,8 +1,8 @@
-//! Whether a state is what the resource it is named after has published. Pure.
+//! Verifies that a state was published by the controller of its resource. Pure.
 //!
-//! Three things must hold: it is named after its controller; its content has the digest that its controller wrote beside
-//! it; and who wrote the content last is who made it that resource's. What a person edits by hand fails one of the last
-//! two, and its controller puts it right at once. That nobody forges all of it is up to admission.
+//! Three conditions must be met: it is named after its owner; its content matches the digest in its annotation; and the
+//! manager that last wrote the content also owns the owner reference. A manual edit violates one of the last two, and
+//! its controller reverts it at once. Admission prevents the forgery of all three.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference};
 use kraken_api::{
@@ -13,7 +13,7 @@ use kraken_api::{
 use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
-/// Why a state is not to be acted on, if it is not.
+/// Why a state is not trusted, if it is not.
 pub fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<String> {
     if mutants::active(Mutant::EditedStateBelieved) {
         return None;
@@ -22,7 +22,7 @@ pub fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<String>
     let mut owners = meta.owner_references.iter().flatten();
     let Some(owner) = owners.find(|owner| owner.controller == Some(true)) else {
         let is_facts = name.strip_prefix(STATIC_KIND).is_some_and(|rest| rest.starts_with('-'));
-        let why = format!("StateDeclaration {name} has no owner; by hand, only static-<name> is accepted");
+        let why = format!("StateDeclaration {name} has no owner; users can only create static-<name>");
         return (!is_facts).then_some(why);
     };
     if name_of(owner).as_deref() != Some(name) {
@@ -33,23 +33,23 @@ pub fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<String>
     let published = annotations.and_then(|annotations| annotations.get(CONTENT_HASH_ANNOTATION));
     if published != Some(&spec.content_hash()) {
         return Some(format!(
-            "StateDeclaration {name} is not what its controller has published: it was edited by hand, and its controller puts it right"
+            "StateDeclaration {name} does not match the state that its controller published: it was edited manually, and its controller reverts the edit"
         ));
     }
     let writer = writer_of_another(meta.managed_fields.as_deref().unwrap_or_default())?;
     Some(format!(
-        "StateDeclaration {name} was written by {writer} and not by its controller, which puts it right"
+        "StateDeclaration {name} was written by {writer} and not by its controller, which reverts the edit"
     ))
 }
 
-/// The name that a state of this owner has, if the owner is one of Kraken's resources.
+/// The name of the state of this owner, if the owner is a Kraken resource.
 fn name_of(owner: &OwnerReference) -> Option<String> {
     let (group, _) = owner.api_version.split_once('/')?;
     let is_ours = group.strip_suffix(DOMAIN).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('.'));
     is_ours.then(|| owned_name(&owner_kind(&owner.kind, group), &owner.name))
 }
 
-/// Who wrote the content, if it is nobody of those who wrote the owner reference. What has no record is not judged.
+/// The manager of the content, if it does not own the owner reference. Without managedFields there is none.
 fn writer_of_another(entries: &[ManagedFieldsEntry]) -> Option<&str> {
     let writers = |pointer: &str| {
         let wrote = |entry: &&ManagedFieldsEntry| {
@@ -109,7 +109,7 @@ mod tests {
         ObjectMeta { managed_fields: Some(writers.iter().map(entry).collect()), ..of_a() }
     }
 
-    fn is_refused(meta: &ObjectMeta, because: &str) {
+    fn is_rejected(meta: &ObjectMeta, because: &str) {
         let why = refusal(meta, &published()).unwrap();
         assert!(why.contains(because), "{why}");
     }
@@ -117,36 +117,36 @@ mod tests {
     #[test]
     fn a_state_comes_from_the_resource_it_is_named_after() {
         assert_eq!(refusal(&of_a(), &published()), None);
-        is_refused(&state("ec2instance.aws.a", Some((AWS, "EC2Instance", "b"))), "owner, EC2Instance b");
-        is_refused(&state("ec2instance.aws.a", Some((AWS, "VPC", "a"))), "not named after");
+        is_rejected(&state("ec2instance.aws.a", Some((AWS, "EC2Instance", "b"))), "owner, EC2Instance b");
+        is_rejected(&state("ec2instance.aws.a", Some((AWS, "VPC", "a"))), "not named after");
         let acme = "acme.kraken-iac.eoinfennessy.com/v1";
-        is_refused(&state("ec2instance.aws.a", Some((acme, "EC2Instance", "a"))), "not named after");
+        is_rejected(&state("ec2instance.aws.a", Some((acme, "EC2Instance", "a"))), "not named after");
     }
 
     #[test]
-    fn a_person_may_write_static_facts_and_nothing_else() {
+    fn users_can_write_only_static_states() {
         assert_eq!(refusal(&state("static-net", None), &spec(json!("anything"))), None);
-        is_refused(&state("ec2instance.aws.a", None), "has no owner");
-        is_refused(&state("static.aws.a", None), "has no owner");
-        is_refused(&state("static", None), "has no owner");
+        is_rejected(&state("ec2instance.aws.a", None), "has no owner");
+        is_rejected(&state("static.aws.a", None), "has no owner");
+        is_rejected(&state("static", None), "has no owner");
     }
 
     #[test]
-    fn a_content_that_its_controller_did_not_publish_is_refused() {
+    fn content_that_does_not_match_the_digest_is_rejected() {
         for edited in [
             spec(json!({"instances": [{"InstanceId": "i-2"}]})),
             StateDeclarationSpec { id: None, ..published() },
         ] {
             let why = refusal(&of_a(), &edited).unwrap();
-            assert!(why.contains("edited by hand"), "{why}");
+            assert!(why.contains("edited manually"), "{why}");
         }
         let mut bare = of_a();
         bare.annotations = None;
-        is_refused(&bare, "edited by hand");
+        is_rejected(&bare, "edited manually");
     }
 
     #[test]
-    fn an_edit_with_a_digest_that_fits_is_known_by_its_writer() {
+    fn an_edit_with_a_matching_digest_is_detected_by_its_manager() {
         let owner = || json!({"f:metadata": {"f:ownerReferences": {}}});
         let all = || json!({"f:metadata": {"f:ownerReferences": {}}, "f:spec": {}});
         let edit = || json!({"f:metadata": {"f:annotations": {}}, "f:spec": {}});
@@ -157,25 +157,25 @@ mod tests {
             None,
             "the same value"
         );
-        is_refused(&written_by(&[(spoke, owner()), ("kubectl-edit", edit())]), "written by kubectl-edit");
+        is_rejected(&written_by(&[(spoke, owner()), ("kubectl-edit", edit())]), "written by kubectl-edit");
     }
 
     #[test]
-    fn an_owner_that_does_not_control_the_state_is_none() {
+    fn a_non_controlling_owner_is_ignored() {
         let mut meta = of_a();
         meta.owner_references.as_mut().unwrap()[0].controller = None;
-        is_refused(&meta, "has no owner");
+        is_rejected(&meta, "has no owner");
     }
 
     #[test]
-    fn an_owner_outside_krakens_groups_is_refused() {
+    fn an_owner_outside_krakens_groups_is_rejected() {
         for group in [
             "v1",
             "apps/v1",
             "kraken-iac.eoinfennessy.com.evil.org/v1",
             "evil-kraken-iac.eoinfennessy.com/v1",
         ] {
-            is_refused(&state("ec2instance.aws.a", Some((group, "EC2Instance", "a"))), "not named after");
+            is_rejected(&state("ec2instance.aws.a", Some((group, "EC2Instance", "a"))), "not named after");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! ConfigExports that do not decode: their status says so, and nothing is done for them.
+//! ConfigExports that cannot be decoded: their status reports it, and they are not reconciled.
 
 use kraken_runtime::hash::HashMap;
 
@@ -19,13 +19,13 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// The objects that do not decode, and whether their status says so.
+/// The objects that cannot be decoded, and whether their status reports it.
 #[derive(Debug, Default)]
 pub struct Undecodable {
     of: Mutex<HashMap<ObjectKey, Broken>>,
 }
 
-/// An object that does not decode.
+/// An object that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     uid: Option<String>,
@@ -35,33 +35,33 @@ pub struct Broken {
 }
 
 impl Undecodable {
-    /// Takes note of an object that does not decode.
+    /// Records an object that cannot be decoded.
     pub fn note(&self, key: ObjectKey, meta: &ObjectMeta, error: &str) {
         let (uid, generation) = (meta.uid.clone(), meta.generation);
         let mut of = self.of.lock();
-        // Our own report of it is such an event too.
-        let known = of.get(&key).is_some_and(|known| {
-            (&known.uid, known.generation, known.error.as_str()) == (&uid, generation, error)
+        // Our own status write causes such an event too.
+        let lookups = of.get(&key).is_some_and(|lookups| {
+            (&lookups.uid, lookups.generation, lookups.error.as_str()) == (&uid, generation, error)
         });
-        if !known {
+        if !lookups {
             of.insert(key, Broken { uid, generation, error: error.to_owned(), reported: false });
         }
     }
 
-    /// Forgets an object that decodes, or is gone.
+    /// Removes an object that can be decoded again, or was deleted.
     pub fn forget(&self, key: &ObjectKey) {
         self.of.lock().remove(key);
     }
 
-    /// The object of this name, if it does not decode.
+    /// The object with this name, if it cannot be decoded.
     pub fn get(&self, key: &ObjectKey) -> Option<Broken> {
         self.of.lock().get(key).cloned()
     }
 
-    /// Says on an object that it does not decode, unless that was said before.
+    /// Reports in the status of an object that it cannot be decoded, once.
     ///
     /// # Errors
-    /// When the status cannot be written.
+    /// If the status cannot be written.
     pub async fn report(
         &self,
         client: Client,
@@ -84,8 +84,8 @@ impl Undecodable {
             Err(error) if error.is_not_found() => self.forget(key),
             Err(error) => return Err(error),
             Ok(_) => {
-                if let Some(known) = self.of.lock().get_mut(key).filter(|known| *known == broken) {
-                    known.reported = true;
+                if let Some(lookups) = self.of.lock().get_mut(key).filter(|lookups| *lookups == broken) {
+                    lookups.reported = true;
                 }
             }
         }
@@ -115,20 +115,20 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_reported_once_for_each_fault() {
+    fn an_object_is_reported_once_for_each_error() {
         let undecodable = Undecodable::default();
         undecodable.note(key(), &meta(1), "missing field");
         undecodable.of.lock().get_mut(&key()).unwrap().reported = true;
         undecodable.note(key(), &meta(1), "missing field");
-        assert!(undecodable.get(&key()).unwrap().reported, "the event of our own report");
+        assert!(undecodable.get(&key()).unwrap().reported, "the event of our own status write");
         undecodable.note(key(), &meta(2), "missing field");
-        assert!(!undecodable.get(&key()).unwrap().reported, "edited, and still broken");
+        assert!(!undecodable.get(&key()).unwrap().reported, "edited, and still invalid");
         undecodable.forget(&key());
         assert_eq!(undecodable.get(&key()), None);
     }
 
     #[test]
-    fn the_condition_says_what_does_not_decode() {
+    fn the_condition_contains_the_decoding_error() {
         undecodable_status("missing field `entries`");
     }
 

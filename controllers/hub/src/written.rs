@@ -1,5 +1,5 @@
-//! Which status was last written to what, so that a watch that lags, or a server that stores a value in another spelling,
-//! does not make the same write happen again and again.
+//! The last written status of each object, so that a delayed watch, or a server that normalizes a value, does not cause
+//! repeated writes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,14 +8,14 @@ use kraken_runtime::hash::HashMap;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::index::Asker;
+use crate::index::Dependent;
 
 /// The last write of each status.
 #[derive(Debug, Default)]
 pub struct Written {
-    last: Mutex<HashMap<Asker, Write>>,
-    /// What was sent last, whether it has arrived or not: its event may come before its answer.
-    sent: Mutex<HashMap<Asker, u64>>,
+    last: Mutex<HashMap<Dependent, Write>>,
+    /// The last sent status, even if it has not arrived: its event may precede its response.
+    sent: Mutex<HashMap<Dependent, u64>>,
 }
 
 #[derive(Debug)]
@@ -26,48 +26,54 @@ struct Write {
 }
 
 impl Written {
-    /// Whether this very status was the last one written, and nobody has changed the object since.
-    pub fn is_current(&self, asker: &Asker, status: &impl Serialize, version: Option<&str>) -> bool {
+    /// Whether this status was the last one written, and the object is unchanged since.
+    pub fn is_current(&self, dependent: &Dependent, status: &impl Serialize, version: Option<&str>) -> bool {
         let digest = digest(status);
         let last = self.last.lock();
-        last.get(asker).is_some_and(|write| {
-            write.digest == digest && write.versions.iter().any(|known| known.as_deref() == version)
+        last.get(dependent).is_some_and(|write| {
+            write.digest == digest && write.versions.iter().any(|lookups| lookups.as_deref() == version)
         })
     }
 
-    /// Takes note of what is about to be written.
-    pub fn sending(&self, asker: &Asker, status: &impl Serialize) {
-        self.sent.lock().insert(asker.clone(), digest(status));
+    /// Records the status before it is written.
+    pub fn sending(&self, dependent: &Dependent, status: &impl Serialize) {
+        self.sent.lock().insert(dependent.clone(), digest(status));
     }
 
-    /// Whether a status that a watch shows is the one that was sent last: such an event needs no reconcile.
-    pub fn is_own(&self, asker: &Asker, status: &impl Serialize) -> bool {
-        self.sent.lock().get(asker) == Some(&digest(status))
+    /// Whether an observed status is the last sent one: such an event needs no reconcile.
+    pub fn is_own(&self, dependent: &Dependent, status: &impl Serialize) -> bool {
+        self.sent.lock().get(dependent) == Some(&digest(status))
     }
 
-    /// Whether the object may hold another status than this one, which a watch has shown: what was sent last is something else,
-    /// and either has not been shown yet or did not arrive.
-    pub fn is_uncertain(&self, asker: &Asker, shown: Option<&impl Serialize>) -> bool {
-        let sent = self.sent.lock().get(asker).copied();
+    /// Whether the object may have another status than the observed one: the last sent status differs, and was not observed yet
+    /// or did not arrive.
+    pub fn is_uncertain(&self, dependent: &Dependent, shown: Option<&impl Serialize>) -> bool {
+        let sent = self.sent.lock().get(dependent).copied();
         sent.is_some_and(|sent| shown.map(digest) != Some(sent))
     }
 
-    /// Takes note of a write.
-    pub fn note(&self, asker: Asker, status: &impl Serialize, before: Option<String>, after: Option<String>) {
-        self.last.lock().insert(asker, Write { digest: digest(status), versions: [before, after] });
+    /// Records a write.
+    pub fn note(
+        &self,
+        dependent: Dependent,
+        status: &impl Serialize,
+        before: Option<String>,
+        after: Option<String>,
+    ) {
+        self.last.lock().insert(dependent, Write { digest: digest(status), versions: [before, after] });
     }
 
-    /// Forgets an object that is gone.
-    pub fn forget(&self, asker: &Asker) {
-        self.last.lock().remove(asker);
-        self.sent.lock().remove(asker);
+    /// Removes a deleted object.
+    pub fn forget(&self, dependent: &Dependent) {
+        self.last.lock().remove(dependent);
+        self.sent.lock().remove(dependent);
     }
 }
 
-/// A status holds no value of a Secret, so this is a digest of none.
+/// A status contains no value of a Secret, so neither does this digest.
 fn digest(status: &impl Serialize) -> u64 {
     let mut hasher = DefaultHasher::new();
-    // A status that cannot be written as JSON cannot be written at all, and is refused then.
+    // A status that cannot be serialized fails in the write.
     serde_json::to_string(status).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }
@@ -78,42 +84,45 @@ mod tests {
 
     use super::*;
 
-    fn asker() -> Asker {
-        Asker::Request(ObjectKey::new("ns", "a"))
+    fn dependent() -> Dependent {
+        Dependent::Request(ObjectKey::new("ns", "a"))
     }
 
     #[test]
-    fn the_event_of_a_write_is_known_before_its_answer() {
+    fn the_event_of_a_write_is_recognised_before_its_response() {
         let written = Written::default();
-        assert!(!written.is_own(&asker(), &"x"));
-        written.sending(&asker(), &"x");
-        assert!(written.is_own(&asker(), &"x"));
-        assert!(!written.is_own(&asker(), &"y"), "somebody else's");
-        written.forget(&asker());
-        assert!(!written.is_own(&asker(), &"x"));
+        assert!(!written.is_own(&dependent(), &"x"));
+        written.sending(&dependent(), &"x");
+        assert!(written.is_own(&dependent(), &"x"));
+        assert!(!written.is_own(&dependent(), &"y"), "written by another");
+        written.forget(&dependent());
+        assert!(!written.is_own(&dependent(), &"x"));
     }
 
     #[test]
-    fn a_status_is_uncertain_while_a_watch_shows_another_than_was_sent() {
+    fn a_status_is_uncertain_while_the_observed_one_differs_from_the_sent_one() {
         let written = Written::default();
-        assert!(!written.is_uncertain(&asker(), Some("x").as_ref()), "of an earlier process");
-        written.sending(&asker(), &"x");
-        assert!(!written.is_uncertain(&asker(), Some("x").as_ref()));
-        written.sending(&asker(), &"y");
-        assert!(written.is_uncertain(&asker(), Some("x").as_ref()), "the watch lags, or the answer was lost");
-        assert!(written.is_uncertain(&asker(), None::<&&str>));
+        assert!(!written.is_uncertain(&dependent(), Some("x").as_ref()), "of an earlier process");
+        written.sending(&dependent(), &"x");
+        assert!(!written.is_uncertain(&dependent(), Some("x").as_ref()));
+        written.sending(&dependent(), &"y");
+        assert!(
+            written.is_uncertain(&dependent(), Some("x").as_ref()),
+            "the watch is delayed, or the response was lost"
+        );
+        assert!(written.is_uncertain(&dependent(), None::<&&str>));
     }
 
     #[test]
-    fn a_lagging_watch_and_a_normalising_server_cause_no_second_write() {
+    fn a_delayed_watch_and_a_normalizing_server_cause_no_second_write() {
         let written = Written::default();
-        assert!(!written.is_current(&asker(), &"x", Some("1")));
-        written.note(asker(), &"x", Some("1".into()), Some("2".into()));
-        assert!(written.is_current(&asker(), &"x", Some("1")), "the watch lags");
-        assert!(written.is_current(&asker(), &"x", Some("2")), "the server spells it differently");
-        assert!(!written.is_current(&asker(), &"y", Some("2")), "another status");
-        assert!(!written.is_current(&asker(), &"x", Some("3")), "somebody changed it");
-        written.forget(&asker());
-        assert!(!written.is_current(&asker(), &"x", Some("2")));
+        assert!(!written.is_current(&dependent(), &"x", Some("1")));
+        written.note(dependent(), &"x", Some("1".into()), Some("2".into()));
+        assert!(written.is_current(&dependent(), &"x", Some("1")), "the watch is delayed");
+        assert!(written.is_current(&dependent(), &"x", Some("2")), "the server normalizes it");
+        assert!(!written.is_current(&dependent(), &"y", Some("2")), "another status");
+        assert!(!written.is_current(&dependent(), &"x", Some("3")), "it was changed by another");
+        written.forget(&dependent());
+        assert!(!written.is_current(&dependent(), &"x", Some("2")));
     }
 }

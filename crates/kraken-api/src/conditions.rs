@@ -1,38 +1,38 @@
-//! Conditions as upstream defines them: a list keyed by type whose times move only when the status does.
+//! Conditions as in upstream Kubernetes: a list keyed by type, in which a transition time changes only with the status.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// True only if this generation of the spec is in place. kstatus, Argo CD and Flux read it.
 pub const READY: &str = "Ready";
-/// True if the last look at the cloud worked and matched.
+/// True if the last observation of the cloud succeeded and matched the spec.
 pub const SYNCED: &str = "Synced";
 /// True if every reference of the spec has a value.
 pub const DEPENDENCIES_RESOLVED: &str = "DependenciesResolved";
 
-/// True while the controller is at work on this resource; absent otherwise.
+/// True while a change of this resource is in progress; absent otherwise.
 pub const RECONCILING: &str = "Reconciling";
 /// True if only an edit helps: kstatus, Flux and Argo CD report a failure at once. Absent otherwise.
 pub const STALLED: &str = "Stalled";
-/// True if the remote object differs and `lifecycle.drift` is `Report`; absent otherwise. Ready is left alone.
+/// True if the remote object differs and `lifecycle.drift` is `Report`; absent otherwise. Ready is not affected.
 pub const DRIFTED: &str = "Drifted";
 
-/// The longest message written, in bytes: the API's own bound is 32,768, a person's is lower.
+/// The maximum length of a message, in bytes. The API allows 32,768, but nobody reads that much.
 const MAX_MESSAGE: usize = 2048;
 
-/// The three states of a condition.
+/// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It holds.
+    /// The condition is true.
     True,
-    /// It does not hold.
+    /// The condition is false.
     False,
-    /// Nobody knows yet.
+    /// The status is not known yet.
     Unknown,
 }
 
 impl State {
-    /// As Kubernetes writes it.
+    /// The value in the Kubernetes API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -42,7 +42,7 @@ impl State {
     }
 }
 
-/// Sets one condition in a list, and keeps its time unless its status changes.
+/// Sets one condition in a list. The transition time changes only with the status.
 pub fn set(
     conditions: &mut Vec<Condition>,
     kind: &str,
@@ -71,7 +71,7 @@ pub fn set(
     }
 }
 
-/// Sets a condition that is true while it holds and absent otherwise: `held` is its reason and message.
+/// Sets an abnormal-true condition, which is absent unless it is true: `held` is its reason and message.
 pub fn set_while(
     conditions: &mut Vec<Condition>,
     kind: &str,
@@ -85,7 +85,7 @@ pub fn set_while(
     }
 }
 
-/// The condition of this type, if there is one.
+/// The condition of this type, if it exists.
 pub fn get<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|c| c.type_ == kind)
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_moves_only_with_the_status() {
+    fn the_transition_time_changes_only_with_the_status() {
         let mut list = vec![];
         set(&mut list, READY, State::False, "Creating", "a", Some(1), at(1));
         set(&mut list, READY, State::False, "Updating", "b", Some(2), at(2));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_holds_no_more_is_absent() {
+    fn an_abnormal_true_condition_is_removed_when_it_is_no_longer_true() {
         let mut list = vec![];
         set_while(&mut list, STALLED, Some(("InvalidSpec", "a")), Some(1), at(1));
         assert_eq!(get(&list, STALLED).unwrap().status, "True");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_at_a_character() {
+    fn a_long_message_is_truncated_at_a_character_boundary() {
         let mut list = vec![];
         set(&mut list, READY, State::False, "X", &"ü".repeat(5000), None, at(1));
         assert!(list[0].message.len() <= MAX_MESSAGE + 3);

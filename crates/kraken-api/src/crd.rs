@@ -1,5 +1,4 @@
-//! What every CRD of Kraken has beyond its own fields: schema pieces, printer columns, and a status that says "Unknown"
-//! from the moment the object exists.
+//! The common parts of all CRDs of Kraken: schemas, printer columns, and a default status with Ready=Unknown.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, JSON,
@@ -10,7 +9,7 @@ use serde_json::json;
 
 pub use kraken_options::{any_json, any_object};
 
-/// Upstream conditions as a list keyed by type.
+/// Upstream conditions, as a list keyed by type.
 pub fn conditions_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
@@ -37,7 +36,7 @@ pub fn spoke_kind<K: CustomResourceExt>() -> CustomResourceDefinition {
     summarised_kind::<K>(&[])
 }
 
-/// The same with columns of the kind's own, each with a value of `status.summary`: see [`summary_key`].
+/// The same with additional columns of the kind, each with a value of `status.summary`: see [`summary_key`].
 pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResourceDefinition {
     let id = column("External ID", ".status.externalIds[0]", 0);
     let own = columns.iter().map(|name| column(name, &format!(".status.summary.{}", summary_key(name)), 0));
@@ -45,7 +44,7 @@ pub fn summarised_kind<K: CustomResourceExt>(columns: &[&str]) -> CustomResource
 }
 
 /// The key of `status.summary` that a column shows: `CIDR` shows `cidr`, `Public IP` shows `publicIp`. In camel case, which
-/// `kubectl describe` takes apart into words: `Public Ip`.
+/// `kubectl describe` splits into words: `Public Ip`.
 pub fn summary_key(column: &str) -> String {
     let mut words = column.split(' ').map(str::to_lowercase);
     let first = words.next().unwrap_or_default();
@@ -84,7 +83,7 @@ fn with_columns(
             .and_then(|s| s.properties.as_mut())
             .and_then(|p| p.get_mut("status"));
         if let Some(status) = status {
-            // Costs no write: the API server shows it until a controller has written a status of its own.
+            // A default costs no write. The API server returns it until a controller writes the status.
             status.default = Some(JSON(json!({"conditions": [{
                 "type": crate::conditions::READY,
                 "status": "Unknown",
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_of_a_kind_stand_between_its_id_and_its_age() {
+    fn the_columns_of_a_kind_are_between_id_and_age() {
         let crd = summarised_kind::<ConfigExport>(&["CIDR", "Public IP"]);
         let names: Vec<_> = columns(&crd).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["Ready", "Reason", "External ID", "CIDR", "Public IP", "Age", "Message"]);
@@ -127,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn internal_kinds_are_not_among_those_of_users() {
-        // `kubectl wait --for=condition=Ready kraken --all` would wait for ever for a kind without conditions.
+    fn internal_kinds_have_a_separate_category() {
+        // `kubectl wait --for=condition=Ready kraken --all` would wait forever for a kind without conditions.
         for (crd, category) in [
             (StateDeclaration::crd(), "kraken-internal"),
             (DependencyRequest::crd(), "kraken-internal"),

@@ -1,4 +1,4 @@
-//! DependencyRequest: what a resource needs to know, asked by its spoke and answered by the hub.
+//! DependencyRequest: the references of one resource, written by its spoke and answered by the hub.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What one resource needs from others.
+/// The references of one resource to others.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.kraken-iac.eoinfennessy.com",
@@ -19,21 +19,22 @@ use serde_json::Value;
     status = "DependencyRequestStatus",
     shortname = "depreq",
     category = "kraken-internal",
-    doc = "What one resource needs from others. Internal: written by spokes, answered by the hub."
+    doc = "The references of one resource to others. Internal: written by spokes, answered by the hub."
 )]
 #[serde(rename_all = "camelCase")]
 pub struct DependencyRequestSpec {
-    /// Keys of ConfigMaps, at most 1,024.
+    /// References to keys of ConfigMaps, at most 1,024.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024))]
     pub config_map_dependencies: Vec<KeyDependency>,
 
-    /// Keys of Secrets, at most 1,024. The hub answers with the Secret's identity, never with a value.
+    /// References to keys of Secrets, at most 1,024. The hub answers with the Secret's identity and version, never with
+    /// a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024))]
     pub secret_dependencies: Vec<KeyDependency>,
 
-    /// Values in the state of other resources, at most 1,024.
+    /// References to values in the state of other resources, at most 1,024.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024))]
     pub kraken_resource_dependencies: Vec<ResourceDependency>,
@@ -42,25 +43,25 @@ pub struct DependencyRequestSpec {
 /// A key of a ConfigMap or Secret in the same namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyDependency {
-    /// The object's name. Example: `sizes`.
+    /// The name of the object. Example: `sizes`.
     pub name: String,
-    /// The key in its data. Example: `small`.
+    /// The key in the data of the object. Example: `small`.
     pub key: String,
 }
 
 /// A value in the state of another resource of the same namespace, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceDependency {
-    /// Its kind, in lower case without hyphens, with its group behind a dot if the reference names one. Example:
+    /// The kind, in lower case without hyphens, followed by a dot and the group if the reference names one. Example:
     /// `ec2instance` or `vpc.aws`.
     pub kind: String,
-    /// Its name. Example: `a`.
+    /// The name. Example: `a`.
     pub name: String,
-    /// Where the value is in its state. Default: none, which asks for the resource's main id. Example:
+    /// The path of the value in the state. Default: none, which refers to the main id of the resource. Example:
     /// `instances.0.InstanceType`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
-    /// The JSON type that the asking field takes. Default: `any`.
+    /// The JSON type of the field with the reference. Default: `any`.
     #[serde(rename = "type", default = "any_type")]
     #[schemars(schema_with = "json_type_schema")]
     pub json_type: JsonType,
@@ -81,7 +82,7 @@ fn json_type_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DependencyRequestStatus {
-    /// `Ready`: true when every dependency has a value.
+    /// The condition `Ready`: true if every dependency has a value.
     #[serde(default)]
     #[schemars(schema_with = "crate::crd::conditions_schema")]
     pub conditions: Vec<Condition>,
@@ -90,36 +91,37 @@ pub struct DependencyRequestStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// The values found.
+    /// The resolved values.
     #[serde(default)]
     pub dependent_values: DependentValues,
 
-    /// The dependencies without a value, each with the reason.
+    /// The dependencies without a value, each with a reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<Unmet>,
 }
 
-/// The values found, by where they come from.
+/// The resolved values, by type of source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-// Atomic: merged as schemaless data, an object that becomes empty would be stored as null.
+// Without `atomic`, server-side apply stores an object that becomes empty as null.
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct DependentValues {
-    /// ConfigMap name, key, text.
+    /// Values from ConfigMaps, by ConfigMap name and key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub from_config_maps: BTreeMap<String, BTreeMap<String, String>>,
 
-    /// Secret name, key, and which version of the Secret it is in; the asking spoke reads the value itself.
+    /// Versions of Secrets, by Secret name and key. The spoke reads the value itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub from_secrets: BTreeMap<String, BTreeMap<String, SecretVersion>>,
 
-    /// Kind, name, path, value. The path is empty for a main id. Example: `{vpc: {main: {"": vpc-0abc}}}`.
+    /// Values from states, by kind, name and path. The path is empty for a main id. Example:
+    /// `{vpc: {main: {"": vpc-0abc}}}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "crate::crd::any_object")]
     pub from_kraken_resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
 }
 
-/// One version of a Secret, without anything of its content.
+/// One version of a Secret, without its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretVersion {
@@ -137,16 +139,16 @@ pub struct Unmet {
     pub kind: String,
     /// The name of the object or resource.
     pub name: String,
-    /// The key or the path asked for; empty for a main id.
+    /// The key or the path; empty for a main id.
     pub entry: String,
-    /// Why there is no value, as one word. Example: `ConfigMapNotFound`.
+    /// The reason why there is no value. Example: `ConfigMapNotFound`.
     pub reason: String,
-    /// Why there is no value, for a person.
+    /// A human-readable message with details of the reason.
     pub message: String,
 }
 
 impl Unmet {
-    /// An unmet dependency with its cause.
+    /// A dependency without a value, with its cause.
     pub fn new(
         dependency: &Dependency,
         reason: crate::reasons::DependencyReason,
@@ -166,7 +168,7 @@ impl Unmet {
         }
     }
 
-    /// The dependency this speaks of.
+    /// The dependency.
     pub fn dependency(&self) -> Dependency {
         let key = || KeyRef { name: self.name.clone(), key: self.entry.clone() };
         match self.kind.as_str() {
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_main_id_is_asked_for_without_a_path() {
+    fn a_main_id_is_requested_without_a_path() {
         let mut dependencies = Dependencies::default();
         dependencies.add(Dependency::Resource(main_id()), JsonType::String);
         let spec = DependencyRequestSpec::from(&dependencies);
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unmet_main_id_is_the_dependency_that_was_asked_for() {
+    fn an_unmet_main_id_matches_its_dependency() {
         let asked = Dependency::Resource(main_id());
         let reason = crate::reasons::DependencyReason::PathNotFound;
         assert_eq!(Unmet::new(&asked, reason, "").dependency(), asked);

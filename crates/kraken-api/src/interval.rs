@@ -1,14 +1,14 @@
-//! A length of time as users write it: `30s`, `5m`, `1h30m`, or `0` for "off".
+//! The API type of an interval: `30s`, `5m`, `1h30m`, or `0` for "disabled".
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The longest interval that means anything: one year of 365 days.
+/// The maximum interval: one year of 365 days.
 pub const MAX_INTERVAL: Duration = Duration::from_hours(365 * 24);
 
-/// A length of time such as `5m`. `0` turns the thing it governs off.
+/// An interval such as `5m`. `0` disables the periodic action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Interval(
@@ -16,10 +16,10 @@ pub struct Interval(
 );
 
 impl Interval {
-    /// The duration meant, `None` for off.
+    /// The duration, `None` if disabled.
     ///
     /// # Errors
-    /// A sentence for the user when the text is no duration, negative, or longer than a year.
+    /// A message for the user if the text is not a duration, is negative, or exceeds a year.
     pub fn duration(&self) -> Result<Option<Duration>, String> {
         parse(&self.0)
     }
@@ -31,10 +31,10 @@ impl From<&str> for Interval {
     }
 }
 
-/// Reads `5m`, `1h30m` or `0`; `None` is off.
+/// Parses `5m`, `1h30m` or `0`; `None` means disabled.
 ///
 /// # Errors
-/// A sentence for the user when the text is no duration, negative, or longer than a year.
+/// A message for the user if the text is not a duration, is negative, or exceeds a year.
 pub fn parse(text: &str) -> Result<Option<Duration>, String> {
     let text = text.trim();
     if text == "0" {
@@ -55,7 +55,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn durations_and_off_are_read() {
+    fn durations_and_zero_are_parsed() {
         assert_eq!(parse("5m"), Ok(Some(Duration::from_mins(5))));
         assert_eq!(parse("1h30m"), Ok(Some(Duration::from_mins(90))));
         assert_eq!(parse("0"), Ok(None));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_advice() {
+    fn an_invalid_duration_is_rejected_with_an_example() {
         for bad in ["-1s", "banana", "", "100y", "876000h"] {
             assert!(parse(bad).is_err_and(|message| message.contains('0')), "{bad}");
         }

@@ -1,6 +1,6 @@
-//! Kraken's own kinds and what every kind of infrastructure shares: lifecycle, status, conditions, names and labels.
+//! The kinds of the hub, and the API that all kinds of spokes share: lifecycle, status, conditions, names and labels.
 //!
-//! Nothing here talks to a cluster: these are the words that the hub, the spokes and the tools have in common.
+//! This crate contains no client. The hub, the spokes and the tools depend on it.
 
 pub mod conditions;
 pub mod config_export;
@@ -26,51 +26,52 @@ pub use status::{AtCreation, FieldDiff, InPlace, Location, Plan, PlanAction, Res
 /// The domain of every API group, label and annotation of Kraken.
 pub const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
 
-/// The version of every kind.
+/// The API version of every kind.
 pub const VERSION: &str = "v1alpha1";
 
-/// The namespace that the controllers run in.
+/// The default namespace of the controllers.
 pub const SYSTEM_NAMESPACE: &str = "kraken-system";
 
-/// The hub's binary, Deployment, service account and lease.
+/// The name of the hub's binary, Deployment, service account and lease.
 pub const HUB_NAME: &str = "kraken-hub";
 
-/// Label of an owned DependencyRequest or StateDeclaration: its owner's kind and group, as [`names::owner_kind`] writes
-/// them. A spoke watches its own alone by it.
+/// Label of an owned DependencyRequest or StateDeclaration: its owner's kind and group, as formatted by
+/// [`names::owner_kind`]. A spoke selects its own objects by it.
 pub const OWNER_KIND_LABEL: &str = "kraken-iac.eoinfennessy.com/owner-kind";
 
-/// Annotation of a StateDeclaration: [`StateDeclarationSpec::content_hash`] of what its controller published, by which a
-/// spoke sees that no write is due without reading the body, and the hub that nobody else has changed it.
+/// Annotation of a StateDeclaration: [`StateDeclarationSpec::content_hash`] of the content that its controller
+/// published. A spoke compares it to skip unnecessary writes without reading the body, and the hub to detect changes by
+/// others.
 pub const CONTENT_HASH_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/content-hash";
 
-/// Annotation of the object that a ConfigExport writes: the UID of the ConfigExport.
+/// Annotation of the target of a ConfigExport: the UID of the ConfigExport.
 pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-by";
 
-/// The names of the labels and annotations that a ConfigExport set on its target, as JSON: they are removed when its spec names
-/// them no more, and others stay.
+/// Annotation of the target of a ConfigExport: the names of the labels and annotations that it set, as JSON. They are removed
+/// when they are removed from its spec; others are preserved.
 pub const EXPORTED_METADATA_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-metadata";
 
-/// Annotation of a StateDeclaration: the generation under which its spoke wrote it. Any other generation is somebody else's
-/// edit, which is not to be believed and is reverted.
+/// Annotation of a StateDeclaration: the generation under which its spoke wrote it. Any other generation is an edit by
+/// somebody else, which is not trusted and is reverted.
 pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";
 
-/// Annotation by which a person asks for a reconcile now; any new value does.
+/// Annotation by which a user requests a reconcile; any new value triggers it.
 pub const RECONCILE_REQUESTED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/reconcile-requested-at";
 
-/// Annotation by which a person approves a plan: its value is the plan's hash.
+/// Annotation by which a user approves a plan: its value is the plan's hash.
 pub const APPROVED_PLAN_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/approved-plan";
 
-/// Annotation that holds the persisted intent of a launch: written before the cloud is called.
+/// Annotation with the persisted intent of a launch, written before the create call.
 pub const INTENT_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/intent";
 
-/// Annotation by which a person confirms that something may be created although a breaker stopped it: the time of the
-/// confirmation in RFC 3339, such as `2026-01-31T12:00:00Z`. It counts for what happened before that time, and for an hour
-/// for what vanished.
+/// Annotation by which a user confirms that objects may be created although a circuit breaker stopped it: the time of the
+/// confirmation in RFC 3339, such as `2026-01-31T12:00:00Z`. It applies to events before that time. For objects that
+/// disappeared, it is valid for an hour.
 pub const CREATION_CONFIRMED_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/creation-confirmed-at";
 
-/// Finalizer of every kind that manages something outside Kubernetes.
+/// Finalizer of every kind with remote objects.
 pub const FINALIZER: &str = "kraken-iac.eoinfennessy.com/external";
 
-/// Finalizer of every DependencyRequest. Its spoke takes it off when what the owner has outside Kubernetes is gone: until then
-/// it says who refers to whom, and so who must be deleted first, also while a whole namespace is deleted.
+/// Finalizer of every DependencyRequest. Its spoke removes it when the remote objects of the owner are deleted. Until then the
+/// request determines the order of deletion, even if a whole namespace is deleted.
 pub const REFERENCES_FINALIZER: &str = "kraken-iac.eoinfennessy.com/references";

@@ -1,4 +1,5 @@
-//! `spec.lifecycle`: how one resource is created, healed and deleted. Every spoke kind has it; all of it is optional.
+//! `spec.lifecycle`: how one resource is created, reconciled and deleted. Every kind of a spoke has it. All fields are
+//! optional.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -7,91 +8,94 @@ use serde::{Deserialize, Serialize};
 
 use crate::Interval;
 
-/// How this resource is created, healed and deleted. Everything is optional.
+/// How this resource is created, reconciled and deleted. All fields are optional.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lifecycle {
-    /// How often drift is looked for, as a duration such as `5m` or `1h30m`, at most a year. `0` turns it off.
-    /// Default: the controller's `--resync-interval` (5m unless set).
+    /// The interval between resyncs, which detect drift, as a duration such as `5m` or `1h30m`, at most a year. `0`
+    /// disables resyncs. Default: the controller's `--resync-interval` (default 5m). Example: `10m`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resync_interval: Option<Interval>,
 
-    /// What to do when the infrastructure differs from this resource: `Revert` (default) changes it back; `Report`
-    /// writes the difference to `status.drift` and an event, and touches nothing. An edit of this resource is always
-    /// carried out.
+    /// The policy for drift: `Revert` (default) reverts it; `Report` writes it to `status.drift` and an event, and
+    /// changes nothing. An edit of this resource is always applied. Example: `Report`.
     #[serde(default)]
     pub drift: Drift,
 
-    /// Paths of fields whose drift is ignored, at most 64. Example: `["tags.Team", "monitoring"]`.
+    /// Paths of fields that are neither compared nor updated, at most 64. Default: none. Example:
+    /// `["tags.Team", "monitoring"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
     pub ignore_changes: Vec<String>,
 
-    /// What happens to the infrastructure when this resource is deleted: `Delete` deletes it; `Retain` leaves it and takes
-    /// Kraken's tags off. Default: `Retain` for each remote object that was adopted, and `Delete` for each that this
-    /// resource created.
+    /// What happens to the remote objects when this resource is deleted: `Delete` deletes them; `Retain` leaves them in
+    /// the cloud and removes Kraken's tags. Default: `Retain` for each remote object that was adopted, and `Delete` for
+    /// each that this resource created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion: Option<Deletion>,
 
-    /// `true` refuses to delete the infrastructure: a deleted resource waits until this is `false` again.
-    /// Default: `false`.
+    /// Whether the remote objects are protected from deletion: if `true`, the deletion of this resource waits until
+    /// this is `false`, and nothing is replaced. Default: `false`.
     #[serde(default)]
     pub protect: bool,
 
-    /// Manage one thing that exists already instead of creating one. Nothing is touched that another resource or another
-    /// cluster owns, nor when several things match. If something would have to change, the plan is shown in
-    /// `status.plan` first and waits for approval. Default: none. Example: `{id: i-0abc1234def567890}`.
+    /// The existing remote object to manage instead of creating one. An object that another resource or another cluster
+    /// owns is not adopted, nor are several matching objects. If the object must be changed, the plan is written to
+    /// `status.plan` and requires approval. Default: none. Example: `{id: i-0abc1234def567890}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adopt: Option<Adopt>,
 
-    /// What to do when a changed field cannot be changed in place: `Never` (default) says so in the Ready condition and
-    /// touches nothing; `DeleteFirst` deletes what is there and creates it anew; `CreateFirst` creates the new one, waits
-    /// until it is up, and then deletes the old one.
+    /// The policy for an edit of a field that cannot be changed in place: `Never` (default) reports it in the Ready
+    /// condition and changes nothing; `DeleteFirst` deletes the remote object and creates a new one; `CreateFirst`
+    /// creates a new one, waits until it is ready, and then deletes the old one. Example: `CreateFirst`.
     #[serde(default)]
     pub replace: Replace,
 
-    /// What to do about a field that the provider changes only while the remote object is stopped, such as an instance's
-    /// type: `Forbid` (default) says in the Ready condition what it takes, and touches nothing; `Allow` stops the object,
-    /// changes the field and starts it again. Example: `Allow`.
+    /// The policy for an edit of a field that the provider changes only while the remote object is stopped, such as an
+    /// instance's type: `Forbid` (default) reports it in the Ready condition and changes nothing; `Allow` stops the
+    /// object, changes the field and starts the object. Example: `Allow`.
     #[serde(default)]
     pub disruption: Disruption,
 
-    /// Who decides that something is done: `Automatic` (default) acts at once; `Manual` shows in `status.plan` what would be
-    /// created, changed, replaced or deleted, and acts only when the annotation
-    /// `kraken-iac.eoinfennessy.com/approved-plan` carries the plan's hash and nothing has changed since.
+    /// The approval of changes: `Automatic` (default) makes them at once; `Manual` writes the objects to be created,
+    /// changed, replaced or deleted to `status.plan`, and proceeds only if the annotation
+    /// `kraken-iac.eoinfennessy.com/approved-plan` contains the plan's hash and nothing has changed since. Example:
+    /// `Manual`.
     #[serde(default)]
     pub approval: Approval,
 
-    /// `true` makes the controller touch nothing, neither create, change, heal nor delete. Default: `false`.
+    /// Whether the controller stops managing this resource: if `true`, it creates, changes and deletes nothing.
+    /// Default: `false`.
     #[serde(default)]
     pub paused: bool,
 
-    /// Resources of this namespace that come first and go last although no field refers to them, at most 64. Default:
-    /// none. Example: `[{kind: InternetGateway, name: main}]`.
+    /// Resources of this namespace that are created before this resource and deleted after it, although no field refers
+    /// to them, at most 64. Default: none. Example: `[{kind: InternetGateway, name: main}]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub depends_on: Vec<DependsOn>,
 
-    /// Limits what the StateDeclaration publishes to others. Default: everything the kind publishes.
+    /// Limits the published state. Default: the whole state of the kind. Example:
+    /// `{include: ["instances.InstanceId"]}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
 }
 
 impl Lifecycle {
-    /// What a deletion means for one remote object, `adopted` saying whether it was there before the resource.
+    /// The deletion policy of one remote object; `adopted` says whether it existed before the resource.
     pub fn deletion(&self, adopted: bool) -> Deletion {
         let default = if adopted { Deletion::Retain } else { Deletion::Delete };
         self.deletion.unwrap_or(default)
     }
 }
 
-/// What to adopt: exactly one of `id` and `tags`.
+/// The object to adopt: exactly one of `id` and `tags`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Adopt {
-    /// By the cloud's own id.
+    /// By the provider's id.
     Id(ById),
-    /// By tags, all of which must match, and only one thing may.
+    /// By tags, all of which must match exactly one object.
     Tags(ByTags),
 }
 
@@ -107,7 +111,7 @@ pub struct ById {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ByTags {
-    /// Key and value of each tag.
+    /// The key and value of each tag.
     pub tags: BTreeMap<String, String>,
 }
 
@@ -123,7 +127,7 @@ impl std::fmt::Display for Adopt {
     }
 }
 
-/// Written by hand: a structural schema takes no types within `oneOf`.
+/// Implemented manually: a structural schema does not allow types within `oneOf`.
 impl JsonSchema for Adopt {
     fn schema_name() -> Cow<'static, str> {
         "Adopt".into()
@@ -136,12 +140,12 @@ impl JsonSchema for Adopt {
             "properties": {
                 "id": {
                     "type": "string", "minLength": 1, "maxLength": 2048,
-                    "description": "The cloud's own id. Example: `i-0abc1234def567890`",
+                    "description": "The provider's id. Example: `i-0abc1234def567890`",
                 },
                 "tags": {
                     "type": "object", "minProperties": 1, "maxProperties": 10,
                     "additionalProperties": {"type": "string", "maxLength": 256},
-                    "description": "1 to 10 tags, all of which must match; only one thing may. Example: \
+                    "description": "1 to 10 tags, all of which must match exactly one object. Example: \
                                     `{Name: web, Team: shop}`",
                 },
             },
@@ -149,82 +153,82 @@ impl JsonSchema for Adopt {
     }
 }
 
-/// Who decides that something is done.
+/// Whether changes require approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Approval {
-    /// The controller acts at once.
+    /// Changes are made at once.
     #[default]
     Automatic,
-    /// A person approves each plan by its hash.
+    /// A user must approve each plan by its hash.
     Manual,
 }
 
-/// A resource that comes first.
+/// A resource that is created before this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependsOn {
-    /// Its kind, without regard to case and hyphens, with its API group if several providers have it. Example:
-    /// `InternetGateway` or `InternetGateway.aws`.
+    /// The kind, ignoring case and hyphens, with its API group if several providers have it. Example: `InternetGateway`
+    /// or `InternetGateway.aws`.
     #[schemars(length(min = 1, max = 317))]
     pub kind: String,
-    /// Its name. Example: `main`.
+    /// The name. Example: `main`.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
 }
 
-/// What is published to others.
+/// The part of the state that is published.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
-    /// Paths of the state that are published, at most 64, each with all that is below it; the elements of a list are
-    /// passed through. The main id is always published. Example: `["instances.InstanceId", "instances.PrivateIpAddress"]`.
+    /// Paths of the state that are published, at most 64, each with all fields below it. Indexes of lists are omitted. The
+    /// main id is always published. Default: none. Example: `["instances.InstanceId", "instances.PrivateIpAddress"]`.
     #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
     pub include: Vec<String>,
 }
 
-/// What to do about drift.
+/// The policy for drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Drift {
-    /// Change the infrastructure back.
+    /// Revert it.
     #[default]
     Revert,
-    /// Write the difference to the status and touch nothing.
+    /// Write it to the status and change nothing.
     Report,
 }
 
-/// What to do when a field cannot be changed in place.
+/// The policy for an edit of a field that cannot be changed in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Replace {
-    /// Say so, and touch nothing.
+    /// Report it, and change nothing.
     #[default]
     Never,
-    /// Delete the old, then create the new: there is a gap.
+    /// Delete the old object, then create the new one: there is downtime.
     DeleteFirst,
-    /// Create the new, then delete the old: both exist for a while.
+    /// Create the new object, then delete the old one: both exist for some time.
     CreateFirst,
 }
 
-/// What to do about a field that can be changed only while the remote object is stopped.
+/// The policy for an edit of a field that can be changed only while the remote object is stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Disruption {
-    /// Say what it takes, and touch nothing.
+    /// Report it, and change nothing.
     #[default]
     Forbid,
-    /// Stop the object, change the field, start the object again.
+    /// Stop the object, change the field, and start the object.
     Allow,
 }
 
-/// What happens to the infrastructure when its resource is deleted.
+/// What happens to the remote objects when their resource is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Deletion {
-    /// Delete it, and keep the resource until the cloud says that it is gone.
+    /// Delete them, and keep the resource until the provider reports that they are deleted.
     #[default]
     Delete,
-    /// Leave it as it is, without Kraken's tags.
+    /// Leave them in the cloud, without Kraken's tags.
     Retain,
 }
 
-/// A spec that carries a [`Lifecycle`].
+/// A spec with a [`Lifecycle`].
 pub trait HasLifecycle {
-    /// The lifecycle as the user wrote it.
+    /// The lifecycle in the spec.
     fn lifecycle(&self) -> &Lifecycle;
 }

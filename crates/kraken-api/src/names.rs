@@ -1,55 +1,56 @@
-//! Names of the objects that Kraken creates beside a user's resource.
+//! Names of the internal objects that Kraken creates for a user's resource.
 
 use kraken_options::kind_key;
 use sha2::{Digest, Sha256};
 
 use crate::DOMAIN;
 
-/// The longest kind in a name, in bytes: with its group it is a label's value, which has at most 63.
+/// The maximum length of a kind in a name, in bytes. Kind and group are also a label value, which has at most 63.
 const MAX_KIND: usize = 38;
-/// The longest group in a name, in bytes.
+/// The maximum length of a group in a name, in bytes.
 const MAX_GROUP: usize = 24;
-/// The longest name of a resource in a name, in bytes: all parts together are at most 253.
+/// The maximum length of a resource's name in a name, in bytes. All parts together have at most 253.
 const MAX_NAME: usize = 188;
-/// How many bytes of a digest keep names that were cut apart.
+/// The number of bytes of a digest that keeps truncated names distinct.
 const DIGEST: usize = 16;
 
-/// A kind with its group, as it stands in names and labels: `vpc.aws`.
+/// A kind with its group, as used in names and labels: `vpc.aws`.
 ///
-/// The group is there because two providers may have a kind of one name. One of Kraken's domain stands by its first label;
-/// any other ends in a digest, so that no group can take another one's names.
+/// The group distinguishes kinds of different providers with the same name. A group in Kraken's domain is shortened to its
+/// first label; any other ends with a digest, so that names of different groups never collide.
 pub fn owner_kind(kind: &str, group: &str) -> String {
     format!("{}.{}", kind_part(&kind_key(kind)), group_part(group))
 }
 
 /// The name of the DependencyRequest and of the StateDeclaration of a resource: `<kind>.<group>.<name>`, for example
-/// `vpc.aws.main`. `owner_kind` is what [`owner_kind()`] says.
+/// `vpc.aws.main`. `owner_kind` is the result of [`owner_kind()`].
 ///
-/// Neither a kind nor a group of one label has a dot, so the name is unambiguous. A part that would be too long is cut and
-/// ends in a digest, so that a resource may itself have a name of 253 characters.
+/// Neither a kind nor a group of one label has a dot, so the name is unambiguous. A part that is too long is truncated and
+/// ends with a digest, so that a resource itself can have a name of 253 characters.
 pub fn owned_name(owner_kind: &str, name: &str) -> String {
     format!("{owner_kind}.{}", cut(name, MAX_NAME, "-"))
 }
 
-/// The name of the resource whose DependencyRequest or StateDeclaration has this name; a name that was cut is not known.
+/// The name of the resource that owns the DependencyRequest or StateDeclaration with this name; `None` if the name was
+/// truncated.
 pub fn owner_name<'a>(owner_kind: &str, owned_name: &'a str) -> Option<&'a str> {
     let name = owned_name.strip_prefix(owner_kind)?.strip_prefix('.')?;
     (name.len() < MAX_NAME).then_some(name)
 }
 
-/// A kind as a reference names it, in the spelling of names: `vpc.aws`, or `vpc` if the reference has no group.
+/// The kind in a reference, in the format of names: `vpc.aws`, or `vpc` if the reference has no group.
 ///
-/// The group may be given by its first label or whole.
+/// The reference may contain the first label of the group or the whole group.
 pub fn referenced_kind(kind: &str) -> String {
     let Some((kind, group)) = kind.split_once('.') else { return kind_part(&kind_key(kind)) };
     let group = group.to_lowercase();
-    // The first label of one of Kraken's groups stands for the group.
+    // A group in Kraken's domain is represented by its first label.
     let group = if group.contains('.') { group_part(&group) } else { cut(&group, MAX_GROUP, "-") };
     format!("{}.{group}", kind_part(&kind_key(kind)))
 }
 
 fn kind_part(key: &str) -> String {
-    // No hyphen: `static-` begins the names that belong to people.
+    // No hyphen: the prefix `static-` is reserved for users.
     cut(key, MAX_KIND, "")
 }
 
@@ -63,7 +64,7 @@ fn group_part(group: &str) -> String {
     joined(kept.trim_end_matches('-'), "-", group)
 }
 
-/// The text, or if it is too long what fits of it and a digest of the whole.
+/// The text, truncated with a digest of the whole text if it is too long.
 fn cut(text: &str, max: usize, separator: &str) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -84,13 +85,13 @@ mod tests {
     const AWS: &str = "aws.kraken-iac.eoinfennessy.com";
 
     #[test]
-    fn a_name_is_kind_group_and_name() {
+    fn a_name_consists_of_kind_group_and_name() {
         assert_eq!(owner_kind("EC2Instance", AWS), "ec2instance.aws");
         assert_eq!(owned_name(&owner_kind("EC2-Instance", AWS), "my.web"), "ec2instance.aws.my.web");
     }
 
     #[test]
-    fn the_owner_is_read_from_a_name_that_was_not_cut() {
+    fn an_owner_is_read_from_a_name_that_is_not_truncated() {
         let kind = owner_kind("Subnet", AWS);
         assert_eq!(owner_name(&kind, &owned_name(&kind, "my.web")), Some("my.web"));
         assert_eq!(owner_name(&kind, &owned_name(&kind, &"a".repeat(253))), None);
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_with_the_same_first_label_stay_apart() {
+    fn groups_with_the_same_first_label_have_different_names() {
         let kinds = [AWS, "aws.example.com", "aws.other.kraken-iac.eoinfennessy.com", "aws"];
         let names: std::collections::BTreeSet<_> = kinds.map(|group| owner_kind("VPC", group)).into();
         assert_eq!(names.len(), kinds.len(), "{names:?}");
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_names_a_group_by_its_first_label_or_whole_or_not_at_all() {
+    fn a_reference_can_have_no_group_a_first_label_or_a_whole_group() {
         assert_eq!(referenced_kind("VPC"), "vpc");
         assert_eq!(referenced_kind("VPC.aws"), "vpc.aws");
         assert_eq!(referenced_kind(&format!("V-PC.{AWS}")), owner_kind("VPC", AWS));
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_fit_and_stay_apart() {
+    fn long_names_are_truncated_and_remain_distinct() {
         let (a, b) = ("a".repeat(253), format!("{}b", "a".repeat(252)));
         let kind = owner_kind(&"K".repeat(63), &format!("{}.{DOMAIN}", "g".repeat(63)));
         assert!(kind.len() <= 63, "a label has no room for {kind}");

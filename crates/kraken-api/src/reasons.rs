@@ -1,7 +1,7 @@
-//! Every reason a condition or an event of Kraken can carry. A reason is for programs and for searching the docs; the
-//! message beside it is for people.
+//! All reasons of Kraken's conditions and events. A reason is for programs and for searching the docs; the message is
+//! for users.
 
-/// Makes an enum of reasons whose names are what Kubernetes shows.
+/// Defines an enum of reasons whose variant names are the values in the Kubernetes API.
 macro_rules! reasons {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)+ }) => {
         $(#[$doc])*
@@ -9,15 +9,15 @@ macro_rules! reasons {
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
 
         impl $name {
-            /// Every one of them.
+            /// All variants.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The one of this name.
+            /// The variant with this name.
             pub fn of(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|reason| reason.as_str() == name)
             }
 
-            /// As written in conditions, events and metrics.
+            /// The value in conditions, events and metrics.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)+ }
             }
@@ -26,35 +26,36 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Why a resource of a spoke is ready or not.
+    /// Reasons of the resources of spokes.
     Reason {
-        /// The infrastructure is there and as wanted.
+        /// The desired state is in place.
         Available,
-        /// No controller has looked yet.
+        /// No controller has reported yet.
         Pending,
-        /// A reference has no value yet; the message names each.
+        /// A reference has no value yet; the message names each one.
         DependenciesNotReady,
-        /// The hub has not answered the DependencyRequest: is it running?
+        /// The hub has not answered the DependencyRequest.
         WaitingForHub,
-        /// The hub does not run: the values of references are those of before (`DependenciesResolved` only).
+        /// The hub does not run, and the values of references may be outdated (`DependenciesResolved` only).
         HubNotRunning,
-        /// The spec cannot be carried out as written; the message names each field.
+        /// The spec is invalid; the message names each field.
         InvalidSpec,
-        /// Being created, or created and not yet running.
+        /// The remote object is being created, or is created and not ready yet.
         Creating,
-        /// Being changed.
+        /// The remote object is being changed.
         Updating,
-        /// Being replaced, because a field cannot be changed in place and `lifecycle.replace` allows it.
+        /// The remote object is being replaced, because a field cannot be changed in place and `lifecycle.replace`
+        /// allows it.
         Replacing,
-        /// Being deleted, and other resources still refer to it; the message names them.
+        /// The resource is being deleted, and other resources still refer to it; the message names them.
         DeletionBlocked,
-        /// Being deleted; the resource goes when the cloud says that the infrastructure is gone.
+        /// The resource is being deleted; it is removed when the provider reports that its remote objects are deleted.
         Deleting,
         /// A changed field cannot be changed in place; the message names it with both values.
         ImmutableField,
-        /// The infrastructure differs and `lifecycle.drift` is `Report`.
+        /// The remote object differs from the spec, and `lifecycle.drift` is `Report`.
         Drifted,
-        /// Something that was deleted or changed outside was put back (event only).
+        /// An out-of-band change or deletion was reverted (event only).
         DriftReverted,
         /// A remote object was created (event only).
         Created,
@@ -62,100 +63,100 @@ reasons! {
         Scaled,
         /// A field was changed in place (event only).
         Updated,
-        /// What was replaced was deleted, or released (event only).
+        /// The replaced remote object was deleted or released (event only).
         Replaced,
-        /// The remote objects were deleted, or are gone (event only).
+        /// The remote objects were deleted (event only).
         Deleted,
-        /// The remote objects were left as they are, without Kraken's tags (event only).
+        /// The remote objects were released, without Kraken's tags (event only).
         Released,
-        /// What is to be done waits for approval; the message has the plan and its hash, `status.plan` all of it.
+        /// The plan awaits approval; the message has a summary and the hash, `status.plan` the whole plan.
         AwaitingApproval,
-        /// What `lifecycle.adopt` names cannot be adopted; the message says why.
+        /// The object in `lifecycle.adopt` cannot be adopted; the message says why.
         AdoptionRefused,
-        /// What existed already was taken over (event only).
+        /// An existing remote object was adopted (event only).
         Adopted,
-        /// What the resource manages is in another account or region than the one that the controller works in; nothing is
-        /// touched. The message names both.
+        /// The remote objects are in another account or region than the one that the controller works in; nothing is
+        /// changed. The message names both.
         LocationMismatch,
         /// More objects exist than spec and replacement explain; nothing is launched.
         LaunchRefused,
         /// The resource launched too often for one spec; nothing is launched until a person confirms or edits it.
         LaunchLimitReached,
-        /// Much of what the kind manages vanished at once; nothing is created again until a person confirms.
+        /// Many remote objects of the kind disappeared at once; nothing is recreated until a person confirms.
         RecreationHeld,
-        /// The finalizer and the record of launches were removed by somebody and put back (event only).
+        /// The finalizer or the intent was removed by somebody and was restored (event only).
         RecordRestored,
         /// `lifecycle.paused` is true.
         Paused,
         /// `lifecycle.protect` is true and the resource is being deleted.
         DeletionProtected,
-        /// The controller has no credentials for the cloud, or the cloud refused them.
+        /// The controller has no credentials for the provider, or the provider rejects them.
         CredentialsMissing,
         /// The controller lacks a setting such as the region; the message names the flag and the variable.
         ControllerNotConfigured,
-        /// The cloud refused the request; an edit is needed.
+        /// The provider rejected the request; an edit is required.
         CloudRefused,
-        /// The cloud asks for fewer calls; the controller slows down by itself.
+        /// Throttled by the provider; the controller retries with backoff.
         Throttled,
-        /// The cloud or the network failed for now; the controller tries again by itself.
+        /// A temporary failure of the provider or the network; the controller retries with backoff.
         CloudUnavailable,
-        /// The Kubernetes API failed for now; the controller tries again by itself.
+        /// A temporary failure of the Kubernetes API; the controller retries with backoff.
         KubernetesError,
-        /// A fault of the controller itself; the log has more.
+        /// An internal error of the controller; its log has details.
         InternalError,
     }
 }
 
 reasons! {
-    /// Why a DependencyRequest is answered in full or not.
+    /// Reasons of DependencyRequests.
     DependencyReason {
         /// Every dependency has a value.
         Resolved,
-        /// Several dependencies are unmet, for different reasons.
+        /// Several dependencies have no value, for different reasons.
         Unmet,
         /// The ConfigMap does not exist.
         ConfigMapNotFound,
         /// The Secret does not exist.
         SecretNotFound,
-        /// The ConfigMap exists and lacks the key.
+        /// The ConfigMap or Secret exists and lacks the key.
         KeyNotFound,
         /// The resource has not published a state: it does not exist or is not ready.
         StateNotFound,
-        /// No controller serves the kind; the message names the nearest one.
+        /// No controller serves the kind; the message suggests the most similar one.
         UnknownKind,
         /// Several providers have a resource of this kind and name; the message names the candidates.
         AmbiguousReference,
         /// The state exists and lacks the path, or the main id if there is no path.
         PathNotFound,
-        /// The path is not well formed.
+        /// The path is malformed.
         InvalidPath,
-        /// The value has another JSON type than the field.
+        /// The JSON type of the value differs from the type of the field.
         TypeMismatch,
-        /// The value is too large to be passed on.
+        /// The value exceeds the size limit.
         ValueTooLarge,
-        /// Resources refer to each other in a circle.
+        /// The references of resources form a cycle.
         ReferenceCycle,
-        /// The state is not what the resource it is named after has published.
+        /// The content of the state is not what its resource published.
         StateNotTrusted,
-        /// The object could not be read; tried again by itself.
+        /// The object could not be read; the hub retries with backoff.
         ReadFailed,
     }
 }
 
 reasons! {
-    /// Why a ConfigExport is in place or not.
+    /// Reasons of ConfigExports.
     ExportReason {
-        /// The target holds every entry.
+        /// The target has every entry.
         Exported,
-        /// No controller has looked yet.
+        /// No controller has reported yet.
         Pending,
-        /// An entry has no value; the target is not created, or removed unless `whileWaiting` is `Keep`.
+        /// An entry has no value; the target is not created, and is deleted unless `whileWaiting` is `Keep`.
         WaitingForValues,
-        /// The spec cannot be carried out as written; the message names each field.
+        /// The spec is invalid; the message names each field.
         InvalidSpec,
-        /// The target exists and belongs to somebody else; it is left alone.
+        /// The target exists and was not written by this export; it is not changed.
         TargetNotOwned,
-        /// The target could not be written; tried again by itself.
+        /// The target could not be written; the hub retries with backoff.
         WriteFailed,
     }
 }

@@ -1,4 +1,4 @@
-//! StateDeclaration: the public state of a resource, from which others take values.
+//! StateDeclaration: the published state of a resource, which others refer to.
 
 use kraken_options::Path;
 use kube::CustomResource;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
 
-/// The reserved kind of facts that a person writes by hand: `static-<name>`, referenced as `kind: static`.
+/// The reserved kind of static states, which users write: `static-<name>`, referenced as `kind: static`.
 pub const STATIC_KIND: &str = "static";
 
-/// The public state of one resource. Written by its controller and named `<kind>.<group>.<name>`; a person may write facts
-/// from outside as `static-<name>`.
+/// The published state of one resource. Written by its controller and named `<kind>.<group>.<name>`. Users can publish
+/// values as `static-<name>`.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.kraken-iac.eoinfennessy.com",
@@ -22,24 +22,25 @@ pub const STATIC_KIND: &str = "static";
     category = "kraken-internal",
     printcolumn(name = "ID", type_ = "string", json_path = ".spec.id"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    doc = "The public state of one resource, from which other resources take values by reference."
+    doc = "The published state of one resource, which other resources refer to."
 )]
-// Atomic: merged as schemaless data, an object that becomes empty would be stored as null.
+// Without `atomic`, server-side apply stores an object that becomes empty as null.
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct StateDeclarationSpec {
-    /// Any JSON, in the provider's own spelling. Never a value from a Secret. Example: `{"instances": [{"InstanceId": "i-0abc"}]}`.
+    /// The state, any JSON, with the provider's field names. It never contains a value from a Secret. Example:
+    /// `{"instances": [{"InstanceId": "i-0abc"}]}`.
     #[serde(default)]
     #[schemars(schema_with = "crate::crd::any_json")]
     pub data: Value,
 
-    /// The resource's main id, as the provider writes it: what a reference without a path takes. Never a value from a
-    /// Secret. Default: none, and a reference without a path waits. Example: `vpc-0abc1234def567890`.
+    /// The provider's main id of the resource, to which a reference without a path resolves. Never a value from a
+    /// Secret. Default: none; a reference without a path waits. Example: `vpc-0abc1234def567890`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub id: Option<String>,
 
-    /// What is not published because it comes from a Secret, so that whoever refers to it is told. Default: none. Example:
-    /// `[{path: instances.ImageId, field: imageID}]`.
+    /// The parts of the state that are not published because they come from a Secret. Dependents get this as the reason.
+    /// Default: none. Example: `[{path: instances.ImageId, field: imageID}]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256))]
     pub withheld: Vec<Withheld>,
@@ -48,7 +49,7 @@ pub struct StateDeclarationSpec {
 /// A part of a state that is not published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
-    /// Its path, dotted, through the elements of lists; `*` for all of the data, empty for the main id. Example:
+    /// The dotted path without indexes of lists; `*` for the whole state, empty for the main id. Example:
     /// `instances.ImageId`.
     #[schemars(length(max = 1024))]
     pub path: String,
@@ -58,9 +59,11 @@ pub struct Withheld {
 }
 
 impl Withheld {
-    /// Whether it is the reason why a reference finds nothing: `path` is that of the reference, empty for the main id.
+    /// Whether it is the reason why a reference has no value: `path` is the path of the reference, empty for the main
+    /// id.
     ///
-    /// A JSONPath that names the last part of what is withheld anywhere, in a filter too, may have found nothing because of it.
+    /// A JSONPath that contains the last segment of a withheld path anywhere, even in a filter, may have found nothing
+    /// because of it.
     pub fn explains(&self, path: &str) -> bool {
         if self.path.is_empty() || path.is_empty() {
             return self.path == path;
@@ -71,7 +74,7 @@ impl Withheld {
             let mut words = path.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
             return self.path == "*" || words.any(|word| own.last() == Some(&word));
         };
-        // Positions in lists are passed through, as in `path`.
+        // Indexes of lists are omitted, as in `path`.
         let is_index = |name: &&str| name.bytes().all(|byte| byte.is_ascii_digit());
         let names: Vec<&str> = names.into_iter().filter(|name| !is_index(name)).collect();
         self.path == "*" || own.len() <= names.len() && names.iter().zip(&own).all(|(a, b)| a == b)
@@ -79,11 +82,11 @@ impl Withheld {
 }
 
 impl StateDeclarationSpec {
-    /// A digest of the whole content: the annotation [`CONTENT_HASH_ANNOTATION`](crate::CONTENT_HASH_ANNOTATION) of what a spoke
-    /// publishes. A body that does not match it was changed by somebody else.
+    /// A digest of the whole content: the annotation [`CONTENT_HASH_ANNOTATION`](crate::CONTENT_HASH_ANNOTATION) of a published
+    /// state. A body that does not match it was changed by somebody else.
     ///
-    /// It is the same before and after the API server: the order of keys, a member that is null, and the spelling of a
-    /// number (`1` or `1.0`) do not count.
+    /// It is not affected by changes that the API server makes: the order of keys, null members, and the format of a
+    /// number (`1` or `1.0`).
     pub fn content_hash(&self) -> String {
         let mut digest = Sha256::new();
         write_canonical(&self.data, &mut digest);
@@ -125,14 +128,14 @@ fn write_canonical(value: &Value, digest: &mut Sha256) {
     }
 }
 
-/// With its length, so that no text can pass for the end of itself and more.
+/// Prefixed with its length, so that different sequences of texts have different digests.
 fn write_text(text: &str, digest: &mut Sha256) {
     digest.update(format!("{}:", text.len()));
     digest.update(text);
 }
 
 fn canonical_number(number: &Number) -> String {
-    /// Up to here a float holds every integer.
+    /// Up to this bound, a float represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match (number.as_i64(), number.as_f64()) {
         (Some(integer), _) => integer.to_string(),
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn content_hash_tells_contents_apart() {
+    fn content_hash_differs_for_different_contents() {
         let contents = [
             (json!(null), None),
             (json!({}), None),
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_below_or_at_a_withheld_path_is_explained() {
+    fn a_reference_at_or_below_a_withheld_path_is_explained() {
         let of = |path: &str| Withheld { path: path.into(), field: "imageID".into() };
         let image = of("instances.ImageId");
         for path in [

@@ -1,4 +1,4 @@
-//! The status that every spoke kind shares.
+//! The status of all kinds of spokes.
 
 use std::collections::BTreeMap;
 
@@ -6,80 +6,82 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the controller last saw and did.
+/// The last observed state and the result of the last reconcile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceStatus {
-    /// `Ready`, `Synced` and `DependenciesResolved`; and, only while they are true, `Reconciling`, `Stalled` and `Drifted`.
+    /// The conditions `Ready`, `Synced` and `DependenciesResolved`, and, only while they are true, `Reconciling`,
+    /// `Stalled` and `Drifted`.
     #[serde(default)]
     #[schemars(schema_with = "crate::crd::conditions_schema")]
     pub conditions: Vec<Condition>,
 
-    /// The generation of the spec that this status speaks of.
+    /// The generation of the spec that this status describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// The cloud's own ids of what this resource manages, the main one first. Example: `["i-0abc1234def567890"]`.
-    // Not "externalIDs": kubectl describe takes that apart as "External I Ds".
+    /// The provider's ids of the remote objects, the main id first. Example: `["i-0abc1234def567890"]`.
+    // Not "externalIDs", which kubectl describe displays as "External I Ds".
     #[serde(default, rename = "externalIds", skip_serializing_if = "Vec::is_empty")]
     pub external_ids: Vec<String>,
 
-    /// The account and region that the remote objects are in, recorded with the first creation. A controller that works in
-    /// another one creates, changes and deletes nothing. Example: `{account: "123456789012", region: eu-west-1}`.
+    /// The account and region of the remote objects, recorded with the first creation. A controller that works in another
+    /// location creates, changes and deletes nothing. Example: `{account: "123456789012", region: eu-west-1}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
 
-    /// Those of `externalIds` that existed before this resource and were adopted: by default they are left behind when
-    /// the resource is deleted. Example: `["i-0abc1234def567890"]`.
+    /// The ids in `externalIds` of remote objects that were adopted. By default they are retained when the resource is
+    /// deleted. Example: `["i-0abc1234def567890"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<String>,
 
-    /// A few public values of what there is, for the columns of `kubectl get`. Example: `{cidr: 10.0.0.0/16}`.
+    /// Public values of the observed state, for the columns of `kubectl get`. Example: `{cidr: 10.0.0.0/16}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub summary: BTreeMap<String, String>,
 
-    /// How many there are, of a kind that scales: what `kubectl scale` and autoscalers read. Example: `2`.
+    /// The number of remote objects of a scalable kind, for `kubectl scale` and autoscalers. Example: `2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
 
-    /// The launch that these ids come from: a higher number than the last one means that a launch is under way.
+    /// The epoch of the last recorded launch. A higher epoch in the intent means that a launch is in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<i64>,
 
-    /// The launch from which on remote objects count: what earlier launches created is replaced by it and is deleted.
+    /// The first epoch of the current remote objects: objects of earlier epochs are being replaced and are deleted.
     /// Absent if nothing was ever replaced. Example: `2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_before: Option<i64>,
 
-    /// What was last in place. An outage does not change it: a difference from it is drift, anything else an edit.
+    /// The state that was last in place. An outage does not change it. A difference from it is drift, any other
+    /// difference an edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlace>,
 
-    /// The values that were applied when the remote object was created and that the provider does not show.
+    /// The values that were applied when the remote object was created and that the provider does not return.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_creation: Option<AtCreation>,
 
-    /// How the infrastructure differs from the spec, if it does and is left alone.
+    /// The drift that is not reverted, because `lifecycle.drift` is `Report`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<FieldDiff>,
 
-    /// The plan that was carried out last, by its hash: an approval of it is used up.
+    /// The hash of the plan that was carried out last. An approval of it is not valid any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_plan: Option<String>,
 
-    /// What is to be done and waits for approval, or is being done after it.
+    /// The plan that awaits approval, or that is being carried out after its approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
 }
 
-/// Where remote objects are.
+/// The location of remote objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Location {
-    /// The provider's account. Example: `123456789012`.
+    /// The account at the provider. Example: `123456789012`.
     #[schemars(length(max = 256))]
     pub account: String,
-    /// The provider's region. Example: `eu-west-1`.
+    /// The region of the provider. Example: `eu-west-1`.
     #[schemars(length(max = 256))]
     pub region: String,
 }
@@ -96,16 +98,17 @@ impl std::fmt::Display for Location {
 pub struct InPlace {
     /// The generation of the resource that was in place. Example: `3`.
     pub generation: i64,
-    /// A digest of the spec without the part of `lifecycle` that orders no change, 32 hexadecimal digits.
+    /// A digest of the spec without the fields of `lifecycle` that do not affect the desired state, 32 hexadecimal
+    /// digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub spec: String,
-    /// A digest of the values of all references, 32 hexadecimal digits: of a Secret it covers the version only. Empty if
-    /// there are no references.
+    /// A digest of the values of all references, 32 hexadecimal digits. For a Secret it covers the version only. Empty
+    /// if there are no references.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inputs: String,
 }
 
-/// The values of fields that are applied at creation only, as digests.
+/// Digests of the values of fields that are applied at creation only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AtCreation {
     /// The external id of the remote object that was created with them. Example: `i-0abc1234def567890`.
@@ -115,58 +118,59 @@ pub struct AtCreation {
     pub fields: BTreeMap<String, String>,
 }
 
-/// What would be done, for a person to approve.
+/// The actions that require approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// The value that the annotation `kraken-iac.eoinfennessy.com/approved-plan` has to carry for this to be done.
+    /// The hash of the plan. To approve the plan, set the annotation `kraken-iac.eoinfennessy.com/approved-plan` to
+    /// this value.
     pub hash: String,
-    /// What is done: `Create`, `Change`, `Replace`, `Adopt` or `Delete`.
+    /// The action: `Create`, `Change`, `Replace`, `Adopt` or `Delete`.
     pub action: PlanAction,
-    /// What is created, adopted or deleted, in words. Example: `1 instance of 1`.
+    /// A summary of the objects that are created, adopted or deleted. Example: `1 instance of 1`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
-    /// Each field that changes, with its new value (`want`) and its old one (`have`).
+    /// The fields that change, each with its new value (`want`) and its old value (`have`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FieldDiff>,
-    /// Why an approval that was given does not count, if there is one.
+    /// The reason why an existing approval is stale, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// A digest of everything that is wanted: the steps of an approved plan go on only while it is the same.
+    /// A digest of the desired end state. The steps of an approved plan continue only while it is unchanged.
     pub target: String,
 }
 
-/// What a plan does.
+/// The action of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PlanAction {
-    /// Creates what is missing.
+    /// Creates missing objects.
     Create,
     /// Changes fields in place.
     Change,
-    /// Deletes what is there and creates it anew, because a field cannot be changed.
+    /// Deletes an object and creates a new one, because a field cannot be changed in place.
     Replace,
-    /// Takes over what exists already, and changes fields in place.
+    /// Adopts an existing object, and changes fields in place.
     Adopt,
-    /// Deletes what is there.
+    /// Deletes the objects.
     Delete,
 }
 
-/// One field that is not as wanted.
+/// A field whose observed value differs from the desired value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldDiff {
     /// The field's path under `spec`. Example: `tags.Team`.
     pub path: String,
-    /// The value this resource asks for; `***` if it comes from a Secret.
+    /// The desired value; `***` if it comes from a Secret.
     pub want: String,
-    /// The value the cloud has.
+    /// The observed value; `***` if the desired value comes from a Secret.
     pub have: String,
-    /// When the difference was first seen, in RFC 3339.
+    /// The time when the difference was first observed, in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
 
 impl FieldDiff {
-    /// A difference not yet dated.
+    /// A difference without a time.
     pub fn new(path: impl Into<String>, want: impl Into<String>, have: impl Into<String>) -> Self {
         Self { path: path.into(), want: want.into(), have: have.into(), since: None }
     }

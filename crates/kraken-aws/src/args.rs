@@ -1,32 +1,32 @@
-//! The flags that every AWS spoke shares. Credentials are no flags: they come from the environment or the SDK's chain.
+//! The shared flags of all AWS spokes. Credentials are not flags: they come from the environment or the SDK's chain.
 
 use aws_sdk_ec2::config::SharedHttpClient;
 
-/// Where AWS is. Both are optional and neither is ever a field of a resource.
+/// The endpoint and region of AWS. Both are optional, and never fields of a resource.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AwsArgs {
-    /// The URL of an AWS-compatible endpoint (EC2, load balancing, STS), for tests and private clouds; AWS itself unless set
+    /// The URL of an AWS-compatible endpoint (EC2, load balancing, STS), for tests and private clouds [default: AWS]
     #[arg(long, env = "KRAKEN_AWS_ENDPOINT", value_name = "URL", value_parser = endpoint)]
     pub aws_endpoint: Option<String>,
 
-    /// The region to manage, such as eu-west-1; unless set, the SDK's chain: profile, then instance metadata
+    /// The region to manage, such as eu-west-1 [default: the SDK's chain: profile, then instance metadata]
     #[arg(long, env = "AWS_REGION", value_name = "REGION")]
     pub aws_region: Option<String>,
 
-    /// What carries every call instead of a network, for a simulation in this process. There are then no credentials to be
-    /// found: no file is read and no variable.
+    /// The HTTP client for all calls, for a simulation in this process. No credentials are looked up then: no file and no
+    /// variable is read.
     #[arg(skip)]
     pub http_client: Option<SharedHttpClient>,
 }
 
 impl AwsArgs {
-    /// The endpoint, unless it is AWS itself. A variable that is set to nothing counts as not set: a manifest may hold it
-    /// only to show that it exists.
+    /// The endpoint, unless it is AWS. An empty variable counts as not set: a manifest may contain it only as
+    /// documentation.
     pub fn endpoint(&self) -> Option<&str> {
         given(self.aws_endpoint.as_deref())
     }
 
-    /// The region, unless the SDK is to find it.
+    /// The region, unless the SDK finds it.
     pub fn region(&self) -> Option<&str> {
         given(self.aws_region.as_deref())
     }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn set_to_nothing_is_not_set() {
+    fn an_empty_variable_counts_as_not_set() {
         let args = parse(&["--aws-endpoint", "", "--aws-region", " "]).unwrap();
         assert_eq!((args.endpoint(), args.region()), (None, None));
     }

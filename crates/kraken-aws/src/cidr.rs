@@ -1,4 +1,4 @@
-//! Blocks of addresses: their syntax, their bounds, and when two are the same. Pure.
+//! CIDR blocks: syntax, bounds and equality. Pure.
 
 use std::fmt::Display;
 
@@ -9,21 +9,21 @@ use crate::{
     take::Fault,
 };
 
-/// An IPv4 block such as `10.0.0.0/16`.
+/// An IPv4 CIDR block such as `10.0.0.0/16`.
 ///
 /// # Errors
-/// If it is none, or not the first address of its block.
+/// If it is invalid, or has host bits set.
 pub fn v4(text: &str) -> Verdict<Fault> {
-    // The parser takes 010.0.0.0/08 too, which some read as octal.
+    // The parser accepts 010.0.0.0/08 too, which some parse as octal.
     let block = text.parse::<Ipv4Net>().ok().filter(|block| block.to_string() == text);
-    let block = block.ok_or_else(|| "must be an IPv4 block such as 10.0.0.0/16".to_owned())?;
+    let block = block.ok_or_else(|| "must be an IPv4 CIDR block such as 10.0.0.0/16".to_owned())?;
     is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
 }
 
-/// An IPv4 block that is neither larger nor smaller than these prefixes say.
+/// An IPv4 CIDR block with a prefix length within these bounds.
 ///
 /// # Errors
-/// As [`v4`], and if it is.
+/// As [`v4`], and if the prefix length is out of bounds.
 pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<Fault> {
     v4(text)?;
     let prefix = text.parse::<Ipv4Net>().map_or(0, |block| block.prefix_len());
@@ -31,22 +31,22 @@ pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<Fault> {
         .map_err(|_| Fault::from(format!("must be a block of /{largest} to /{smallest}, not /{prefix}")))
 }
 
-/// An IPv6 block such as `2001:db8::/56`.
+/// An IPv6 CIDR block such as `2001:db8::/56`.
 ///
 /// # Errors
-/// If it is none, or not the first address of its block.
+/// If it is invalid, or has host bits set.
 pub fn v6(text: &str) -> Verdict<Fault> {
     let block: Ipv6Net =
-        text.parse().map_err(|_| "must be an IPv6 block such as 2001:db8::/56".to_owned())?;
+        text.parse().map_err(|_| "must be an IPv6 CIDR block such as 2001:db8::/56".to_owned())?;
     is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
 }
 
-/// The one way to write a block; what is none stays as it is.
+/// The canonical form of a block; other text is unchanged.
 pub fn canonical(text: &str) -> String {
     text.parse::<IpNet>().map_or_else(|_| text.to_owned(), |block| block.trunc().to_string())
 }
 
-/// Whether two IPv4 blocks have an address in common; what is no block has none.
+/// Whether two IPv4 blocks overlap; false for other text.
 pub fn overlap(one: &str, other: &str) -> bool {
     let (one, other) = (one.parse::<Ipv4Net>().ok(), other.parse::<Ipv4Net>().ok());
     one.zip(other).is_some_and(|(one, other)| one.contains(&other) || other.contains(&one))
@@ -56,7 +56,7 @@ fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<Fault> {
     if holds {
         return Ok(());
     }
-    let text = format!("has address bits set behind its /{prefix}");
+    let text = format!("has host bits set for the prefix length /{prefix}");
     Err(Fault { text, hint: Some(format!("write {block}")) })
 }
 
@@ -73,17 +73,20 @@ mod tests {
         assert_eq!((v4("10.0.0.0/16"), v4("0.0.0.0/0"), v4("10.0.0.1/32")), (Ok(()), Ok(()), Ok(())));
         assert_eq!((v6("::/0"), v6("2001:DB8::/32")), (Ok(()), Ok(())));
         for wrong in ["", "10.0.0.0", "10.0.0/16", "10.0.0.0/33", "10.0.0.0/-1", "::/0", "010.0.0.0/8"] {
-            assert!(why(v4(wrong)).contains("must be an IPv4 block"), "{wrong}");
+            assert!(why(v4(wrong)).contains("must be an IPv4 CIDR block"), "{wrong}");
         }
         for wrong in ["", "10.0.0.0/8", "2001:db8::", "::/129"] {
-            assert!(why(v6(wrong)).contains("must be an IPv6 block"), "{wrong}");
+            assert!(why(v6(wrong)).contains("must be an IPv6 CIDR block"), "{wrong}");
         }
     }
 
     #[test]
-    fn a_block_that_begins_elsewhere_is_told_with_the_right_one() {
-        assert_eq!(why(v4("10.0.0.1/16")), "has address bits set behind its /16: write 10.0.0.0/16");
-        assert_eq!(why(v6("2001:db8::1/64")), "has address bits set behind its /64: write 2001:db8::/64");
+    fn a_block_with_host_bits_is_rejected_with_the_correct_one() {
+        assert_eq!(why(v4("10.0.0.1/16")), "has host bits set for the prefix length /16: write 10.0.0.0/16");
+        assert_eq!(
+            why(v6("2001:db8::1/64")),
+            "has host bits set for the prefix length /64: write 2001:db8::/64"
+        );
     }
 
     #[test]
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_one_spelling() {
+    fn a_block_has_one_canonical_form() {
         assert_eq!(canonical("2001:0DB8:0::/32"), "2001:db8::/32");
         assert_eq!((canonical("10.0.0.0/8"), canonical("x")), ("10.0.0.0/8".to_owned(), "x".to_owned()));
     }

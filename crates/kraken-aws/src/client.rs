@@ -1,4 +1,4 @@
-//! The client: what every call to AWS goes through, so that each is timed, counted and its error classified.
+//! The client for all calls to AWS, which measures and counts each call and classifies its error.
 
 use std::time::Duration;
 
@@ -19,42 +19,42 @@ use crate::{
     AwsArgs,
     errors::{CREDENTIALS_HINT, REGION_HINT, classify, no_region},
     injected,
-    location::Whereabouts,
+    location::LocationCache,
 };
 
-/// How long a connection may take.
+/// The timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(3);
-/// How long one attempt of a call may take. Launching a thousand instances takes AWS several seconds.
+/// The timeout of one attempt of a call. Launching a thousand instances takes AWS several seconds.
 const ATTEMPT: Duration = Duration::from_secs(15);
-/// How long a call may take with its second attempt.
+/// The timeout of a call including its second attempt.
 const OPERATION: Duration = Duration::from_secs(30);
 
-/// A second attempt, after up to a second, saves a batch of a thousand resources from a reset connection or one throttled
-/// call. More would hide trouble from the metrics and hold a worker: the loop has a backoff of its own. It is safe for
-/// every call that says what shall be. One that creates is made once: a first attempt without an answer may have created
-/// something, and the answer to the second, be it a thing or a refusal, would hide that.
+/// A second attempt, after up to a second, protects a batch of a thousand resources from a reset connection or one
+/// throttled call. More attempts would hide failures from the metrics and occupy a worker: the loop has its own backoff.
+/// It is safe for every idempotent call. A create call is attempted once: a first attempt without a response may have
+/// created an object, and the response to the second, success or error, would hide that.
 const ATTEMPTS: u32 = 2;
 
-/// What AWS throttles is paced by the SDK: after a refusal, calls wait for their turn at the rate that AWS took, which then grows again. Two
-/// hundred resources that each back off on their own would take minutes for what the limit allows in seconds. Creating calls have a pace of
-/// their own, so that reads are not slowed by a limit of launches.
+/// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
+/// Two hundred resources with separate backoffs would take minutes for calls that the limit allows in seconds. Create calls have a separate
+/// rate limit, so that a limit of launches does not slow reads.
 const CREATIONS: &str = "creations";
 
-/// Who shares the SDK's pace and its budget of retries.
-pub(crate) struct Paces {
+/// The scope of the SDK's rate limit and retry budget.
+pub(crate) struct RateLimitScope {
     ec2: Option<RetryPartition>,
     elb: Option<RetryPartition>,
     sts: Option<RetryPartition>,
     creations: RetryPartition,
 }
 
-impl Paces {
-    /// Every client of the process, as the SDK has it.
+impl RateLimitScope {
+    /// Shared by all clients of the process, the SDK's default.
     pub(crate) fn shared() -> Self {
         Self { ec2: None, elb: None, sts: None, creations: RetryPartition::new(CREATIONS) }
     }
 
-    /// This client alone: another one in the process is another process of the simulation.
+    /// For this client only: another client is another simulated process.
     fn own() -> Self {
         let one = |name| Some(injected::pace(name));
         Self { ec2: one("ec2"), elb: one("elb"), sts: one("sts"), creations: injected::pace(CREATIONS) }
@@ -73,24 +73,24 @@ fn retries() -> RetryConfig {
     RetryConfig::adaptive().with_max_attempts(ATTEMPTS)
 }
 
-/// AWS, as seen by one controller. Cloning gives another handle of the same connections.
+/// The AWS clients of one controller. Clones share the same connections.
 #[derive(Clone, Debug)]
 pub struct Aws {
     ec2: Client,
     ec2_once: Client,
     elb: aws_sdk_elasticloadbalancingv2::Client,
     elb_once: aws_sdk_elasticloadbalancingv2::Client,
-    whereabouts: Whereabouts,
+    location_cache: LocationCache,
     metrics: Metrics,
 }
 
 impl Aws {
-    /// Makes the client from the flags, the environment and the SDK's chain. Does not fail: what is missing is logged once
-    /// and then a [`Failure`] of each call, so that every resource says so and the controller recovers by itself.
+    /// Creates the client from the flags, the environment and the SDK's chain. Never fails: missing settings are logged
+    /// once and then cause a [`Failure`] of each call, so that every resource reports it and the controller can recover.
     pub async fn connect(args: &AwsArgs, metrics: Metrics) -> Self {
         if let Some(http_client) = &args.http_client {
             let shared = injected::config(args.region(), http_client.clone(), timeouts(), retries());
-            return Self::with(shared, args.endpoint(), metrics, Paces::own());
+            return Self::with(shared, args.endpoint(), metrics, RateLimitScope::own());
         }
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .timeout_config(timeouts())
@@ -99,14 +99,19 @@ impl Aws {
             loader = loader.region(Region::new(region.to_owned()));
         }
         let shared = loader.load().await;
-        // Aside, because the last link of the chain asks a network that may not be there.
-        kraken_spoke::runtime::task::spawn(warn_of_what_is_missing(shared.clone()));
-        Self::with(shared, args.endpoint(), metrics, Paces::shared())
+        // In a separate task, because the last provider of the chain queries a network that may be unavailable.
+        kraken_spoke::runtime::task::spawn(warn_of_missing_settings(shared.clone()));
+        Self::with(shared, args.endpoint(), metrics, RateLimitScope::shared())
     }
 
-    /// The client of a configuration that is loaded.
-    pub(crate) fn with(shared: SdkConfig, endpoint: Option<&str>, metrics: Metrics, paces: Paces) -> Self {
-        // Here and not on the loader: the STS that may issue the credentials stays where it is.
+    /// The client for a loaded configuration.
+    pub(crate) fn with(
+        shared: SdkConfig,
+        endpoint: Option<&str>,
+        metrics: Metrics,
+        paces: RateLimitScope,
+    ) -> Self {
+        // Here and not on the loader, because the STS that may issue the credentials must not use this endpoint.
         let mut ec2 = aws_sdk_ec2::config::Builder::from(&shared);
         let mut elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
         let mut sts = aws_sdk_sts::config::Builder::from(&shared);
@@ -123,7 +128,7 @@ impl Aws {
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),
             endpoint = endpoint.unwrap_or("AWS"),
-            "talking to AWS"
+            "connected to AWS"
         );
         let once = RetryConfig::adaptive().with_max_attempts(1);
         let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(paces.creations.clone());
@@ -133,7 +138,7 @@ impl Aws {
             ec2: Client::from_conf(ec2.build()),
             elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb_once.build()),
             elb: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build()),
-            whereabouts: Whereabouts::new(
+            location_cache: LocationCache::new(
                 aws_sdk_sts::Client::from_conf(sts.build()),
                 region,
                 endpoint.is_some(),
@@ -142,35 +147,35 @@ impl Aws {
         }
     }
 
-    /// The EC2 client, to make a call of; pass what it returns to [`Aws::call`].
+    /// The EC2 client, to build a call; pass its future to [`Aws::call`].
     pub fn ec2(&self) -> &Client {
         &self.ec2
     }
 
-    /// The same for calls that create: one attempt, so that an error speaks of the only one.
+    /// The same for create calls, with one attempt, so that an error describes the only attempt.
     pub fn ec2_once(&self) -> &Client {
         &self.ec2_once
     }
 
-    /// The client of Elastic Load Balancing, in the same way.
+    /// The Elastic Load Balancing client, used in the same way.
     pub fn elb(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
         &self.elb
     }
 
-    /// The same for calls that create, as [`Aws::ec2_once`].
+    /// The same for create calls, as [`Aws::ec2_once`].
     pub fn elb_once(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
         &self.elb_once
     }
 
-    pub(crate) fn whereabouts(&self) -> &Whereabouts {
-        &self.whereabouts
+    pub(crate) fn location_cache(&self) -> &LocationCache {
+        &self.location_cache
     }
 
-    /// Carries out one call, counts it and classifies its error. `action` says what is attempted: "failed to launch
+    /// Performs one call, counts it and classifies its error. `action` is the prefix of the error: "failed to launch
     /// instances".
     ///
     /// # Errors
-    /// What AWS or the way to it said, and how it is retried.
+    /// The error of AWS or of the connection, with its retry class.
     pub async fn call<T, E>(
         &self,
         operation: &'static str,
@@ -180,11 +185,11 @@ impl Aws {
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
     {
-        if !self.whereabouts.has_region() {
+        if !self.location_cache.has_region() {
             return Err(no_region(action));
         }
         let start = Instant::now();
-        // Its future is large: on the heap it does not make every caller's large too.
+        // Boxed, because a large future would make every caller's future large.
         let result = Box::pin(call).await.map_err(|error| classify(action, &error));
         let (took, label) = (start.elapsed(), result.as_ref().map_or_else(|f| f.class.as_str(), |_| "ok"));
         self.metrics.cloud_call(operation, label, took);
@@ -194,7 +199,7 @@ impl Aws {
 }
 
 impl Aws {
-    /// Reads every page of a paginator; each page is a call of its own.
+    /// Reads all pages of a paginator; each page is a separate call.
     ///
     /// # Errors
     /// As [`Aws::call`].
@@ -215,8 +220,8 @@ impl Aws {
     }
 }
 
-/// One line that says all that is missing, or none.
-async fn warn_of_what_is_missing(config: SdkConfig) {
+/// Logs all missing settings in one line, if there are any.
+async fn warn_of_missing_settings(config: SdkConfig) {
     let mut missing = vec![];
     if config.region().is_none() {
         missing.push(REGION_HINT);
@@ -229,6 +234,9 @@ async fn warn_of_what_is_missing(config: SdkConfig) {
         missing.push(CREDENTIALS_HINT);
     }
     if !missing.is_empty() {
-        tracing::warn!("{}; until then every resource of this controller waits", missing.join("; "));
+        tracing::warn!(
+            "{}; all resources of this controller wait until it is configured",
+            missing.join("; ")
+        );
     }
 }

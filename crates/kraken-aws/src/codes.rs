@@ -1,19 +1,19 @@
-//! AWS's error codes and how each is retried. EC2 models almost no error types: the code is all there is.
+//! AWS's error codes and their retry classes. EC2 models almost no error types, so the code is the only information.
 
 use kraken_spoke::FailureClass;
 
-/// The class of an error that AWS answered with.
+/// The retry class of an error response of AWS.
 ///
-/// What is not known is [`FailureClass::Terminal`] if AWS calls it the request's fault (4xx), because an edit mends
-/// most of those and a resync tries the rest again; else [`FailureClass::Transient`].
+/// An unknown code is [`FailureClass::Terminal`] for a client error (4xx), because an edit solves most of them and a
+/// resync retries the rest; otherwise [`FailureClass::Transient`].
 ///
-/// The message decides where AWS has one code for several things.
+/// The message decides if AWS uses one code for several errors.
 pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
-    // Older answers prefix some codes with the side at fault.
+    // Older responses prefix some codes with `Client` or `Server`.
     let code = code.strip_prefix("Server.").or_else(|| code.strip_prefix("Client.")).unwrap_or(code);
     match code {
         "IdempotentParameterMismatch" => FailureClass::TokenUsed,
-        // A name or port that AWS gives out once: whoever has it is found by another look.
+        // A name or port that must be unique: the next observation finds the holder.
         "DuplicateLoadBalancerName" | "DuplicateTargetGroupName" | "DuplicateListener" | "PriorityInUse" => {
             FailureClass::TokenUsed
         }
@@ -33,8 +33,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "BandwidthLimitExceeded"
         | "PriorRequestNotComplete" => FailureClass::Throttled,
 
-        // Credentials that are fine may not use what belongs to another account, or to another service of AWS: an image, the
-        // address of a NAT gateway.
+        // Valid credentials may lack access to an object of another account or another AWS service: an image, the address of
+        // a NAT gateway.
         "AuthFailure" if !is_about_credentials(message) => FailureClass::Terminal,
         "AuthFailure"
         | "ExpiredToken"
@@ -48,22 +48,23 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "SignatureDoesNotMatch"
         | "UnrecognizedClientException" => FailureClass::Credentials,
 
-        // Ids come from AWS's own answers: one that it does not know yet, or no longer, is settled by another look.
+        // Ids come from AWS's own responses: another observation resolves an id that AWS does not know yet, or no
+        // longer.
         "IncorrectInstanceState"
         | "IncorrectState"
         | "IncorrectModificationState"
         | "IncorrectSpotRequestState"
         | "DependencyViolation"
         | "ResourceInUse"
-        // An instance that is pending: its id is fine.
+        // The instance is pending: its id is valid.
         | "InvalidInstanceID"
         | "VolumeInUse"
         | "InvalidIPAddress.InUse"
         | "InvalidInstanceID.NotFound"
         | "InvalidInstanceID.NotLinkable" => FailureClass::NotYet,
 
-        // Elastic Load Balancing's word for a VPC whose internet gateway is not attached yet; and for a subnet without free
-        // addresses, which an edit mends, or somebody who frees some.
+        // Elastic Load Balancing uses this code for a VPC whose internet gateway is not attached yet, and for a subnet
+        // without free addresses, which requires an edit or freed addresses.
         "InvalidSubnet" if message.to_lowercase().contains("internet gateway") => FailureClass::NotYet,
 
         // The public address of a network without an internet gateway; one that is not attached where it is detached is a lag.
@@ -78,7 +79,7 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "HealthUnavailable"
         | "Unavailable"
         | "PendingVerification"
-        // A read that lags: it is there already, or gone already.
+        // A stale read: the object exists already, or is deleted already.
         | "InvalidPermission.Duplicate"
         | "InvalidPermission.NotFound"
         | "RouteAlreadyExists"
@@ -89,11 +90,11 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "InvalidNextToken"
         | "InvalidPaginationToken" => FailureClass::Transient,
 
-        // Capacity comes and goes without anybody's edit: instances, hosts, addresses of a subnet.
+        // Capacity changes without an edit: instances, hosts, addresses of a subnet.
         _ if code.starts_with("Insufficient") => FailureClass::Transient,
         _ if status == 429 => FailureClass::Throttled,
         _ if status == 408 || status >= 500 => FailureClass::Transient,
-        // A missing permission too: it is granted outside, and its message names it.
+        // A missing permission too: it is granted outside Kraken, and the message names it.
         _ => FailureClass::Terminal,
     }
 }
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn one_code_for_several_things_is_told_apart_by_its_message() {
+    fn an_ambiguous_code_is_classified_by_its_message() {
         for (code, message, class) in [
             ("InvalidSubnet", "VPC vpc-1 has no internet gateway", NotYet),
             ("Gateway.NotAttached", "Network vpc-1 is not attached to any internet gateway", NotYet),

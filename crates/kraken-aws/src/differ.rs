@@ -1,22 +1,22 @@
-//! Differences between what is wanted of a field and what AWS has, in words that hold no secret. Pure.
+//! Differences between the desired and the observed value of a field, as text without secrets. Pure.
 
 use kraken_spoke::{Difference, FieldDiff, OptionType, Remedy, Resolved};
 
 use crate::fields::{ABSENT, NOT_SHOWN, SECRET, item_path, listed, shown};
 
-/// What is fixed when a thing is made: it differs if AWS says anything else than what is wanted.
+/// The difference of an immutable field.
 pub fn fixed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
     wanted: Option<&Resolved<T>>,
     have: Option<&H>,
 ) -> Option<Difference<C>> {
     differing(path, wanted?, have, || {
-        let why = "it is fixed at creation: change it back, or delete and re-create the resource";
+        let why = "it is immutable: restore the old value, or delete and recreate the resource";
         Remedy::Immutable(why.to_owned())
     })
 }
 
-/// What can be changed in place.
+/// The difference of a field that can be changed in place.
 pub fn changed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
     wanted: Option<&Resolved<T>>,
@@ -26,7 +26,7 @@ pub fn changed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     differing(path, wanted?, have, || Remedy::Change(change))
 }
 
-/// A difference of anything, whose texts the caller sees to.
+/// A difference with texts of the caller.
 pub fn difference<C>(
     path: &str,
     want: impl Into<String>,
@@ -36,7 +36,7 @@ pub fn difference<C>(
     Difference { field: FieldDiff::new(path, want.into(), have.into()), remedy: Remedy::Change(change) }
 }
 
-/// A list of which each item can be added and taken away by itself, in any order. The path names the item:
+/// The differences of a list whose items can be added and removed separately, in any order. The path names the item:
 /// `subnetIDs["subnet-1"]`.
 pub fn of_lists<C>(
     path: &str,
@@ -61,7 +61,7 @@ pub fn of_lists<C>(
     missing.chain(extra).collect()
 }
 
-/// A list that is set as a whole and whose order does not matter.
+/// The difference of a list that is set as a whole, ignoring the order.
 pub fn of_sets<S: AsRef<str>, C>(
     path: &str,
     wanted: Option<&Resolved<Vec<String>>>,
@@ -78,7 +78,7 @@ pub fn of_sets<S: AsRef<str>, C>(
     Some(difference(path, want, have, change))
 }
 
-/// Both lists as texts; nothing of either if what is wanted is a secret.
+/// Both lists as texts; neither is shown if the desired one is secret.
 pub fn lists<S: AsRef<str>>(wanted: &Resolved<Vec<String>>, have: &[S]) -> (String, String) {
     match wanted.public() {
         Some(wanted) => (list(wanted), list(have)),
@@ -90,7 +90,7 @@ fn list<S: AsRef<str>>(items: &[S]) -> String {
     if items.is_empty() { "none".to_owned() } else { listed(items) }
 }
 
-/// What is wanted may be of another type than what there is: a word of a few, say, and AWS's spelling of it.
+/// The desired value may have another type than the observed one, such as an enum and AWS's value.
 fn differing<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
     wanted: &Resolved<T>,
@@ -102,7 +102,7 @@ fn differing<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     }
     let have = match have {
         None => ABSENT.to_owned(),
-        // It may be the secret's former value.
+        // It may be a former value of the Secret.
         Some(_) if wanted.is_secret() => NOT_SHOWN.to_owned(),
         Some(have) => have.to_string(),
     };
@@ -119,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_as_wanted_or_not_wanted_does_not_differ() {
+    fn an_equal_or_unmanaged_field_does_not_differ() {
         let have = "a".to_owned();
         assert_eq!(fixed::<_, _, ()>("f", Some(&text("a")), Some(&have)), None);
         assert_eq!(changed("f", None::<&Resolved<String>>, Some(&have), ()), None);
     }
 
     #[test]
-    fn a_difference_says_both_values_and_what_mends_it() {
+    fn a_difference_has_both_values_and_a_remedy() {
         let found = changed("f", Some(&text("a")), None::<&String>, "change").unwrap();
         assert_eq!((found.field.want.as_str(), found.field.have.as_str()), ("a", ABSENT));
         assert_eq!(found.remedy, Remedy::Change("change"));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_a_list_are_added_and_taken_away_one_by_one() {
+    fn items_of_a_list_are_added_and_removed_separately() {
         let wanted = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
         let have = ["b".to_owned(), "c".to_owned()];
         let found = of_lists("l", Some(&wanted), &have, |item| ("add", item), |item| ("remove", item));
@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_list_names_no_item() {
+    fn items_of_a_secret_list_are_not_shown() {
         let wanted = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
         let found = of_lists("l", Some(&wanted), &["b".to_owned()], |_| (), |_| ());
         assert!(found.iter().all(|f| f.field.path == "l" && f.field.have == NOT_SHOWN), "{found:?}");
     }
 
     #[test]
-    fn a_set_is_the_same_in_any_order_and_changes_as_a_whole() {
+    fn a_set_is_compared_ignoring_order_and_changed_as_a_whole() {
         let wanted = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
         let of = |have: &[&str]| of_sets("l", Some(&wanted), have, "set");
         assert_eq!(of(&["b", "a"]), None);
@@ -164,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_secret_set_is_shown() {
+    fn items_of_a_secret_set_are_not_shown() {
         let wanted = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
         assert_eq!(of_sets("l", Some(&wanted), &["b"], ()), Some(difference("l", SECRET, NOT_SHOWN, ())));
     }
 
     #[test]
-    fn neither_side_of_a_secret_is_shown() {
+    fn both_values_of_a_secret_difference_are_hidden() {
         let secret = Resolved::Secret(Sensitive::new("hunter2".to_owned(), "1".to_owned()));
         let have = |have: Option<&String>| {
             let found = fixed::<_, _, ()>("f", Some(&secret), have).unwrap().field;

@@ -1,5 +1,5 @@
-//! From an error of the SDK to a [`Failure`]: how it is retried, and AWS's own words without what differs from call to call,
-//! so that the same trouble twice writes the same status.
+//! Converts an error of the SDK to a [`Failure`]: its retry class, and AWS's message without parts that differ between
+//! calls, so that a repeated error leads to the same status.
 
 use std::error::Error;
 
@@ -8,18 +8,18 @@ use kraken_spoke::{Failure, FailureClass};
 
 use crate::codes::class_of;
 
-/// What to do when there are no credentials.
+/// The hint for missing credentials.
 pub(crate) const CREDENTIALS_HINT: &str = "no usable AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
      (a Secret by envFrom), or give the pod a role (IRSA, EKS Pod Identity or an instance profile)";
 
-/// What to do when there is no region.
+/// The hint for a missing region.
 pub(crate) const REGION_HINT: &str = "no AWS region: start the controller with AWS_REGION or --aws-region, or with a region in its AWS profile";
 
-/// The longest message kept, in characters. AWS's own are short, but for the one that names a thousand ids that do not
-/// exist, which has to be read to its end.
+/// The maximum length of a message, in characters. AWS's messages are short, except the one with up to a thousand
+/// missing ids, which must be parsed completely.
 const MAX_MESSAGE: usize = 32_768;
 
-/// Classifies an error; `action` says what was attempted: "failed to launch instances".
+/// Classifies an error; `action` is the prefix of the message: "failed to launch instances".
 pub fn classify<E>(action: &str, error: &SdkError<E>) -> Failure
 where
     E: ProvideErrorMetadata + Error + 'static,
@@ -29,7 +29,7 @@ where
             let (code, status) = (answer.err().code().unwrap_or_default(), answer.raw().status().as_u16());
             let said = answer.err().message().unwrap_or_default();
             let message = match tidy(said) {
-                text if text.is_empty() => format!("AWS answered with HTTP status {status} and no message"),
+                text if text.is_empty() => format!("AWS responded with HTTP status {status} and no message"),
                 text => text,
             };
             failure(class_of(code, status, said), action, code, message)
@@ -38,22 +38,22 @@ where
     }
 }
 
-/// A failure before any call: the region is not known.
+/// A failure before any call: the region is unknown.
 pub(crate) fn no_region(action: &str) -> Failure {
     failure(FailureClass::NotConfigured, action, "", REGION_HINT.to_owned())
 }
 
-/// The failure of a call that AWS did not answer, or not in a form that can be read.
+/// The failure of a call without a response, or with an invalid one.
 fn unanswered(action: &str, causes: &[String], malformed: bool) -> Failure {
     let says = |words: &str| causes.iter().any(|cause| cause.to_lowercase().contains(words));
     if says("missing region") {
         return no_region(action);
     }
-    // The SDK hides the provider's error behind several others, none of which can be named from here.
+    // The SDK wraps the provider's error in several private types.
     if says("credential") || says("identity resolver") || says("failed to load identity") {
         let message = match causes.last() {
             Some(root) if !root.contains("provider was not enabled") => {
-                format!("{CREDENTIALS_HINT}; the SDK says: {root}")
+                format!("{CREDENTIALS_HINT}; error of the SDK: {root}")
             }
             _ => CREDENTIALS_HINT.to_owned(),
         };
@@ -67,7 +67,8 @@ fn failure(class: FailureClass, action: &str, code: &str, message: String) -> Fa
     Failure { class, action: action.to_owned(), code: code.to_owned(), message }
 }
 
-/// The texts of an error and of what caused it, outermost first, each once. What names a request id is left out.
+/// The messages of an error and its causes, outermost first, without duplicates. A message with a request id is
+/// omitted.
 fn causes(error: &(dyn Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = vec![];
     let mut next = Some(error);
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_keeps_its_code_and_words() {
+    fn an_error_response_keeps_its_code_and_message() {
         let failure = answered("InvalidAMIID.NotFound", 400, "The image id '[ami-1]' does not exist");
         assert_eq!(failure.class, FailureClass::Terminal);
         assert_eq!(
@@ -137,28 +138,28 @@ mod tests {
     }
 
     #[test]
-    fn request_ids_are_left_out() {
+    fn request_ids_are_removed() {
         for message in ["Broken (Request ID: 1-2-3)", "Broken; RequestId: 1-2-3", "Broken [request-id: 1]"] {
             assert_eq!(answered("X", 400, message).message, "Broken", "{message}");
         }
     }
 
     #[test]
-    fn a_long_message_is_cut_at_a_character() {
+    fn a_long_message_is_truncated_at_a_character_boundary() {
         let message = answered("X", 400, &"ü".repeat(40_000)).message;
         assert_eq!(message.chars().count(), MAX_MESSAGE);
         assert!(message.ends_with('…'));
     }
 
     #[test]
-    fn an_answer_without_words_says_its_status() {
+    fn a_response_without_a_message_is_reported_with_its_status() {
         let failure = answered("", 502, " ");
-        assert_eq!(failure.message, "AWS answered with HTTP status 502 and no message");
+        assert_eq!(failure.message, "AWS responded with HTTP status 502 and no message");
         assert_eq!(failure.class, FailureClass::Transient);
     }
 
     #[test]
-    fn the_network_is_tried_again() {
+    fn a_network_error_is_retried() {
         let refused = dispatch(ConnectorError::io("connection refused".into()));
         assert_eq!(refused.class, FailureClass::Transient);
         assert!(refused.message.contains("connection refused"), "{}", refused.message);
@@ -167,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_cannot_be_read_is_tried_again() {
+    fn an_invalid_response_is_retried() {
         let raw = Response::new(StatusCode::try_from(200).unwrap(), SdkBody::empty());
         let error = SdkError::response_error("unexpected end of XML", raw);
         assert_eq!(classify::<RunInstancesError>("a", &error).class, FailureClass::Transient);
     }
 
     #[test]
-    fn missing_credentials_say_what_to_set() {
+    fn missing_credentials_are_reported_with_the_settings() {
         let error = dispatch(ConnectorError::other("the credential provider was not enabled".into(), None));
         assert_eq!(error.class, FailureClass::Credentials);
         assert_eq!(error.message, CREDENTIALS_HINT);
@@ -184,18 +185,21 @@ mod tests {
     fn a_provider_that_failed_is_quoted() {
         let error = dispatch(ConnectorError::other("failed to load credentials from a file".into(), None));
         assert_eq!(error.class, FailureClass::Credentials);
-        assert!(error.message.ends_with("the SDK says: failed to load credentials from a file"), "{error}");
+        assert!(
+            error.message.ends_with("error of the SDK: failed to load credentials from a file"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn a_missing_region_says_what_to_set() {
+    fn a_missing_region_is_reported_with_the_settings() {
         let error = SdkError::construction_failure("Invalid Configuration: Missing Region");
         let failure = classify::<RunInstancesError>("a", &error);
         assert_eq!((failure.class, failure.message.as_str()), (FailureClass::NotConfigured, REGION_HINT));
     }
 
     #[test]
-    fn a_request_that_cannot_be_built_needs_an_edit() {
+    fn a_request_that_cannot_be_built_requires_an_edit() {
         let error = SdkError::construction_failure("a field is missing");
         assert_eq!(classify::<RunInstancesError>("a", &error).class, FailureClass::Terminal);
     }

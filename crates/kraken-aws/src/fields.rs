@@ -1,30 +1,30 @@
-//! Paths and values of fields, as differences and problems show them.
+//! Paths and values of fields in differences and problems.
 
 use kraken_spoke::{OptionType, Resolved};
 use serde_json::Value;
 
-/// In the place of a value that comes from a Secret.
+/// The placeholder of a value from a Secret.
 pub const SECRET: &str = "***";
-/// In the place of what the cloud has for a field whose value is not shown.
+/// The placeholder of the observed value of a field that is not shown.
 pub const NOT_SHOWN: &str = "(not shown)";
-/// In the place of no value.
+/// The placeholder of a missing value.
 pub const ABSENT: &str = "(absent)";
 
-/// How many things a text lists before it only counts.
+/// The maximum number of listed items; the rest is counted.
 const LISTED: usize = 5;
 
-/// The path of a tag: `tags.Team`, and `tags["cost.center"]` for a key that a dotted path cannot hold.
+/// The path of a tag: `tags.Team`, or `tags["cost.center"]` for a key that a dotted path cannot contain.
 pub fn tag_path(key: &str) -> String {
     let simple = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(simple) { format!("tags.{key}") } else { format!("tags[{key:?}]") }
 }
 
-/// The path of an item of a list that is told by what it is: `subnetIDs["subnet-1"]`.
+/// The path of an item of a list, by its value: `subnetIDs["subnet-1"]`.
 pub fn item_path(list: &str, item: &str) -> String {
     format!("{list}[{item:?}]")
 }
 
-/// A wanted value as text.
+/// A desired value as text.
 pub fn shown<T: OptionType + ToString>(value: &Resolved<T>) -> String {
     value.public().map_or_else(|| SECRET.to_owned(), ToString::to_string)
 }
@@ -38,7 +38,7 @@ pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// Without what has no value. The depth is that of the types it comes from.
+/// Removes nulls and empty values. The depth is bounded by the types.
 pub fn pruned(mut value: Value) -> Value {
     prune(&mut value);
     value
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_is_no_name_stands_in_brackets() {
+    fn a_key_with_special_characters_is_in_brackets() {
         assert_eq!(tag_path("Team"), "tags.Team");
         assert_eq!(tag_path("cost.center"), "tags[\"cost.center\"]");
         assert_eq!(tag_path("a \"b\""), "tags[\"a \\\"b\\\"\"]");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_counted() {
+    fn a_long_list_is_truncated_with_a_count() {
         assert_eq!(listed(&["a", "b"]), "a, b");
         assert_eq!(listed(&["a", "b", "c", "d", "e", "f", "g"]), "a, b, c, d, e and 2 more");
     }

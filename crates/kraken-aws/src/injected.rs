@@ -1,5 +1,5 @@
-//! The SDK without a network: what a simulation gives it instead of everything that it would look for. Every client is as
-//! another process is, so none shares its pace with another, and time is tokio's, which a simulation may hold still.
+//! The SDK without a network, for simulations: replaces everything that the SDK would look up. Every client behaves like
+//! a separate process, so none shares its rate limit, and the clock is tokio's, which a simulation can pause.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,16 +12,15 @@ use aws_smithy_async::{rt::sleep::default_async_sleep, time::TimeSource};
 use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
 use tokio::time::Instant;
 
-/// The beginning of 2026. Signatures are checked by nobody, so the date does not matter.
+/// The start of 2026. Signatures are not checked, so the date does not matter.
 const START: Duration = Duration::from_secs(1_767_225_600);
 
-/// Lets the SDK's own random numbers on this thread come from a seed: the jitter of its retries, and the tokens that it makes
-/// for calls that have none.
+/// Seeds the SDK's random numbers on this thread: the jitter of its retries, and generated idempotency tokens.
 pub fn seed(seed: u64) {
     fastrand::seed(seed);
 }
 
-/// Time that passes as tokio's does.
+/// A clock that follows tokio's.
 #[derive(Debug)]
 struct Following(Instant);
 
@@ -31,7 +30,7 @@ impl TimeSource for Following {
     }
 }
 
-/// All that the SDK would look up.
+/// The configuration that the SDK would look up.
 pub(crate) fn config(
     region: Option<&str>,
     http_client: SharedHttpClient,
@@ -52,7 +51,7 @@ pub(crate) fn config(
     config.build()
 }
 
-/// A pace that no other client shares.
+/// A rate limit that is not shared with other clients.
 pub(crate) fn pace(name: &'static str) -> RetryPartition {
     let limiter = ClientRateLimiter::new(START.as_secs_f64());
     RetryPartition::custom(name).client_rate_limiter(limiter).build()

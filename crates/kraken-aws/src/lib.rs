@@ -1,7 +1,7 @@
 //! AWS for spokes: the client, identity tags, error classes and batched reads.
 //!
-//! This is the one crate that depends on the AWS SDK, so that one place owns its version and features; a spoke names the
-//! SDK through [`ec2`], and only where it speaks with the cloud.
+//! This is the one crate that depends on the AWS SDK, so that its version and features are managed in one place. A spoke
+//! uses the SDK through [`ec2`], and only in files that call the cloud.
 
 pub mod args;
 pub mod cidr;

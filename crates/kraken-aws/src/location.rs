@@ -1,5 +1,5 @@
-//! Where the controller works: the account that its credentials belong to, and its region. Resources are pinned to where
-//! they were created, so that a controller that was started for elsewhere does not create everything a second time.
+//! The location of the controller: the account of its credentials, and its region. Resources are pinned to the location
+//! of their creation, so that a controller in another location does not create everything a second time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,39 +9,39 @@ use tokio::{sync::Mutex, time::Instant};
 
 use crate::Aws;
 
-/// How long an account is believed: credentials may be exchanged for others while the controller runs.
-const BELIEVED: Duration = Duration::from_hours(1);
-/// How long a failure to learn it is the answer to all who ask: a thousand resources must not wait for a timeout each.
-const FAILED: Duration = Duration::from_secs(5);
+/// The time for which an account is cached: credentials may be replaced while the controller runs.
+const ACCOUNT_TTL: Duration = Duration::from_hours(1);
+/// The time for which a failure is cached: a thousand resources must not wait for a timeout each.
+const FAILURE_TTL: Duration = Duration::from_secs(5);
 
-/// The account, asked for when it is first needed and then now and then. Cloning gives another handle.
+/// The account, read when it is first needed and then periodically. Clones share the same state.
 #[derive(Clone, Debug)]
-pub(crate) struct Whereabouts {
+pub(crate) struct LocationCache {
     sts: Client,
     region: Option<String>,
-    /// Whether the endpoint is not AWS itself.
+    /// Whether the endpoint is not AWS.
     is_other: bool,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<CachedAccount>>,
 }
 
-/// What is known of the account, each with since when.
+/// The cached account or failure, each with its time.
 #[derive(Debug, Default)]
-struct Known {
+struct CachedAccount {
     account: Option<(String, Instant)>,
     failure: Option<(Failure, Instant)>,
 }
 
-impl Known {
-    /// The answer, if it is fresh enough to be given again.
+impl CachedAccount {
+    /// The cached result, if it is fresh.
     fn fresh(&self) -> Option<Result<String, Failure>> {
-        let account = self.account.as_ref().filter(|(_, since)| since.elapsed() < BELIEVED);
-        let failure = self.failure.as_ref().filter(|(_, since)| since.elapsed() < FAILED);
+        let account = self.account.as_ref().filter(|(_, since)| since.elapsed() < ACCOUNT_TTL);
+        let failure = self.failure.as_ref().filter(|(_, since)| since.elapsed() < FAILURE_TTL);
         let account = account.map(|(account, _)| Ok(account.clone()));
         account.or_else(|| failure.map(|(failure, _)| Err(failure.clone())))
     }
 
-    /// The answer that a call leads to. What was true an hour ago is a better one than to stop everything.
-    fn learn(&mut self, answer: Result<String, Failure>) -> Result<String, Failure> {
+    /// The result after a call. After a failure, an outdated account is better than stopping all work.
+    fn update(&mut self, answer: Result<String, Failure>) -> Result<String, Failure> {
         let now = Instant::now();
         match (answer, &mut self.account) {
             (Ok(account), _) => {
@@ -63,41 +63,41 @@ impl Known {
     }
 }
 
-impl Whereabouts {
+impl LocationCache {
     pub(crate) fn new(sts: Client, region: Option<String>, is_other: bool) -> Self {
         Self { sts, region, is_other, known: Arc::default() }
     }
 
-    /// Whether a region is known, without which no call is possible.
+    /// Whether a region is known, which every call requires.
     pub(crate) fn has_region(&self) -> bool {
         self.region.is_some()
     }
 }
 
 impl Aws {
-    /// The account and the region that calls go to. Costs a call now and then.
+    /// The account and the region of calls. Makes a call periodically.
     ///
     /// # Errors
     /// The failure of that call.
     pub async fn location(&self) -> Result<Location, Failure> {
-        let whereabouts = self.whereabouts();
-        // One at a time: a thousand resources that want to know ask once.
-        let mut known = whereabouts.known.lock().await;
+        let location_cache = self.location_cache();
+        // One call at a time, shared by all waiting resources.
+        let mut known = location_cache.known.lock().await;
         let account = match known.fresh() {
             Some(answer) => answer?,
-            None => known.learn(self.account(whereabouts).await)?,
+            None => known.update(self.account(location_cache).await)?,
         };
-        Ok(Location { account, region: whereabouts.region.clone().unwrap_or_default() })
+        Ok(Location { account, region: location_cache.region.clone().unwrap_or_default() })
     }
 
-    async fn account(&self, whereabouts: &Whereabouts) -> Result<String, Failure> {
-        let call = whereabouts.sts.get_caller_identity();
+    async fn account(&self, location_cache: &LocationCache) -> Result<String, Failure> {
+        let call = location_cache.sts.get_caller_identity();
         let answer = self.call("GetCallerIdentity", "failed to identify the AWS account", call.send()).await;
         match answer {
             Ok(answer) => Ok(answer.account.unwrap_or_default()),
-            // It knows no accounts: the region alone tells where resources are.
-            Err(failure) if whereabouts.is_other && failure.class == FailureClass::Terminal => {
-                tracing::warn!(%failure, "the endpoint does not tell the account; resources are pinned to the region alone");
+            // The endpoint has no accounts: resources are pinned to the region only.
+            Err(failure) if location_cache.is_other && failure.class == FailureClass::Terminal => {
+                tracing::warn!(%failure, "the endpoint does not support STS; resources are pinned to the region only");
                 Ok(String::new())
             }
             Err(failure) => Err(failure),
@@ -114,25 +114,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_known_account_outlives_an_outage_and_not_other_credentials() {
-        let mut known = Known::default();
+    async fn a_known_account_is_kept_during_an_outage_and_replaced_with_new_credentials() {
+        let mut known = CachedAccount::default();
         assert!(known.fresh().is_none());
-        assert_eq!(known.learn(Ok("1".into())), Ok("1".into()));
+        assert_eq!(known.update(Ok("1".into())), Ok("1".into()));
         assert_eq!(known.fresh(), Some(Ok("1".into())));
-        tokio::time::advance(BELIEVED).await;
+        tokio::time::advance(ACCOUNT_TTL).await;
         assert!(known.fresh().is_none());
-        assert_eq!(known.learn(Err(failure(FailureClass::Transient))), Ok("1".into()));
-        tokio::time::advance(BELIEVED).await;
-        assert!(known.learn(Err(failure(FailureClass::Credentials))).is_err());
+        assert_eq!(known.update(Err(failure(FailureClass::Transient))), Ok("1".into()));
+        tokio::time::advance(ACCOUNT_TTL).await;
+        assert!(known.update(Err(failure(FailureClass::Credentials))).is_err());
         assert!(matches!(known.fresh(), Some(Err(_))));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_is_the_answer_for_a_moment() {
-        let mut known = Known::default();
-        assert!(known.learn(Err(failure(FailureClass::Transient))).is_err());
+    async fn a_failure_is_cached_briefly() {
+        let mut known = CachedAccount::default();
+        assert!(known.update(Err(failure(FailureClass::Transient))).is_err());
         assert!(matches!(known.fresh(), Some(Err(_))));
-        tokio::time::advance(FAILED).await;
+        tokio::time::advance(FAILURE_TTL).await;
         assert!(known.fresh().is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! Batched reads: the looks of many resources become as few calls as AWS allows, and each look gets what is its own.
+//! Batched reads: the requests of many resources are combined into as few calls as AWS allows, and each request gets
+//! its own objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,41 +19,41 @@ use crate::{
     tags::{self, CLUSTER, Tags, UID},
 };
 
-/// How many UIDs one search by tag takes: AWS allows 200 filter values in a call, and the cluster is one.
+/// The maximum number of UIDs in one search by tag: AWS allows 200 filter values in a call, and the cluster id is one.
 const UIDS_PER_CALL: usize = 199;
 
-/// Something in AWS that carries an id and tags.
+/// An object in AWS with an id and tags.
 pub trait Tagged: Clone + Send {
-    /// AWS's id.
+    /// The AWS id.
     fn id(&self) -> &str;
-    /// All its tags.
+    /// All tags.
     fn tags(&self) -> &Tags;
-    /// Whether its id is never given to another object. One whose id is a name that people choose may be somebody else's
-    /// when it has no owner's tags.
+    /// Whether its id is never reused. An object whose id is a user-defined name may belong to somebody else if it has
+    /// no owner tags.
     fn has_own_id(&self) -> bool {
         true
     }
 }
 
-/// How one type of thing is read. Both methods follow every page.
+/// How one type of object is read. Both methods read all pages.
 pub trait Source: Sync {
-    /// What is read.
+    /// The type of the objects.
     type Item: Tagged;
 
-    /// The things with these ids. Fails, as AWS does, if one of them does not exist.
+    /// The objects with these ids. Fails, like AWS, if one of them does not exist.
     fn by_ids(&self, ids: Vec<String>) -> impl Future<Output = Result<Vec<Self::Item>, Failure>> + Send;
 
-    /// The things that carry every one of these tags, each with one of its values.
+    /// The objects that have all these tags, each with one of its values.
     fn by_tags(
         &self,
         wanted: Vec<TagFilter>,
     ) -> impl Future<Output = Result<Vec<Self::Item>, Failure>> + Send;
 }
 
-/// A tag's key, and the values it may have; in the form of AWS's filters, where `*` and `?` would be wildcards.
+/// A tag key and the accepted values, in the syntax of AWS's filters, where `*` and `?` are wildcards.
 pub type TagFilter = (String, Vec<String>);
 
-/// What carries the cluster's tag, by whose it is: for [`kraken_spoke::External::survey`].
+/// The objects with the cluster's tag, by owner: for [`kraken_spoke::External::survey`].
 ///
 /// # Errors
 /// The first failure of a call.
@@ -67,10 +68,10 @@ pub async fn survey<S: Source>(source: &S, cluster: &str) -> Result<Vec<(Identit
     Ok(by_uid.into_values().collect())
 }
 
-/// What could be adopted: for [`kraken_spoke::External::find`].
+/// The candidates for adoption: for [`kraken_spoke::External::find`].
 ///
 /// # Errors
-/// The first failure of a call; an id that does not exist is none.
+/// The first failure of a call; a missing id is not a failure.
 pub async fn find<S: Source>(source: &S, wanted: &Adopt) -> Result<Vec<Candidate<S::Item>>, Failure> {
     let found = match wanted {
         Adopt::Id(by) => for_existing(std::slice::from_ref(&by.id), |ids| source.by_ids(ids)).await?.concat(),
@@ -87,7 +88,7 @@ pub async fn find<S: Source>(source: &S, wanted: &Adopt) -> Result<Vec<Candidate
     Ok(found.into_iter().map(candidate).collect())
 }
 
-/// A value as a filter that matches nothing else.
+/// A value as a literal filter.
 fn literal(value: &str) -> String {
     value.chars().fold(String::new(), |mut text, c| {
         if matches!(c, '*' | '?' | '\\') {
@@ -98,14 +99,14 @@ fn literal(value: &str) -> String {
     })
 }
 
-/// Answers every look, in order, with the things whose tags carry its identity, each once and sorted by id: those it
-/// names and, if it searches, all others. What it names and whose tags name no owner is in the answer too: somebody
-/// removed the tags, and a second one must not be created for that.
+/// Returns for every request, in order, the objects whose tags carry its identity, without duplicates and sorted by id:
+/// the objects that it names and, if it searches, all others. A named object without owner tags is included too: its
+/// tags were removed, and no second object must be created because of that.
 ///
 /// # Errors
-/// The first failure of a call; an id that does not exist is none.
+/// The first failure of a call; a missing id is not a failure.
 pub async fn look<S: Source>(source: &S, looks: &[Look]) -> Result<Vec<Vec<S::Item>>, Failure> {
-    let (ids, owners) = questions(looks);
+    let (ids, owners) = queries(looks);
     let mut found = for_existing(&ids, |ids| source.by_ids(ids)).await?.concat();
     for (cluster, uids) in &owners {
         for uids in uids.chunks(UIDS_PER_CALL) {
@@ -116,8 +117,8 @@ pub async fn look<S: Source>(source: &S, looks: &[Look]) -> Result<Vec<Vec<S::It
     Ok(answers(looks, found))
 }
 
-/// What is to be asked for: ids, and UIDs by cluster; each once.
-fn questions(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
+/// The ids, and UIDs by cluster, to query, without duplicates.
+fn queries(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
     let ids = unique(looks.iter().flat_map(|look| &look.ids)).cloned().collect();
     let mut owners = BTreeMap::<&str, Vec<String>>::new();
     let searching = looks.iter().filter(|look| look.search).map(|look| &look.identity);
@@ -127,7 +128,7 @@ fn questions(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
     (ids, owners)
 }
 
-/// Gives each look what is its own. What was found later is newer and replaces what was found before.
+/// Assigns the objects to the requests. Later results are newer and replace earlier ones.
 fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
     let mut askers = HashMap::<(&str, &str), Vec<usize>>::default();
     for (index, look) in looks.iter().enumerate() {
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    /// A cloud of things; notes how many ids or UIDs each call asks for.
+    /// A fake cloud; records the number of ids or UIDs of each call.
     struct Cloud {
         things: Vec<Thing>,
         calls: Mutex<Vec<(&'static str, usize)>>,
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_thousand_looks_are_one_call() {
+    async fn a_thousand_requests_share_one_call() {
         let cloud = Cloud::of((0..1000).map(|n| thing(&format!("i-{n}"), &format!("u-{n}"))).collect());
         let looks: Vec<_> =
             (0..1000).map(|n| look_of(&format!("u-{n}"), &[&format!("i-{n}")], false)).collect();
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn searches_leave_room_for_the_cluster_among_the_filter_values() {
+    async fn searches_reserve_one_filter_value_for_the_cluster() {
         let cloud = Cloud::of(vec![thing("i-0", "u-0")]);
         let looks: Vec<_> = (0..400).map(|n| look_of(&format!("u-{n}"), &[], true)).collect();
         let seen = cloud.seen(&looks).await;
@@ -275,20 +276,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_missing_id_hides_no_other() {
+    async fn one_missing_id_does_not_hide_others() {
         let cloud = Cloud::of(vec![thing("i-1", "a"), thing("i-3", "b")]);
         let seen = cloud.seen(&[look_of("a", &["i-1", "i-2"], false), look_of("b", &["i-3"], false)]).await;
         assert_eq!(seen, [vec!["i-1"], vec!["i-3"]]);
     }
 
     #[tokio::test]
-    async fn what_is_tagged_for_somebody_else_is_not_returned() {
+    async fn an_object_tagged_for_another_owner_is_not_returned() {
         let cloud = Cloud::of(vec![thing("i-1", "b")]);
         assert_eq!(cloud.seen(&[look_of("a", &["i-1"], true)]).await, [Vec::<String>::new()]);
     }
 
     #[tokio::test]
-    async fn a_recorded_object_without_owner_tags_is_returned_to_who_recorded_it() {
+    async fn a_recorded_object_without_owner_tags_is_returned() {
         let half = Tags::from([(UID.to_owned(), "a".to_owned())]);
         let cloud = Cloud::of(vec![Thing("i-1".into(), Tags::new()), Thing("i-2".into(), half)]);
         let looks = [look_of("a", &["i-1", "i-2"], false), look_of("b", &["i-3"], true)];
@@ -296,20 +297,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_without_owner_tags_may_be_anybodys() {
+    async fn an_object_identified_by_name_without_owner_tags_is_not_returned() {
         let cloud = Cloud::of(vec![Thing("by-name".into(), Tags::new())]);
         assert_eq!(cloud.seen(&[look_of("a", &["by-name"], true)]).await, [Vec::<String>::new()]);
     }
 
     #[tokio::test]
-    async fn a_search_finds_what_the_look_does_not_know_and_nothing_twice() {
+    async fn a_search_finds_unknown_objects_without_duplicates() {
         let cloud = Cloud::of(vec![thing("i-2", "a"), thing("i-1", "a")]);
         assert_eq!(cloud.seen(&[look_of("a", &["i-2"], true)]).await, [["i-1", "i-2"]]);
         assert_eq!(cloud.seen(&[look_of("a", &["i-2"], false)]).await, [["i-2"]]);
     }
 
     #[tokio::test]
-    async fn two_looks_of_one_resource_are_both_answered() {
+    async fn two_requests_of_one_resource_are_both_answered() {
         let cloud = Cloud::of(vec![thing("i-1", "a")]);
         let looks = [look_of("a", &["i-1"], false), look_of("a", &[], true), look_of("a", &[], false)];
         assert_eq!(cloud.seen(&looks).await, [vec!["i-1"], vec!["i-1"], vec![]]);
@@ -317,12 +318,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_with_wildcards_matches_itself_alone() {
+    fn a_value_with_wildcards_matches_only_itself() {
         assert_eq!(literal("a*b?c\\d"), "a\\*b\\?c\\\\d");
     }
 
     #[tokio::test]
-    async fn nothing_asked_costs_no_call() {
+    async fn no_requests_cause_no_call() {
         let cloud = Cloud::of(vec![]);
         assert_eq!(cloud.seen(&[look_of("a", &[], false)]).await, [Vec::<String>::new()]);
         assert!(cloud.calls().is_empty());

@@ -1,16 +1,16 @@
-//! Ids that AWS says do not exist. AWS refuses a whole call for one of them, so the call is repeated without: one missing
-//! id hides no other.
+//! Handling of missing ids. AWS rejects a whole call because of one missing id, so the call is repeated without it: one
+//! missing id does not hide others.
 
 use kraken_spoke::Failure;
 use kraken_spoke::runtime::hash::HashSet;
 
-/// How many ids one call takes.
+/// The maximum number of ids in one call.
 pub const IDS_PER_CALL: usize = 1000;
 
-/// Calls AWS for all ids, a thousand at a time, and leaves out those that do not exist.
+/// Calls AWS for all ids, a thousand at a time, and omits those that do not exist.
 ///
 /// # Errors
-/// The first failure that is about anything else.
+/// The first other failure.
 pub async fn for_existing<T, F, R>(ids: &[String], mut call: F) -> Result<Vec<T>, Failure>
 where
     F: FnMut(Vec<String>) -> R,
@@ -28,7 +28,7 @@ where
     Ok(answers)
 }
 
-/// Whether AWS refused a call for an id that does not exist or that it cannot read.
+/// Whether AWS rejected a call because of a missing or malformed id.
 pub fn is_about_an_id(failure: &Failure) -> bool {
     let code = failure.code.as_str();
     matches!(
@@ -43,7 +43,8 @@ pub fn is_about_an_id(failure: &Failure) -> bool {
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 
-/// What a call asked for is so already, if AWS refuses it with one of these codes: the look that led to it lagged.
+/// Succeeds if AWS rejects the call with one of these codes, because the change is in place already: the preceding
+/// observation was stale.
 ///
 /// # Errors
 /// Any other failure.
@@ -54,8 +55,9 @@ pub fn unless_done<T>(result: Result<T, Failure>, codes: &[&str]) -> Result<(), 
     }
 }
 
-/// What is left to ask for after such a refusal: all ids but those that the message names. If it names none of them, the
-/// ids are halved until the one at fault stands alone. Every answer is smaller than the question, so this ends.
+/// The remaining queries after such an error: all ids except those in the message. If it contains none of them, the ids
+/// are split in halves until the missing one is isolated. Every query is smaller than the previous one, so this
+/// terminates.
 fn without_missing(ids: Vec<String>, message: &str) -> Vec<Vec<String>> {
     let named = named(message);
     let (missing, mut rest): (Vec<_>, Vec<_>) = ids.into_iter().partition(|id| named.contains(id.as_str()));
@@ -69,8 +71,8 @@ fn without_missing(ids: Vec<String>, message: &str) -> Vec<Vec<String>> {
     vec![rest, half]
 }
 
-/// What a message names: every quoted text, whole and as a list, and every word that can only be an id. A word that is merely
-/// there names nothing: a live key pair may be called `key`, and every refusal of a key pair has that word.
+/// The ids in a message: every quoted text, whole and as a list, and every word in the format of an id. Other words do not
+/// count: an existing key pair may be called `key`, and every error about a key pair contains that word.
 fn named(message: &str) -> HashSet<&str> {
     let quoted = message.split(['\'', '"']).skip(1).step_by(2);
     let listed = |text| -> Vec<&str> {
@@ -81,7 +83,7 @@ fn named(message: &str) -> HashSet<&str> {
     quoted.flat_map(listed).chain(words.filter(|word| is_an_id(word))).collect()
 }
 
-/// Whether it is a prefix, a dash and the digits that AWS gives to ids: `nat-0abc1234def567890`.
+/// Whether it is a prefix, a dash and hexadecimal digits in the format of AWS ids: `nat-0abc1234def567890`.
 fn is_an_id(word: &str) -> bool {
     let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
     word.rsplit_once('-').is_some_and(|(prefix, digits)| {
@@ -104,13 +106,13 @@ mod tests {
     fn failure(code: &str, message: &str) -> Failure {
         Failure {
             class: FailureClass::NotYet,
-            action: "failed to look".into(),
+            action: "failed to describe".into(),
             code: code.into(),
             message: message.into(),
         }
     }
 
-    /// Answers like AWS for those that exist; `says` makes the message of the missing ones. Counts the calls.
+    /// Responds like AWS for existing ids; `says` formats the message for missing ones. Counts the calls.
     async fn ask(all: &[String], exists: &[&str], says: fn(&[String]) -> String) -> (Vec<String>, usize) {
         let mut calls = 0;
         let answers = for_existing(all, |asked| {
@@ -137,19 +139,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn missing_ids_that_are_named_cost_one_more_call() {
+    async fn missing_ids_named_together_cost_one_more_call() {
         let (found, calls) = ask(&ids(&["i-1", "i-12", "i-2", "i-3"]), &["i-12", "i-3"], all_at_once).await;
         assert_eq!((found, calls), (ids(&["i-12", "i-3"]), 2));
     }
 
     #[tokio::test]
-    async fn missing_ids_that_are_named_one_by_one_cost_a_call_each() {
+    async fn missing_ids_named_one_at_a_time_cost_a_call_each() {
         let (found, calls) = ask(&ids(&["i-1", "i-2", "i-3"]), &["i-3"], one_at_a_time).await;
         assert_eq!((found, calls), (ids(&["i-3"]), 3));
     }
 
     #[tokio::test]
-    async fn a_missing_id_that_is_not_named_is_found_by_halving() {
+    async fn an_unnamed_missing_id_is_found_by_bisection() {
         let all: Vec<String> = (0..64).map(|n| format!("i-{n}")).collect();
         let exists: Vec<&str> = all.iter().map(String::as_str).filter(|id| *id != "i-20").collect();
         let (found, calls) = ask(&all, &exists, none_at_all).await;
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_live_key_pair_called_key_is_found_beside_a_missing_one() {
+    async fn an_existing_key_pair_called_key_is_found_with_a_missing_one() {
         let says = |missing: &[String]| {
             format!("The key pair '{}' does not exist", missing.first().map_or("", String::as_str))
         };
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_names_quoted_texts_lists_and_bare_ids() {
+    fn ids_are_parsed_from_quoted_texts_lists_and_bare_words() {
         for (message, names) in [
             ("The key pair 'a b' does not exist", vec!["a b"]),
             ("The instance IDs 'i-1, i-2' do not exist", vec!["i-1", "i-2"]),
@@ -183,12 +185,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_asked_when_there_is_nothing_to_ask() {
+    async fn no_ids_cause_no_call() {
         assert_eq!(ask(&[], &[], all_at_once).await, (vec![], 0));
     }
 
     #[tokio::test]
-    async fn ids_are_asked_for_a_thousand_at_a_time() {
+    async fn ids_are_queried_a_thousand_at_a_time() {
         let all: Vec<String> = (0..2001).map(|n| format!("i-{n}")).collect();
         let exists: Vec<&str> = all.iter().map(String::as_str).collect();
         let (found, calls) = ask(&all, &exists, all_at_once).await;
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_about_anything_else_is_passed_on() {
+    async fn other_failures_are_returned() {
         let one = ids(&["i-1"]);
         let answer = for_existing::<(), _, _>(&one, |_| async { Err(failure("Throttling", "slow down")) });
         assert_eq!(answer.await.unwrap_err().code, "Throttling");
@@ -206,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_missing_the_rest_is_found(exists in proptest::collection::vec(any::<bool>(), 0..40), how in 0..3_usize) {
+        fn all_existing_ids_are_found_for_any_missing_ones(exists in proptest::collection::vec(any::<bool>(), 0..40), how in 0..3_usize) {
             let all: Vec<String> = (0..exists.len()).map(|n| format!("i-{n}")).collect();
             let there: Vec<&str> = all.iter().zip(&exists).filter(|(_, e)| **e).map(|(id, _)| id.as_str()).collect();
             let says = [all_at_once, one_at_a_time, none_at_all][how];

@@ -1,5 +1,5 @@
-//! Letting go of things without deleting them: Kraken's tags are taken off, also off what a launch made beside the thing
-//! itself, such as an instance's volumes.
+//! Releases objects without deleting them: removes Kraken's tags, including those of objects that a launch created in
+//! addition, such as an instance's volumes.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::{
     tags::{KEYS, UID},
 };
 
-const ACTION: &str = "failed to take Kraken's tags off";
+const ACTION: &str = "failed to remove Kraken's tags";
 
-/// Takes Kraken's tags off these ids, which must be the identity's own, and off everything of the types `beside` that is
-/// tagged with its UID.
+/// Removes Kraken's tags from these ids, which the identity must own, and from all objects of the types `beside` that
+/// are tagged with its UID.
 ///
 /// # Errors
-/// The first failure of a call. It may be repeated. An id that does not exist is a transient failure: it was observed a moment
-/// ago, so that the call may have met a replica that lags. What is really gone is not observed next time.
+/// The first failure of a call. The operation is idempotent. An id that is not found is a transient failure: it was observed
+/// before this call, which may have reached a stale replica.
 pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&str]) -> Result<(), Failure> {
     let keys: Vec<Tag> = KEYS.iter().map(|key| Tag::builder().key(*key).build()).collect();
     let untag = |ids: Vec<String>| {
@@ -32,18 +32,18 @@ pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&
     if beside.is_empty() {
         return Ok(());
     }
-    // AWS lists the tags of what does not exist any more for a while.
+    // DescribeTags still lists objects that were deleted recently.
     let listed = tagged(aws, identity, beside).await?;
     let others: BTreeSet<String> = listed.into_iter().filter(|id| !ids.contains(id)).collect();
     for_existing(&others.into_iter().collect::<Vec<_>>(), untag).await.map(drop)
 }
 
-/// The failure of a call about what was observed a moment ago: that it does not exist says that a replica lags.
+/// A failure about an object that was observed before: "not found" means a stale replica.
 pub(crate) fn lagging(failure: Failure) -> Failure {
     if is_about_an_id(&failure) { Failure { class: FailureClass::Transient, ..failure } } else { failure }
 }
 
-/// The ids of everything of these types that carries the UID.
+/// The ids of all objects of these types with the UID.
 async fn tagged(aws: &Aws, identity: &Identity, types: &[&str]) -> Result<Vec<String>, Failure> {
     let types = types.iter().map(|kind| (*kind).to_owned()).collect();
     let filters = vec![

@@ -1,14 +1,14 @@
-//! Rules that many kinds have in common: what AWS would refuse, said before it is asked. Pure.
+//! Validation rules shared by many kinds, for values that AWS would reject. Pure.
 
 use kraken_spoke::runtime::hash::HashMap;
 
-/// A rule's answer: what is wrong, without the value, which may come from a Secret.
+/// The result of a rule: the problem, without the value, which may come from a Secret.
 pub type Verdict<W = String> = Result<(), W>;
 
-/// Ids of AWS: a prefix, and lower-case letters and digits behind it.
+/// AWS ids: a prefix followed by lower-case letters and digits.
 ///
 /// # Errors
-/// If it does not look like one.
+/// If it does not have this format.
 pub fn an_id(id: &str, prefix: &str) -> Verdict {
     let fits = id.len() <= 64
         && id.strip_prefix(prefix).is_some_and(|rest| {
@@ -17,35 +17,35 @@ pub fn an_id(id: &str, prefix: &str) -> Verdict {
     ensure(fits, || format!("must look like {prefix}0abc1234def567890"))
 }
 
-/// Numbers with bounds, both included.
+/// Numbers within inclusive bounds.
 ///
 /// # Errors
-/// If it is not between them.
+/// If it is out of bounds.
 pub fn between(value: i32, min: i32, max: i32) -> Verdict {
     ensure((min..=max).contains(&value), || format!("must be {min} to {max}"))
 }
 
-/// Texts with a length in characters, and not of white space alone.
+/// Texts with a maximum length in characters, and not only white space.
 ///
 /// # Errors
-/// If it is too long or says nothing.
+/// If it is too long or blank.
 pub fn a_text(text: &str, max: usize) -> Verdict {
     let fits = !text.trim().is_empty() && text.chars().count() <= max;
     ensure(fits, || format!("must have 1 to {max} characters"))
 }
 
-/// One of a few words.
+/// One of several values.
 ///
 /// # Errors
-/// If it is none of them; says them all.
+/// If it is none of them; the message lists them.
 pub fn one_of(word: &str, words: &[&str]) -> Verdict {
     ensure(words.contains(&word), || format!("must be one of {}", words.join(", ")))
 }
 
-/// Lists in which nothing stands twice.
+/// Lists without duplicates.
 ///
 /// # Errors
-/// With the places of the first pair.
+/// With the indexes of the first duplicates.
 pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
     let mut places = HashMap::default();
     for (index, item) in items.iter().enumerate() {
@@ -56,10 +56,10 @@ pub fn unique<T: AsRef<str>>(items: &[T]) -> Verdict {
     Ok(())
 }
 
-/// Lists of which each item fits a rule, and in which nothing stands twice.
+/// Lists without duplicates in which each item satisfies a rule.
 ///
 /// # Errors
-/// With the place of the first item that is wrong.
+/// With the index of the first invalid item.
 pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> Verdict) -> Verdict {
     for (index, item) in items.iter().enumerate() {
         rule(item.as_ref()).map_err(|why| format!("item {index} {why}"))?;
@@ -70,7 +70,7 @@ pub fn each<T: AsRef<str>>(items: &[T], rule: impl Fn(&str) -> Verdict) -> Verdi
 /// Any rule.
 ///
 /// # Errors
-/// If it does not hold.
+/// If the condition is false.
 pub fn ensure(holds: bool, else_say: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(else_say()) }
 }
@@ -94,20 +94,20 @@ mod tests {
     }
 
     #[test]
-    fn texts_say_something_and_not_too_much() {
+    fn texts_are_not_blank_and_bounded() {
         assert_eq!(a_text("ops key", 7), Ok(()));
         assert_eq!(a_text("üüü", 3), Ok(()));
         assert_eq!((a_text(" ", 7), a_text("ops keys", 7)), (a_text("", 7), a_text("", 7)));
     }
 
     #[test]
-    fn what_stands_twice_is_told_with_both_places() {
+    fn duplicates_are_reported_with_both_indexes() {
         assert_eq!(unique(&["a", "b"]), Ok(()));
         assert_eq!(unique(&["a", "b", "a"]), Err("item 2 is the same as item 0".to_owned()));
     }
 
     #[test]
-    fn an_item_that_is_wrong_is_told_with_its_place() {
+    fn an_invalid_item_is_reported_with_its_index() {
         let ids = |items: &[&str]| each(items, |id| an_id(id, "sg-"));
         assert_eq!((ids(&[]), ids(&["sg-1", "sg-2"])), (Ok(()), Ok(())));
         assert_eq!(ids(&["sg-1", "web", "db"]), Err("item 1 must look like sg-0abc1234def567890".to_owned()));

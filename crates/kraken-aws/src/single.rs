@@ -1,5 +1,5 @@
-//! Kinds of which each resource is one thing of AWS: a VPC, a subnet, a listener. All that such kinds have in common is
-//! here, so that one of them is its fields, how they differ, and its calls.
+//! The layer for kinds with one AWS object per resource: a VPC, a subnet, a listener. It implements their common parts,
+//! so that a kind consists of its fields, their comparison, and its calls.
 
 mod external;
 mod reader;
@@ -22,66 +22,66 @@ use crate::{
     tags::{self, CLUSTER, EPOCH, TagOptions, Tags, UID},
 };
 
-/// Where in its life a thing is.
+/// The lifecycle phase of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It is there.
+    /// It exists and is ready.
     Up,
-    /// AWS is still at work on it, said as what it is: "pending".
+    /// AWS is still changing it; the text is AWS's state: "pending".
     Settling(String),
-    /// AWS could not make it; the text says why.
+    /// Its creation failed; the text is the cause.
     Failed(String),
-    /// On its way out.
+    /// It is being deleted.
     Leaving,
-    /// Gone, and still shown.
+    /// It is deleted, and still returned by AWS.
     Gone,
 }
 
-/// A thing of AWS as plain data: serialized it is what others may refer to, an allow-list in AWS's spelling.
+/// An AWS object as plain data. Its serialized form is the published state: an allow-list of fields with AWS's names.
 pub trait Thing: Tagged + Serialize + Debug + Sync + 'static {
-    /// Where in its life it is. Most things are there as soon as they are made.
+    /// Its phase. Most objects are ready as soon as they are created.
     fn phase(&self) -> Phase {
         Phase::Up
     }
 
-    /// What its tags are set on, if AWS has another id for that.
+    /// The id for tagging, if it differs from the id.
     fn tagged_as(&self) -> &str {
         self.id()
     }
 }
 
-/// What names begin with that Kraken makes, and how many digits of the launch's token follow.
+/// The prefix of generated names, and the number of digits of the launch's token in them.
 const MADE_NAME: &str = "kraken-";
 const MADE_DIGITS: usize = 20;
 
-/// Whether a name looks like one of [`Creation::name`].
+/// Whether a name has the format of [`Creation::name`].
 pub fn is_made_name(name: &str) -> bool {
     name.strip_prefix(MADE_NAME)
         .is_some_and(|digits| digits.len() == MADE_DIGITS && digits.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// What a create call has to carry.
+/// The parameters of every create call.
 #[derive(Clone, Debug)]
 pub struct Creation<'a> {
-    /// Every tag, Kraken's own and the user's.
+    /// All tags, Kraken's and the user's.
     pub tags: &'a Tags,
-    /// The launch, whose token goes where the API takes one.
+    /// The launch, with the token for APIs that accept one.
     pub launch: &'a Launch,
 }
 
 impl Creation<'_> {
-    /// The tags as EC2 wants them.
+    /// The tags as EC2 tag specifications.
     pub fn specifications(&self, kind: ResourceType) -> Vec<TagSpecification> {
         tags::specifications(&[kind], self.tags)
     }
 
-    /// Whether a thing with these tags was made for the same resource.
+    /// Whether an object with these tags was created for the same resource.
     fn is_own(&self, tags: &Tags) -> bool {
         [CLUSTER, UID].iter().all(|key| self.tags.get(*key).is_some_and(|own| tags.get(*key) == Some(own)))
     }
 
-    /// What it means that AWS refuses `what`, such as "the name web", because it is taken: by `others`, as far as they are
-    /// visible. If no other can have taken it, the launch took place.
+    /// Interprets AWS's error that `what`, such as "the name web", is in use: by `others`, as far as they are visible. If
+    /// no other object can have it, the launch succeeded before.
     pub fn is_taken<T: Tagged>(&self, refusal: Failure, what: &str, others: &[T]) -> Failure {
         let Some(other) = others.iter().find(|other| !self.made(other.tags())) else {
             return Failure { class: FailureClass::TokenUsed, ..refusal };
@@ -89,59 +89,59 @@ impl Creation<'_> {
         Failure { class: FailureClass::Terminal, message: self.taken(what, other), ..refusal }
     }
 
-    /// Whether a resource with these tags was created by this very launch.
+    /// Whether an object with these tags was created by this launch.
     pub fn made(&self, tags: &Tags) -> bool {
         self.is_own(tags) && tags.get(EPOCH) == self.tags.get(EPOCH)
     }
 
-    /// Who has what this launch wants to have, and what to do about it.
+    /// The holder of the conflicting value, and what to do about it.
     fn taken<T: Tagged>(&self, what: &str, other: &T) -> String {
         let holder = match tags::owner(other.tags()) {
             Some(_) if self.is_own(other.tags()) => {
-                "which this resource replaces: set lifecycle.replace to DeleteFirst, or change what they have in common"
+                "which this resource replaces: set lifecycle.replace to DeleteFirst, or change the conflicting value"
                     .to_owned()
             }
             Some(owner) if other.tags().get(CLUSTER) == self.tags.get(CLUSTER) => {
                 format!("which belongs to {}", owner.owner)
             }
             Some(owner) => format!("which belongs to {} of another cluster", owner.owner),
-            None => "which is not managed by Kraken: choose another one, or adopt it with lifecycle.adopt".to_owned(),
+            None => "which is not managed by Kraken: use another value, or adopt the object with lifecycle.adopt".to_owned(),
         };
-        format!("{what} is taken by {}, {holder}", other.id())
+        format!("{what} is in use by {}, {holder}", other.id())
     }
 
-    /// A name for a thing that has to have one: the same for the same launch and no other, so that a second thing of this
-    /// name is refused. 27 characters.
+    /// A generated name for an object that requires one. It is unique for each launch, so that AWS rejects a second
+    /// object. 27 characters.
     pub fn name(&self) -> String {
         format!("{MADE_NAME}{}", self.launch.token.chars().take(MADE_DIGITS).collect::<String>())
     }
 }
 
-/// What is read: all with these ids, or all that pass these filters; never both.
+/// A query: the objects with these ids, or those that match these filters; never both.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// The ids.
     pub ids: Option<Vec<String>>,
-    /// EC2's filters.
+    /// EC2 filters.
     pub filters: Option<Vec<Filter>>,
 }
 
-/// A kind of which each resource is one thing of AWS. [`Managed`] makes an [`kraken_spoke::External`] of it.
+/// A kind with one AWS object per resource. [`Managed`] implements [`kraken_spoke::External`] for it.
 pub trait Single: Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind;
     /// As [`kraken_spoke::External::Desired`].
     type Desired: Debug + Send + Sync + 'static;
-    /// What AWS has.
+    /// The AWS object.
     type Thing: Thing;
     /// As [`kraken_spoke::External::Change`].
     type Change: Debug + Send + Sync + 'static;
 
-    /// The thing in words, after "1": "VPC".
+    /// The name of the object in messages, after "1": "VPC".
     const NOUN: &'static str;
-    /// Where the state has it: `vpc`, for references like `vpc.CidrBlock`.
+    /// The key of the object in the state: `vpc`, for references such as `vpc.CidrBlock`.
     const STATE_KEY: &'static str;
-    /// As [`kraken_spoke::External::IS_IDEMPOTENT`]: by a token, or because AWS takes a name only once ([`Creation::name`]).
+    /// As [`kraken_spoke::External::IS_IDEMPOTENT`]: by a token, or by a unique name ([`Creation::name`]).
     const IS_IDEMPOTENT: bool = false;
     /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
     const IDEMPOTENT_BY_NAME: bool = false;
@@ -168,12 +168,12 @@ pub trait Single: Send + Sync + 'static {
         None
     }
 
-    /// Pure. The user's tags; checked and compared for the kind.
+    /// Pure. The user's tags; the layer validates and compares them.
     fn tags(spec: &SpecOf<Managed<Self>>) -> &TagOptions
     where
         Self: Sized;
 
-    /// Pure. How the two differ, tags apart.
+    /// Pure. The differences, except tags.
     fn differences(desired: &Self::Desired, thing: &Self::Thing) -> Vec<Difference<Self::Change>>;
 
     /// As [`kraken_spoke::External::WHOLE_PATHS`].
@@ -194,10 +194,11 @@ pub trait Single: Send + Sync + 'static {
         false
     }
 
-    /// Reads, following every page.
+    /// Reads all pages.
     fn read(aws: &Aws, question: Question) -> impl Future<Output = Result<Vec<Self::Thing>, Failure>> + Send;
 
-    /// Reads what no batch has and costs a call per thing; `deep` as in [`kraken_spoke::Look::deep`].
+    /// Reads attributes that are not in the batched response and need one call per object; `deep` as in
+    /// [`kraken_spoke::Look::deep`].
     fn complete(
         _: &Aws,
         _: &mut Self::Thing,
@@ -206,14 +207,14 @@ pub trait Single: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Creates it, with all of the creation's tags in the same call, by [`Aws::ec2_once`] or [`Aws::elb_once`].
+    /// Creates it, with all tags in the same call, with [`Aws::ec2_once`] or [`Aws::elb_once`].
     fn create(
         aws: &Aws,
         desired: &Self::Desired,
         creation: &Creation<'_>,
     ) -> impl Future<Output = Result<Self::Thing, Failure>> + Send;
 
-    /// Carries out one change.
+    /// Performs one change.
     fn update(
         aws: &Aws,
         change: &Self::Change,
@@ -229,20 +230,20 @@ pub trait Single: Send + Sync + 'static {
         None
     }
 
-    /// Turns AWS's own protection of a thing against deletion off, as [`kraken_spoke::External::unprotect`].
+    /// Disables AWS's deletion protection of an object, as [`kraken_spoke::External::unprotect`].
     fn unprotect(_: &Aws, _: &Self::Thing) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
     }
 
-    /// Asks for its deletion. What does not exist any more is left out before.
+    /// Requests its deletion. Objects that no longer exist are excluded before.
     fn delete(aws: &Aws, thing: &Self::Thing) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Sets tags on a thing.
+    /// Sets tags of an object.
     fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> impl Future<Output = Result<(), Failure>> + Send {
         tag_changes::set(aws, id, tags)
     }
 
-    /// Takes tags off a thing.
+    /// Removes tags of an object.
     fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> impl Future<Output = Result<(), Failure>> + Send {
         tag_changes::remove(aws, id, keys)
     }
@@ -286,24 +287,24 @@ mod tests {
     }
 
     #[test]
-    fn what_only_this_launch_can_have_taken_says_that_it_took_place() {
+    fn a_name_that_only_this_launch_can_have_shows_that_it_succeeded() {
         assert_eq!(refused(None).0, FailureClass::TokenUsed);
         assert_eq!(refused(Some(tags("c", "u", "2"))).0, FailureClass::TokenUsed);
     }
 
     #[test]
-    fn a_name_of_what_is_replaced_is_refused_for_good_with_what_to_do() {
+    fn a_name_of_the_replaced_object_is_rejected_with_a_hint() {
         let (class, message) = refused(Some(tags("c", "u", "1")));
         assert_eq!(class, FailureClass::Terminal);
         assert!(
-            message.starts_with("the name web is taken by sg-1, which this resource replaces"),
+            message.starts_with("the name web is in use by sg-1, which this resource replaces"),
             "{message}"
         );
         assert!(message.contains("DeleteFirst"), "{message}");
     }
 
     #[test]
-    fn a_name_of_somebody_else_is_refused_with_whose_it_is() {
+    fn a_name_of_another_owner_is_rejected_with_the_owner() {
         for (holder, words) in [
             (tags("c", "v", "2"), "belongs to SecurityGroup/ns/v"),
             (tags("d", "u", "2"), "of another cluster"),

@@ -1,8 +1,9 @@
-//! Remembers which of a thing's tags Kraken set, so that a tag taken out of a spec is taken off the thing too while the
-//! tags of other tools (cost reports, backup plans) are left alone.
+//! Records which tags of an object Kraken set, so that a tag that is removed from the spec is removed from the object
+//! too, and tags of other tools (cost reports, backup plans) are preserved.
 //!
-//! The memory is a tag itself: five characters per key. Names would not fit, because a key may have 128 characters and
-//! a value no more than 256; and nothing but the thing itself can say what was done to it before a crash.
+//! The record is itself a tag, with five characters per key. Full keys would not fit, because a key can have 128
+//! characters and a value at most 256. It is stored on the object, because only the object reliably shows what was done
+//! before a crash.
 
 use sha2::{Digest, Sha256};
 
@@ -11,22 +12,22 @@ use crate::{
     tags::{MAX_VALUE, MEMORY, Tags},
 };
 
-/// Characters per key: 30 bits, so that another tool's key is taken for ours once in 20 million for a full memory.
+/// Characters per key: 30 bits, so that for a full record another tool's key is mistaken for ours once in 20 million.
 const MARK: usize = 5;
 
-/// The memory of a thing that is made with these user tags.
+/// The record of an object that is created with these user tags.
 pub fn of<'a>(keys: impl IntoIterator<Item = &'a String>) -> String {
     keys.into_iter().fold(String::new(), |memory, key| remember(&memory, key))
 }
 
-/// The memory to put back on a thing that has none any more: somebody took Kraken's tags off. What it has as desired counts as set
-/// by Kraken.
+/// The record to restore on an object without one, whose Kraken tags were removed. Tags with the desired value count as set by
+/// Kraken.
 pub fn lost(desired: &Tags, have: &Tags) -> Option<(String, String)> {
     let set = || desired.iter().filter(|(key, value)| have.get(*key) == Some(value)).map(|(key, _)| key);
     (!have.contains_key(MEMORY) && set().next().is_some()).then(|| (MEMORY.to_owned(), of(set())))
 }
 
-/// The memory that a thing carries.
+/// The record of an object.
 pub fn read(tags: &Tags) -> &str {
     tags.get(MEMORY).map_or("", String::as_str)
 }
@@ -37,7 +38,7 @@ pub fn knows(memory: &str, key: &str) -> bool {
     marks(memory).any(|mark| mark == wanted)
 }
 
-/// The memory with one key more. A full one takes no more: what it does not know is left alone.
+/// The record with one more key. A full record accepts no more keys: unrecorded tags are preserved.
 #[must_use]
 pub fn remember(memory: &str, key: &str) -> String {
     let whole: String = marks(memory).collect();
@@ -47,7 +48,7 @@ pub fn remember(memory: &str, key: &str) -> String {
     whole + &mark(key)
 }
 
-/// The memory without one key.
+/// The record without one key.
 #[must_use]
 pub fn forget(memory: &str, key: &str) -> String {
     let gone = mark(key);
@@ -55,7 +56,7 @@ pub fn forget(memory: &str, key: &str) -> String {
 }
 
 fn marks(memory: &str) -> impl Iterator<Item = &str> {
-    // Somebody may have edited the tag: a slice that is no text is nobody's mark.
+    // The tag may have been edited: an invalid slice matches no key.
     (0..memory.len() / MARK).filter_map(move |n| memory.get(n * MARK..(n + 1) * MARK))
 }
 
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_tags_as_a_user_may_give_are_remembered() {
+    fn the_maximum_number_of_user_tags_is_recorded() {
         let keys = keys(MAX_USER_TAGS);
         let memory = of(&keys);
         assert!(memory.len() <= MAX_VALUE);
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_remembered_once_and_can_be_forgotten() {
+    fn a_key_is_recorded_once_and_can_be_removed() {
         let memory = remember(&remember(&of(&keys(2)), "Team"), "Team");
         assert_eq!(memory.len(), 3 * MARK);
         assert_eq!(forget(&memory, "Team"), of(&keys(2)));
@@ -92,12 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_stays_a_valid_tag() {
+    fn a_full_record_is_a_valid_tag() {
         assert!(of(&keys(100)).len() <= MAX_VALUE);
     }
 
     #[test]
-    fn what_is_not_tagged_knows_nothing() {
+    fn an_object_without_the_tag_has_an_empty_record() {
         assert!(!knows(read(&Tags::new()), "Team"));
     }
 
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_that_was_taken_off_is_put_back_for_what_is_as_desired() {
+    fn a_removed_record_is_restored_for_tags_with_the_desired_value() {
         let tags = |pairs: &[(&str, &str)]| -> Tags {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };

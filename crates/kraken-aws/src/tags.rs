@@ -1,4 +1,4 @@
-//! Identity tags: whose a thing is, written by the call that creates it, and the rules for the tags that users add.
+//! Identity tags, which record the owner of an object and are set in its create call, and the rules for user tags.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use crate::fields::tag_path;
 /// Tags by key.
 pub type Tags = BTreeMap<String, String>;
 
-/// The user's tags as a spec has them: each value is a literal or a reference, and none comes from a Secret, because AWS shows
-/// tags to everybody.
+/// The user's tags in a spec: each value is a literal or a reference, and not from a Secret, because tags are widely visible.
 pub type TagOptions = PublicMap<String>;
 
 /// For `skip_serializing_if`.
@@ -20,10 +19,10 @@ pub fn is_empty(options: &TagOptions) -> bool {
     options.is_empty()
 }
 
-/// The user's tags with their values, if all have one and AWS takes them. What is wrong is recorded for each by itself.
+/// The user's tags with their values, if all have valid values. Problems are recorded for each tag.
 pub fn take(options: &TagOptions, values: &mut Resolver<'_>) -> Option<Tags> {
     let taken = values.take_public_map("tags", options);
-    // Keys are known whatever their values are.
+    // Keys are known independent of their values.
     let keys = || options.0.0.keys().map(|key| (key.clone(), String::new())).collect();
     let known = taken.clone().unwrap_or_else(keys);
     let problems = problems(&known);
@@ -34,30 +33,30 @@ pub fn take(options: &TagOptions, values: &mut Resolver<'_>) -> Option<Tags> {
     taken.filter(|_| is_valid)
 }
 
-/// What every key of Kraken's own begins with. Users' tags must not.
+/// The prefix of Kraken's keys, which user tags must not have.
 pub const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 /// Key of the cluster's id.
 pub const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
 /// Key of the resource's UID.
 pub const UID: &str = "kraken-iac.eoinfennessy.com/uid";
-/// Key of `Kind/namespace/name`, for people; it decides only what the sweep for orphans of a kind passes over.
+/// Key of `Kind/namespace/name`, informational; only the orphan sweep uses it, to skip objects of other kinds.
 pub const OWNER: &str = "kraken-iac.eoinfennessy.com/owner";
-/// Key of the launch's number.
+/// Key of the epoch of the launch.
 pub const EPOCH: &str = "kraken-iac.eoinfennessy.com/epoch";
-/// Key of the memory of which user tags Kraken set; see [`crate::tag_memory`].
+/// Key of the record of user tags that Kraken set; see [`crate::tag_memory`].
 pub const MEMORY: &str = "kraken-iac.eoinfennessy.com/tags";
 
-/// Every key of Kraken's own.
+/// All keys of Kraken.
 pub const KEYS: [&str; 5] = [CLUSTER, UID, OWNER, EPOCH, MEMORY];
 
-/// How many tags a user may give: AWS takes 50 for one thing.
+/// The maximum number of user tags: AWS allows 50 tags per object.
 pub const MAX_USER_TAGS: usize = 50 - KEYS.len();
-/// The longest key, in characters.
+/// The maximum length of a key, in characters.
 pub const MAX_KEY: usize = 128;
-/// The longest value, in characters.
+/// The maximum length of a value, in characters.
 pub const MAX_VALUE: usize = 256;
 
-/// The tags that say whose a thing is and under which epoch it became so.
+/// The tags with the owner of an object and its epoch.
 pub fn identity_tags(identity: &Identity, epoch: i64) -> Tags {
     Tags::from([
         (CLUSTER.to_owned(), identity.cluster.clone()),
@@ -67,18 +66,18 @@ pub fn identity_tags(identity: &Identity, epoch: i64) -> Tags {
     ])
 }
 
-/// Whose a thing is by its tags, if it is any resource's of any cluster.
+/// The owner in the tags, a resource of this or another cluster, if there is one.
 pub fn owner(tags: &Tags) -> Option<Identity> {
     let tag = |key| tags.get(key).filter(|value| !value.is_empty()).cloned();
     Some(Identity { cluster: tag(CLUSTER)?, uid: tag(UID)?, owner: tag(OWNER).unwrap_or_default() })
 }
 
-/// Whether the tags name no owner: they were removed, or one of them was, or emptied. What names another owner belongs to it.
+/// Whether the tags name no owner: at least one of them was removed or emptied.
 pub fn is_untagged(tags: &Tags) -> bool {
     owner(tags).is_none()
 }
 
-/// The tags of a create call, for each type of thing that it makes.
+/// The tag specifications of a create call, for each type of object that it creates.
 pub fn specifications(types: &[ResourceType], tags: &Tags) -> Vec<TagSpecification> {
     types
         .iter()
@@ -88,39 +87,39 @@ pub fn specifications(types: &[ResourceType], tags: &Tags) -> Vec<TagSpecificati
         .collect()
 }
 
-/// As the SDK wants them.
+/// Converts to the SDK's type.
 pub fn to_sdk<'a>(tags: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<Tag> {
     tags.into_iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
 }
 
-/// As the SDK returns them.
+/// Converts from the SDK's type.
 pub fn from_sdk(tags: &[Tag]) -> Tags {
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     tags.iter().map(|tag| (text(tag.key()), text(tag.value()))).collect()
 }
 
-/// Whether a thing with these tags is this identity's. The owner's name counts for nothing: names are taken over, UIDs are not.
+/// Whether this identity owns an object with these tags. The owner's name is ignored: names are reused, UIDs are not.
 pub fn owned_by(identity: &Identity, tags: &Tags) -> bool {
     let is = |key, wanted: &String| !wanted.is_empty() && tags.get(key) == Some(wanted);
     is(UID, &identity.uid) && is(CLUSTER, &identity.cluster)
 }
 
-/// The number of the launch that made a thing; 0 if it does not say.
+/// The epoch of the launch that created an object; 0 if unknown.
 pub fn epoch(tags: &Tags) -> i64 {
     tags.get(EPOCH).and_then(|epoch| epoch.parse().ok()).unwrap_or(0)
 }
 
-/// Whether a key is for users: neither Kraken's nor AWS's own.
+/// Whether a key is a user key: neither Kraken's nor AWS's.
 pub fn is_users(key: &str) -> bool {
     !key.starts_with(PREFIX) && !key.starts_with("aws:")
 }
 
-/// The tags that are for users.
+/// The user tags.
 pub fn users(tags: &Tags) -> Tags {
     tags.iter().filter(|(key, _)| is_users(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// The users' tags as AWS writes them, a list of `{Key, Value}`: for `#[serde(serialize_with = "tags::written")]`.
+/// The user tags in AWS's form, a list of `{Key, Value}`: for `#[serde(serialize_with = "tags::written")]`.
 ///
 /// # Errors
 /// The serializer's.
@@ -134,14 +133,11 @@ pub fn written<S: Serializer>(tags: &Tags, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_seq(users(tags).into_iter().map(|(key, value)| Tag { key, value }))
 }
 
-/// What AWS would refuse about a user's tags: each with the key it is about, or none if it is about all.
+/// The problems of user tags that AWS would reject: each with its key, or none for the whole map.
 pub fn problems(tags: &Tags) -> Vec<(Option<&str>, String)> {
     let mut found = vec![];
     if tags.len() > MAX_USER_TAGS {
-        found.push((
-            None,
-            format!("has {} tags; at most {MAX_USER_TAGS} fit beside Kraken's own", tags.len()),
-        ));
+        found.push((None, format!("has {} tags; at most {MAX_USER_TAGS} are allowed", tags.len())));
     }
     for (key, value) in tags {
         let mut wrong = |what: String| found.push((Some(key.as_str()), what));
@@ -152,10 +148,10 @@ pub fn problems(tags: &Tags) -> Vec<(Option<&str>, String)> {
             wrong(format!("has a key of more than {MAX_KEY} characters"));
         }
         if key.to_ascii_lowercase().starts_with("aws:") {
-            wrong("begins with aws:, which AWS keeps for itself".to_owned());
+            wrong("starts with aws:, which is reserved for AWS".to_owned());
         }
         if key.starts_with(PREFIX) {
-            wrong(format!("begins with {PREFIX}, which Kraken keeps for itself"));
+            wrong(format!("starts with {PREFIX}, which is reserved for Kraken"));
         }
         if value.chars().count() > MAX_VALUE {
             wrong(format!("has a value of more than {MAX_VALUE} characters"));
@@ -164,7 +160,7 @@ pub fn problems(tags: &Tags) -> Vec<(Option<&str>, String)> {
     found
 }
 
-/// A long namespace and name together can exceed what a tag holds.
+/// A long namespace and name together can exceed the maximum length of a tag value.
 fn shortened(owner: &str) -> String {
     if owner.chars().count() <= MAX_VALUE {
         return owner.to_owned();
@@ -186,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_of_our_domain_and_not_for_users() {
+    fn every_key_is_in_our_domain_and_not_a_user_key() {
         assert_eq!(PREFIX, format!("{DOMAIN}/"));
         for key in KEYS {
             assert!(key.starts_with(PREFIX) && !is_users(key), "{key}");
@@ -194,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tagged_is_recognised_by_its_owner_alone() {
+    fn an_object_is_owned_only_by_the_identity_in_its_tags() {
         let tags = from_sdk(&to_sdk(&identity_tags(&identity(), 3)));
         assert!(owned_by(&identity(), &tags));
         assert_eq!(epoch(&tags), 3);
@@ -219,13 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_that_is_no_number_is_none() {
+    fn an_invalid_epoch_counts_as_unknown() {
         assert_eq!(epoch(&tags(&[(EPOCH, "x")])), 0);
         assert_eq!(epoch(&Tags::new()), 0);
     }
 
     #[test]
-    fn a_long_owner_fits_a_tag() {
+    fn a_long_owner_is_shortened_to_a_valid_tag() {
         let owner = format!("EC2Instance/{}/{}", "n".repeat(63), "a".repeat(253));
         let tags = identity_tags(&Identity { owner, ..identity() }, 3);
         assert_eq!(tags[OWNER].chars().count(), MAX_VALUE);
@@ -240,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn users_tags_are_what_neither_kraken_nor_aws_set() {
+    fn user_tags_exclude_those_of_kraken_and_aws() {
         let all = tags(&[("Name", "web"), (UID, "u"), ("aws:autoscaling:groupName", "g")]);
         assert_eq!(users(&all), tags(&[("Name", "web")]));
     }
@@ -251,26 +247,26 @@ mod tests {
     }
 
     #[test]
-    fn values_are_literals_and_references_side_by_side_and_never_secret() {
+    fn tag_values_are_literals_or_references_and_never_secret() {
         use serde_json::json;
         assert_eq!(taken(&json!({"Name": "web"})).unwrap(), tags(&[("Name", "web")]));
         let vpc = json!({"valueFrom": {"krakenResource": {"kind": "VPC", "name": "main"}}});
         let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let problems = taken(&json!({"Vpc": vpc, "Key": secret, "aws:x": "y"})).unwrap_err();
         assert_eq!(problems.len(), 3, "{problems:?}");
-        for words in ["vpc main", "a Secret cannot be the source", "AWS keeps"] {
+        for words in ["vpc main", "a Secret cannot be the source", "reserved for AWS"] {
             assert!(problems.iter().any(|problem| problem.contains(words)), "{problems:?}");
         }
     }
 
     #[test]
-    fn every_rule_of_tags_is_told_with_its_key() {
+    fn every_violated_tag_rule_is_reported_with_its_key() {
         let (long_key, long_value) = ("k".repeat(129), "v".repeat(257));
         for (key, value, words) in [
             ("", "x", "empty key"),
             (long_key.as_str(), "x", "more than 128"),
-            ("AWS:Name", "x", "AWS keeps"),
-            (UID, "x", "Kraken keeps"),
+            ("AWS:Name", "x", "reserved for AWS"),
+            (UID, "x", "reserved for Kraken"),
             ("Name", long_value.as_str(), "more than 256"),
         ] {
             let wrong = tags(&[(key, value)]);

@@ -1,4 +1,4 @@
-//! Takes the options of a spec and checks each value by a rule of its kind. Pure.
+//! Resolves the options of a spec and validates each value with a rule of its kind. Pure.
 
 use std::borrow::Borrow;
 
@@ -13,12 +13,12 @@ use crate::{
     taken::Optional,
 };
 
-/// Why a value is refused.
+/// Why a value is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong, without the value.
+    /// The problem, without the value.
     pub text: String,
-    /// What would be right, which may be made of the value: told only if that came from no Secret.
+    /// A hint that may contain the value: shown only for values that are not from a Secret.
     pub hint: Option<String>,
 }
 
@@ -38,8 +38,8 @@ impl Fault {
     }
 }
 
-/// Takes options and checks each by its rule. Every option is taken before any is given up, so that all problems are told
-/// at once: whoever uses it looks at [`Take::is_valid`] at the end.
+/// Resolves options and validates each with its rule. All options are taken before an error is returned, so that all
+/// problems are reported at once: the caller checks [`Take::is_valid`] at the end.
 #[derive(Debug)]
 pub struct Take<'a, 'v> {
     values: &'a mut Resolver<'v>,
@@ -47,17 +47,17 @@ pub struct Take<'a, 'v> {
 }
 
 impl<'a, 'v> Take<'a, 'v> {
-    /// Takes from these values.
+    /// Uses this resolver.
     pub fn new(values: &'a mut Resolver<'v>) -> Self {
         Self { values, valid: true }
     }
 
-    /// Whether no rule was broken so far. That an option has no value is told by its own `None`.
+    /// Whether no rule was violated so far. A missing value is indicated by `None`.
     pub fn is_valid(&self) -> bool {
         self.valid
     }
 
-    /// A value that has no rule but its type.
+    /// A value without a rule.
     pub fn any<T: OptionType>(&mut self, field: &str, option: &Opt<T>) -> Option<Resolved<T>> {
         self.values.take(field, option)
     }
@@ -67,7 +67,7 @@ impl<'a, 'v> Take<'a, 'v> {
         self.values.take_if(field, option)
     }
 
-    /// A value that must fit the rule.
+    /// A value that must satisfy the rule.
     pub fn one<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
         &mut self,
         field: &str,
@@ -92,7 +92,7 @@ impl<'a, 'v> Take<'a, 'v> {
         }
     }
 
-    /// A value that must fit the rule and is shown in public places: it takes no Secret.
+    /// A public value that must satisfy the rule: it cannot come from a Secret.
     pub fn public<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
         &mut self,
         field: &str,
@@ -117,7 +117,7 @@ impl<'a, 'v> Take<'a, 'v> {
         }
     }
 
-    /// A list that must fit the rule as a whole; `Some(None)` if it is absent.
+    /// A list that must satisfy the rule as a whole; `Some(None)` if it is absent.
     pub fn list<T: OptionType, W: Into<Fault>>(
         &mut self,
         field: &str,
@@ -131,7 +131,7 @@ impl<'a, 'v> Take<'a, 'v> {
         Some(value)
     }
 
-    /// A list each of whose items must fit the rule; each that does not is told. `Some(None)` if it is absent.
+    /// A list in which each item must satisfy the rule; each invalid item is reported. `Some(None)` if it is absent.
     pub fn each<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
         &mut self,
         field: &str,
@@ -155,7 +155,7 @@ impl<'a, 'v> Take<'a, 'v> {
         tags::take(options, self.values)
     }
 
-    /// Records a rule between fields that is broken.
+    /// Records a violated rule between fields.
     pub fn problem(&mut self, field: &str, why: impl Into<String>) {
         self.valid = false;
         self.values.problem(field, why);
@@ -195,21 +195,24 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_is_for_values_that_may_be_shown() {
+    fn a_hint_is_shown_only_for_public_values() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         for (written, words) in [(json!({"value": "10.9.8.7/16"}), ": write 10.9.0.0/16"), (from_secret, "")]
         {
             let found = problems(|take| drop(take.one("cidrBlock", &option(&written), cidr::v4)));
-            assert_eq!(found, [format!("spec.cidrBlock: has address bits set behind its /16{words}")]);
+            assert_eq!(
+                found,
+                [format!("spec.cidrBlock: has host bits set for the prefix length /16{words}")]
+            );
         }
     }
 
     #[test]
-    fn each_item_that_is_wrong_is_told() {
+    fn each_invalid_item_is_reported() {
         let list: ListOpt<String> =
             serde_json::from_value(json!({"value": ["10.0.0.0/8", "x", "::/0"]})).unwrap();
         let found = problems(|take| drop(take.each("blocks", Some(&list), cidr::v4)));
         assert_eq!(found.len(), 2);
-        assert!(found[0].starts_with("spec.blocks: item 1 must be an IPv4 block"), "{}", found[0]);
+        assert!(found[0].starts_with("spec.blocks: item 1 must be an IPv4 CIDR block"), "{}", found[0]);
     }
 }

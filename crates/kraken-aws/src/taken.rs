@@ -1,4 +1,4 @@
-//! Values that were taken, on their way into rules between fields, into calls and into texts. Pure.
+//! Helpers for resolved values in rules between fields, calls and texts. Pure.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use kraken_spoke::{OptionType, Resolved};
 
 use crate::fields::SECRET;
 
-/// What an option that may be absent came to: `Some(None)` if it is, `None` if a problem was recorded.
+/// The result of an optional field: `Some(None)` if it is absent, `None` if a problem was recorded.
 pub type Optional<T> = Option<Option<Resolved<T>>>;
 
 /// The value for a rule between fields, if it is known.
@@ -15,12 +15,12 @@ pub fn given<T: OptionType>(taken: &Optional<T>) -> Option<&T> {
     taken.as_ref()?.as_ref().map(Resolved::expose)
 }
 
-/// The value for a call, if one is wanted.
+/// The value for a call, if it is set.
 pub fn exposed<T: OptionType>(value: Option<&Resolved<T>>) -> Option<T> {
     value.map(|value| value.expose().clone())
 }
 
-/// What is made of several options: as secret as the most secret of them.
+/// A value made of several options. It is secret if any of them is.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Joined<T> {
     value: T,
@@ -62,13 +62,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_absent_or_a_problem_is_not_given() {
+    fn an_absent_or_invalid_value_is_not_given() {
         assert_eq!(given(&Some(Some(Resolved::Public(1)))), Some(&1));
         assert_eq!((given::<i32>(&Some(None)), given::<i32>(&None)), (None, None));
     }
 
     #[test]
-    fn what_holds_a_secret_shows_stars() {
+    fn a_value_with_a_secret_is_shown_as_stars() {
         assert_eq!(Joined::new("a", true).shown(), "***");
         assert_eq!(format!("{:?} {:?}", Joined::new("a", true), Joined::new("a", false)), "*** \"a\"");
     }

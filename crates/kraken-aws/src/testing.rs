@@ -1,4 +1,4 @@
-//! What the unit tests of spokes have in common. A binary holds nothing of it: only tests name it.
+//! Helpers for the unit tests of spokes. Binaries do not contain it, because only tests use it.
 
 #![allow(clippy::unwrap_used)] // it fails tests
 
@@ -16,12 +16,12 @@ use kraken_spoke::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Aws, Managed, Single, client::Paces};
+use crate::{Aws, Managed, Single, client::RateLimitScope};
 
-/// The Secret `s` holds this as `k`.
+/// The value of key `k` of the Secret `s`.
 pub const HIDDEN: &str = "hunter2";
 
-/// A spec with some fields replaced, or taken out by null.
+/// A spec with some fields replaced, or removed with null.
 pub fn with(mut spec: Value, mut changes: Value) -> Value {
     let fields = spec.as_object_mut().unwrap();
     fields.append(changes.as_object_mut().unwrap());
@@ -29,7 +29,7 @@ pub fn with(mut spec: Value, mut changes: Value) -> Value {
     spec
 }
 
-/// AWS at an endpoint that checks no credentials, such as a simulator's.
+/// An AWS client for an endpoint that checks no credentials, such as a simulator's.
 pub async fn aws(endpoint: &str) -> Aws {
     let keys = Credentials::new("testing", "testing", None, None, "testing");
     let shared = aws_config::defaults(BehaviorVersion::latest())
@@ -37,10 +37,10 @@ pub async fn aws(endpoint: &str) -> Aws {
         .credentials_provider(keys)
         .load()
         .await;
-    Aws::with(shared, Some(endpoint), Metrics::new("testing"), Paces::shared())
+    Aws::with(shared, Some(endpoint), Metrics::new("testing"), RateLimitScope::shared())
 }
 
-/// What a spec that is right comes to.
+/// The desired state of a valid spec.
 pub fn desired<S: Single>(written: Value) -> S::Desired
 where
     SpecOf<Managed<S>>: DeserializeOwned,
@@ -48,7 +48,7 @@ where
     of_kind::<S>(written).unwrap()
 }
 
-/// What is wrong with a spec.
+/// The problems of a spec.
 pub fn problems<S: Single>(written: Value) -> Vec<String>
 where
     SpecOf<Managed<S>>: DeserializeOwned,
@@ -64,10 +64,10 @@ where
     resolve(|values| S::desired(&spec, values))
 }
 
-/// What is desired. Nothing is known but the Secret `s`.
+/// The desired state, with only the Secret `s` as a known value.
 ///
 /// # Errors
-/// Everything that is wrong.
+/// All problems.
 pub fn resolve<D>(desired: impl FnOnce(&mut Resolver<'_>) -> Option<D>) -> Result<D, Vec<String>> {
     let data = SecretData { version: "1".into(), keys: [("k".to_owned(), HIDDEN.into())].into() };
     let values = Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() };
@@ -78,7 +78,7 @@ pub fn resolve<D>(desired: impl FnOnce(&mut Resolver<'_>) -> Option<D>) -> Resul
     desired.ok_or(problems)
 }
 
-/// Checks that each problem begins as wanted, and that there are no more.
+/// Asserts that the problems start with these texts, and that there are no others.
 pub fn assert_begin(found: &[String], wanted: &[&str]) {
     assert_eq!(found.len(), wanted.len(), "{found:#?}");
     for (found, wanted) in found.iter().zip(wanted) {
@@ -100,7 +100,7 @@ pub fn told<C: Debug>(differences: Vec<Difference<C>>) -> Vec<String> {
     differences.into_iter().map(one).collect()
 }
 
-/// Checks that a spec is written as it was read.
+/// Asserts that a spec survives a round trip.
 pub fn assert_round_trips<S: Serialize + DeserializeOwned>(spec: &Value) {
     let read: S = serde_json::from_value(spec.clone()).unwrap();
     let mut written = serde_json::to_value(read).unwrap();
@@ -108,7 +108,7 @@ pub fn assert_round_trips<S: Serialize + DeserializeOwned>(spec: &Value) {
     assert_eq!(&written, spec);
 }
 
-/// What a spoke says about every field of every kind, by path: `Subnet.vpcID`.
+/// The descriptions of all fields of all kinds of a spoke, by path: `Subnet.vpcID`.
 pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     let mut schemas = Schemas(vec![]);
     P::kinds(&mut schemas);
@@ -121,15 +121,15 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
-/// The fields of every kind that may come from a Secret and of which [`External::SECRET_ECHOES`] does not say where the state
-/// shows them: their Secrets would withhold the whole state. And the entries that are about no such field.
+/// The fields of every kind that can come from a Secret and are missing in [`External::SECRET_ECHOES`]: their Secrets would
+/// withhold the whole state. And the entries that match no such field.
 pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
     let mut found = Unlisted(vec![]);
     P::kinds(&mut found);
     found.0
 }
 
-/// Collects the fields that may come from a Secret and are not listed.
+/// Collects the fields that can come from a Secret and are not listed.
 struct Unlisted(Vec<String>);
 
 impl<C> Registry<C> for Unlisted {
@@ -163,8 +163,8 @@ impl<C> Registry<C> for Schemas {
     }
 }
 
-/// Every property of a schema and of what is nested in it; not the inside of a reference. A literal is described by its
-/// field, but not what is in it.
+/// All properties of a schema and its nested schemas, except those of a reference. A literal is described by its field,
+/// and its members separately.
 fn describe(path: &str, schema: &Value, found: &mut Vec<(String, String)>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         if name == "valueFrom" || name == "lifecycle" {
@@ -187,13 +187,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn fields_are_replaced_added_and_taken_out() {
+    fn fields_are_replaced_added_and_removed() {
         let spec = with(json!({"a": 1, "b": 2}), json!({"a": null, "b": 3, "c": 4}));
         assert_eq!(spec, json!({"b": 3, "c": 4}));
     }
 
     #[test]
-    fn descriptions_are_of_every_field_of_the_users() {
+    fn descriptions_include_every_user_field() {
         let field = |more: Value| with(json!({"type": "object", "description": "a\ntext"}), more);
         let inner = json!({"properties": {"inner": field(json!({}))}});
         let schema = json!({"properties": {

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
-/// How deep a value may be nested: what `serde_json` reads, so nothing that arrives as text is refused.
-/// Copying, comparing and dropping a `Value` recurse; below this depth that is harmless.
+/// The maximum nesting depth of a value. It equals the limit of `serde_json`, so a value that arrives as text is never
+/// rejected. Copying, comparing and dropping a `Value` recurse; up to this depth that is safe.
 pub(crate) const MAX_DEPTH: usize = 128;
 
-/// How large a value found by a path, or a rendered template, may be: above this no Kubernetes object holds it.
+/// The maximum size in bytes of a value found by a path, or of a rendered template. A Kubernetes object cannot contain
+/// more.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
-/// Why a value is refused.
+/// Why a value is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     /// Nested deeper than [`MAX_DEPTH`].
@@ -44,12 +45,12 @@ pub(crate) fn measure(value: &Value, bytes: &mut usize) -> Result<(), Exceeded> 
     Ok(())
 }
 
-/// True if recursion over `value` is harmless.
+/// True if recursion over `value` is safe.
 pub(crate) fn is_shallow(value: &Value) -> bool {
     measure(value, &mut 0) != Err(Exceeded::Depth)
 }
 
-/// At most `max` characters of `text`, on one line; `…` at the end says that there was more.
+/// At most `max` characters of `text`, on one line; ends with `…` if it is truncated.
 pub(crate) fn shorten(text: &str, max: usize) -> String {
     let one_line = |c: char| if c.is_control() { ' ' } else { c };
     let mut short: String = text.chars().take(max).map(one_line).collect();
@@ -77,18 +78,18 @@ mod tests {
     }
 
     #[test]
-    fn a_deeper_value_is_refused() {
+    fn a_deeper_value_is_rejected() {
         let deep = (0..MAX_DEPTH).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(measure(&deep, &mut 0), Err(Exceeded::Depth));
     }
 
     #[test]
-    fn a_large_value_is_refused() {
+    fn a_large_value_is_rejected() {
         assert_eq!(measure(&json!({"a": "x".repeat(MAX_BYTES)}), &mut 0), Err(Exceeded::Bytes));
     }
 
     #[test]
-    fn shortened_text_keeps_whole_characters_and_one_line() {
+    fn shortened_text_has_whole_characters_and_one_line() {
         assert_eq!(shorten("äöü", 3), "äöü");
         assert_eq!(shorten("äöüß", 3), "äö…");
         assert_eq!(shorten("a\nb", 9), "a b");

@@ -1,17 +1,17 @@
-//! What the paths of one resource may cost together: a query comes from whoever may write a spec, and is evaluated on the
-//! threads of a controller that serves everybody.
+//! A budget for all paths of one resource: a query comes from any user who can write a spec, and is evaluated on the
+//! threads of a controller that serves all users.
 
 use crate::jsonpath::{Exhausted, Steps};
 use crate::lookup::LookupReason;
 
-/// How many steps all paths of one reconcile may take: about one per value visited or compared, and per 16 bytes of text
-/// compared. Some 50 ms of one core.
+/// The maximum number of steps for all paths of one reconcile: about one per value visited or compared, and per 16 bytes
+/// of text compared. About 50 ms on one core.
 const MAX_STEPS: usize = 1_000_000;
-/// How many bytes all values that they lead to may have: more than any Kubernetes object holds.
+/// The maximum number of bytes of all their results: more than a Kubernetes object can contain.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// What is left for the paths of one reconcile. Make one per reconcile and pass it to every
-/// [`Path::find_within`](crate::Path::find_within): the sum is bounded then, however many paths there are.
+/// The remaining budget for the paths of one reconcile. Create one per reconcile and pass it to every
+/// [`Path::find_within`](crate::Path::find_within), which bounds their total cost.
 #[derive(Clone, Debug)]
 pub struct Budget {
     pub(crate) steps: Steps,
@@ -69,7 +69,7 @@ mod tests {
         }
         assert!(found > 1, "one modest query is within the budget");
         assert_eq!(find("$[*].a.b", &data, &mut budget), Err(LookupReason::TooManySteps));
-        // Another resource has its own.
+        // Another resource has its own budget.
         assert!(find("$[?@.a.b == 3].a.b", &data, &mut Budget::default()).is_ok());
     }
 

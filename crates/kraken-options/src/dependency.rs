@@ -7,7 +7,7 @@ use crate::names::kind_key;
 use crate::option::{KeyRef, ResourceRef};
 use crate::types::JsonType;
 
-/// One thing that an option, or a reference in a template, depends on.
+/// A dependency of an option, or of a reference in a template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dependency {
     /// A key of a ConfigMap.
@@ -19,7 +19,7 @@ pub enum Dependency {
 }
 
 impl Dependency {
-    /// The same dependency with its kind as [`kind_key`] spells it: the form of [`Dependencies`] and of
+    /// The same dependency with its kind normalized by [`kind_key`]: the form in [`Dependencies`] and of
     /// [`Values::causes`](crate::Values::causes).
     #[must_use]
     pub fn normalised(self) -> Self {
@@ -45,18 +45,17 @@ impl fmt::Display for Dependency {
     }
 }
 
-/// Everything that the options of a resource depend on: what its DependencyRequest asks for.
+/// All dependencies of the options of a resource: the content of its DependencyRequest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// Keys of ConfigMaps.
     pub config_maps: BTreeSet<KeyRef>,
     /// Keys of Secrets.
     pub secrets: BTreeSet<KeyRef>,
-    /// Fields of other resources, their kind as [`kind_key`] spells it, and the type that is wanted.
+    /// Fields of other resources, with the kind normalized by [`kind_key`], and the expected type.
     ///
-    /// A field that is wanted with two types is asked for with the type that covers both (integer and number: number; otherwise
-    /// any): each option checks its own type again, so nothing wrong gets in, and one option's mismatch does not take the value
-    /// from the other.
+    /// A field that is expected with two types is requested with the type that covers both (integer and number: number;
+    /// otherwise any). Each option checks its own type again, so that a type error of one option does not affect the other.
     pub resources: BTreeMap<ResourceRef, JsonType>,
 }
 
@@ -74,7 +73,7 @@ impl Dependencies {
         config_maps.chain(secrets).chain(resources)
     }
 
-    /// Adds a dependency; `wanted` is the type that is wanted of a field of another resource.
+    /// Adds a dependency; `wanted` is the expected type of a field of another resource.
     pub fn add(&mut self, dependency: Dependency, wanted: JsonType) {
         match dependency.normalised() {
             Dependency::ConfigMap(reference) => {
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_reads_as_a_phrase() {
+    fn a_dependency_is_displayed_as_a_phrase() {
         assert_eq!(Dependency::ConfigMap(key()).to_string(), "ConfigMap sizes key \"small\"");
         assert_eq!(Dependency::Secret(key()).to_string(), "Secret sizes key \"small\"");
         assert_eq!(
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_a_kind_are_one_dependency() {
+    fn spellings_of_a_kind_are_the_same_dependency() {
         let mut dependencies = Dependencies::default();
         for kind in ["EC2Instance", "ec2-instance", "ec2instance"] {
             dependencies.add(resource(kind), JsonType::String);
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_wanted_with_two_types_is_asked_for_with_the_one_that_covers_both() {
+    fn a_field_expected_with_two_types_is_requested_with_the_type_that_covers_both() {
         let asked = |first, second| {
             let mut dependencies = Dependencies::default();
             dependencies.add(resource("a"), first);

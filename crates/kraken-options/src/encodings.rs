@@ -1,4 +1,4 @@
-//! The forms in which a text comes back from other programs: encoded and escaped.
+//! The forms in which other programs return a text: encoded and escaped.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ const BASE64: [&[u8; 64]; 2] = [
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
 ];
 
-/// Every form of `text` that may show up in a message: itself, escaped for JSON, Rust, XML and URLs, and in base64, alone and
-/// as a part of a longer text.
+/// Every form in which `text` may occur in a message: unchanged, escaped for JSON, Rust, XML and URLs, and in base64, alone
+/// and as a part of a longer text.
 pub(crate) fn forms(text: &str) -> BTreeSet<String> {
     let json = serde_json::to_string(text).unwrap_or_default();
     let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default();
@@ -55,7 +55,7 @@ fn percent(text: &str, digits: &str) -> String {
 fn base64(bytes: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
     let mut encoded = String::new();
     let (mut bits, mut held) = (0_u32, 0_u32);
-    // The first character shares bits with what stands before: bits of unknown bytes are dropped with it.
+    // The first character shares bits with the preceding byte: it is dropped with the bits of unknown bytes.
     let mut shared = offset > 0;
     if offset == 1 {
         (bits, held) = (0, 2);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn escaped_forms_are_known() {
+    fn escaped_forms_are_included() {
         has("p&w'd\"/ä", r#"p&w'd\"/ä"#);
         has("p&w<d", "p&amp;w&lt;d");
         has("pass word/", "pass%20word%2F");

@@ -1,4 +1,4 @@
-//! What the resolver looks for in a reference and in a secret value: names that are malformed, and texts to scrub.
+//! Checks of the resolver: malformed names in a reference, and the texts of a secret value to scrub.
 
 use secrecy::SecretString;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::option::{KeyRef, ResourceRef};
 use crate::path::Path;
 use crate::problem::ProblemKind;
 
-/// What is wrong with the names of a reference: which one, of which kind the problem is, and the message.
+/// The error in the names of a reference: the field, the kind of the problem, and the message.
 pub(crate) fn faults(dependency: &Dependency) -> Vec<(&'static str, ProblemKind, String)> {
     let invalid = |name, fault: Option<String>| fault.map(|message| (name, ProblemKind::Invalid, message));
     match dependency {
@@ -30,7 +30,7 @@ pub(crate) fn faults(dependency: &Dependency) -> Vec<(&'static str, ProblemKind,
     }
 }
 
-/// Every text in a value, for a scrubber: the cloud may quote one element of a list.
+/// All texts in a value, for a scrubber: the provider may quote one element of a list.
 pub(crate) fn strings_in(value: &Value, secrets: &mut Vec<SecretString>) {
     let mut left = vec![value];
     while let Some(value) = left.pop() {

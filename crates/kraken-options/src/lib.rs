@@ -1,11 +1,10 @@
-//! Option types: what a field of a spec may be, and how it becomes a value.
+//! Option types: the fields of a spec that are a literal or a reference, and their resolution to values.
 //!
-//! A field is an [`Opt`]: a literal, or a reference to a ConfigMap, a Secret, another Kraken resource or a
-//! template over those; a [`ListOpt`] and a [`MapOpt`] have such a choice for each of their elements. A kind turns its options into values with a [`Resolver`], which learns what the options
-//! depend on and reports every problem at once, each with its field path.
+//! A field is an [`Opt`]: a literal, or a reference to a ConfigMap, a Secret, another Kraken resource or a template over those; in a
+//! [`ListOpt`] and a [`MapOpt`], each element is one. A kind resolves its options with a [`Resolver`], which collects their dependencies
+//! and reports all problems at once, each with its field path.
 //!
-//! This crate has no Kubernetes client, no clock and no environment: everything here is a function of its arguments, and
-//! nothing here panics, whatever the input.
+//! This crate has no Kubernetes client, no clock and no environment: its functions are pure, and never panic.
 //!
 //! ```
 //! use kraken_options::{Opt, Resolver, Values};

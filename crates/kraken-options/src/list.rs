@@ -1,4 +1,4 @@
-//! Options that are lists: each element is a literal or a reference of its own, beside a reference for the whole list.
+//! Options that are lists: a reference for the whole list, or elements that are literals or references.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::resolved::{Resolved, Sensitive};
 use crate::resolver::Resolver;
 use crate::types::OptionType;
 
-/// How many wrong elements an error names.
+/// The maximum number of invalid elements in an error.
 const NAMED: usize = 8;
 
 /// An option that is a list: `{valueFrom: SOURCE}` for the whole, or `{value: [sg-1, {valueFrom: SOURCE}]}`.
@@ -21,19 +21,19 @@ const NAMED: usize = 8;
 /// Its values are taken with [`Resolver::take_list`].
 pub type ListOpt<T> = Opt<Elements<T>>;
 
-/// The elements of a list as they are written.
+/// The elements of a list in the spec.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Elements<T>(pub Vec<Element<T>>);
 
-/// One element of a list: a literal as it is, or an object with `valueFrom` and nothing else.
+/// One element of a list: a literal, or an object with `valueFrom` as its only field.
 ///
 /// An object that has `valueFrom` is always a reference: a type whose literals have a field of that name cannot be an
 /// element.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Element<T> {
-    /// The place that holds the element.
+    /// The source of the element.
     ValueFrom(ValueFrom),
     /// The element itself.
     #[serde(untagged)]
@@ -62,7 +62,7 @@ impl<'de, T: OptionType> Deserialize<'de> for Elements<T> {
     }
 }
 
-/// What is wrong with elements, in one line.
+/// The errors of elements, in one line.
 pub(crate) fn told(mut wrong: Vec<String>) -> String {
     let more = wrong.len().saturating_sub(NAMED);
     wrong.truncate(NAMED);
@@ -72,7 +72,7 @@ pub(crate) fn told(mut wrong: Vec<String>) -> String {
     wrong.join("; ")
 }
 
-/// Reads an element as it is written; the error says what it should have been.
+/// Parses an element; the error says what was expected.
 pub(crate) fn element<T: OptionType>(written: Value) -> Result<Element<T>, String> {
     match written {
         Value::Object(mut members) if members.contains_key("valueFrom") => {
@@ -90,15 +90,15 @@ pub(crate) fn element<T: OptionType>(written: Value) -> Result<Element<T>, Strin
 }
 
 fn reference(source: Value, beside: &Map<String, Value>) -> Result<ValueFrom, String> {
-    // The API server keeps what it does not know here, so a stray field is the user's own and is told.
+    // The API server preserves unknown fields here, so an additional field is an error of the user.
     if let Some(stray) = beside.keys().next() {
-        return Err(format!("an element with valueFrom has nothing else, found {}", quote(stray)));
+        return Err(format!("an element with valueFrom must have no other field, found {}", quote(stray)));
     }
     serde_json::from_value(source).map_err(|error| format!("valueFrom: {error}"))
 }
 
 impl Resolver<'_> {
-    /// The value of a list, or `None` after recording why there is none, for each element by itself: its place is told as
+    /// The value of a list, or `None` after recording why there is none, for each element separately, with a path such as
     /// `securityGroupIDs.value[1]`. One element from a Secret makes the whole list secret.
     pub fn take_list<T: OptionType>(&mut self, field: &str, list: &ListOpt<T>) -> Option<Resolved<Vec<T>>> {
         let elements = match list {
@@ -113,12 +113,12 @@ impl Resolver<'_> {
                 Element::ValueFrom(source) => self.take_from(&format!("{field}.value[{index}]"), source),
             })
             .collect();
-        // Only now: each element is looked at, whatever the others are.
+        // Only after all elements were taken, so that each error is reported.
         taken.into_iter().collect::<Option<Vec<_>>>().map(join)
     }
 
     /// The value of a list that may be absent: `Some(None)` if it is, `None` after recording a problem.
-    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
     pub fn take_list_if<T: OptionType>(
         &mut self,
         field: &str,
@@ -131,10 +131,10 @@ impl Resolver<'_> {
     }
 }
 
-/// One value of many, as secret as the most secret of them.
+/// One value made of several. It is secret if any of them is.
 #[allow(clippy::needless_pass_by_value)] // the elements that are secret are wiped here
 fn join<T: OptionType>(elements: Vec<Resolved<T>>) -> Resolved<Vec<T>> {
-    // A version may itself be of several Secrets.
+    // A version may itself consist of several versions.
     let versions: BTreeSet<&str> =
         elements.iter().filter_map(Resolved::secret_version).flat_map(|joined| joined.split(',')).collect();
     let version = versions.into_iter().collect::<Vec<_>>().join(",");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_and_references_may_stand_side_by_side() {
+    fn a_list_can_mix_literals_and_references() {
         let main = json!({"valueFrom": {"krakenResource": {"kind": "SecurityGroup", "name": "web"}}});
         let template = json!({"valueFrom": {"templateString": "{{ .ConfigMap.groups.web }}-2"}});
         let written = json!({"value": ["sg-1", map_key("web"), main, template]});
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_literals_and_a_reference_for_the_whole_stay_possible() {
+    fn a_list_can_be_all_literals_or_one_reference() {
         resolves(&json!({"value": []}), &[]);
         resolves(&json!({"value": ["sg-1", "sg-2"]}), &["sg-1", "sg-2"]);
         resolves(&map_key("both"), &["sg-a", "sg-b"]);
@@ -228,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_read_as_their_own_type() {
+    fn elements_are_parsed_to_their_type() {
         let ports: ListOpt<u16> = read(&json!({"value": [443, map_key("port"), 8080.0]})).unwrap();
         assert_eq!(take(&ports).0, Some(Resolved::Public(vec![443, 80, 8080])));
     }
 
     #[test]
-    fn every_wrong_element_is_told_with_its_place() {
+    fn every_invalid_element_is_reported_with_its_index() {
         rejects::<String>(
             &json!(["sg-1", 3, null, ["sg-2"], true]),
             "value[1]: expected string or an object with valueFrom, found integer; \
@@ -257,18 +257,18 @@ mod tests {
         two["value"] = "sg-1".into();
         rejects::<String>(
             &json!([two]),
-            "value[0]: an element with valueFrom has nothing else, found \"value\"",
+            "value[0]: an element with valueFrom must have no other field, found \"value\"",
         );
         rejects::<String>(
             &json!([{"valueFrom": {}}]),
-            "value[0]: valueFrom: exactly one of configMap, secret, krakenResource, ref, templateString is needed, found none",
+            "value[0]: valueFrom: exactly one of configMap, secret, krakenResource, ref, templateString is required, found none",
         );
         assert!(read::<String>(&json!({"value": "sg-1"})).unwrap_err().contains("expected a sequence"));
         assert!(read::<String>(&json!(["sg-1"])).unwrap_err().contains("exactly one of value, valueFrom"));
     }
 
     #[test]
-    fn all_problems_are_told_at_once_with_their_places() {
+    fn all_problems_are_reported_at_once_with_their_places() {
         let resource = |path: &str| json!({"valueFrom": {"krakenResource": {"kind": "securitygroup", "name": "web", "path": path}}});
         let written =
             json!({"value": [map_key("gone"), "sg-1", resource("ids"), resource("a..b"), secret("c")]});
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn dependencies_are_found_against_nothing_with_the_type_of_an_element() {
+    fn dependencies_are_found_without_values_with_the_element_type() {
         let nothing = Values::default();
         let mut resolver = Resolver::new(&nothing);
         let main = json!({"valueFrom": {"krakenResource": {"kind": "SecurityGroup", "name": "web"}}});

@@ -1,8 +1,8 @@
 //! The schema of a list or a map whose elements are literals or references.
 //!
-//! Kubernetes' structural schemas have no "a string or an object": `type` must not stand inside `anyOf`. So an element has no
-//! type and keeps everything, and what is neither the literal nor a reference is refused by bounds that nothing satisfies;
-//! a bound counts only for values of its own JSON type. `null` passes all the same, and is told when the list is read.
+//! Kubernetes' structural schemas have no "a string or an object": `type` must not stand inside `anyOf`. An element therefore
+//! has no type and preserves unknown fields. A value that is neither the literal nor a reference is rejected by unsatisfiable
+//! bounds for the other JSON types. `null` passes, and is reported when the list is parsed.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ impl<T: JsonSchema> JsonSchema for Elements<T> {
     }
 }
 
-// No description of its own: it would hide that of the field.
+// No description: it would hide the description of the field.
 impl<T: JsonSchema> JsonSchema for MapOpt<T> {
     fn inline_schema() -> bool {
         true
@@ -63,7 +63,7 @@ impl<T: JsonSchema> JsonSchema for Element<T> {
         if let Some(members) = source.as_object_mut() {
             members.insert(
                 "description".to_owned(),
-                "Where to take the element from: exactly one source. Example: `{krakenResource: {kind: vpc, name: main}}`"
+                "The source of the element: exactly one of these. Example: `{krakenResource: {kind: vpc, name: main}}`"
                     .into(),
             );
         }
@@ -76,11 +76,11 @@ impl<T: JsonSchema> JsonSchema for Element<T> {
     }
 }
 
-/// An element whose literals are objects with known fields: those, or `valueFrom` alone.
+/// An element whose literals are objects with known fields: these fields, or `valueFrom` only.
 fn object(fields: &Map<String, Value>, required: Option<&Value>, source: Value) -> Schema {
     let mut properties = fields.clone();
     for property in properties.values_mut() {
-        // The API server would fill it in beside a reference too; reading the literal does so as well.
+        // The API server would also set the default beside a reference; deserializing the literal applies it anyway.
         property.as_object_mut().map(|property| property.remove("default"));
     }
     properties.insert("valueFrom".to_owned(), source);
@@ -118,7 +118,7 @@ fn untyped(wanted: Option<&str>, source: &Value) -> Schema {
     if wanted != "object" {
         bound(json!({"required": ["valueFrom"]}));
     }
-    // Inside `anyOf` for the sake of the message: it says that no alternative fits.
+    // Inside `anyOf`, so that the message says that no alternative matches.
     schema.insert("anyOf".to_owned(), json!([bounds]));
     schema
 }
@@ -166,7 +166,7 @@ mod tests {
             let sources = &element["properties"]["valueFrom"]["oneOf"];
             assert_eq!(sources.as_array().map(Vec::len), Some(5));
             assert_eq!(element["anyOf"][0]["required"], json!(["valueFrom"]));
-            // What a structural schema must not have inside `anyOf`.
+            // Not allowed inside `anyOf` of a structural schema.
             for name in ["type", "properties", "description", "default"] {
                 assert!(element["anyOf"][0].get(name).is_none(), "{name}");
             }

@@ -1,4 +1,4 @@
-//! Following a path into JSON: iterative, bounded, and with an error that says how far the path went.
+//! Evaluation of a path on JSON: iterative, bounded, with an error that names the first missing segment.
 
 use std::fmt::Write;
 
@@ -10,23 +10,23 @@ use crate::budget::Budget;
 use crate::jsonpath::{Exhausted, Query};
 use crate::path::Step;
 
-/// How many values a path may match.
+/// The maximum number of values that a path may match.
 const MAX_MATCHES: usize = 1000;
-/// How many keys an error lists.
+/// The maximum number of keys in an error.
 const MAX_LISTED: usize = 8;
 
-/// Why a path leads to no value.
+/// Why a path has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("path {path}: {reason}")]
 pub struct LookupError {
-    /// The path as it was written.
+    /// The path as written in the spec.
     pub path: String,
-    /// How far it went.
+    /// The reason.
     pub reason: LookupReason,
 }
 
 impl LookupError {
-    /// True if the value may yet appear; false if the path itself asks for too much.
+    /// True if the value may appear later; false if the path exceeds a bound.
     pub fn is_missing(&self) -> bool {
         use LookupReason as R;
         matches!(
@@ -36,7 +36,7 @@ impl LookupError {
     }
 }
 
-/// How far a path went. The names are those of keys and positions, never values.
+/// Why a path has no value. Contains names of keys and indexes, never values.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LookupReason {
@@ -58,7 +58,7 @@ pub enum LookupReason {
         /// The keys that it has.
         has: String,
     },
-    /// A list is not entered by a name.
+    /// A name is used as the index of a list.
     #[error("{key} is not an index, and {at} is a list of {length} items")]
     NotAList {
         /// The name.
@@ -78,7 +78,7 @@ pub enum LookupReason {
         /// What is there.
         is: &'static str,
     },
-    /// There is a `null`.
+    /// The value is `null`.
     #[error("{at} is null")]
     Null {
         /// Where it is.
@@ -89,17 +89,17 @@ pub enum LookupReason {
     TooManyMatches,
     /// The query visits too much of the data, together with the other paths of the resource.
     #[error(
-        "takes too many steps, together with the other paths of the resource; name more of the way, or filter less"
+        "takes too many steps, together with the other paths of the resource; use a more specific path or fewer filters"
     )]
     TooManySteps,
     /// The value is nested deeper than 128 levels.
-    #[error("leads to a value that is nested too deeply")]
+    #[error("the value is nested too deeply")]
     TooDeep,
     /// The value is larger than 1 MiB.
-    #[error("leads to more than 1 MiB")]
+    #[error("the value exceeds 1 MiB")]
     TooLarge,
     /// The values of all paths of the resource are together larger than 4 MiB.
-    #[error("leads to more than 4 MiB, together with the other paths of the resource")]
+    #[error("the value exceeds 4 MiB, together with the other paths of the resource")]
     TooLargeTogether,
 }
 
@@ -199,7 +199,7 @@ fn listed(members: &Map<String, Value>) -> String {
     format!("it has: {}", keys.join(", "))
 }
 
-/// The place that `steps` lead to, as a person would write it.
+/// The path of `steps`, in the syntax of users.
 fn place(steps: &[Step]) -> String {
     let mut place = String::new();
     for step in steps {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_how_far_the_path_went() {
+    fn an_error_names_the_first_missing_segment() {
         misses("instances.5.VpcId", "\"instances\" has 2 items");
         misses("instances.0.Tags.0", "\"instances.0.Tags\" has 0 items");
         misses("instances.1.VpcId", "\"VpcId\" not found in \"instances.1\" (it has: InstanceId, State)");

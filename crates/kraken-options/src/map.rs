@@ -1,4 +1,4 @@
-//! Options that are maps with keys of the user's own, such as tags: each value is a literal or a reference.
+//! Options that are maps with user-defined keys, such as tags: each value is a literal or a reference.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::resolved::Resolved;
 use crate::resolver::Resolver;
 use crate::types::OptionType;
 
-/// A map whose values are each a literal as it is or an object with `valueFrom`: `{Name: web, Vpc: {valueFrom: SOURCE}}`.
+/// A map in which each value is a literal or an object with `valueFrom`: `{Name: web, Vpc: {valueFrom: SOURCE}}`.
 ///
-/// The map itself is always written out: its keys are the user's own and belong to no source. Its values are taken with
+/// The map itself is always a literal, because its keys are user-defined. Its values are taken with
 /// [`Resolver::take_map`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -59,8 +59,8 @@ impl<'de, T: OptionType> Deserialize<'de> for MapOpt<T> {
 }
 
 impl Resolver<'_> {
-    /// The values of a map, or `None` after recording why one is missing, for each by itself: its place is told as
-    /// `tags["Name"]`. A value from a Secret is secret, and leaves the others public.
+    /// The values of a map, or `None` after recording why one is missing, for each value separately, with a path such
+    /// as `tags["Name"]`. A value from a Secret is secret; the other values are public.
     pub fn take_map<T: OptionType>(
         &mut self,
         field: &str,
@@ -74,7 +74,7 @@ impl Resolver<'_> {
                     self.take_from(&format!("{field}[{}]", crate::bounds::quote(key)), source)
                 }
             };
-            // Each is looked at, whatever the others are.
+            // Every value is taken, so that each error is reported.
             taken = taken.zip(value).map(|(mut taken, value)| {
                 taken.insert(key.clone(), value);
                 taken
@@ -93,7 +93,7 @@ impl Resolver<'_> {
         Some(taken.into_iter().filter_map(|(key, value)| Some((key, value.public()?.clone()))).collect())
     }
 
-    /// The value of an option that is shown in public places: never a secret one.
+    /// The value of a public option, which is never secret.
     pub fn take_public<T: OptionType>(
         &mut self,
         field: &str,
@@ -103,7 +103,7 @@ impl Resolver<'_> {
     }
 
     /// As [`take_public`](Self::take_public), of an option that may be absent: `Some(None)` if it is.
-    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
     pub fn take_public_if<T: OptionType>(
         &mut self,
         field: &str,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_and_references_stand_side_by_side() {
+    fn a_map_can_mix_literals_and_references() {
         let written = json!({
             "Name": "web",
             "Team": {"valueFrom": {"configMap": {"name": "sizes", "key": "team"}}},
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_map_refuses_secrets_and_asks_for_none() {
+    fn a_public_map_rejects_secrets_and_requests_none() {
         let secret = json!({"valueFrom": {"secret": {"name": "db", "key": "k"}}});
         let template = json!({"valueFrom": {"templateString": "x{{ .Secret.db.k }}"}});
         let (taken, problems) = take(&json!({"A": secret, "B": template, "C": "c"}));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_its_key() {
+    fn an_invalid_value_is_reported_with_its_key() {
         let error = serde_json::from_value::<MapOpt<String>>(json!({"a": 3, "b": null, "c": {"value": "x"}}));
         assert_eq!(
             error.unwrap_err().to_string(),

@@ -1,24 +1,24 @@
-//! Names: what Kubernetes accepts as the name of an object, a key or a kind.
+//! Validation of names of objects, keys and kinds, according to the rules of Kubernetes.
 //!
 //! Checked here and not only by the schema: a name becomes a part of a URL path, and one such as `../../secrets/x` must
-//! never get that far.
+//! be rejected before.
 
 use std::fmt;
 
-/// A kind as a reference names it: `VPC`, or with the provider's API group as kubectl's `kind.group`, `VPC.aws`.
+/// The kind in a reference: `VPC`, or with the provider's API group like kubectl's `kind.group`, `VPC.aws`.
 ///
-/// It is a name taken apart and not yet a resource: which kinds of the cluster it [matches](Self::matches) is up to who
-/// knows them. Printed, it is the form in which kinds are compared, `vpc.aws`.
+/// It is a parsed name, which may [match](Self::matches) several kinds of the cluster. It is displayed in normalized
+/// form, `vpc.aws`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindRef {
     /// The kind in lower case, without hyphens.
     pub key: String,
-    /// The API group in lower case, by its first label or whole. Without one the kind must be unambiguous.
+    /// The API group in lower case, the first label or the whole group. Without a group, the kind must be unambiguous.
     pub group: Option<String>,
 }
 
 impl KindRef {
-    /// Takes a kind apart at its first dot. Every text is accepted: names are checked when they are resolved.
+    /// Splits a kind at its first dot. Every text is accepted: names are checked when they are resolved.
     pub fn of(text: &str) -> Self {
         let (kind, group) = match text.split_once('.') {
             Some((kind, group)) => (kind, Some(group.to_lowercase())),
@@ -44,7 +44,7 @@ impl fmt::Display for KindRef {
     }
 }
 
-/// The form in which kinds are compared: lower case, the kind without hyphens, and the group behind a dot if there is one.
+/// The normalized form of a kind: lower case, without hyphens, followed by a dot and the group if there is one.
 /// `EC2Instance`, `ec2instance` and `ec2-instance` are one kind; so are `VPC.aws` and `vpc.AWS`.
 pub fn kind_key(kind: &str) -> String {
     KindRef::of(kind).to_string()
@@ -55,7 +55,7 @@ const MAX_NAME: usize = 253;
 /// Longest name of a kind.
 const MAX_KIND: usize = 63;
 
-/// What is wrong with the name of an object, which must be a DNS-1123 subdomain.
+/// The error in the name of an object, which must be a DNS-1123 subdomain.
 pub(crate) fn name_fault(name: &str) -> Option<String> {
     let label = |label: &str| {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
@@ -67,7 +67,7 @@ pub(crate) fn name_fault(name: &str) -> Option<String> {
     })
 }
 
-/// What is wrong with a key of a ConfigMap or Secret.
+/// The error in a key of a ConfigMap or Secret.
 pub(crate) fn key_fault(key: &str) -> Option<String> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
     length_fault(key, MAX_NAME).or_else(|| {
@@ -77,7 +77,7 @@ pub(crate) fn key_fault(key: &str) -> Option<String> {
     })
 }
 
-/// What is wrong with the name of a kind, which may have a group behind a dot.
+/// The error in the name of a kind, which may contain a dot and a group.
 pub(crate) fn kind_fault(text: &str) -> Option<String> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'-';
     let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_matched_without_case_and_hyphens() {
+    fn kinds_are_matched_ignoring_case_and_hyphens() {
         for kind in ["EC2Instance", "ec2-instance", "ec2instance", "EC2-INSTANCE"] {
             assert_eq!(kind_key(kind), "ec2instance");
         }
@@ -127,7 +127,7 @@ mod tests {
         for text in ["VPC.gcp", "VPC.kraken-iac", "VPC.aws.example.com", "VPC.", "Subnet.aws", "VPC.aw"] {
             assert!(!KindRef::of(text).matches(kind, group), "{text}");
         }
-        // Hyphens count in a group: a-ws is another one.
+        // Hyphens are significant in a group: a-ws differs from aws.
         assert_eq!(kind_key("EC2-Instance.A-ws"), "ec2instance.a-ws");
         assert_eq!(KindRef::of("vpc.aws").to_string(), "vpc.aws");
     }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_leave_their_place_in_a_url_are_refused() {
+    fn names_with_url_syntax_are_rejected() {
         for name in
             ["", "..", "../x", "a/b", "a?b", "A", "-a", "a-", "a..b", "a b", "ä", "a%2fb", &"a".repeat(254)]
         {

@@ -1,4 +1,4 @@
-//! The option of a spec, and the references it may hold: the types that users write.
+//! The option of a spec and its references: the API types.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,41 +9,41 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bounds::quote;
 
-/// An option of a spec: a literal, or where to take the value from.
+/// An option of a spec: a literal, or the source of the value.
 ///
-/// In YAML it is an object with exactly one of `value` and `valueFrom`; `value: null` counts as absent.
+/// In YAML, an object with exactly one of `value` and `valueFrom`; `value: null` counts as absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Opt<T> {
-    /// The value itself.
+    /// The literal value.
     Value(T),
-    /// The place that holds the value.
+    /// The source of the value.
     ValueFrom(ValueFrom),
 }
 
-/// A place that holds a value. In YAML it is an object with exactly one of the five sources.
+/// The source of a value. In YAML, an object with exactly one of the five sources.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ValueFrom {
     /// A key of a ConfigMap, as text.
     ConfigMap(KeyRef),
-    /// A key of a Secret, as text. What comes from it stays secret.
+    /// A key of a Secret, as text. Its value is treated as secret.
     Secret(KeyRef),
     /// A field of the published state of another Kraken resource, with its JSON type, or its main id.
     KrakenResource(ResourceRef),
     /// The same as `krakenResource`, in one line.
     Ref(ShortRef),
-    /// Text around references; see [`Template`](crate::Template).
+    /// Text with references; see [`Template`](crate::Template).
     TemplateString(String),
 }
 
 /// A key of a ConfigMap or Secret in the namespace of the resource that names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct KeyRef {
-    /// Name of the ConfigMap or Secret, in the namespace of this resource. Example: `sizes`
+    /// The name of the ConfigMap or Secret, in the namespace of this resource. Example: `sizes`
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Key in its data. Example: `small`
+    /// The key in the data of the object. Example: `small`
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
 }
@@ -51,24 +51,24 @@ pub struct KeyRef {
 /// A field of the published state of another Kraken resource in the namespace of the resource that names it, or its main id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRef {
-    /// Kind of the resource, matched without case and hyphens; where several providers have the kind, with the API group
-    /// behind a dot, by its first label or whole. Example: `VPC` or `VPC.aws`
+    /// The kind of the resource, ignoring case and hyphens. If several providers have the kind, followed by a dot and
+    /// the API group or its first label. Example: `VPC` or `VPC.aws`
     #[schemars(length(min = 1, max = 317))]
     pub kind: String,
-    /// Name of the resource, in the namespace of this resource. Example: `web`
+    /// The name of the resource, in the namespace of this resource. Example: `web`
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Path to the field in the state that the resource publishes: dotted, with `["key.with.dots"]`, or JSONPath
-    /// (RFC 9535) if it starts with `$`. Default: none, which means the main id of the resource (`VpcId`, `SubnetId`,
+    /// The path of the field in the published state of the resource: dotted, with `["key.with.dots"]`, or JSONPath (RFC
+    /// 9535) if it starts with `$`. Default: none, which resolves to the main id of the resource (`VpcId`, `SubnetId`,
     /// an ARN), a string. Example: `instances.0.NetworkInterfaces.0.VpcId`
-    // Empty if there is none: a user cannot write an empty one.
+    // Empty if absent: users cannot set an empty path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = 1024))]
     pub path: String,
 }
 
 impl ResourceRef {
-    /// True if the main id of the resource is meant, and not a field of its state.
+    /// True if the reference resolves to the main id of the resource, and not to a field of its state.
     pub fn is_id(&self) -> bool {
         self.path.is_empty()
     }
@@ -80,7 +80,7 @@ impl ResourceRef {
 pub struct ShortRef(pub String);
 
 impl ShortRef {
-    /// The reference that it stands for; its names are checked when it is resolved. `None` if it has no such parts.
+    /// The equivalent reference; its names are validated when it is resolved. `None` if a part is missing.
     pub fn resource(&self) -> Option<ResourceRef> {
         let (kind, rest) = self.0.split_once('/')?;
         // A path may hold slashes, a name may not.
@@ -152,7 +152,8 @@ impl<'de> Visitor<'de> for ValueFromVisitor {
     }
 }
 
-/// Collects the members of an externally tagged enum; says which names were expected, where serde would name a type of Rust.
+/// Collects the members of an externally tagged enum. Errors name the expected members, where serde would name a Rust
+/// type.
 struct ExactlyOne<T> {
     names: &'static str,
     one: Option<T>,
@@ -164,7 +165,7 @@ impl<T> ExactlyOne<T> {
         Self { names, one: None, unknown: None }
     }
 
-    /// Reads a member; `null` counts as absent.
+    /// Parses a member; `null` counts as absent.
     fn read<'de, V, A>(&mut self, map: &mut A, member: fn(V) -> T) -> Result<(), A::Error>
     where
         V: Deserialize<'de>,
@@ -173,7 +174,7 @@ impl<T> ExactlyOne<T> {
         if let Some(value) = map.next_value::<Option<V>>()? {
             if self.one.is_some() {
                 return Err(A::Error::custom(format_args!(
-                    "exactly one of {} is needed, found more",
+                    "exactly one of {} is required, found more",
                     self.names
                 )));
             }
@@ -182,7 +183,8 @@ impl<T> ExactlyOne<T> {
         Ok(())
     }
 
-    // Unknown fields are skipped, as the API server prunes them; only the error names one, for it is often a typing error.
+    // Unknown fields are ignored, like the API server prunes them. Only the error names one, because it is often a
+    // typo.
     fn skip<'de, A: MapAccess<'de>>(&mut self, map: &mut A, field: String) -> Result<(), A::Error> {
         map.next_value::<IgnoredAny>()?;
         self.unknown.get_or_insert(field);
@@ -193,9 +195,9 @@ impl<T> ExactlyOne<T> {
         let names = self.names;
         self.one.ok_or_else(|| match self.unknown {
             Some(field) => {
-                E::custom(format_args!("exactly one of {names} is needed, found only {}", quote(&field)))
+                E::custom(format_args!("exactly one of {names} is required, found only {}", quote(&field)))
             }
-            None => E::custom(format_args!("exactly one of {names} is needed, found none")),
+            None => E::custom(format_args!("exactly one of {names} is required, found none")),
         })
     }
 }
@@ -268,25 +270,25 @@ mod tests {
 
     #[test]
     fn a_null_counts_as_absent() {
-        rejects(&json!({"value": null}), "exactly one of value, valueFrom is needed, found none");
+        rejects(&json!({"value": null}), "exactly one of value, valueFrom is required, found none");
         assert_eq!(read(json!({"value": 3, "valueFrom": null})), Ok(Opt::Value(3)));
         let any: Result<Opt<Value>, _> = serde_json::from_value(json!({"value": null}));
         assert!(any.is_err());
     }
 
     #[test]
-    fn both_and_neither_are_refused() {
+    fn both_and_neither_are_rejected() {
         let from = json!({"configMap": {"name": "sizes", "key": "small"}});
         rejects(
             &json!({"value": 3, "valueFrom": from}),
-            "exactly one of value, valueFrom is needed, found more",
+            "exactly one of value, valueFrom is required, found more",
         );
-        rejects(&json!({}), "exactly one of value, valueFrom is needed, found none");
+        rejects(&json!({}), "exactly one of value, valueFrom is required, found none");
         rejects(&json!({"valeu": 3}), "found only \"valeu\"");
     }
 
     #[test]
-    fn two_sources_and_no_source_are_refused() {
+    fn two_sources_and_no_source_are_rejected() {
         let key = json!({"name": "sizes", "key": "small"});
         let names = "exactly one of configMap, secret, krakenResource, ref, templateString";
         rejects(&json!({"valueFrom": {"configMap": key, "secret": key}}), names);
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_an_object_is_refused_with_what_was_expected() {
+    fn anything_but_an_object_is_rejected_with_what_was_expected() {
         for wrong in [json!("t2.nano"), json!([3]), json!(3), json!(true)] {
             rejects(&wrong, "an object with exactly one of value, valueFrom");
         }
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_of_the_wrong_type_is_refused() {
+    fn a_literal_of_the_wrong_type_is_rejected() {
         rejects(&json!({"value": "3"}), "invalid type: string \"3\"");
     }
 }

@@ -1,4 +1,4 @@
-//! Paths into the state of a resource: their syntax. How they are followed is in `lookup`.
+//! The syntax of paths into the state of a resource. Their evaluation is in `lookup`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ const MAX_PATH: usize = 1024;
 /// `metadata.annotations["x.io/y"].z`. A segment of digits is an index where the value is a list, and a key where it is an object.
 ///
 /// JSONPath ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535)) if it starts with `$`. A singular query (only names and indexes)
-/// yields the one value; any other yields the list of what it matches, which may be empty.
+/// returns one value; any other query returns the list of matches, which may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     text: String,
@@ -37,11 +37,11 @@ enum Form {
 /// One step from a value to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Of a dotted path: an index of a list, a key of an object.
+    /// A segment of a dotted path: an index of a list or a key of an object.
     Segment(String),
-    /// Of a JSONPath: a key of an object.
+    /// A key of an object in a JSONPath.
     Key(String),
-    /// Of a JSONPath: an index of a list, from the end if negative.
+    /// An index of a list in a JSONPath, counted from the end if negative.
     Index(i64),
 }
 
@@ -60,10 +60,10 @@ pub enum PathError {
     Syntax {
         /// Byte offset in the path.
         at: usize,
-        /// What could have stood there.
+        /// What was expected.
         expected: &'static str,
     },
-    /// A JSONPath is malformed, or uses what Kraken does not evaluate.
+    /// A JSONPath is malformed, or uses unsupported syntax.
     #[error("is not a JSONPath (RFC 9535): {0}")]
     JsonPath(String),
 }
@@ -95,7 +95,7 @@ impl Path {
         Ok(Self { text: text.to_owned(), form })
     }
 
-    /// The path as it was written.
+    /// The path as written in the spec.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -112,12 +112,12 @@ impl Path {
             .collect()
     }
 
-    /// True if the path leads to one value; false if it yields a list of what it matches.
+    /// True if the path returns one value; false if it returns a list of matches.
     pub fn is_singular(&self) -> bool {
         matches!(self.form, Form::One(_))
     }
 
-    /// The value at this path, with a budget of its own: for a path that stands alone.
+    /// The value at this path, with a separate budget, for a single path.
     ///
     /// # Errors
     /// As [`find_within`](Self::find_within).
@@ -127,12 +127,12 @@ impl Path {
 
     /// The value at this path, within a budget that all paths of one reconcile share.
     ///
-    /// Evaluation is bounded whatever the path and the data: by 1,000 matches, 128 levels and 1 MiB of result for each path,
-    /// by 1,000,000 steps and 4 MiB for all that share a budget.
+    /// Evaluation is bounded: each path by 1,000 matches, 128 levels and 1 MiB of result, and all paths that share a budget
+    /// by 1,000,000 steps and 4 MiB.
     ///
     /// # Errors
-    /// If there is no value (a JSON `null` is none), or a bound is exceeded. The error says how far the path went, and never a
-    /// value.
+    /// If there is no value (a JSON `null` counts as none), or a bound is exceeded. The error names the first missing segment,
+    /// and never a value.
     pub fn find_within(&self, data: &Value, budget: &mut Budget) -> Result<Value, LookupError> {
         let found = match &self.form {
             Form::One(steps) => lookup::one(steps, data, budget),
@@ -163,7 +163,7 @@ fn dotted(text: &str) -> Result<Vec<Step>, PathError> {
         if scanner.rest().starts_with('[') || scanner.eat(".") {
             steps.push(segment(&mut scanner)?);
         } else {
-            scanner.fail("\".\" or \"[\" (names with other characters go in brackets: [\"name\"])")?;
+            scanner.fail("\".\" or \"[\" (write names with other characters in brackets: [\"name\"])")?;
         }
     }
     Ok(steps)
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_may_stand_anywhere() {
+    fn brackets_are_allowed_in_every_segment() {
         assert_eq!(
             segments(r#"metadata.annotations["x.io/y"].z"#),
             ["metadata", "annotations", "x.io/y", "z"]
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_path_says_where() {
+    fn a_malformed_path_is_reported_with_its_position() {
         for (text, at) in [
             (".", 0),
             (".a", 0),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_long_paths_are_refused() {
+    fn empty_and_long_paths_are_rejected() {
         assert_eq!(Path::parse(""), Err(PathError::Empty));
         assert!(Path::parse(&"a".repeat(1024)).is_ok());
         assert_eq!(Path::parse(&"a".repeat(1025)), Err(PathError::TooLong));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_jsonpath_is_refused_in_one_line() {
+    fn a_malformed_jsonpath_is_rejected_in_one_line() {
         for text in ["$.", "$.a.0", "$[", "$.a-b", "$a", "$[?@.a ==]", "$\n.["] {
             let error = Path::parse(text).expect_err(text).to_string();
             assert!(error.starts_with("is not a JSONPath (RFC 9535): "), "{error}");

@@ -1,34 +1,34 @@
-//! Problems of a spec: each with the path of its field, all of them reported together.
+//! Problems of a spec: each with the path of its field, all reported together.
 
 use std::fmt;
 
 use crate::bounds::shorten;
 
-/// What keeps a field from having a value.
+/// The reason why a field has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path of the field in the spec, for example `imageID.valueFrom.configMap.name`.
     pub field: String,
-    /// What has to happen before it goes away.
+    /// The kind of the problem, which determines how it can be solved.
     pub kind: ProblemKind,
-    /// What is wrong. Never a value that came from a Secret.
+    /// The message. Never contains a value from a Secret.
     pub message: String,
 }
 
-/// What has to happen before a problem goes away.
+/// The kind of a problem, which determines how it can be solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProblemKind {
-    /// Something outside must appear. All other kinds need an edit, of the spec or of the source.
+    /// A dependency must appear. All other kinds require an edit of the spec or of the source.
     Missing,
-    /// The value of another resource has another JSON type than the field.
+    /// The JSON type of another resource's value differs from the type of the field.
     Type,
-    /// The text of a ConfigMap, a Secret or a template cannot be read as the type of the field.
+    /// The text of a ConfigMap, a Secret or a template cannot be parsed to the type of the field.
     Parse,
     /// The path of a reference is malformed.
     Path,
-    /// A template is malformed, or renders to too much.
+    /// A template is malformed, or its result is too large.
     Template,
-    /// A name is malformed, or a rule of the kind is broken.
+    /// A name is malformed, or a rule of the kind is violated.
     Invalid,
 }
 
@@ -39,9 +39,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// About how many characters a summary has at most.
+/// The approximate maximum length of a summary, in characters.
 const MAX_SUMMARY: usize = 1000;
-/// How many of them one problem may take, so that a long one leaves room for others.
+/// The maximum length of one problem in it, so that a long one leaves room for others.
 const MAX_PROBLEM: usize = 400;
 
 /// All problems in one line, for a condition's message: `a; b; c … and 7 more`, about 1,000 characters at most.

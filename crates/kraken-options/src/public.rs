@@ -1,5 +1,5 @@
-//! Options whose values are public by definition: names and tags, which a provider shows to everybody and which end up in
-//! external ids, events and other resources' states. They take no Secrets.
+//! Options whose values are public by definition: names and tags, which are visible at the provider, and occur in
+//! external ids, events and other resources' states. They reject Secrets.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -8,9 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// An option, list or map that takes no Secrets: neither directly nor through a template.
+/// An option, list or map that rejects Secrets, directly and in templates.
 ///
-/// The schema of its CRD has no `secret` source. A reference that gets past the schema is refused when it is resolved, and
+/// The schema of its CRD has no `secret` source. A reference that passes the schema is rejected when it is resolved, and
 /// the Secret is not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -62,7 +62,7 @@ impl<O: JsonSchema> JsonSchema for Public<O> {
     }
 }
 
-/// Takes the Secret from a schema of sources.
+/// Removes the Secret from a schema of sources.
 fn without_secrets(source: &mut Value) {
     let Some(properties) = source.get_mut("properties").and_then(Value::as_object_mut) else { return };
     properties.remove("secret");
@@ -118,7 +118,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn admission_refuses_every_template_that_refers_to_a_secret(
+        fn admission_rejects_every_template_that_refers_to_a_secret(
             open in "[{]{2}[ \t\n]{0,2}",
             kind in "(\\.|\\.?\\[\")-{0,2}[sS]-{0,1}[eE][cC][rR]-{0,1}[eE][tT]-{0,1}",
             name in "[.\\[\"\\]a-z]{0,12}",

@@ -1,11 +1,11 @@
-//! Reading a value of a type: out of text from a ConfigMap, a Secret or a template, and out of JSON from another resource.
+//! Parsing values of a type: from text of a ConfigMap, a Secret or a template, and from JSON of another resource.
 
 use serde_json::Value;
 
 use crate::bounds::is_shallow;
 use crate::types::{JsonType, OptionType, as_integer};
 
-/// Why something cannot be read as the type of a field.
+/// Why a value cannot be parsed to the type of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     /// Text that is not of the type.
@@ -14,21 +14,21 @@ pub(crate) enum Unreadable {
     OutOfRange(i128, i128),
     /// JSON of another type.
     Mismatch(JsonType, JsonType),
-    /// The right JSON type with the wrong content. The detail may quote values.
+    /// The correct JSON type with invalid content. The detail may quote values.
     Content(JsonType, String),
-    /// JSON nested deeper than can be handled.
+    /// JSON that is nested too deeply.
     TooDeep,
 }
 
 impl Unreadable {
-    /// What to say about the value. Only a public one is explained with a detail that may quote it.
+    /// The message about the value. Only the message of a public value contains a detail that may quote it.
     pub(crate) fn describe(&self, public: bool) -> String {
         match self {
             Self::NotA(wanted) => format!("is not {}", phrase(*wanted)),
             Self::OutOfRange(low, high) => format!("is out of range: {low} to {high}"),
             Self::Mismatch(wanted, found) => format!("expected {wanted}, found {found}"),
-            Self::Content(_, detail) if public => format!("does not fit: {detail}"),
-            Self::Content(wanted, _) => format!("is {}, but its content does not fit", phrase(*wanted)),
+            Self::Content(_, detail) if public => format!("is invalid: {detail}"),
+            Self::Content(wanted, _) => format!("is {}, but its content is invalid", phrase(*wanted)),
             Self::TooDeep => "is nested too deeply".to_owned(),
         }
     }
@@ -46,8 +46,8 @@ fn phrase(wanted: JsonType) -> &'static str {
     }
 }
 
-/// Reads text: a string as it is, integers, numbers and booleans strictly but for white space around them, everything else
-/// as JSON. A type that takes anything takes text that is not JSON as a string.
+/// Parses text: a string is returned unchanged, integers, numbers and booleans strictly except for surrounding white
+/// space, all other types as JSON. If the type is `any`, text that is not JSON is a string.
 pub(crate) fn text<T: OptionType>(text: &str) -> Result<T, Unreadable> {
     let trimmed = text.trim();
     let json = || serde_json::from_str::<Value>(trimmed).ok();
@@ -80,7 +80,7 @@ fn integer(text: &str, range: Option<(i128, i128)>) -> Result<Value, Unreadable>
         return Err(not_an_integer);
     }
     let (low, high) = range.unwrap_or((i64::MIN.into(), u64::MAX.into()));
-    // Whatever does not fit the widest type is out of range, whichever the type.
+    // A value that exceeds the widest type is out of range for every type.
     let integer = text.parse::<i128>().map_err(|_| Unreadable::OutOfRange(low, high))?;
     let value = i64::try_from(integer).map(Value::from).or_else(|_| u64::try_from(integer).map(Value::from));
     value.map_err(|_| Unreadable::OutOfRange(low, high))
@@ -94,7 +94,7 @@ fn content<T: OptionType>(value: Value) -> Result<T, Unreadable> {
     }
     let whole = has_whole_float(&value).then(|| with_integers(value.clone()));
     serde_json::from_value(value).or_else(|error| match whole {
-        // Some writers of JSON spell integers 3.0; serde reads only 3 as one.
+        // Some JSON serializers write integers as 3.0; serde parses only 3.
         Some(whole) => serde_json::from_value(whole).map_err(|_| unfit::<T>(&error)),
         None => Err(unfit::<T>(&error)),
     })
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_a_string_as_it_is() {
+    fn text_of_a_string_is_unchanged() {
         for written in ["", " a\n", "3", "{\"a\": 1}"] {
             reads(written, &written.to_owned());
             reads(written, &Text(written.to_owned()));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_that_does_not_fit_says_the_range() {
+    fn an_integer_out_of_range_is_reported_with_the_range() {
         let range = |low: i128, high: i128| Unreadable::OutOfRange(low, high);
         assert_eq!(text::<u16>("65536"), Err(range(0, 65535)));
         assert_eq!(text::<u32>("-1"), Err(range(0, u32::MAX.into())));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_is_json_if_it_parses_and_else_the_text() {
+    fn any_text_is_json_if_it_parses_and_a_string_otherwise() {
         reads("{\"a\": [1]}", &json!({"a": [1]}));
         reads(" 3\n", &json!(3));
         reads("three\n", &json!("three\n"));
@@ -212,10 +212,10 @@ mod tests {
     }
 
     #[test]
-    fn wrong_content_is_explained_only_in_public() {
+    fn invalid_content_is_quoted_only_for_public_values() {
         let wrong = text::<Vec<i64>>("[\"hunter2\"]").unwrap_err();
         assert!(wrong.describe(true).contains("invalid type: string \"hunter2\""));
-        assert_eq!(wrong.describe(false), "is a JSON list, but its content does not fit");
+        assert_eq!(wrong.describe(false), "is a JSON list, but its content is invalid");
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_floats_are_integers_wherever_they_stand() {
+    fn whole_floats_are_integers_at_every_level() {
         assert_eq!(json::<i64>(&json!(3.0)), Ok(3));
         assert_eq!(json::<Vec<i64>>(&json!([1.0, 2])), Ok(vec![1, 2]));
         assert_eq!(json::<f64>(&json!(3)), Ok(3.0));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_is_nested_too_deeply_is_refused() {
+    fn json_that_is_nested_too_deeply_is_rejected() {
         let deep = (0..1000).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(json::<Value>(&deep), Err(Unreadable::TooDeep));
     }

@@ -9,18 +9,18 @@ use crate::types::OptionType;
 
 /// A value that an option resolved to.
 ///
-/// It has no `Serialize` and no `Display`, so that nothing can write it without saying [`expose`](Self::expose); `Debug`
+/// It has no `Serialize` and no `Display`, so that it can be written only through [`expose`](Self::expose); `Debug`
 /// prints `***` for a secret.
 #[derive(Clone, PartialEq)]
 pub enum Resolved<T: OptionType> {
-    /// Came from no Secret: may be shown and published.
+    /// Not from a Secret: may be shown and published.
     Public(T),
-    /// Came from a Secret, directly or through a template: may only be sent to where it is needed.
+    /// From a Secret, directly or through a template: may only be sent to the provider.
     Secret(Sensitive<T>),
 }
 
 impl<T: OptionType> Resolved<T> {
-    /// The value, secret or not. Only the call that sends it to the cloud may need this.
+    /// The value, secret or not. Only for the call that sends it to the provider.
     pub fn expose(&self) -> &T {
         match self {
             Self::Public(value) => value,
@@ -28,7 +28,7 @@ impl<T: OptionType> Resolved<T> {
         }
     }
 
-    /// The value, unless it is secret: what state, plans and messages may show.
+    /// The value, unless it is secret: for state, plans and messages.
     pub fn public(&self) -> Option<&T> {
         match self {
             Self::Public(value) => Some(value),
@@ -41,7 +41,7 @@ impl<T: OptionType> Resolved<T> {
         matches!(self, Self::Secret(_))
     }
 
-    /// Version of the Secrets that the value came from: compare it to learn of a change without the value.
+    /// The version of the Secrets that the value comes from: compare it to detect a change without the value.
     pub fn secret_version(&self) -> Option<&str> {
         match self {
             Self::Public(_) => None,
@@ -49,7 +49,7 @@ impl<T: OptionType> Resolved<T> {
         }
     }
 
-    /// A value made of this one, which is as secret as this one.
+    /// A value derived from this one. It is secret if this one is.
     #[must_use]
     pub fn map<U: OptionType>(&self, make: impl FnOnce(&T) -> U) -> Resolved<U> {
         match self {

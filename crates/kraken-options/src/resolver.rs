@@ -1,4 +1,4 @@
-//! The resolver: turns the options of a spec into values, and collects what they depend on and what is wrong with them.
+//! The resolver: resolves the options of a spec to values, and collects their dependencies and problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use crate::template::{Piece, Template};
 use crate::types::{JsonType, OptionType};
 use crate::values::{Found, Values};
 
-/// What is said of a short reference that has not the parts of one.
+/// The message for a malformed short reference.
 const NOT_A_REF: &str = "is not KIND/NAME or KIND/NAME/PATH, for example VPC/main or VPC/main/vpc.CidrBlock";
 
-/// What is said of a Secret where the value is public.
+/// The message for a Secret in a public field.
 const NO_SECRET: &str = "a Secret cannot be the source of this field, because its value is public";
 
-/// Takes the values of options, one after the other.
+/// Resolves the values of options.
 ///
-/// A kind takes all its options before it looks at any, so that everything is learnt at once:
+/// A kind takes all its options before it uses any, so that all dependencies and problems are collected at once:
 ///
 /// ```
 /// # use kraken_options::{Opt, Resolved, Resolver};
@@ -38,26 +38,27 @@ const NO_SECRET: &str = "a Secret cannot be the source of this field, because it
 /// }
 /// ```
 ///
-/// Called with empty [`Values`], this finds all dependencies; called with their values, it yields the desired state.
+/// With empty [`Values`] it finds all dependencies; with their values it returns the desired state.
 #[derive(Debug)]
 pub struct Resolver<'a> {
     values: &'a Values,
     dependencies: Dependencies,
     problems: Vec<Problem>,
-    /// Which problems a kind worded itself: they are scrubbed at the end. Those worded here hold no secret.
+    /// The indexes of problems that the kind reported: they are scrubbed at the end. Messages of the resolver contain
+    /// no secret.
     own: Vec<usize>,
     secrets: Vec<SecretString>,
     secret_fields: BTreeSet<String>,
-    /// Whether what is taken now is public by definition: a Secret is refused.
+    /// Whether the current option is public by definition: Secrets are rejected.
     public: bool,
 }
 
-/// What a resolver learnt.
+/// The result of a resolver.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
-    /// Everything that the options depend on, whether it has a value or not.
+    /// All dependencies of the options, with and without a value.
     pub dependencies: Dependencies,
-    /// Everything that is wrong, in the order of the fields.
+    /// All problems, in the order of the fields.
     pub problems: Vec<Problem>,
     /// Every secret text that went into a value, for a [`Scrubber`].
     pub secrets: Vec<SecretString>,
@@ -66,7 +67,7 @@ pub struct Resolution {
 }
 
 impl<'a> Resolver<'a> {
-    /// A resolver over the values that are known.
+    /// A resolver with the known values.
     pub fn new(values: &'a Values) -> Self {
         let (dependencies, problems, own, secrets, secret_fields) = Default::default();
         Self { values, dependencies, problems, own, secrets, secret_fields, public: false }
@@ -81,7 +82,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The value of an option that may be absent: `Some(None)` if it is, `None` after recording a problem.
-    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` takes off the outer one
+    #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
     pub fn take_if<T: OptionType>(
         &mut self,
         field: &str,
@@ -145,7 +146,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Takes values that are public by definition: Secrets are refused.
+    /// Resolves values that are public by definition: Secrets are rejected.
     pub(crate) fn in_public<R>(&mut self, take: impl FnOnce(&mut Self) -> R) -> R {
         let before = std::mem::replace(&mut self.public, true);
         let taken = take(self);
@@ -153,13 +154,13 @@ impl<'a> Resolver<'a> {
         taken
     }
 
-    /// Records that a rule of the kind is broken. What a Secret holds is removed from the message.
+    /// Records a violated rule of the kind. Secret values are removed from the message.
     pub fn problem(&mut self, field: &str, message: impl Into<String>) {
         self.own.push(self.problems.len());
         self.found(field.to_owned(), ProblemKind::Invalid, message.into());
     }
 
-    /// What was learnt.
+    /// The collected dependencies and problems.
     pub fn finish(self) -> Resolution {
         let Self { dependencies, mut problems, own, secrets, secret_fields, .. } = self;
         if !own.is_empty() {
@@ -262,7 +263,7 @@ impl<'a> Resolver<'a> {
         source: &str,
         version: String,
     ) -> Option<Resolved<T>> {
-        // The cloud may quote one element of a list: each is a secret of its own.
+        // The provider may quote one element of a list: each is a separate secret.
         if T::TYPE != JsonType::String
             && let Ok(mut value) = serde_json::from_str::<Value>(text)
         {

@@ -1,17 +1,17 @@
 //! A scanner over text, for the two small grammars of this crate: dotted paths and templates.
 //!
-//! Both share the names and the `["bracketed names"]` below, so that a path can stand inside a template unchanged.
+//! Both share the names and the `["bracketed names"]` below, so that a template can contain a path unchanged.
 
-/// What was expected where the text went wrong.
+/// A syntax error: what was expected, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unexpected {
     /// Byte offset in the text.
     pub(crate) at: usize,
-    /// What could have stood there.
+    /// What was expected.
     pub(crate) expected: &'static str,
 }
 
-/// A position in a text. It only ever stands between two characters.
+/// A position in a text, always at a character boundary.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
     text: &'a str,
@@ -44,7 +44,7 @@ impl<'a> Scanner<'a> {
         Err(Unexpected { at: self.at, expected })
     }
 
-    /// Steps over `token` if it stands here.
+    /// Consumes `token` if it is next.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
         if found {
@@ -53,7 +53,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Steps over characters as long as they are `wanted`, and returns them.
+    /// Consumes characters while they are `wanted`, and returns them.
     pub(crate) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// Steps over everything up to `token`, or to the end, and returns it.
+    /// Consumes and returns the text up to `token`, or to the end.
     pub(crate) fn take_until(&mut self, token: &str) -> &'a str {
         let rest = self.rest();
         let end = rest.find(token).unwrap_or(rest.len());
@@ -95,7 +95,7 @@ impl<'a> Scanner<'a> {
         if self.eat("]") { Ok(name) } else { self.fail("\"]\"") }
     }
 
-    /// Text in quotes; a backslash stands before a quote or a backslash that is meant as such.
+    /// Text in quotes; a backslash escapes a quote or a backslash.
     pub(crate) fn quoted(&mut self, quote: char) -> Result<String, Unexpected> {
         let start = self.at;
         let mut name = String::new();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bracketed_name_may_hold_anything() {
+    fn a_bracketed_name_can_contain_any_character() {
         for (text, name) in [
             (r#""a.b"]"#, "a.b"),
             ("'a\"b']", "a\"b"),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_bracket_says_where() {
+    fn an_invalid_bracket_is_reported_with_its_position() {
         for (text, at) in
             [("", 0), ("a]", 0), ("\"a", 2), ("\"a\"", 3), ("\"ä\\n\"]", 4), ("1", 1), ("1a]", 1)]
         {

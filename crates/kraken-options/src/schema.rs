@@ -1,6 +1,7 @@
 //! The schemas of option types, in the structural form that a CustomResourceDefinition needs.
 //!
-//! Written by hand: a derived schema of an enum holds its properties inside `oneOf`, which Kubernetes does not allow.
+//! Implemented manually: a derived schema of an enum has its properties inside `oneOf`, which Kubernetes does not
+//! allow.
 
 use std::borrow::Cow;
 
@@ -10,14 +11,14 @@ use serde_json::{Map, Value, json};
 use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
 use crate::types::{JsonType, Text};
 
-/// What a kind looks like, with its group behind a dot or without.
+/// The pattern of a kind, with or without a dot and a group.
 pub(crate) const KIND: &str = r"[A-Za-z][-A-Za-z0-9]{0,62}(\.[A-Za-z0-9][-A-Za-z0-9]*)*";
-/// What the name of an object looks like.
+/// The pattern of the name of an object.
 const NAME: &str = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?";
 
 /// The schema of any JSON, for `#[schemars(schema_with = "kraken_options::any_json")]`.
 ///
-/// The API server refuses a field without a type and prunes what it does not know; this schema says neither.
+/// The API server rejects a field without a type and prunes unknown fields; this schema prevents both.
 pub fn any_json(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"x-kubernetes-preserve-unknown-fields": true})
 }
@@ -36,16 +37,16 @@ impl<T: JsonSchema> JsonSchema for Opt<T> {
         format!("Option_{}", T::schema_name()).into()
     }
 
-    // No description of its own: in an optional field it would hide the description of that field.
+    // No description: in an optional field it would hide the description of that field.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut value = generator.subschema_for::<T>().to_value();
         preserve_any_json(&mut value, 0);
-        let description = format!("The value itself. Example: `{}`", example(&value));
+        let description = format!("The literal value. Example: `{}`", example(&value));
         describe(&mut value, &description);
         let mut value_from = generator.subschema_for::<ValueFrom>().to_value();
         describe(
             &mut value_from,
-            "Where to take the value from: exactly one source. Example: `{configMap: {name: sizes, key: small}}`",
+            "The source of the value: exactly one of these. Example: `{configMap: {name: sizes, key: small}}`",
         );
         json_schema!({
             "type": "object",
@@ -150,8 +151,8 @@ impl JsonSchema for Text {
     }
 }
 
-/// Turns every "anything" in a schema into one that Kubernetes keeps. `additionalProperties: true` is accepted by the API
-/// server, which then prunes the values: their data would be lost without a word.
+/// Replaces every untyped schema with one that preserves unknown fields. The API server accepts
+/// `additionalProperties: true`, but then silently prunes the values.
 fn preserve_any_json(schema: &mut Value, depth: usize) {
     // A derived schema is a few levels deep; the bound only keeps this function total.
     if depth > 64 {
@@ -224,7 +225,7 @@ mod tests {
         value
     }
 
-    /// What the API server demands of a structural schema, as far as these types can break it.
+    /// The requirements of the API server for a structural schema that these types can violate.
     fn assert_structural(schema: &Value, at: &str) {
         let preserved = schema["x-kubernetes-preserve-unknown-fields"] == true;
         assert!(schema["type"].is_string() || preserved, "{at}: no type in {schema}");
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_path_of_a_resource_may_be_left_out() {
+    fn only_the_path_of_a_resource_is_optional() {
         let resource = schema_of::<ValueFrom>()["properties"]["krakenResource"].take();
         assert_eq!(resource["required"], json!(["kind", "name"]));
         assert!(resource["properties"]["path"].get("default").is_none());
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn arbitrary_json_is_preserved_wherever_it_stands() {
+    fn arbitrary_json_is_preserved_at_every_level() {
         let any = json!({"x-kubernetes-preserve-unknown-fields": true});
         assert_eq!(value_schema::<Value>(), any);
         assert_eq!(value_schema::<Text>(), any);
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn a_value_is_described_with_an_example_of_its_type() {
         let described = schema_of::<Opt<i64>>()["properties"]["value"]["description"].clone();
-        assert_eq!(described, "The value itself. Example: `3`");
+        assert_eq!(described, "The literal value. Example: `3`");
     }
 
     #[test]

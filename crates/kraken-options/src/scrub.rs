@@ -1,4 +1,4 @@
-//! Scrubbing: removes secrets from text and JSON that other programs wrote, such as the error text of a cloud.
+//! Scrubbing: removes secrets from text and JSON of other programs, such as error messages of the provider.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,20 +10,20 @@ use zeroize::Zeroize;
 
 use crate::encodings::forms;
 
-/// What stands in the place of a secret.
+/// The replacement of a secret.
 const STARS: &str = "***";
-/// Secrets shorter than this are scrubbed only where they are the whole text: `1` or `eu` are parts of too much.
+/// Shorter secrets are scrubbed only if they are the whole text: `1` or `eu` occur in many texts.
 const MIN_LENGTH: usize = 4;
-/// Lines of a secret shorter than this are not scrubbed on their own.
+/// Shorter lines of a secret are not scrubbed separately.
 const MIN_LINE: usize = 8;
-/// How many lines of one secret are scrubbed on their own.
+/// The maximum number of lines of one secret that are scrubbed separately.
 const MAX_LINES: usize = 1000;
 
 /// Removes secrets from text and JSON.
 ///
-/// A secret of at least 4 characters is replaced by `***` wherever it stands, also encoded (base64, percent) or escaped (JSON, XML,
-/// Rust), and so is each line of at least 8 characters of a secret with several lines. A shorter secret is replaced only where
-/// it is the whole text.
+/// A secret of at least 4 characters is replaced by `***` wherever it occurs, also encoded (base64, percent) or escaped (JSON, XML,
+/// Rust), and so is each line of at least 8 characters of a secret with several lines. A shorter secret is replaced only where it
+/// is the whole text.
 pub struct Scrubber {
     /// Replaced anywhere.
     patterns: BTreeSet<String>,
@@ -32,7 +32,7 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// A scrubber of these secrets.
+    /// A scrubber for these secrets.
     pub fn new(secrets: &[SecretString]) -> Self {
         let mut scrubber = Self { patterns: BTreeSet::new(), short: BTreeSet::new() };
         for secret in secrets {
@@ -55,7 +55,7 @@ impl Scrubber {
         }
         let mut found: Vec<_> = self.patterns.iter().flat_map(|pattern| occurrences(text, pattern)).collect();
         found.sort_unstable_by_key(|range| range.start);
-        // Matches that overlap or touch are replaced together: cutting one out first would leave a part of the other.
+        // Matches that overlap or touch are replaced together: replacing one first would leave a part of the other.
         let mut scrubbed = String::with_capacity(text.len());
         let mut end = None;
         for range in found {
@@ -72,7 +72,7 @@ impl Scrubber {
         scrubbed
     }
 
-    /// The value with every string, key or number that holds a secret replaced by `***`.
+    /// The value in which every string, key or number that contains a secret is replaced by `***`.
     #[must_use]
     pub fn scrub_json(&self, mut value: Value) -> Value {
         let mut left = vec![&mut value];
@@ -131,8 +131,8 @@ impl fmt::Debug for Scrubber {
     }
 }
 
-/// Where `pattern` stands in `text`, occurrences that overlap each other merged. Linear (Knuth, Morris and Pratt), because both may
-/// come from strangers.
+/// The occurrences of `pattern` in `text`, with overlapping ones merged. Linear (Knuth, Morris and Pratt), because both may be
+/// untrusted.
 fn occurrences(text: &str, pattern: &str) -> Vec<Range<usize>> {
     if pattern.is_empty() || !text.contains(pattern) {
         return Vec::new();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_replaced_wherever_it_stands() {
+    fn a_secret_is_replaced_everywhere() {
         scrubs(&["hunter2"], "user x: hunter2, again hunter2!", "user x: ***, again ***!");
         scrubs(&["hunter2"], "hunter", "hunter");
         scrubs(&[], "hunter2", "hunter2");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_secrets_leave_nothing_behind() {
+    fn overlapping_secrets_are_replaced_completely() {
         scrubs(&["abcd", "cdef"], "xabcdefx", "x***x");
         scrubs(&["abcd", "abcdefgh"], "abcdefgh abcd", "*** ***");
         scrubs(&["aaaa"], "baaaaaaab", "b***b");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn json_with_a_secret_has_stars_instead() {
+    fn a_secret_in_json_is_replaced_by_stars() {
         let value =
             json!({"a": ["see hunter2", 1, true, null], "hunter2": {"b": "ok"}, "n": 12345, "s": "abc"});
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Templates: text around references, and nothing else. No functions, no loops, nothing that reads an object by itself.
+//! Templates: text with references. No functions and no loops.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ const MAX_TEMPLATE: usize = 65_536;
 
 /// A parsed template.
 ///
-/// `{{ .ConfigMap.app.port }}`, `{{ .Secret.db.password }}` and `{{ .LoadBalancer.web.dnsName }}` (kind, name, dotted path) stand for
-/// values, `{{ .VPC.main }}` for the main id of a resource; names with dots go in brackets: `{{ .ConfigMap["my.app"]["key.x"] }}`,
-/// and so does a kind with its group: `{{ .["VPC.aws"].main }}`. Everything around is kept as it is, `}}` and single
-/// braces too; `{{ "{{" }}` stands for two braces.
+/// `{{ .ConfigMap.app.port }}`, `{{ .Secret.db.password }}` and `{{ .LoadBalancer.web.dnsName }}` (kind, name, dotted path) are
+/// replaced by values, `{{ .VPC.main }}` by the main id of a resource; names with dots are in brackets:
+/// `{{ .ConfigMap["my.app"]["key.x"] }}`, and so is a kind with its group: `{{ .["VPC.aws"].main }}`. All other text is unchanged,
+/// including `}}` and single braces; `{{ "{{" }}` renders two braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,
@@ -45,7 +45,7 @@ pub enum TemplateError {
     Syntax {
         /// Byte offset in the template.
         at: usize,
-        /// What could have stood there.
+        /// What was expected.
         expected: &'static str,
     },
 }
@@ -64,7 +64,7 @@ pub enum RenderError {
     #[error("waiting for {0}")]
     Missing(Dependency),
     /// The text would be too long.
-    #[error("renders to more than 1 MiB")]
+    #[error("the rendered text exceeds 1 MiB")]
     TooLong,
     /// A value is nested too deeply to be written as JSON.
     #[error("{0} is nested too deeply")]
@@ -74,14 +74,14 @@ pub enum RenderError {
 /// The value of a reference.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
-    /// Text, which stands as it is.
+    /// Text, rendered unchanged.
     Text(&'a str),
-    /// JSON: a string stands as it is, anything else as JSON.
+    /// JSON: a string is rendered unchanged, any other type as JSON.
     Json(&'a Value),
 }
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
     /// If the text is longer than 65,536 characters, or a reference is malformed; the error says where, and what was expected.
@@ -103,8 +103,8 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// Everything that the template refers to, in its order, repetitions included. The kind of a resource is spelled as
-    /// [`kind_key`] does, its path as it is written, and empty if the main id is meant.
+    /// All references of the template, in order and with duplicates. The kind of a resource is normalized by
+    /// [`kind_key`]; its path is unchanged, and empty for the main id.
     pub fn references(&self) -> impl Iterator<Item = &Dependency> {
         self.parts.iter().filter_map(|part| match part {
             Part::Reference(reference) => Some(reference),
@@ -117,7 +117,7 @@ impl Template {
         self.references().any(|reference| matches!(reference, Dependency::Secret(_)))
     }
 
-    /// Puts the values of the references in their places. The text is wiped from memory when it is dropped.
+    /// Replaces the references by their values. The text is wiped from memory when it is dropped.
     ///
     /// # Errors
     /// If a reference has no value, or the text would be longer than 1 MiB.
@@ -148,7 +148,7 @@ impl Template {
         if length > MAX_BYTES {
             return Err(RenderError::TooLong);
         }
-        // Allocated once: growing would leave copies of a secret in memory.
+        // Allocated once: reallocation would leave copies of a secret in memory.
         let mut text = Zeroizing::new(String::with_capacity(length));
         for piece in pieces {
             text.push_str(piece);
@@ -168,7 +168,7 @@ fn written<'v>(reference: &Dependency, value: &'v Value) -> Result<Cow<'v, str>,
     }
 }
 
-/// What stands between the braces.
+/// The content between the braces.
 fn action(scanner: &mut Scanner<'_>) -> Result<Part, Unexpected> {
     scanner.skip_space();
     let part = if scanner.rest().starts_with('"') {
@@ -181,7 +181,7 @@ fn action(scanner: &mut Scanner<'_>) -> Result<Part, Unexpected> {
 }
 
 fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
-    // A kind with its group has dots, and goes in brackets like every such name.
+    // A kind with its group contains dots, and is in brackets like every such name.
     let kind = match (scanner.eat("."), scanner.eat("[")) {
         (_, true) => scanner.bracketed()?,
         (true, false) => scanner.name("a kind such as ConfigMap")?.to_owned(),
@@ -209,16 +209,16 @@ fn segment(scanner: &mut Scanner<'_>, expected: &'static str) -> Result<String, 
 fn key(scanner: &mut Scanner<'_>) -> Result<String, Unexpected> {
     let key = segment(scanner, "\".\" and a key")?;
     if scanner.rest().starts_with(['.', '[']) {
-        return scanner.fail("\"}}\" (a name or key with dots goes in brackets: [\"a.b\"])");
+        return scanner.fail("\"}}\" (write a name or key with dots in brackets: [\"a.b\"])");
     }
     Ok(key)
 }
 
-/// The dotted path that is left, as it is written. None at all means the main id.
+/// The remaining dotted path, unchanged. None means the main id.
 fn path(scanner: &mut Scanner<'_>) -> Result<String, Unexpected> {
     let start = scanner.at();
     if scanner.rest().starts_with(".$") {
-        return scanner.fail("a dotted path (a template takes no JSONPath)");
+        return scanner.fail("a dotted path (templates do not support JSONPath)");
     }
     while scanner.rest().starts_with(['.', '[']) {
         segment(scanner, "\".\" and a path")?;
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_without_a_path_stands_for_its_main_id() {
+    fn a_resource_without_a_path_renders_its_main_id() {
         assert_eq!(references("{{ .VPC.main }}"), [resource("vpc", "main", "")]);
         assert_eq!(
             references(r#"{{.VPC["my.vpc"]}}/{{ .VPC.b }}"#),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_dots_go_in_brackets() {
+    fn names_with_dots_are_in_brackets() {
         assert_eq!(references(r#"{{ .ConfigMap["my.app"]["key.x"] }}"#), [config_map("my.app", "key.x")]);
         assert_eq!(references("{{ .ConfigMap['my.app'].key }}"), [config_map("my.app", "key")]);
         assert_eq!(
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_with_its_group_goes_in_brackets() {
+    fn a_kind_with_its_group_is_in_brackets() {
         for text in [r#"{{ .["VPC.AWS"].main }}"#, r#"{{ ["vpc.aws"].main }}"#, "{{ .['V-PC.aws'].main }}"] {
             assert_eq!(references(text), [resource("vpc.aws", "main", "")], "{text}");
         }
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn text_around_references_is_kept_as_it_is() {
+    fn text_around_references_is_unchanged() {
         for text in ["", "plain", "a { b } c", "}}", "} }", "{ {", "{", "ä\n\t\0 "] {
             assert_eq!(render(text, &json!(1)).as_deref(), Ok(text));
         }
@@ -320,12 +320,12 @@ mod tests {
     }
 
     #[test]
-    fn quoted_text_stands_for_itself() {
+    fn quoted_text_is_rendered_literally() {
         assert_eq!(render(r#"{{ "{{" }} .x }}"#, &json!(1)).as_deref(), Ok("{{ .x }}"));
     }
 
     #[test]
-    fn strings_render_as_they_are_and_anything_else_as_json() {
+    fn strings_render_unchanged_and_other_types_as_json() {
         for (value, text) in [
             (json!("a\"b"), "a\"b"),
             (json!(3), "3"),
@@ -338,12 +338,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rendered_is_not_read_as_a_template_again() {
+    fn a_rendered_value_is_not_parsed_as_a_template() {
         assert_eq!(render("{{ .A.b.c }}", &json!("{{ .Secret.x.y }}")).as_deref(), Ok("{{ .Secret.x.y }}"));
     }
 
     #[test]
-    fn a_malformed_reference_says_where_and_what_was_expected() {
+    fn a_malformed_reference_is_reported_with_its_position() {
         rejects("a {{ b }}", 5, "a reference");
         rejects("{{", 2, "a reference");
         rejects("{{}}", 2, "a reference");
@@ -360,7 +360,7 @@ mod tests {
         rejects("{{ .A.b.c }", 10, "\"}}\"");
         rejects("{{ .A.b..c }}", 8, "a name");
         rejects("{{ .A.b[\"c }}", 13, "the quote");
-        rejects("{{ .A.b.$.c }}", 7, "no JSONPath");
+        rejects("{{ .A.b.$.c }}", 7, "do not support JSONPath");
         rejects("ä{{ range .x }}", 5, "a reference");
         rejects("{{ .ConfigMap.app.port }}{{ .Secret.db }}", 38, "a key");
     }

@@ -1,4 +1,4 @@
-//! The types a field may have: their JSON type, and how their memory is wiped.
+//! The types of fields: their JSON type, and how their memory is wiped.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use zeroize::Zeroize;
 
-/// The name of a JSON type, as a DependencyRequest says it.
+/// A JSON type, as in a DependencyRequest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JsonType {
@@ -24,7 +24,7 @@ pub enum JsonType {
     Array,
     /// A map or an object with known fields.
     Object,
-    /// Every type is welcome.
+    /// Any type.
     Any,
 }
 
@@ -46,7 +46,7 @@ impl JsonType {
         }
     }
 
-    /// True if `value` may stand where this type is wanted: an integer where a number is, and `3.0` where an integer is.
+    /// True if `value` is acceptable for this type: an integer for a number, and `3.0` for an integer.
     pub fn accepts(self, value: &Value) -> bool {
         match self {
             Self::Any => true,
@@ -85,7 +85,7 @@ impl fmt::Display for JsonType {
     }
 }
 
-/// The integer that a JSON number denotes, also if it is written `3.0`. A float beyond 2^53 denotes no integer exactly.
+/// The integer that a JSON number denotes, even if it is written `3.0`. A float beyond 2^53 denotes no integer exactly.
 pub(crate) fn as_integer(value: &Value) -> Option<i128> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if let Some(integer) = value.as_i64() {
@@ -99,16 +99,16 @@ pub(crate) fn as_integer(value: &Value) -> Option<i128> {
     exact.then(|| format!("{float:.0}").parse().ok()).flatten()
 }
 
-/// A type that a field of a spec may have.
+/// A type of a field of a spec.
 ///
 /// A nested struct of a kind implements it with [`option_object!`](crate::option_object); an enum of strings with
 /// `impl OptionType for VolumeType { const TYPE: JsonType = JsonType::String; }`.
 pub trait OptionType: Clone + fmt::Debug + PartialEq + DeserializeOwned + Serialize {
-    /// What JSON a value from another resource must be, and how text from a ConfigMap or Secret is read.
+    /// The required JSON type of a value from another resource, and how text from a ConfigMap or Secret is parsed.
     const TYPE: JsonType;
-    /// Smallest and largest value, for integers; messages say it.
+    /// The minimum and maximum of integers, for messages.
     const RANGE: Option<(i128, i128)> = None;
-    /// True if text is taken as it is although [`TYPE`](Self::TYPE) is not a string.
+    /// True if text is accepted unchanged although [`TYPE`](Self::TYPE) is not a string.
     const VERBATIM: bool = false;
 
     /// Overwrites the memory of a value that came from a Secret, before it is freed.
@@ -189,7 +189,7 @@ impl OptionType for Value {
     const TYPE: JsonType = JsonType::Any;
 
     fn wipe(&mut self) {
-        // A list of what is left instead of recursion: a value may be nested deeper than the stack.
+        // A work list instead of recursion: a value may be nested deeper than the stack allows.
         let mut left = vec![self.take()];
         while let Some(value) = left.pop() {
             match value {
@@ -207,7 +207,8 @@ impl OptionType for Value {
     }
 }
 
-/// Text made of any value: a string as it is, anything else as JSON. Text from a ConfigMap or Secret stays as it is written.
+/// Text of any value: a string is unchanged, any other type is written as JSON. Text from a ConfigMap or Secret is
+/// unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(transparent)]
 pub struct Text(pub String);
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn two_wishes_are_covered_by_the_narrowest_type() {
+    fn two_expected_types_are_covered_by_the_narrowest_type() {
         assert_eq!(JsonType::Integer.covering(JsonType::Integer), JsonType::Integer);
         assert_eq!(JsonType::Integer.covering(JsonType::Number), JsonType::Number);
         assert_eq!(JsonType::String.covering(JsonType::Any), JsonType::Any);
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_a_string_as_it_is_and_json_otherwise() {
+    fn text_of_a_string_is_unchanged_and_other_types_are_json() {
         for (value, text) in [(json!("a b"), "a b"), (json!([1, "x"]), "[1,\"x\"]"), (json!(3), "3")] {
             assert_eq!(serde_json::from_value::<Text>(value).unwrap(), Text(text.into()));
         }

@@ -1,4 +1,4 @@
-//! The values that a resource's dependencies have at the moment, as its spoke gathered them.
+//! The current values of a resource's dependencies, collected by its spoke.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,30 @@ use serde_json::Value;
 use crate::dependency::Dependency;
 use crate::option::{KeyRef, ResourceRef};
 
-/// The values of dependencies, as far as they are known. The default knows none.
+/// The known values of dependencies. The default has none.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
-    /// ConfigMaps by name, with the keys that were asked for.
+    /// ConfigMaps by name, with the requested keys.
     pub config_maps: BTreeMap<String, BTreeMap<String, String>>,
     /// Secrets by name.
     pub secrets: BTreeMap<String, SecretData>,
-    /// Fields of other resources: by kind (as [`kind_key`](crate::kind_key) spells it), name, and path as it is written; the empty path is the
-    /// main id.
+    /// Fields of other resources: by kind (normalized by [`kind_key`](crate::kind_key)), name and path; the empty path is the main id.
     pub resources: BTreeMap<String, BTreeMap<String, BTreeMap<String, Value>>>,
-    /// Why a dependency is unmet, as the hub found, for example `ConfigMap sizes does not exist`.
-    /// Kinds are spelled as [`kind_key`](crate::kind_key) does.
+    /// The hub's reasons why dependencies have no value, for example `ConfigMap sizes does not exist`. Kinds are
+    /// normalized by [`kind_key`](crate::kind_key).
     pub causes: BTreeMap<Dependency, String>,
 }
 
-/// What is known of a Secret. `Debug` prints no value.
+/// The known data of a Secret. `Debug` prints no value.
 #[derive(Clone, Debug, Default)]
 pub struct SecretData {
     /// Its uid and resourceVersion.
     pub version: String,
-    /// Its keys that were asked for.
+    /// The requested keys.
     pub keys: BTreeMap<String, SecretString>,
 }
 
-/// A value that was found.
+/// A resolved value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a> {
     Text(&'a str),
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_is_told_from_a_missing_object() {
+    fn a_missing_key_is_distinguished_from_a_missing_object() {
         let mut values = Values::default();
         assert_eq!(values.why_missing(&dependency()), "waiting for ConfigMap sizes key \"small\"");
         values.config_maps.insert("sizes".into(), BTreeMap::new());
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_that_the_hub_found_is_told_first() {
+    fn the_hubs_cause_takes_precedence() {
         let mut values = Values::default();
         values.causes.insert(dependency(), "ConfigMap sizes does not exist".into());
         assert_eq!(values.why_missing(&dependency()), "ConfigMap sizes does not exist");

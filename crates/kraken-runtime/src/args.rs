@@ -1,6 +1,7 @@
-//! What every controller's `run` accepts: each flag with its environment variable, default and bounds.
+//! The shared flags of `run` of all controllers: each with its environment variable, default and bounds.
 //!
-//! A bad value is refused here, with a sentence that says what is expected, so that nothing later has to.
+//! An invalid value is rejected here, with a message that says what is expected, so that later code does not have to
+//! check it.
 
 use std::{
     collections::BTreeSet,
@@ -15,8 +16,7 @@ use kraken_api::{SYSTEM_NAMESPACE, interval};
 
 /// Default of `--resync-interval`.
 const RESYNC_INTERVAL: &str = "5m";
-/// Default of `--concurrency`: enough to keep an API server's and a cloud's answers in flight, far below
-/// their limits.
+/// Default of `--concurrency`: enough to keep an API server and a cloud busy, far below their limits.
 const CONCURRENCY: &str = "32";
 /// Default of `--request-concurrency`. kube speaks HTTP/1.1, so this is also the number of connections.
 const REQUEST_CONCURRENCY: &str = "64";
@@ -26,36 +26,36 @@ const REQUEST_TIMEOUT: &str = "15s";
 const LISTEN_ADDRESS: &str = "0.0.0.0:8080";
 /// Default of `--lease-duration`, as in Kubernetes' own components.
 const LEASE_DURATION: &str = "15s";
-/// A lease is renewed each third of its duration: below 3 s that is a burden on the API server.
+/// A lease is renewed every third of its duration: below 3 s, this would burden the API server.
 const LEASE_DURATION_MIN: Duration = Duration::from_secs(3);
-/// A lease that lasts longer leaves a crashed controller's work undone for as long.
+/// With a longer lease, the work of a crashed controller would wait too long.
 const LEASE_DURATION_MAX: Duration = Duration::from_hours(1);
-/// Below this, a healthy API server across a network would be cut off.
+/// Below this, requests to a healthy API server across a network would fail.
 const REQUEST_TIMEOUT_MIN: Duration = Duration::from_millis(500);
-/// The API server itself gives up on a request after 60 s.
+/// The API server itself times out a request after 60 s.
 const REQUEST_TIMEOUT_MAX: Duration = Duration::from_mins(1);
 
 /// Default of `--webhook-certificate-lifetime`.
 const WEBHOOK_CERTIFICATE_LIFETIME: &str = "90d";
-/// A certificate that lives shorter would be replaced all the time; so short is for tests.
+/// A shorter lifetime would cause constant rotation; this minimum is for tests.
 const CERTIFICATE_LIFETIME_MIN: Duration = Duration::from_secs(10);
-/// Longer than a year is beyond what some verifiers accept.
+/// Some verifiers reject a lifetime of more than a year.
 const CERTIFICATE_LIFETIME_MAX: Duration = Duration::from_hours(365 * 24);
 
 /// The flags that every controller shares.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// How often drift is looked for when a resource does not say; 0 turns it off
+    /// The interval between resyncs of a resource without its own interval; 0 disables resyncs
     #[arg(long, env = "KRAKEN_RESYNC_INTERVAL", value_name = "DURATION", default_value = RESYNC_INTERVAL,
           value_parser = resync_interval, allow_hyphen_values = true)]
     pub resync_interval: Duration,
 
-    /// How many resources are reconciled at once [1 to 1024]
+    /// The maximum number of concurrent reconciles [1 to 1024]
     #[arg(long, env = "KRAKEN_CONCURRENCY", value_name = "NUMBER", default_value = CONCURRENCY,
           value_parser = one_to_1024, allow_hyphen_values = true)]
     pub concurrency: usize,
 
-    /// The namespaces to work in, separated by commas; empty for all
+    /// The namespaces to watch, separated by commas; empty for all
     #[arg(
         long,
         env = "KRAKEN_NAMESPACES",
@@ -65,7 +65,7 @@ pub struct RunArgs {
     )]
     pub namespaces: Namespaces,
 
-    /// How log lines look
+    /// The format of log lines
     #[arg(
         long,
         env = "KRAKEN_LOG_FORMAT",
@@ -75,49 +75,50 @@ pub struct RunArgs {
     )]
     pub log_format: LogFormat,
 
-    /// What is logged: a level, or a filter such as info,kraken_runtime=debug [default: RUST_LOG, else info]
+    /// The log level, or a filter such as info,kraken_runtime=debug [default: RUST_LOG, else info]
     #[arg(long, env = "KRAKEN_LOG", value_name = "FILTER", value_parser = log_filter)]
     pub log_level: Option<String>,
 
-    /// Where /healthz, /readyz and /metrics are served
+    /// The address of /healthz, /readyz and /metrics
     #[arg(long, env = "KRAKEN_LISTEN_ADDRESS", value_name = "ADDRESS:PORT", default_value = LISTEN_ADDRESS)]
     pub listen_address: SocketAddr,
 
-    /// Work only while holding the lease, so that several replicas can run
+    /// Work only while holding the leader lease, which allows several replicas
     #[arg(long, env = "KRAKEN_LEADER_ELECT", value_name = "BOOL", default_value_t = true, action = ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub leader_elect: bool,
 
-    /// The namespace of the lease [default: POD_NAMESPACE, else kraken-system]
+    /// The namespace of the leader lease [default: POD_NAMESPACE, else kraken-system]
     #[arg(long, env = "KRAKEN_LEASE_NAMESPACE", value_name = "NAME", value_parser = namespace)]
     pub lease_namespace: Option<String>,
 
-    /// How long a silent leader keeps the lease [3s to 1h, whole seconds]
+    /// The duration of the leader lease without renewal [3s to 1h, whole seconds]
     #[arg(long, env = "KRAKEN_LEASE_DURATION", value_name = "DURATION", default_value = LEASE_DURATION,
           value_parser = lease_duration, allow_hyphen_values = true)]
     pub lease_duration: Duration,
 
-    /// How long one request to the API server may take; watches are not cut [500ms to 60s]
+    /// The timeout of a request to the API server, except watches [500ms to 60s]
     #[arg(long, env = "KRAKEN_REQUEST_TIMEOUT", value_name = "DURATION", default_value = REQUEST_TIMEOUT,
           value_parser = request_timeout, allow_hyphen_values = true)]
     pub request_timeout: Duration,
 
-    /// How many requests to the API server are in flight at once, watches aside [1 to 1024]
+    /// The maximum number of concurrent requests to the API server, except watches [1 to 1024]
     #[arg(long, env = "KRAKEN_REQUEST_CONCURRENCY", value_name = "NUMBER", default_value = REQUEST_CONCURRENCY,
           value_parser = one_to_1024, allow_hyphen_values = true)]
     pub request_concurrency: usize,
 
-    /// Where the admission webhooks are served, by HTTPS; empty for nowhere
+    /// The HTTPS address of the admission webhooks; empty disables them
     #[arg(long, env = "KRAKEN_WEBHOOK_LISTEN", value_name = "ADDRESS:PORT", default_value = "", hide_default_value = true,
           value_parser = listen)]
     pub webhook_listen: Listen,
 
-    /// How long a serving certificate of the webhooks is good for; it is replaced a third of that before its end
+    /// The lifetime of a serving certificate of the webhooks; it is rotated when a third of it remains
     #[arg(long, env = "KRAKEN_WEBHOOK_CERTIFICATE_LIFETIME", value_name = "DURATION",
           default_value = WEBHOOK_CERTIFICATE_LIFETIME, value_parser = certificate_lifetime, allow_hyphen_values = true)]
     pub webhook_certificate_lifetime: Duration,
 
-    /// A folder with tls.crt and tls.key that somebody else keeps, such as cert-manager; empty: the controller makes them
+    /// A folder with tls.crt and tls.key that is managed externally, for example by cert-manager; if empty, the
+    /// controller issues the certificate
     #[arg(
         long,
         env = "KRAKEN_WEBHOOK_CERTIFICATE_FOLDER",
@@ -129,7 +130,7 @@ pub struct RunArgs {
 }
 
 impl Default for RunArgs {
-    /// The defaults of the flags, whatever the environment says.
+    /// The defaults of the flags, independent of the environment.
     fn default() -> Self {
         Self {
             resync_interval: Duration::from_mins(5),
@@ -151,12 +152,12 @@ impl Default for RunArgs {
 }
 
 impl RunArgs {
-    /// The default resync interval; `None` when it is off.
+    /// The default resync interval; `None` if disabled.
     pub fn resync(&self) -> Option<Duration> {
         (!self.resync_interval.is_zero()).then_some(self.resync_interval)
     }
 
-    /// Where the lease lives: the flag, else `pod_namespace` (the `POD_NAMESPACE` of this process), else
+    /// The namespace of the lease: the flag, else `pod_namespace` (the `POD_NAMESPACE` of this process), else
     /// `kraken-system`.
     pub fn lease_namespace_or(&self, pod_namespace: Option<String>) -> String {
         self.lease_namespace
@@ -166,26 +167,26 @@ impl RunArgs {
     }
 }
 
-/// Where something is served, if it is.
+/// An address to listen on, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listen(pub Option<SocketAddr>);
 
-/// The namespaces that a controller works in.
+/// The namespaces that a controller watches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Namespaces(BTreeSet<String>);
 
 impl Namespaces {
-    /// Whether every namespace is meant.
+    /// Whether all namespaces are watched.
     pub fn is_all(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The namespaces by name; none when all are meant.
+    /// The namespaces by name; empty if all are watched.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().cloned().collect()
     }
 
-    /// Whether a resource in `namespace` is this controller's to handle.
+    /// Whether this controller reconciles resources in `namespace`.
     pub fn contains(&self, namespace: &str) -> bool {
         self.is_all() || self.0.contains(namespace)
     }
@@ -213,13 +214,13 @@ impl Display for Namespaces {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people: one line each, coloured on a terminal.
+    /// Text: one line each, coloured on a terminal.
     #[default]
     Text,
-    /// For machines: one JSON object each.
+    /// JSON: one object each.
     Json,
 }
 
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resync_interval_may_be_off_but_not_nonsense() {
+    fn a_resync_interval_can_be_zero_but_not_invalid() {
         assert_eq!(accepts(&["--resync-interval", "0"]).resync(), None);
         assert_eq!(accepts(&["--resync-interval", "90s"]).resync(), Some(Duration::from_secs(90)));
         for bad in ["-5m", "banana", "", "2years"] {
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_that_would_break_the_lease_or_every_request_are_refused() {
+    fn lease_durations_and_timeouts_out_of_range_are_rejected() {
         assert_eq!(accepts(&["--lease-duration=30s"]).lease_duration, Duration::from_secs(30));
         for bad in ["1s", "2h", "-15s", "banana"] {
             rejects(&["--lease-duration", bad], "from 3s to 1h");
@@ -395,14 +396,14 @@ mod tests {
     }
 
     #[test]
-    fn leader_election_can_be_turned_off() {
+    fn leader_election_can_be_disabled() {
         assert!(!accepts(&["--leader-elect=false"]).leader_elect);
         assert!(accepts(&["--leader-elect"]).leader_elect);
         rejects(&["--leader-elect=perhaps"], "perhaps");
     }
 
     #[test]
-    fn a_bad_log_filter_is_refused_at_once() {
+    fn an_invalid_log_filter_is_rejected_at_startup() {
         assert_eq!(accepts(&["--log-level", "debug"]).log_level.as_deref(), Some("debug"));
         accepts(&["--log-level", "info,kraken_runtime=trace"]);
         rejects(&["--log-level", "kraken=loud"], "is not a level");
@@ -410,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lease_lives_beside_the_pod_unless_a_flag_says_where() {
+    fn the_lease_is_in_the_namespace_of_the_pod_unless_a_flag_is_set() {
         let pod = || Some("team".to_owned());
         assert_eq!(accepts(&["--lease-namespace", "x"]).lease_namespace_or(pod()), "x");
         assert_eq!(accepts(&[]).lease_namespace_or(pod()), "team");

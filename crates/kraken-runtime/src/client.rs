@@ -1,4 +1,4 @@
-//! The client of the Kubernetes API: where its configuration comes from, and how its requests are bounded.
+//! The client of the Kubernetes API: its configuration, and the bounds of its requests.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,45 +11,44 @@ use kube::{
 
 use crate::{errors::one_line, request::Bounds};
 
-/// An API server that does not take a connection in this time is not reachable.
+/// An API server that does not accept a connection in this time is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// A connection that takes no byte of ours for this time is dead.
+/// A connection on which no byte can be written for this time is dead.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// A connection that gives no byte for this time is dead. The server ends each watch after 290 s, so this
-/// cuts no healthy one; ordinary requests have a far shorter deadline of their own.
+/// A connection on which no byte is received for this time is dead. The server ends each watch after 290 s, so healthy
+/// watches are not affected; other requests have a far shorter deadline.
 const READ_TIMEOUT: Duration = Duration::from_secs(330);
 
-/// Why there is no client.
+/// Why a client cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// `KUBECONFIG` names something that cannot be used.
+    /// The file in `KUBECONFIG` cannot be used.
     #[error("failed to read the kubeconfig named by KUBECONFIG ({path}): {source}")]
     Kubeconfig {
-        /// What the variable says.
+        /// The value of the variable.
         path: String,
-        /// What is wrong with it.
+        /// The cause.
         source: KubeconfigError,
     },
-    /// There is no configuration anywhere.
+    /// No configuration was found.
     #[error(
         "found no Kubernetes API: KUBECONFIG is not set, and neither a pod's service account nor ~/.kube/config serves: {0}"
     )]
     Nowhere(Box<InferConfigError>),
-    /// The configuration was found but no client can be made of it.
-    #[error("failed to make a client for the Kubernetes API at {url}: {}", one_line(.source.as_ref()))]
+    /// The configuration was found but no client can be created from it.
+    #[error("failed to create a client for the Kubernetes API at {url}: {}", one_line(.source.as_ref()))]
     Build {
         /// The API server.
         url: String,
-        /// What is wrong.
+        /// The cause.
         source: Box<kube::Error>,
     },
 }
 
-/// Finds the API server: `KUBECONFIG` if set, and then nothing else; otherwise `~/.kube/config`, then the
-/// pod's service account.
+/// Finds the API server: only `KUBECONFIG` if set; otherwise `~/.kube/config`, then the pod's service account.
 ///
 /// # Errors
-/// Naming what was tried.
+/// The error names the sources that were tried.
 pub async fn config() -> Result<Config, ClientError> {
     match std::env::var_os("KUBECONFIG").filter(|path| !path.is_empty()) {
         Some(path) => {
@@ -62,7 +61,7 @@ pub async fn config() -> Result<Config, ClientError> {
     }
 }
 
-/// Makes a client that calls itself `name`, whose requests are within `bounds`.
+/// Creates a client with the user agent `name`, whose requests are within `bounds`.
 ///
 /// # Errors
 /// When the configuration's certificates or proxy cannot be used. The API server is not called.
@@ -71,7 +70,7 @@ pub fn connect(mut config: Config, name: &'static str, bounds: &Bounds) -> Resul
     config.write_timeout = Some(WRITE_TIMEOUT);
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
-    // It retries every verb, for up to 1000 s; our queue retries by object.
+    // It would retry every verb for up to 1000 s; our queue retries per object.
     config.default_retry = false;
     let agent = format!("{name}/{}", env!("CARGO_PKG_VERSION"));
     if let Ok(agent) = HeaderValue::try_from(agent) {
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_says_who_asks() {
+    async fn a_request_has_a_user_agent() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let client = connect(Config::new(url), "kraken-test", &bounds()).unwrap();
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unusable_proxy_is_named_with_the_server() {
+    async fn an_unusable_proxy_is_reported_with_the_server() {
         let mut config = Config::new("https://example.invalid".parse().unwrap());
         config.proxy_url = Some("ftp://proxy.invalid".parse().unwrap());
         let error = connect(config, "kraken-test", &bounds()).err().unwrap();

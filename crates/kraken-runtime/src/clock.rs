@@ -1,7 +1,8 @@
-//! The time, in one place. Time spans are measured by [`Instant`], which a paused runtime moves; [`now`] is the time of day.
+//! The only module that reads the clock. Durations are measured with [`Instant`], which follows a paused runtime;
+//! [`now`] is the wall clock time.
 //!
-//! A simulation says with [`simulate`] when its runtime began: from then on the time of day on its thread follows the runtime's
-//! clock, and two runs of one simulation see the same times.
+//! A simulation sets the start time of its runtime with [`simulate`]: from then on the wall clock time on its thread follows
+//! the runtime's clock, so that repeated runs observe the same times.
 
 use std::cell::Cell;
 
@@ -12,26 +13,27 @@ thread_local! {
     static BEGINNING: Cell<Option<(Timestamp, Instant)>> = const { Cell::new(None) };
 }
 
-/// The time of day.
+/// The wall clock time.
 pub fn now() -> Timestamp {
     match BEGINNING.get() {
-        // A simulation would have to run for thousands of years to overflow it.
+        // Overflows only after thousands of years.
         Some((time, since)) => time.checked_add(since.elapsed()).unwrap_or(time),
         None => Timestamp::now(),
     }
 }
 
-/// Makes it `time` now on this thread; from here on the time of day follows the clock of the runtime in which this is called.
+/// Sets the wall clock of this thread to `time`; from then on it follows the clock of the runtime in which this is
+/// called.
 pub fn simulate(time: Timestamp) -> Simulated {
     Simulated { before: BEGINNING.replace(Some((time, Instant::now()))) }
 }
 
-/// Whether the time of this thread is a simulation's.
+/// Whether the clock of this thread is simulated.
 pub fn is_simulated() -> bool {
     BEGINNING.get().is_some()
 }
 
-/// On drop, the time is what it was before.
+/// Restores the previous clock on drop.
 #[derive(Debug)]
 #[must_use = "the simulated time ends with it"]
 pub struct Simulated {

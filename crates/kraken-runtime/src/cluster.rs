@@ -1,7 +1,7 @@
-//! Which cluster this is: the UID of the namespace `kube-system`, which every cluster has and none can share.
+//! The cluster id: the UID of the namespace `kube-system`, which is unique for every cluster.
 //!
-//! It is part of the identity of whatever is made in the cloud, so nothing can start without it; asking for
-//! it is also how a controller finds out whether the API server can be reached.
+//! It is part of the identity of all remote objects, so no controller can start without it. Reading it also shows
+//! whether the API server is reachable.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::errors::one_line;
 
-/// The pause after the first failure; each further one doubles it.
+/// The delay after the first failure; it doubles with each further failure.
 const BACKOFF_BASE: Duration = Duration::from_secs(1);
-/// The longest pause: an API server that comes back is noticed within this.
+/// The maximum delay: a recovered API server is detected within it.
 const BACKOFF_MAX: Duration = Duration::from_secs(15);
 
 /// The namespace whose UID identifies a cluster.
 pub(crate) const IDENTIFYING_NAMESPACE: &str = "kube-system";
 
-/// Asks for the cluster's id until the API server gives it; `None` if `shutdown` came first.
+/// Reads the cluster's id, retrying until it succeeds; `None` if `shutdown` fires first.
 ///
-/// An API server that is not there yet, and rights that are granted in the same `kubectl apply` as the
-/// controller, are normal when a cluster starts: each failure is one log line, never the end.
+/// When a cluster starts, the API server may not be available yet, and permissions may be applied together with the
+/// controller. Therefore a failure is logged and never ends the process.
 pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken) -> Option<String> {
     let api: Api<Namespace> = Api::all(client.clone());
     let mut pause = BACKOFF_BASE;
@@ -49,16 +49,16 @@ pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken
     }
 }
 
-/// What the failure means to whoever installs the controller.
+/// The meaning of the failure for the person who installs the controller.
 fn complaint(error: &kube::Error, name: &str) -> String {
     match error {
         kube::Error::Api(status) if status.code == 401 => {
             "the Kubernetes API does not accept this controller's credentials".to_owned()
         }
         kube::Error::Api(status) if status.is_forbidden() => {
-            format!("this controller lacks rights (`{name} rbac` prints what it needs)")
+            format!("this controller lacks permissions (`{name} rbac` prints the required ones)")
         }
-        kube::Error::Api(_) => "the Kubernetes API refuses to say which cluster this is".to_owned(),
+        kube::Error::Api(_) => "the Kubernetes API rejects the request for the cluster id".to_owned(),
         _ => "cannot reach the Kubernetes API".to_owned(),
     }
 }
@@ -75,7 +75,7 @@ mod tests {
 
     static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-    /// Refuses twice, then answers.
+    /// Rejects two requests, then responds.
     fn slow_to_start() -> Client {
         let server = service_fn(|_: Request<Body>| async {
             if CALLS.fetch_add(1, Ordering::SeqCst) < 2 {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_api_server_that_starts_late_is_waited_for() {
+    async fn a_controller_waits_for_an_api_server_that_starts_late() {
         let id = id(&slow_to_start(), "kraken-test", &CancellationToken::new()).await;
         assert_eq!(id.as_deref(), Some("u-1"));
     }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_rights_point_at_the_rbac_command() {
+    fn missing_permissions_are_reported_with_the_rbac_command() {
         let status = kube::core::Status::failure("no", "Forbidden").with_code(403);
         let text = complaint(&kube::Error::Api(Box::new(status)), "kraken-hub");
         assert!(text.contains("`kraken-hub rbac`"), "{text}");

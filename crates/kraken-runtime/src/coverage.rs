@@ -1,16 +1,16 @@
-//! Which decisions and outcomes were reached, for the deterministic simulation: it shows what no schedule has led to. Nothing
-//! is counted on a thread that did not ask for it, so a controller pays one look at a thread-local per reconcile.
+//! Coverage of decisions and outcomes, for the deterministic simulation. It is counted only on threads that enabled it, so a
+//! controller only checks a thread-local variable per reconcile.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-/// How often each variant was reached, by area and variant.
+/// The number of times that each variant was reached, by area and variant.
 pub type Reached = BTreeMap<(&'static str, &'static str), u64>;
 
 thread_local! {
     static REACHED: RefCell<Option<Reached>> = const { RefCell::new(None) };
 }
 
-/// Notes that a variant was reached.
+/// Records that a variant was reached.
 pub fn note(area: &'static str, variant: &'static str) {
     REACHED.with_borrow_mut(|reached| {
         if let Some(reached) = reached {
@@ -19,12 +19,12 @@ pub fn note(area: &'static str, variant: &'static str) {
     });
 }
 
-/// Counts on this thread from now on, from zero.
+/// Starts counting on this thread, from zero.
 pub fn begin() {
     REACHED.set(Some(Reached::new()));
 }
 
-/// What was reached on this thread since [`begin`]; nothing is counted after it.
+/// The counts on this thread since [`begin`]; stops counting.
 pub fn take() -> Reached {
     REACHED.take().unwrap_or_default()
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_reached_between_begin_and_take_is_counted() {
+    fn only_variants_reached_between_begin_and_take_are_counted() {
         note("area", "a");
         begin();
         note("area", "a");

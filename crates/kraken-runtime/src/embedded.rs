@@ -1,5 +1,5 @@
-//! A controller from its clients to its end. What is around it differs: a process of its own has a server, signals and a
-//! thread for the lease ([`crate::main`]); inside another program it has none of them ([`run`]).
+//! Runs a controller with given clients. A separate process also has a server, signals and a thread for the lease
+//! ([`crate::main`]); a controller inside another program has none of them ([`run`]).
 
 use kraken_webhook::Mounts;
 use kube::Client;
@@ -18,15 +18,15 @@ use crate::{
     supervise::{EndError, supervise},
 };
 
-/// The lease's own client sends one request at a time; the second is for one that hangs.
+/// The lease's client sends one request at a time; the second allows for one that hangs.
 pub(crate) const LEASE_REQUESTS: usize = 2;
 
-/// Runs a controller inside the current runtime: no socket, no signal and no thread of its own. `connect` makes its clients, one for
-/// the workers and, if it elects a leader, one for the lease: [`Bounds::client`] of a service that leads to an API server.
-/// `identity` must be its own among all replicas; it counts in `metrics`. It ends after `shutdown`, as a process does after SIGTERM.
+/// Runs a controller inside the current runtime, without sockets, signals and threads. `connect` creates its clients, one for the
+/// workers and, with leader election, one for the lease: [`Bounds::client`] of a service that connects to an API server. `identity`
+/// must be unique among all replicas. It ends after `shutdown`, like a process after SIGTERM.
 ///
 /// # Errors
-/// When the controller fails or loses its lease.
+/// If the controller fails or loses its lease.
 pub async fn run<P: Program>(
     args: RunArgs,
     own: P::Args,
@@ -46,12 +46,12 @@ pub async fn run<P: Program>(
     Process { args, client, lease, identity, metrics, health, webhooks, shutdown }.run::<P>(own).await
 }
 
-/// What a controller runs with.
+/// The environment of a controller.
 pub(crate) struct Process {
     pub(crate) args: RunArgs,
     /// The workers' client.
     pub(crate) client: Client,
-    /// None leads from the start.
+    /// Without a lease, the process is the leader from the start.
     pub(crate) lease: Option<Lease>,
     pub(crate) identity: String,
     pub(crate) metrics: Metrics,
@@ -61,10 +61,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Waits for the API server, then runs the controller beside its lease.
+    /// Waits for the API server, then runs the controller with its lease.
     pub(crate) async fn run<P: Program>(self, own: P::Args) -> Result<(), EndError> {
         let Self { args, client, lease, identity, metrics, health, webhooks, shutdown } = self;
-        let reached = health.gate("the Kubernetes API has not answered yet");
+        let reached = health.gate("the Kubernetes API has not responded yet");
         let Some(cluster_id) = cluster::id(&client, P::NAME, &shutdown).await else { return Ok(()) };
         reached.open();
         metrics.leading(lease.is_none());

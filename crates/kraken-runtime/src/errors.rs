@@ -1,9 +1,9 @@
-//! An error and its causes in one line for a log or a condition, each said once.
+//! An error and its causes in one line for a log or a condition, without repetition.
 
 use std::error::Error;
 
-/// The error and its causes, joined by colons. What an error prints of its cause itself is not repeated, and
-/// of a refusal by the API server only the sentence is kept: kube prints its whole answer.
+/// The error and its causes, joined by colons. A cause that the error already contains is not repeated. For an error
+/// response of the API server, only its message is used: kube prints the whole response.
 pub fn one_line(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     let mut next = Some(error);
@@ -20,9 +20,9 @@ pub fn one_line(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// The sentence of a refusal by the API server.
+/// The message of an error response of the API server.
 fn refusal<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a str> {
-    // As a cause, an error in a box is the box.
+    // A boxed error as a cause has the type of the box.
     let boxed = || error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
     match error.downcast_ref().or_else(boxed)? {
         kube::Error::Api(status) if !status.message.is_empty() => Some(&status.message),
@@ -38,13 +38,13 @@ mod tests {
     use super::one_line;
 
     #[test]
-    fn of_a_refusal_only_the_sentence_is_kept() {
+    fn an_api_error_is_reduced_to_its_message() {
         let status = Status::failure("leases \"x\" is forbidden", "Forbidden").with_code(403);
         assert_eq!(one_line(&kube::Error::Api(Box::new(status))), "leases \"x\" is forbidden");
     }
 
     #[test]
-    fn a_refusal_is_recognised_as_a_cause() {
+    fn an_api_error_is_recognised_as_a_cause() {
         #[derive(Debug, thiserror::Error)]
         #[error("failed to apply")]
         struct Failed(#[source] Box<kube::Error>);
@@ -54,14 +54,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_connection_says_why() {
+    fn a_failed_connection_includes_its_cause() {
         let refused = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused");
         let text = one_line(&kube::Error::Service(refused.into()));
         assert!(text.ends_with("connection refused"), "{text}");
     }
 
     #[test]
-    fn causes_follow_and_nothing_is_said_twice() {
+    fn causes_are_appended_without_repetition() {
         let error = anyhow!("no credentials").context("failed to ask: no credentials").context("starting");
         assert_eq!(one_line(error.as_ref()), "starting: failed to ask: no credentials");
     }

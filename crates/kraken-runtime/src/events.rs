@@ -1,8 +1,8 @@
-//! Events on the objects that users look at: what was done, when, and what came of it.
+//! Events on users' objects: actions, their time and their results.
 //!
-//! kube-runtime's recorder counts every event of the same reason onto the first one, whose note it keeps: an id that is
-//! long gone, or an old plan's hash. Here only an event with the same reason **and** the same note is counted onto an
-//! earlier one. An event that cannot be written is logged and forgotten.
+//! kube-runtime's recorder aggregates all events with the same reason and keeps the first note: an outdated id, or an
+//! old plan's hash. Here only events with the same reason **and** the same note are aggregated. An event that cannot be
+//! written is logged and dropped.
 
 use std::{
     fmt,
@@ -36,14 +36,13 @@ use crate::{
     patch::{ApiError, within},
 };
 
-/// The API server refuses a longer note (in bytes).
+/// The maximum length of a note that the API server accepts, in bytes.
 const NOTE_MAX: usize = 1024;
-/// What says that a note was cut.
+/// The suffix of a truncated note.
 const CUT: &str = "...";
-/// How long an event is counted onto the same one before it; Kubernetes itself waits about as long before it begins a new
-/// series.
+/// The time within which equal events are aggregated; Kubernetes uses a similar time for its series.
 const SERIES: Duration = Duration::from_mins(6);
-/// The longest name Kubernetes takes, less the suffix that makes an event's name unique.
+/// The maximum length of a name in Kubernetes, minus the suffix that makes an event's name unique.
 const NAME_MAX: usize = 253 - 17;
 
 /// Publishes events. Cloning it gives another handle of the same publisher.
@@ -53,11 +52,11 @@ pub struct Events {
     controller: Arc<str>,
     instance: Arc<str>,
     recent: Arc<Mutex<Recent>>,
-    /// Two events of one nanosecond must differ in their names.
+    /// Makes the names of events of the same nanosecond unique.
     last_name: Arc<AtomicI64>,
 }
 
-/// What makes two events the same one, counted twice.
+/// The key by which events are aggregated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventKey {
     /// UID, kind, namespace and name of the object.
@@ -68,7 +67,7 @@ struct EventKey {
     note: String,
 }
 
-/// An event that was written a moment ago.
+/// A recently written event.
 #[derive(Clone, Debug)]
 struct Written {
     name: String,
@@ -76,16 +75,16 @@ struct Written {
     last: Instant,
 }
 
-/// The events that the next one may be counted onto.
+/// The events that the next one can be aggregated with.
 #[derive(Debug, Default)]
 struct Recent {
     written: HashMap<EventKey, Written>,
-    /// When the old ones were last dropped: looking through all of them for each event would cost too much.
+    /// When old events were last dropped: checking all of them for each event would be too expensive.
     swept: Option<Instant>,
 }
 
 impl Events {
-    /// Events of the controller `name`, told apart from its other replicas' by `instance`.
+    /// Events of the controller `name`; `instance` identifies the replica.
     pub fn new(client: Client, name: &str, instance: &str) -> Self {
         Self {
             client,
@@ -96,11 +95,11 @@ impl Events {
         }
     }
 
-    /// Publishes one event about `object`. `reason` and `action` are CamelCase words of at most 128 bytes;
-    /// `note` is for people and is cut at 1024 bytes.
+    /// Publishes one event about `object`. `reason` and `action` are CamelCase words of at most 128 bytes; `note` is
+    /// for users and is truncated at 1024 bytes.
     ///
-    /// An event that repeats another one of the last 6 minutes in everything, its note included, is counted onto it. A
-    /// changed note is a new event.
+    /// An event that equals an event of the last 6 minutes, including its note, is aggregated with it. A changed note
+    /// is a new event.
     pub async fn publish(
         &self,
         object: &ObjectReference,
@@ -122,7 +121,7 @@ impl Events {
             let namespace = object.namespace.as_deref().unwrap_or_default();
             let kind = object.kind.as_deref().unwrap_or_default();
             if error.is_namespace_terminating() {
-                // Kubernetes takes no event in it. What is said here is in the log alone.
+                // Kubernetes rejects events in it. This message is only in the log.
                 tracing::info!(
                     kind,
                     namespace,
@@ -155,7 +154,7 @@ impl Events {
                     self.recent.lock().note(key, Written { count, last: Instant::now(), ..before });
                     return Ok(());
                 }
-                // It expired, or somebody deleted it: this one begins anew.
+                // It expired or was deleted: create a new event.
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error),
             }
@@ -225,7 +224,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// The note as the API server takes it.
+/// The note, within the limit of the API server.
 fn bounded(note: &str) -> String {
     if note.len() <= NOTE_MAX {
         return note.to_owned();
@@ -243,10 +242,10 @@ mod tests {
 
     use super::*;
 
-    /// The requests that an API server got.
+    /// The requests that an API server received.
     type Seen = Arc<Mutex<Vec<(Method, Value)>>>;
 
-    /// An API server that keeps what it is sent, and answers with this code.
+    /// An API server that records its requests, and responds with this code.
     fn events(code: u16) -> (Events, Seen) {
         let seen = Seen::default();
         let log = seen.clone();
@@ -280,14 +279,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_note_is_cut_between_characters() {
+    fn a_long_note_is_truncated_at_a_character_boundary() {
         assert_eq!(bounded("short"), "short");
         let cut = bounded(&"é".repeat(600));
         assert!(cut.len() <= NOTE_MAX && cut.ends_with("é..."), "{}", cut.len());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_changed_note_is_a_new_event_and_the_same_one_is_counted() {
+    async fn events_are_aggregated_only_with_the_same_note() {
         let (events, seen) = events(200);
         publish(&events, "created i-1").await;
         publish(&events, "created i-2").await;
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_same_event_much_later_is_a_new_one_and_old_ones_are_forgotten() {
+    async fn an_equal_event_much_later_is_new_and_old_ones_are_dropped() {
         let (events, seen) = events(200);
         publish(&events, "created i-1").await;
         tokio::time::advance(SERIES).await;
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_name_of_an_event_fits_whatever_the_name_of_its_object() {
+    async fn the_name_of_an_event_is_within_the_limit_for_every_object() {
         let (events, seen) = events(200);
         for _ in 0..2 {
             events.publish(&object(&"a".repeat(253)), EventType::Warning, "R", "A", "n").await;
@@ -326,14 +325,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_in_a_namespace_that_is_being_deleted_is_no_failure() {
+    async fn an_event_in_a_terminating_namespace_is_not_a_failure() {
         let (events, seen) = events(403);
         publish(&events, "deleted i-1").await;
         assert_eq!(seen.lock().len(), 1);
     }
 
     #[tokio::test]
-    async fn an_event_that_cannot_be_written_harms_nobody() {
+    async fn a_failed_event_does_not_fail_the_caller() {
         let server = service_fn(|_: Request<Body>| async {
             Err::<Response<Body>, _>(std::io::Error::other("connection refused"))
         });

@@ -1,16 +1,16 @@
-//! Hash maps and sets whose order is decided by [`crate::random`]: unknown to whoever chooses the keys, and by the seed in a
-//! simulation.
+//! Hash maps and sets whose order is determined by [`crate::random`]: unpredictable for an attacker who chooses the keys,
+//! and determined by the seed in a simulation.
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher};
 
 use crate::random;
 
-/// A map in no order. `HashMap::default()` makes an empty one.
+/// An unordered map. `HashMap::default()` is empty.
 pub type HashMap<K, V> = std::collections::HashMap<K, V, Keyed>;
-/// A set in no order. `HashSet::default()` makes an empty one.
+/// An unordered set. `HashSet::default()` is empty.
 pub type HashSet<T> = std::collections::HashSet<T, Keyed>;
 
-/// Makes hashers with a random key.
+/// Creates hashers with a random key.
 #[derive(Clone, Debug)]
 pub struct Keyed {
     key: u64,
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_of_a_map_is_decided_by_the_seed() {
+    fn the_seed_determines_the_order_of_a_map() {
         let order = |seed| {
             let _seeded = random::seed(seed);
             (0..100).map(|number| (number, ())).collect::<HashMap<_, _>>().into_keys().collect::<Vec<_>>()

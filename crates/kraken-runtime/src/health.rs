@@ -1,17 +1,16 @@
-//! Whether the process works: what `/healthz` and `/readyz` answer from.
+//! The health of the process, for `/healthz` and `/readyz`.
 //!
-//! **Ready** means that every registered store has synced and every gate is open. It does not depend on the
-//! lease: a standby is as ready as the leader, or a rolling update would never end.
+//! **Ready** means that every registered store has synced and every gate is open. It does not depend on the lease: if a
+//! standby were not ready, a rolling update would never complete.
 //!
-//! **Healthy** means that a restart would not help. A quiet watch says nothing for hours (kube-runtime
-//! reconnects without an event), so silence is no fault. These are, because a fresh process has a chance to
-//! do better:
-//! - a watch loop that has ended, by a panic or a mistake;
+//! **Healthy** means that a restart would not help. A watch may have no events for hours (kube-runtime reconnects
+//! without an event), so this is not a failure. These are failures that a restart may solve:
+//! - a watch loop that has ended, by a panic or a bug;
 //! - a store that has not synced within [`SYNC_LIMIT`] of its registration;
-//! - a watch that has failed again and again for [`FAILURE_LIMIT`] with no event between.
+//! - a watch that has failed repeatedly for [`FAILURE_LIMIT`] without an event in between.
 //!
-//! A watch that fails for longer than [`NOTICE`] is a reason not to be ready, named with its cause: a missing CRD or right is
-//! mended by people, who look there.
+//! A watch that fails for longer than [`NOTICE`] makes the process unready, with its cause: a user who adds a missing CRD or
+//! permission finds it there.
 
 use std::{
     sync::{
@@ -24,21 +23,21 @@ use std::{
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-/// A store that has not synced after this time will not: its watch is stuck.
+/// The watch of a store that has not synced after this time is stuck.
 pub const SYNC_LIMIT: Duration = Duration::from_mins(10);
 /// A watch that fails for this long without one event is stuck.
 pub const FAILURE_LIMIT: Duration = Duration::from_mins(10);
-/// A watch that fails for this long is named by `/readyz`.
+/// A watch that fails for this long is reported by `/readyz`.
 pub const NOTICE: Duration = Duration::from_mins(1);
-/// A failure this long ago was the last one: backoff between tries is at most 30 s, and a request at most 60
-/// s.
+/// After this time without a failure, a watch has recovered: the backoff is at most 30 s, and a request takes at most
+/// 60 s.
 const FAILURE_GAP: Duration = Duration::from_mins(2);
 
 /// The health of one process. Cloning it gives another handle of the same health.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     state: Arc<Mutex<State>>,
-    /// Rung whenever something that was missing has come.
+    /// Notified when a store has synced or a gate has opened.
     progress: Arc<Notify>,
 }
 
@@ -56,13 +55,13 @@ struct Watch {
     ended: bool,
     /// The first and the last of the failures since the last event.
     failing: Option<(Instant, Instant)>,
-    /// Why the last one failed.
+    /// The cause of the last failure.
     cause: String,
 }
 
 impl Health {
-    /// Announces a watch, named for people: `ConfigMap`, or `ConfigMap in team-a`. Its loop keeps the handle
-    /// for as long as it runs.
+    /// Registers a watch with a display name: `ConfigMap`, or `ConfigMap in team-a`. Its loop keeps the handle while it
+    /// runs.
     pub fn register_watch(&self, name: impl Into<String>) -> WatchBeat {
         let watch = Watch {
             name: name.into(),
@@ -77,14 +76,14 @@ impl Health {
         WatchBeat { watch, progress: self.progress.clone() }
     }
 
-    /// Announces something else to wait for before the process is ready, such as `webhook certificate`.
+    /// Registers another prerequisite for readiness, such as `webhook certificate`.
     pub fn gate(&self, name: impl Into<String>) -> Gate {
         let open = Arc::new(AtomicBool::new(false));
         self.state.lock().gates.push((name.into(), open.clone()));
         Gate { open, progress: self.progress.clone() }
     }
 
-    /// What is missing before the process is ready, in the order of registration; nothing when it is.
+    /// The prerequisites for readiness that are missing, in the order of registration; empty if the process is ready.
     pub fn missing(&self) -> Vec<String> {
         let state = self.state.lock();
         let closed = state.gates.iter().filter(|(_, open)| !open.load(Ordering::Acquire));
@@ -97,18 +96,18 @@ impl Health {
         closed.chain(unsynced).collect()
     }
 
-    /// Why the process is not ready, if it is not: what is missing, and what has synced and fails since.
+    /// Why the process is not ready: missing prerequisites, and watches that synced and have failed since.
     pub fn not_ready(&self, now: Instant) -> Vec<String> {
         let failing = |watch: &Arc<Mutex<Watch>>| watch.lock().failing_since(now);
         let failing: Vec<String> = self.state.lock().watches.iter().filter_map(failing).collect();
         self.missing().into_iter().chain(failing).collect()
     }
 
-    /// Waits until nothing is missing: before that, a store does not show what exists.
+    /// Waits until nothing is missing: before that, the stores are incomplete.
     pub async fn ready(&self) {
         loop {
             let mut progress = std::pin::pin!(self.progress.notified());
-            // Listening must begin before looking, or the last ring could be missed.
+            // Subscribe before checking, or the last notification could be missed.
             progress.as_mut().enable();
             if self.missing().is_empty() {
                 return;
@@ -117,7 +116,7 @@ impl Health {
         }
     }
 
-    /// What only a restart may cure at this time; nothing when the process is healthy.
+    /// Failures that a restart may solve; empty if the process is healthy.
     pub fn faults(&self, now: Instant) -> Vec<String> {
         self.state.lock().watches.iter().filter_map(|watch| watch.lock().fault(now)).collect()
     }
@@ -138,12 +137,13 @@ impl Watch {
             .then(|| format!("the watch of {name} has failed for {} minutes", minutes(FAILURE_LIMIT)))
     }
 
-    /// What `/readyz` says of a watch that has synced once.
+    /// The message of `/readyz` about a watch that has synced once.
     fn failing_since(&self, now: Instant) -> Option<String> {
         let (first, last) = self.failing.filter(|_| self.synced)?;
         let length = now.duration_since(first);
-        (length > NOTICE && now.duration_since(last) <= FAILURE_GAP)
-            .then(|| format!("the watch of {} fails since {} s: {}", self.name, length.as_secs(), self.cause))
+        (length > NOTICE && now.duration_since(last) <= FAILURE_GAP).then(|| {
+            format!("the watch of {} has failed for {} s: {}", self.name, length.as_secs(), self.cause)
+        })
     }
 
     fn failed(&mut self, now: Instant) {
@@ -154,16 +154,16 @@ impl Watch {
     }
 }
 
-/// One watch loop's handle. Dropping it says that the loop has ended, which makes the process unhealthy.
+/// The handle of a watch loop. Dropping it means that the loop has ended, which makes the process unhealthy.
 #[derive(Debug)]
-#[must_use = "a dropped handle says that the watch has ended"]
+#[must_use = "a dropped handle means that the watch has ended"]
 pub struct WatchBeat {
     watch: Arc<Mutex<Watch>>,
     progress: Arc<Notify>,
 }
 
 impl WatchBeat {
-    /// The store holds everything there is.
+    /// The store is synced.
     pub fn synced(&self) {
         let mut watch = self.watch.lock();
         watch.synced = true;
@@ -177,7 +177,7 @@ impl WatchBeat {
         self.watch.lock().failing = None;
     }
 
-    /// The watch failed and will try again.
+    /// The watch failed and will be retried.
     pub fn failed(&self, cause: &str) {
         let mut watch = self.watch.lock();
         watch.failed(Instant::now());
@@ -191,7 +191,7 @@ impl Drop for WatchBeat {
     }
 }
 
-/// Something that must have happened before the process is ready.
+/// A prerequisite for readiness.
 #[derive(Clone, Debug)]
 pub struct Gate {
     open: Arc<AtomicBool>,
@@ -199,7 +199,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// It has happened.
+    /// Opens the gate.
     pub fn open(&self) {
         self.open.store(true, Ordering::Release);
         self.progress.notify_waiters();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_readiness_is_woken_by_the_last_thing_missing() {
+    async fn waiting_for_readiness_ends_with_the_last_missing_prerequisite() {
         let health = Health::default();
         let gate = health.gate("webhook certificate");
         let watch = health.register_watch("Secret");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_watch_is_healthy_for_ever() {
+    fn a_watch_without_events_is_healthy() {
         let health = Health::default();
         let watch = health.register_watch("Secret");
         watch.synced();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_never_syncs_is_a_fault_after_ten_minutes() {
+    fn a_store_that_never_syncs_is_unhealthy_after_ten_minutes() {
         let health = Health::default();
         let _watch = health.register_watch("Secret");
         assert!(health.faults(Instant::now() + MINUTE * 9).is_empty());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_watch_is_a_fault_at_once() {
+    fn an_ended_watch_is_unhealthy_at_once() {
         let health = Health::default();
         let watch = health.register_watch("Secret");
         watch.synced();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_are_a_fault_only_without_a_pause_and_without_an_event() {
+    async fn a_watch_is_unhealthy_only_after_continuous_failures_without_an_event() {
         let health = Health::default();
         let watch = health.register_watch("Secret");
         watch.synced();
@@ -281,7 +281,7 @@ mod tests {
         tokio::time::sleep(MINUTE * 30).await;
         assert!(health.faults(Instant::now()).is_empty(), "it recovered in silence");
         fail_for(12).await;
-        let named = ["the watch of Secret fails since 720 s: forbidden"];
+        let named = ["the watch of Secret has failed for 720 s: forbidden"];
         assert_eq!(health.not_ready(Instant::now()), named);
         assert_eq!(health.faults(Instant::now()), ["the watch of Secret has failed for 10 minutes"]);
         watch.beat();

@@ -1,11 +1,12 @@
-//! The leader lease: of several replicas, the one that holds it works.
+//! The leader lease: of several replicas, only the holder works.
 //!
-//! Every write carries the version it was decided on, so of two candidates exactly one succeeds. The holder
-//! gives up after two thirds of the duration without a renewal, a third before anybody else may take over. A
-//! machine that was suspended can still believe for a moment that it leads; that is why every write of a
-//! controller has a precondition of its own.
+//! Every write has a resourceVersion precondition, so exactly one of two candidates succeeds. The holder stops after
+//! two thirds of the duration without a renewal, a third before another replica can take over. A machine that was
+//! suspended can still assume for a moment that it is the leader. Therefore every write of a controller has its own
+//! precondition.
 //!
-//! A process renews it on a thread of its own ([`LeaseThread`]): whatever computes on the workers' threads cannot delay it.
+//! A process renews it on a separate thread ([`LeaseThread`]), so that computations on the workers' threads cannot
+//! delay it.
 
 mod holder;
 mod record;
@@ -26,9 +27,9 @@ pub use holder::{Holder, Reader};
 use crate::errors::one_line;
 use record::{Decision, Observer, claim, decide, released};
 
-/// How often a standby looks, unless the lease is very short: a released lease is taken within this.
+/// The polling interval of a standby, unless the lease is very short: a released lease is acquired within it.
 const LOOK: Duration = Duration::from_secs(2);
-/// How many tries releasing is worth: one, and one more if the version was old.
+/// The number of attempts to release: one, and one more after a conflict.
 const RELEASE_TRIES: usize = 2;
 
 /// A candidate for one lease.
@@ -38,11 +39,11 @@ pub struct Lease {
     name: &'static str,
     identity: String,
     duration: Duration,
-    /// Where it is renewed; where it is acquired, if nothing is said.
+    /// The runtime that renews it; without one, the runtime that acquires it.
     thread: Option<Handle>,
 }
 
-/// A thread that does nothing but hold a lease. Dropping it ends whatever runs on it.
+/// A thread that only holds a lease. Dropping it ends all its tasks.
 #[derive(Debug)]
 pub struct LeaseThread {
     runtime: Option<runtime::Runtime>,
@@ -52,15 +53,15 @@ impl LeaseThread {
     /// Starts it.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot create a thread.
     pub fn start() -> std::io::Result<Self> {
         let mut builder = runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).thread_name("lease").enable_all().build()?;
         Ok(Self { runtime: Some(runtime) })
     }
 
-    /// A candidate that is renewed on this thread, by a client that `connect` makes for it: a client's connections are
-    /// served by the thread that it is made on.
+    /// A candidate that is renewed on this thread, by a client that `connect` creates: a client's connections belong to
+    /// the thread that creates it.
     ///
     /// # Errors
     /// As `connect`.
@@ -83,17 +84,17 @@ impl LeaseThread {
 impl Drop for LeaseThread {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // It may be dropped among the tasks of another runtime, which must not be blocked.
+            // It may be dropped in a task of another runtime, which must not be blocked.
             runtime.shutdown_background();
         }
     }
 }
 
-/// Says in the lease `name`, if there is one, that its controller works without it: who reads the lease
-/// ([`Reader`]) would otherwise take its silence for the controller's. A later leader takes the note off.
+/// Marks the lease `name`, if it exists, as unused, because its controller runs without leader election: a reader of
+/// the lease ([`Reader`]) would otherwise consider the controller stopped. A later leader removes the mark.
 ///
 /// # Errors
-/// When the API server refuses; nothing depends on it but what readers say.
+/// If the API server rejects the request; this only affects readers.
 pub async fn leave_unused(
     client: Client,
     namespace: &str,
@@ -110,29 +111,29 @@ pub async fn leave_unused(
     api.replace(name, &params, &lease).await.map(drop)
 }
 
-/// What came of one try.
+/// The result of one attempt.
 enum Attempt {
     Held(Box<Object>),
     Waiting {
         holder: String,
         left: Duration,
     },
-    /// Somebody wrote between our look and our write.
+    /// The lease was written between our read and our write.
     Beaten,
 }
 
-/// Why a try came to nothing.
+/// Why an attempt failed.
 #[derive(Debug, thiserror::Error)]
 enum LeaseError {
     #[error("{}", one_line(.0))]
     Request(#[from] kube::Error),
-    #[error("no answer in time")]
+    #[error("no response in time")]
     Deadline(#[from] tokio::time::error::Elapsed),
 }
 
 impl Lease {
-    /// A candidate called `identity`, which must be unique, for the lease `name` in `namespace`. `client`
-    /// should not be the one that the workers share: renewing must not queue behind them.
+    /// A candidate called `identity`, which must be unique, for the lease `name` in `namespace`. `client` should not be
+    /// shared with the workers: a renewal must not queue behind their requests.
     pub fn new(
         client: Client,
         namespace: &str,
@@ -143,12 +144,12 @@ impl Lease {
         Self { api: Api::namespaced(client, namespace), name, identity, duration, thread: None }
     }
 
-    /// Waits until the lease is held, for as long as it takes; `None` if `shutdown` came first.
+    /// Waits until the lease is acquired; `None` if `shutdown` fires first.
     ///
-    /// Let it end by itself after `shutdown`: a dropped future may leave a lease that is held by nobody.
+    /// Await it after `shutdown` instead of dropping it: a dropped future may leave an acquired lease without a holder.
     pub async fn acquire(self, shutdown: CancellationToken) -> Option<LeaseGuard> {
         match self.thread.clone() {
-            // It ends with an error only if its thread is ended, with the process.
+            // It fails only if its thread ends, with the process.
             Some(thread) => thread.spawn(self.acquire_here(shutdown)).await.ok().flatten(),
             None => self.acquire_here(shutdown).await,
         }
@@ -176,11 +177,11 @@ impl Lease {
                     }
                 }
                 Ok(Attempt::Beaten) => {}
-                // Once per outage: it is looked at for as long as it takes.
+                // Once per outage: it is retried indefinitely.
                 Err(error) if failing => {
-                    tracing::debug!(lease = self.name, "the lease still cannot be looked at: {error}");
+                    tracing::debug!(lease = self.name, "still failing to get the lease: {error}");
                 }
-                Err(error) => tracing::warn!(lease = self.name, "failed to look at the lease: {error}"),
+                Err(error) => tracing::warn!(lease = self.name, "failed to get the lease: {error}"),
             }
             failing = failed;
             tokio::select! {
@@ -192,7 +193,7 @@ impl Lease {
         None
     }
 
-    /// A third of the duration: how often it is renewed, and how long one request may take.
+    /// A third of the duration: the renewal interval, and the timeout of one request.
     fn step(&self) -> Duration {
         self.duration / 3
     }
@@ -203,7 +204,7 @@ impl Lease {
         LeaseGuard { lost, stop: stop.drop_guard(), task }
     }
 
-    /// Renews until told to stop, then releases; or until it is lost.
+    /// Renews the lease until it is stopped, then releases it; or until it is lost.
     async fn hold(
         self,
         mut held: Object,
@@ -213,7 +214,7 @@ impl Lease {
     ) {
         let mut observer = Observer::default();
         let mut due = renewed + self.step();
-        // Whether `held` is known to be what the API server has.
+        // Whether `held` is known to match the API server.
         let mut fresh = true;
         loop {
             tokio::select! {
@@ -248,7 +249,7 @@ impl Lease {
         }
     }
 
-    /// Looks, decides and acts, once.
+    /// Reads, decides and writes, once.
     async fn attempt(&self, observer: &mut Observer) -> Result<Attempt, LeaseError> {
         let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await??;
         let now = Instant::now();
@@ -260,7 +261,7 @@ impl Lease {
         }
     }
 
-    /// Takes, renews or creates the lease, if it is still as it was found.
+    /// Acquires, renews or creates the lease, if it is unchanged.
     async fn write(&self, found: Option<Object>) -> Result<Attempt, LeaseError> {
         let exists = found.is_some();
         let wanted = claim(found, self.name, &self.identity, self.duration, MicroTime(crate::clock::now()));
@@ -274,7 +275,7 @@ impl Lease {
         };
         match tokio::time::timeout(self.step(), request).await? {
             Ok(object) => Ok(Attempt::Held(Box::new(object))),
-            // 404: it was deleted meanwhile; the next try creates it.
+            // 404: it was deleted in the meantime; the next attempt creates it.
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(Attempt::Beaten),
             Err(error) => Err(error.into()),
         }
@@ -292,12 +293,14 @@ impl Lease {
                 Ok(Err(error)) => {
                     tracing::warn!(lease = self.name, "failed to release the lease: {}", one_line(&error));
                 }
-                Err(_) => tracing::warn!(lease = self.name, "failed to release the lease: no answer in time"),
+                Err(_) => {
+                    tracing::warn!(lease = self.name, "failed to release the lease: no response in time")
+                }
             }
         }
     }
 
-    /// The lease as it is now, if we hold it.
+    /// The current lease, if this replica holds it.
     async fn still_ours(&self) -> Option<Object> {
         let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await.ok()?.ok()??;
         let holder = found.spec.as_ref()?.holder_identity.as_ref()?;
@@ -309,7 +312,7 @@ impl Lease {
     }
 }
 
-/// A held lease. It is renewed in the background for as long as this lives.
+/// An acquired lease. It is renewed in the background until this is dropped.
 #[derive(Debug)]
 #[must_use = "a dropped guard releases the lease"]
 pub struct LeaseGuard {
@@ -319,13 +322,12 @@ pub struct LeaseGuard {
 }
 
 impl LeaseGuard {
-    /// Fires when the lease is lost: stop at once, another replica is about to start.
+    /// Fires when the lease is lost: stop at once, because another replica may start.
     pub fn lost(&self) -> &CancellationToken {
         &self.lost
     }
 
-    /// Gives the lease up, so that a standby need not wait for it to expire. Takes at most the lease's
-    /// duration.
+    /// Releases the lease, so that a standby does not wait for its expiry. Takes at most the lease's duration.
     pub async fn release(self) {
         drop(self.stop);
         if let Err(error) = self.task.await {
@@ -333,7 +335,7 @@ impl LeaseGuard {
         }
     }
 
-    /// Stops renewing without giving the lease up: nobody else leads until it expires.
+    /// Stops renewing without releasing the lease: no other replica leads until it expires.
     pub fn abandon(self) {
         self.task.abort();
     }

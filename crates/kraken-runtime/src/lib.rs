@@ -1,10 +1,8 @@
-//! The process shell of every Kraken controller, from its arguments to its clean exit, and the machinery it
-//! works with.
+//! The common runtime of all Kraken controllers, from the arguments of the process to its clean exit.
 //!
-//! A controller implements [`Program`] and its `main` is one line. What it is given is a [`Shell`]: a bounded
-//! client, the lease, health, metrics, events and the signal to stop. What it builds on: guarded watches
-//! ([`watch`]), a queue with lanes and backoff per key ([`queue`]), isolated workers ([`work`]) and
-//! conditional writes ([`patch`]).
+//! A controller implements [`Program`] and has a `main` of one line. It gets a [`Shell`]: a bounded client, the lease,
+//! health, metrics, events and the shutdown signal. It uses guarded watches ([`watch`]), a queue with lanes and backoff
+//! per key ([`queue`]), isolated workers ([`work`]) and conditional writes ([`patch`]).
 
 #![warn(missing_docs)]
 

@@ -1,6 +1,6 @@
-//! Log lines: to stderr, as text for people or JSON for machines.
+//! Logging to stderr, as text or JSON.
 //!
-//! stdout belongs to what a subcommand prints (`crd`, `rbac`).
+//! stdout is reserved for the output of subcommands (`crd`, `rbac`).
 
 use std::io::{self, IsTerminal};
 
@@ -14,40 +14,40 @@ use tracing_subscriber::{
 
 use crate::args::{LogFormat, RunArgs};
 
-/// What is logged when nobody says.
+/// The default log level.
 const DEFAULT: &str = "info";
 
-/// kube's client logs each failed request a second time, and the whole body of an object that does not
-/// decode, which may be a Secret. Whoever made the request logs what its failure means, without the body.
+/// kube's client logs each failed request a second time, with the whole body of an object that cannot be decoded, which
+/// may be a Secret. The caller logs the failure without the body.
 const KUBE_CLIENT_OFF: &str = "kube_client::client=off";
 
-/// kube's watcher warns of each refused attempt. Our watches warn once per outage, with the kind.
+/// kube's watcher logs each failed attempt. Our watches log once per outage, with the kind.
 const KUBE_WATCHER_ERRORS: &str = "kube_runtime::watcher=error";
 
-/// Why logging could not be set up.
+/// Why logging could not be initialized.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The filter of `KRAKEN_LOG` or `RUST_LOG` cannot be read.
-    #[error("failed to read the log filter \"{text}\": {source}")]
+    /// The filter in `KRAKEN_LOG` or `RUST_LOG` cannot be parsed.
+    #[error("failed to parse the log filter \"{text}\": {source}")]
     Filter {
-        /// What was read.
+        /// The text of the filter.
         text: String,
-        /// What is wrong with it.
+        /// The cause.
         source: ParseError,
     },
-    /// Something in this process logs already.
+    /// Logging is initialized already.
     #[error("failed to start logging: {0}")]
     Start(#[from] TryInitError),
 }
 
-/// Reads a filter such as `debug` or `info,kraken_runtime=trace`.
+/// Parses a filter such as `debug` or `info,kraken_runtime=trace`.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be parsed.
 pub fn filter(text: &str) -> Result<EnvFilter, ParseError> {
     let text = if text.trim().is_empty() { DEFAULT } else { text };
     let filter = EnvFilter::builder().parse(text)?.add_directive(KUBE_CLIENT_OFF.parse()?);
-    // Who asks for its lines by name gets them.
+    // An explicit filter for kube's client overrides this.
     if text.contains("kube_runtime") {
         Ok(filter)
     } else {
@@ -58,7 +58,7 @@ pub fn filter(text: &str) -> Result<EnvFilter, ParseError> {
 /// Starts logging for the process, and logs panics as errors.
 ///
 /// # Errors
-/// When the filter cannot be read, or something logs already.
+/// If the filter cannot be parsed, or logging is initialized already.
 pub fn start(args: &RunArgs) -> Result<(), LogError> {
     let text = args.log_level.clone().or_else(|| std::env::var("RUST_LOG").ok()).unwrap_or_default();
     let filter = filter(&text).map_err(|source| LogError::Filter { text, source })?;
@@ -76,8 +76,8 @@ pub fn start(args: &RunArgs) -> Result<(), LogError> {
     Ok(())
 }
 
-/// One line, where the standard hook prints several that no log collector keeps together. A message that was
-/// put together at run time may hold a value, so only a literal one is logged.
+/// One line, because log collectors cannot join the lines of the standard hook. A message that was formatted at run
+/// time may contain a value, so only literal messages are logged.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.payload().downcast_ref::<&'static str>().unwrap_or(&"");
@@ -97,13 +97,13 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_is_retried_does_not_fill_the_log_unless_asked_to() {
+    fn retries_of_a_watch_are_logged_only_with_an_explicit_filter() {
         assert!(filter("").unwrap().to_string().contains("kube_runtime::watcher=error"));
         assert!(!filter("info,kube_runtime=trace").unwrap().to_string().contains("watcher=error"));
     }
 
     #[test]
-    fn bodies_are_never_logged_whatever_the_filter() {
+    fn bodies_are_not_logged_with_any_filter() {
         for text in ["", "trace", "kube_client::client=trace"] {
             let filter = filter(text).unwrap().to_string();
             assert!(filter.contains("kube_client::client=off"), "{filter}");

@@ -1,4 +1,4 @@
-//! What a controller counts, for Prometheus.
+//! The metrics of a controller, for Prometheus.
 //!
 //! Every label comes from a bounded set (kinds, outcomes, operations): never a name, a namespace or an
 //! error's text.
@@ -27,7 +27,7 @@ pub use crate::resources::Tally;
 /// The media type of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds in seconds: from a reconcile that changes nothing (milliseconds) to a cloud at its slowest.
+/// Upper bounds in seconds: from a reconcile without changes (milliseconds) to the slowest cloud calls.
 const SECONDS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
 /// The metrics of one process. Cloning it gives another handle of the same metrics.
@@ -53,7 +53,7 @@ struct Inner {
     resources: Resources,
 }
 
-/// Makes a histogram with our buckets for each new label set.
+/// Creates a histogram with these buckets for each new label set.
 #[derive(Clone, Copy, Debug)]
 struct Buckets;
 
@@ -139,7 +139,7 @@ impl Metrics {
         self.inner.reconcile_seconds.get_or_create(&Kind { kind }).observe(duration.as_secs_f64());
     }
 
-    /// A reconcile failed; `class` says how it is retried.
+    /// A reconcile failed; `class` is its retry class.
     pub fn reconcile_failed(&self, kind: &'static str, class: &'static str) {
         self.inner.reconcile_errors.get_or_create(&Class { kind, class }).inc();
     }
@@ -149,7 +149,7 @@ impl Metrics {
         self.inner.reconcile_panics.get_or_create(&Kind { kind }).inc();
     }
 
-    /// How many keys wait in this lane now.
+    /// The number of keys that wait in this lane.
     pub fn queue_depth(&self, kind: &'static str, lane: &'static str, depth: usize) {
         self.inner
             .queue_depth
@@ -157,28 +157,28 @@ impl Metrics {
             .set(i64::try_from(depth).unwrap_or(i64::MAX));
     }
 
-    /// A call to the cloud was answered, or given up, after this time.
+    /// A call to the cloud got a response or timed out after this time.
     pub fn cloud_call(&self, operation: &'static str, result: &'static str, duration: Duration) {
         self.inner.cloud_calls.get_or_create(&Call { operation, result }).inc();
         self.inner.cloud_call_seconds.get_or_create(&Operation { operation }).observe(duration.as_secs_f64());
     }
 
-    /// How many resources that are gone still have things in the cloud, as the last sweep saw it.
+    /// The number of deleted resources with remaining remote objects, according to the last sweep.
     pub fn orphans(&self, kind: &'static str, number: usize) {
         self.inner.orphans.get_or_create(&Kind { kind }).set(i64::try_from(number).unwrap_or(i64::MAX));
     }
 
-    /// A launch was due and was not made, to be safe; `reason` is that of the condition.
+    /// A launch was withheld for safety; `reason` is the reason of the condition.
     pub fn launch_withheld(&self, kind: &'static str, reason: &'static str) {
         self.inner.launches_withheld.get_or_create(&Withheld { kind, reason }).inc();
     }
 
-    /// A watch failed and starts again.
+    /// A watch failed and is restarted.
     pub fn watch_failed(&self, kind: &'static str) {
         self.inner.watch_errors.get_or_create(&Kind { kind }).inc();
     }
 
-    /// Whenever metrics are read, `count` adds the resources of this kind.
+    /// `count` adds the resources of this kind when metrics are scraped.
     pub fn count_resources(&self, kind: &'static str, count: impl Fn(&mut Tally) + Send + Sync + 'static) {
         self.inner.resources.watch(kind, count);
     }
@@ -196,7 +196,7 @@ impl Metrics {
     /// All metrics in the OpenMetrics text format; see [`CONTENT_TYPE`].
     pub fn encode(&self) -> String {
         let mut out = String::new();
-        // Writing to a String does not fail, and half an answer is better than none.
+        // Writing to a String does not fail, and a partial response is better than none.
         if text::encode(&mut out, &self.inner.registry).is_err() {
             tracing::warn!("failed to encode the metrics");
         }
@@ -209,28 +209,28 @@ impl Inner {
         let r = &mut self.registry;
         // The encoder appends _total to counters and _info to the build.
         r.register("reconciles", "Reconciles by outcome", self.reconciles.clone());
-        r.register("reconcile_seconds", "How long reconciles take", self.reconcile_seconds.clone());
+        r.register("reconcile_seconds", "Duration of reconciles", self.reconcile_seconds.clone());
         r.register("reconcile_errors", "Failed reconciles by retry class", self.reconcile_errors.clone());
         r.register("reconcile_panics", "Reconciles that panicked", self.reconcile_panics.clone());
         r.register("queue_depth", "Keys waiting", self.queue_depth.clone());
         r.register("cloud_calls", "Calls to the cloud by result", self.cloud_calls.clone());
-        r.register("cloud_call_seconds", "How long calls to the cloud take", self.cloud_call_seconds.clone());
+        r.register("cloud_call_seconds", "Duration of calls to the cloud", self.cloud_call_seconds.clone());
         r.register(
             "kubernetes_requests",
             "Requests to the API server by status class",
             self.requests.clone(),
         );
-        r.register("orphans", "Owners that are gone and left things in the cloud", self.orphans.clone());
+        r.register("orphans", "Deleted owners with remaining remote objects", self.orphans.clone());
         r.register(
             "launches_withheld",
-            "Launches that were due and not made, to be safe, by the reason of the condition",
+            "Launches that were withheld for safety, by the reason of the condition",
             self.launches_withheld.clone(),
         );
         r.register("watch_errors", "Failures of watches", self.watch_errors.clone());
         r.register("leader", "1 while this process leads", self.leader.clone());
         r.register_collector(Box::new(self.resources.clone()));
         let build = Info::new([("name", name), ("version", VERSION), ("commit", COMMIT.unwrap_or_default())]);
-        r.register("build", "What runs", build);
+        r.register("build", "The running build", build);
     }
 }
 
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_is_encoded_under_its_documented_name() {
+    fn metrics_are_encoded_under_their_documented_names() {
         let metrics = Metrics::new("kraken-test");
         metrics.reconciled("EC2Instance", "Ready", Duration::from_millis(20));
         metrics.reconcile_failed("EC2Instance", "Throttled");

@@ -1,11 +1,12 @@
-//! Seeded bugs, by which the deterministic simulation proves that it would find real ones. No release has them: without
-//! `KRAKEN_MUTANTS` in the environment of the compiler, [`active`] is a constant `false` and every hook is compiled away.
+//! Seeded bugs, with which the deterministic simulation shows that it would find real ones. A release does not contain
+//! them: without `KRAKEN_MUTANTS` in the environment of the compiler, [`active`] is a constant `false` and every hook is
+//! compiled away.
 //!
-//! A hook is one line of product code, in the place of the fix that it undoes.
+//! A hook is one line of product code, at the location of the fix that it reverts.
 
 macro_rules! mutants {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// One seeded bug. Its documentation says what the controllers do wrong while it is active.
+        /// A seeded bug. Its documentation describes the misbehavior of the controllers while it is active.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Mutant {
             $($(#[doc = $doc])+ $name,)+
@@ -15,14 +16,14 @@ macro_rules! mutants {
             /// Every mutant.
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// Its name, as the command line takes it.
+            /// The name on the command line.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)+
                 }
             }
 
-            /// What the controllers do wrong.
+            /// The misbehavior of the controllers.
             pub fn description(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!($($doc,)+).trim_ascii(),)+
@@ -33,108 +34,108 @@ macro_rules! mutants {
 }
 
 mutants! {
-    /// A launch is made without an intent and a finalizer on record.
+    /// A launch is made without a recorded intent and finalizer.
     SkipIntent,
-    /// What was just launched counts as lost at once, without the visibility window.
+    /// A launched object counts as lost at once, without the visibility window.
     IgnoreWindow,
-    /// A read gives each resource what belongs to others too.
+    /// A batched read returns the objects of other resources too.
     DropTagFilter,
-    /// The record of what was adopted is lost.
+    /// The record of adopted objects is lost.
     ForgetAdoption,
-    /// An edit is filed in the lane of resyncs.
+    /// An edit is queued in the lane of resyncs.
     WrongLane,
-    /// What asks for a run while its key runs is forgotten.
+    /// A key that is added while it is being reconciled is not reconciled again.
     LostWakeUp,
     /// The intent is written without a resourceVersion precondition.
     NoResourceVersion,
-    /// The finalizer goes when the deletion was asked for, not when it is done.
+    /// The finalizer is removed when the deletion is requested, not when it is complete.
     EarlyFinalizer,
-    /// The answer of the hub to an earlier generation of the request is used.
+    /// The hub's answer to an earlier generation of the request is used.
     StaleAnswer,
     /// Every launch of a resource uses the same client token.
     TokenReused,
-    /// A list that ends a watch's outage does not tell what was deleted meanwhile.
+    /// A list after a watch's outage does not report the deletions in between.
     ListKeepsDeleted,
-    /// A watch that the API server ends with 410 is not opened again.
+    /// A watch that the API server ends with 410 is not restarted.
     GoneIgnored,
-    /// The controller's own copy of an object wins over a newer one of the watch.
+    /// The controller's own copy of an object takes precedence over a newer one of the watch.
     StaleCopy,
     /// A replica acts without holding the lease.
     LeaseNotChecked,
-    /// Deletion does not wait for those that refer to the resource.
+    /// Deletion does not wait for dependents.
     DeletionIgnoresReferences,
-    /// `protect` does not hold against replacement.
+    /// `protect` does not prevent replacement.
     ReplaceIgnoresProtect,
     /// `deletion: Retain` deletes.
     RetainDeletes,
-    /// Messages of providers are published as they are, Secret values included.
+    /// Messages of providers are published unchanged, including Secret values.
     SecretInError,
-    /// The published state has Secret values.
+    /// The published state contains Secret values.
     SecretInState,
     /// `drift: Report` reverts.
     ReportReverts,
-    /// A plan in the status is believed without its hash being computed from its content.
+    /// A plan in the status is trusted without computing its hash from its content.
     PlanHashBelieved,
-    /// One approval is good for every later plan.
+    /// One approval is valid for every later plan.
     ApprovalForAll,
-    /// Every launch of a replacement moves the boundary between old and new, and nobody counts.
+    /// Every launch of a replacement moves the boundary between old and new objects, and objects are not counted.
     BoundaryMoves,
-    /// What is missing is not searched for by tag before it is created again.
+    /// A missing object is not searched by tag before it is recreated.
     NoSearchByTag,
-    /// A StateDeclaration that somebody edited is believed.
+    /// A manually edited StateDeclaration is trusted.
     EditedStateBelieved,
-    /// A controller that works in another region or account does not notice.
+    /// A mismatch of region or account is not detected.
     LocationIgnored,
-    /// A DependencyRequest has no finalizer: the order of deletion is lost with it.
+    /// A DependencyRequest has no finalizer, so the order of deletion is lost.
     RequestNotHeld,
-    /// A finalizer and an intent that somebody removed are not put back.
+    /// A removed finalizer and intent are not restored.
     NotRestored,
     /// If one object of a resource was adopted, all count as adopted.
     AdoptedAsWhole,
-    /// An export deletes whatever has its owner reference.
+    /// An export deletes every object with its owner reference.
     StrayByOwner,
-    /// Whether drift is an edit is read from the Ready condition.
+    /// Drift is distinguished from edits by the Ready condition.
     DriftFromCondition,
-    /// Objects without owner tags are not the resource's any more.
+    /// Objects without owner tags are not managed any more.
     UntaggedIsGone,
     /// A launch counts as visible when one of its objects is.
     PartlyVisible,
-    /// Drift alone replaces.
+    /// Drift alone causes a replacement.
     DriftReplaces,
-    /// The provider's deletion protection is never turned off.
+    /// The provider's deletion protection is never disabled.
     ProtectionStays,
-    /// What the provider refuses for now is tried again every second, for ever.
+    /// A temporary rejection by the provider is retried every second, without backoff.
     NoGrowingDelay,
-    /// Re-creation goes on however much vanished at once.
+    /// Re-creation continues regardless of how many objects disappeared at once.
     VanishedIgnored,
-    /// What one answer does not show is taken for gone at once.
+    /// An object that one response does not contain counts as deleted.
     VanishedBelieved,
-    /// Two resources may adopt one object.
+    /// Two resources can adopt the same object.
     ClaimIgnored,
     /// A paused resource is changed.
     PausedIgnored,
-    /// Deletion takes an empty answer for gone, however young the launch is.
+    /// Deletion accepts an empty result as final, regardless of the age of the launch.
     EmptyAnswerBelieved,
-    /// A resource is taken for new although the controller was restarted: a wiped record is not noticed.
+    /// A resource counts as new after a restart of the controller: a lost record is not detected.
     NewWhateverAge,
-    /// Keys that were removed from an export stay in its target.
+    /// Keys that were removed from an export remain in its target.
     ExportKeepsKeys,
-    /// The hub does not look again when an object that is named changes.
+    /// The hub does not reconcile dependents when a dependency changes.
     HubMissesChanges,
-    /// `protect` does not hold against deletion.
+    /// `protect` does not prevent deletion.
     DeletionIgnoresProtect,
-    /// A creating call that had no answer counts as refused.
+    /// A create call without a response counts as rejected.
     LostAnswerIsRefusal,
 }
 
-/// The mutants whose place in the code was reached.
+/// The mutants whose code location was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked(u64);
 
 const _: () = assert!(Mutant::ALL.len() <= 64, "a mutant is one bit of a number");
 
 impl Asked {
-    /// Whether the place of this one was reached: if not, a run with it is the same as one without.
+    /// Whether the location of this mutant was reached: if not, a run with it equals a run without it.
     pub fn contains(self, mutant: Mutant) -> bool {
         self.0 & (1 << mutant as u64) != 0
     }
@@ -166,7 +167,7 @@ mod selected {
         SELECTED.set(mutant);
     }
 
-    /// Which places were reached on this thread since the last time.
+    /// The locations that were reached on this thread since the last call.
     pub fn take_asked() -> Asked {
         Asked(ASKED.take())
     }
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mutant_has_a_name_of_its_own_and_a_description() {
+    fn every_mutant_has_a_unique_name_and_a_description() {
         let mut names: Vec<_> = Mutant::ALL.iter().map(|mutant| mutant.name()).collect();
         names.sort_unstable();
         names.dedup();
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_was_reached_is_known_once() {
+    fn a_reached_location_is_reported_once() {
         let _ = take_asked();
         active(Mutant::RetainDeletes);
         let asked = take_asked();

@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 
 use crate::errors::one_line;
 
-/// What a conditional patch is called in errors.
+/// The name of a conditional patch in errors.
 const JSON_PATCH: &str = "patch";
-/// What a write of a status is called in errors.
+/// The name of a status write in errors.
 const WRITE_STATUS: &str = "write the status";
 
-/// What the API server gives as a cause when it refuses to create anything in a namespace that is being deleted.
+/// The cause in the error of the API server for a creation in a namespace that is being deleted.
 const NAMESPACE_TERMINATING: &str = "NamespaceTerminating";
 
-/// A request to the API server that did not do what was asked.
+/// A failed request to the API server.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {verb}: {}", sentence(source.as_ref()))]
 pub struct ApiError {
-    /// What was tried.
+    /// The attempted action.
     pub verb: &'static str,
-    /// What the API server said, or why there was no answer.
+    /// The error of the API server, or why there was no response.
     #[source]
     pub source: Box<kube::Error>,
 }
@@ -38,10 +38,10 @@ impl ApiError {
         }
     }
 
-    /// Somebody else wrote first, or a `test` of a JSON patch did not hold.
+    /// A conflict: the object was changed, or a `test` of a JSON patch failed.
     pub fn is_conflict(&self) -> bool {
-        // The API server answers a failed `test` operation with 422, as it does what breaks a schema; only then it names
-        // the fields.
+        // The API server responds with 422 to a failed `test` operation and to a schema violation; only the latter names
+        // fields.
         let is_failed_test = || match self.source.as_ref() {
             kube::Error::Api(status)
                 if status.code == 422 && [JSON_PATCH, WRITE_STATUS].contains(&self.verb) =>
@@ -53,17 +53,17 @@ impl ApiError {
         self.status() == Some(409) || is_failed_test()
     }
 
-    /// The namespace is being deleted: Kubernetes creates nothing in it any more.
+    /// The namespace is being deleted: Kubernetes creates no objects in it.
     pub fn is_namespace_terminating(&self) -> bool {
         is_namespace_terminating(&self.source)
     }
 
-    /// There is no such object (any more).
+    /// The object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// The object is larger than Kubernetes takes, or breaks its schema.
+    /// The object exceeds the size limit of Kubernetes, or violates its schema.
     pub fn is_invalid(&self) -> bool {
         matches!(self.status(), Some(400 | 413 | 422))
     }
@@ -75,18 +75,18 @@ fn is_namespace_terminating(error: &kube::Error) -> bool {
     status.code == 403 && causes.into_iter().any(|cause| cause.reason == NAMESPACE_TERMINATING)
 }
 
-/// What went wrong, for people.
+/// The error message for users.
 fn sentence(error: &kube::Error) -> String {
     if is_namespace_terminating(error) {
-        return "the namespace is being deleted, and Kubernetes creates nothing in it any more".to_owned();
+        return "the namespace is being deleted, and Kubernetes creates no objects in it".to_owned();
     }
     one_line(error)
 }
 
-/// Says what a request was for, should it fail. Its deadline is the client's own.
+/// Adds the attempted action to the error of a request. The deadline is the client's.
 ///
 /// # Errors
-/// When the request fails or has no answer in time.
+/// If the request fails or has no response in time.
 pub async fn within<T>(
     verb: &'static str,
     request: impl Future<Output = Result<T, kube::Error>>,
@@ -94,7 +94,7 @@ pub async fn within<T>(
     request.await.map_err(|source| ApiError { verb, source: Box::new(source) })
 }
 
-/// Server-side apply: this manager's fields become what `object` says.
+/// Server-side apply of `object` with this field manager.
 ///
 /// # Errors
 /// As [`within`].
@@ -123,7 +123,7 @@ where
     within(WRITE_STATUS, api.patch_status(name, &params, &Patch::Apply(object))).await
 }
 
-/// Which object, and in which version, a write is for.
+/// The object and version that a write is based on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     uid: Option<String>,
@@ -131,19 +131,19 @@ pub struct Version {
 }
 
 impl Version {
-    /// That of an object as it was read.
+    /// The version of an object that was read.
     pub fn of(object: &impl Resource) -> Self {
         let meta = object.meta();
         Self { uid: meta.uid.clone(), resource_version: meta.resource_version.clone() }
     }
 }
 
-/// Replaces the status, whole and by one write, if the object is still the one of this version. Fields that others own in
-/// the status go too: by server-side apply, what somebody else owns of a list's item would stay behind without the item's
-/// required fields, and every later write would be refused.
+/// Replaces the whole status in one write, if the object still has this version. Fields of other managers in the status
+/// are removed too: with server-side apply, fields of another manager in a list item would remain without the item's
+/// required fields, and every later write would be rejected.
 ///
 /// # Errors
-/// As [`within`]; [`ApiError::is_conflict`] when the object was written meanwhile.
+/// As [`within`]; [`ApiError::is_conflict`] if the object was changed in the meantime.
 pub async fn replace_status<K>(
     api: &Api<K>,
     manager: &str,
@@ -164,10 +164,10 @@ where
     within(WRITE_STATUS, api.patch_status(name, &params, &Patch::<()>::Json(operations))).await
 }
 
-/// A JSON patch: all operations or none. Begin it with `test` operations to make it conditional.
+/// A JSON patch: all operations or none. It is conditional if it begins with `test` operations.
 ///
 /// # Errors
-/// As [`within`]; [`ApiError::is_conflict`] when a `test` did not hold.
+/// As [`within`]; [`ApiError::is_conflict`] if a `test` failed.
 pub async fn json_patch<K>(api: &Api<K>, manager: &str, name: &str, operations: Value) -> Result<K, ApiError>
 where
     K: Clone + DeserializeOwned + Debug,
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_in_a_namespace_that_is_being_deleted_is_a_sentence_for_people() {
+    fn an_error_in_a_terminating_namespace_has_a_clear_message() {
         let status: Status = serde_json::from_value(json!({
             "status": "Failure", "code": 403, "reason": "Forbidden",
             "message": "dependencyrequests \"a\" is forbidden: unable to create new content in namespace x because it is being terminated",
@@ -201,7 +201,7 @@ mod tests {
         assert!(error.is_namespace_terminating());
         assert_eq!(
             error.to_string(),
-            "failed to apply: the namespace is being deleted, and Kubernetes creates nothing in it any more"
+            "failed to apply: the namespace is being deleted, and Kubernetes creates no objects in it"
         );
     }
 }

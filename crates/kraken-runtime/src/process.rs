@@ -1,7 +1,7 @@
-//! The life of a controller's process, from its flags to its exit code.
+//! The lifecycle of a controller's process, from its flags to its exit code.
 //!
-//! The order is chosen so that a process which cannot go on yet says why: logs first, then the health server,
-//! then the API server (waited for, not demanded), then the controller with the lease beside it.
+//! The order ensures that a process that cannot proceed reports why: logs first, then the health server, then the API
+//! server (the process waits for it), then the controller with the lease.
 
 use std::{io, process::ExitCode};
 
@@ -28,10 +28,9 @@ use crate::{
     version, webhooks,
 };
 
-/// Threads of the runtime. A controller waits for answers and computes little; each thread costs a stack and
-/// an allocator arena.
+/// Threads of the runtime. A controller mostly waits for responses; each thread costs a stack and an allocator arena.
 const WORKER_THREADS: usize = 2;
-/// By convention a process ended by signal N exits with 128 + N.
+/// By convention, a process that is ended by signal N exits with 128 + N.
 const SIGNAL_EXIT: u8 = 128;
 const SIGINT: u8 = 2;
 const SIGTERM: u8 = 15;
@@ -53,7 +52,7 @@ enum ProcessError {
     End(#[from] EndError),
 }
 
-/// Runs the controller until it ends or is told to.
+/// Runs the controller until it ends or is stopped.
 pub(crate) fn run<P: Program>(args: RunArgs, own: P::Args) -> ExitCode {
     if let Err(error) = logs::start(&args) {
         eprintln!("{}: {error}", P::NAME);
@@ -68,7 +67,7 @@ pub(crate) fn run<P: Program>(args: RunArgs, own: P::Args) -> ExitCode {
         }
     };
     let ended = runtime.block_on(until_signal::<P>(args, own));
-    // Whatever still runs must not keep the process.
+    // Running tasks must not delay the end of the process.
     runtime.shutdown_background();
     match ended {
         Ok(code) => code,
@@ -79,7 +78,7 @@ pub(crate) fn run<P: Program>(args: RunArgs, own: P::Args) -> ExitCode {
     }
 }
 
-/// The first signal asks the controller to stop, the second ends it.
+/// The first signal stops the controller gracefully, the second ends it.
 async fn until_signal<P: Program>(args: RunArgs, own: P::Args) -> Result<ExitCode, ProcessError> {
     let mut signals = Signals::listen().map_err(ProcessError::Signals)?;
     let shutdown = CancellationToken::new();
@@ -92,7 +91,7 @@ async fn until_signal<P: Program>(args: RunArgs, own: P::Args) -> Result<ExitCod
     tokio::select! {
         biased;
         number = stopped_twice => {
-            tracing::warn!("a second signal: ending at once");
+            tracing::warn!("received a second signal; exiting immediately");
             Ok(ExitCode::from(SIGNAL_EXIT + number))
         }
         ended = live::<P>(args, own, shutdown.clone()) => ended.map(|()| {
@@ -140,19 +139,19 @@ async fn live<P: Program>(
         }
         None => {
             if let Err(error) = lease::leave_unused(client.clone(), &namespace, P::NAME, P::NAME).await {
-                tracing::warn!("failed to say in the lease that it is not used: {}", one_line(&error));
+                tracing::warn!("failed to mark the lease as unused: {}", one_line(&error));
             }
             None
         }
     };
     let process = Process { args, client, lease, identity, metrics, health, webhooks, shutdown };
     let ended = process.run::<P>(own).await;
-    // Only now: until here the lease was renewed and released on it.
+    // Only now, because the lease was renewed and released on it.
     drop(lease_thread);
     Ok(ended?)
 }
 
-/// The signals that ask a process to stop.
+/// The signals that stop a process.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

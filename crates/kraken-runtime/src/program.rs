@@ -1,4 +1,5 @@
-//! A controller binary: its `main` is one line, and everything from its arguments to its exit code is here.
+//! A controller binary with a `main` of one line. This module implements everything from its arguments to its exit
+//! code.
 
 use std::{
     fmt::Debug,
@@ -19,40 +20,39 @@ use crate::{args::RunArgs, process, rbac, shell::Shell, version, webhooks};
 
 /// A controller binary.
 pub trait Program: Send + 'static {
-    /// The binary, and its service account, lease and field manager: `kraken-hub`.
+    /// The name of the binary, service account, lease and field manager: `kraken-hub`.
     const NAME: &'static str;
     /// One line for `--help`.
     const ABOUT: &'static str;
-    /// Whether this is the hub, which also gets what every controller's [`Program::aggregate_to_hub`] names.
+    /// Whether this is the hub, which also gets the permissions in every controller's [`Program::aggregate_to_hub`].
     const IS_HUB: bool = false;
-    /// The controller's own flags, which `run` takes besides [`RunArgs`].
+    /// The controller's own flags of `run`, in addition to [`RunArgs`].
     type Args: Args + Debug + Clone + Send + Sync;
 
     /// Its kinds.
     fn crds() -> Vec<CustomResourceDefinition>;
 
-    /// What it may do across the cluster, besides what the shell itself needs.
+    /// Its cluster-wide permissions, in addition to those of the runtime.
     fn rules() -> Vec<PolicyRule>;
 
-    /// What it may do in the namespace of the controllers, besides what its lease needs.
+    /// Its permissions in the namespace of the controllers, in addition to those for its lease.
     fn namespace_rules() -> Vec<PolicyRule> {
         Vec::new()
     }
 
-    /// What the hub may do with its kinds.
+    /// The hub's permissions on its kinds.
     fn aggregate_to_hub() -> Vec<PolicyRule> {
         Vec::new()
     }
 
-    /// What it reviews before it is stored. `run` mounts a validator for each in [`Shell::webhooks`].
+    /// The admission webhooks. `run` mounts a validator for each in [`Shell::webhooks`].
     fn webhooks() -> Vec<Hook> {
         Vec::new()
     }
 
-    /// The controller itself. It may start watches at once, registers them with [`Shell::health`] before
-    /// anything it waits for, and starts workers after [`Health::ready`](crate::Health::ready) and
-    /// [`Shell::leading`]. It returns soon after [`Shell::shutdown`] fires, when no task of its own acts any
-    /// more: the lease is given up then.
+    /// Runs the controller. It may start watches at once, registers them with [`Shell::health`] before it waits for
+    /// anything, and starts workers after [`Health::ready`](crate::Health::ready) and [`Shell::leading`]. It returns
+    /// soon after [`Shell::shutdown`] fires, when none of its tasks is active any more: then the lease is released.
     fn run(shell: Shell, args: Self::Args) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
@@ -68,7 +68,7 @@ enum Command<A: Args> {
     Run(Box<Run<A>>),
     /// Print the CRDs as YAML
     Crd,
-    /// Print the service account and its rights as YAML
+    /// Print the service account and its RBAC rules as YAML
     Rbac,
     /// Print the admission webhooks as YAML
     Webhook,
@@ -84,8 +84,8 @@ struct Run<A: Args> {
 
 /// The `main` of a controller: `fn main() -> ExitCode { kraken_runtime::main::<Hub>() }`.
 ///
-/// Exit code 0 after a clean stop, 1 after a failure (one line says which), 2 for bad arguments, 128 and the
-/// signal's number when a second signal cut the stop short.
+/// Exit code 0 after a clean stop, 1 after a failure (one line names it), 2 for invalid arguments, 128 plus the
+/// signal's number after a second signal.
 pub fn main<P: Program>() -> ExitCode {
     let cli = Cli::<P::Args>::from_arg_matches(&command::<P>().get_matches());
     match cli.unwrap_or_else(|error| error.exit()).command {
@@ -99,7 +99,7 @@ pub fn main<P: Program>() -> ExitCode {
 /// The CRDs of a controller as YAML documents.
 ///
 /// # Errors
-/// When one cannot be written as YAML.
+/// If serialization fails.
 pub fn crd_yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
     P::crds().iter().map(rbac::document).collect()
 }
@@ -113,7 +113,7 @@ fn print(text: Result<String, serde_saphyr::ser::Error>) -> ExitCode {
         text.map_err(io::Error::other).and_then(|text| io::stdout().lock().write_all(text.as_bytes()));
     match written {
         Ok(()) => ExitCode::SUCCESS,
-        // `| head` has read enough.
+        // The reader, such as `head`, closed the pipe.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("failed to print: {error}");
@@ -211,21 +211,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_version_and_the_name_are_the_binarys() {
+    fn version_and_name_are_those_of_the_binary() {
         let text = parse(&["--version"]).unwrap_err().to_string();
         assert_eq!(text.trim(), format!("kraken-test {}", version::long()));
         assert!(parse(&["--help"]).unwrap_err().to_string().contains("Makes things"));
     }
 
     #[test]
-    fn a_subcommand_is_needed() {
+    fn a_subcommand_is_required() {
         assert!(parse(&[]).is_err());
         assert!(parse(&["crd"]).is_ok_and(|cli| matches!(cli.command, Command::Crd)));
         assert!(parse(&["rbac"]).is_ok_and(|cli| matches!(cli.command, Command::Rbac)));
     }
 
     #[test]
-    fn crds_survive_being_yaml() {
+    fn crds_survive_a_yaml_round_trip() {
         let read: Vec<CustomResourceDefinition> =
             serde_saphyr::from_multiple(&crd_yaml::<Spoke>().unwrap()).unwrap();
         assert_eq!(read, [Thing::crd(), Thing::crd()]);

@@ -1,7 +1,7 @@
 //! One keyed queue per controller: two lanes, per-key backoff, timers, and one run per key at a time.
 //!
-//! kube-runtime's own scheduler has no lanes, no order and no backoff per object, so that one resource that fails, or a
-//! resync of thousands, delays the edit a person is waiting for.
+//! kube-runtime's scheduler has no priorities, no order and no backoff per object, so that one failing resource, or a
+//! resync of thousands, delays the edit that a user waits for.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -18,37 +18,37 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::mutants::{self, Mutant};
 
-/// The first delay after a failure; each further one doubles it.
+/// The delay after the first failure; it doubles with each further failure.
 const BACKOFF_BASE: Duration = Duration::from_millis(250);
-/// The longest delay between two tries of one key.
+/// The maximum delay between two attempts for one key.
 const BACKOFF_MAX: Duration = Duration::from_mins(5);
 
-/// What a key may be: small, ordered, cheap to clone.
+/// The bounds of a key: small, ordered, cheap to clone.
 pub trait Key: Clone + Eq + Hash + Ord + Debug + Send + Sync + 'static {}
 impl<T: Clone + Eq + Hash + Ord + Debug + Send + Sync + 'static> Key for T {}
 
-/// Who waits for the run. Edits are always taken first.
+/// The priority of a reconcile. Edits are always first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lane {
-    /// A person or a dependency changed something.
+    /// A user or a dependency changed something.
     Edit,
     /// A timer is due.
     Resync,
 }
 
-/// When a key runs again.
+/// When a key is reconciled again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requeue {
-    /// Only when something wakes it.
+    /// Only on an event.
     Never,
     /// At the next tick of this length, shared with every other key of the same length.
     Tick(Duration),
-    /// After its own exponential backoff, because it failed. A resync that failed is tried again as a resync.
+    /// After its exponential backoff, because it failed. A failed resync is retried as a resync.
     Backoff,
-    /// At the next tick of this length, anywhere between now and then, in the lane of edits: something was started, and all
-    /// keys that wait for the same are observed by shared calls. Not for a delay that has to pass: that is `After`.
+    /// At the next tick of this length, at any time until then, in the lane of edits: an operation is in progress, and keys
+    /// that wait for the same share their reads. For a minimum delay use `After`.
     Soon(Duration),
-    /// When this much time has passed, and not before; in the lane that the run was in.
+    /// After at least this time, in the lane of the current reconcile.
     After(Duration),
 }
 
@@ -69,9 +69,9 @@ struct Inner<K: Key> {
     state: Mutex<State<K>>,
     wake: Notify,
     start: Instant,
-    /// How many keys may run at once.
+    /// The maximum number of keys in flight.
     in_flight: usize,
-    /// How many runs may be resyncs at once: the rest is kept free for edits.
+    /// The maximum number of resyncs in flight: the rest is reserved for edits.
     max_resyncs: usize,
 }
 
@@ -79,15 +79,15 @@ struct Inner<K: Key> {
 struct State<K: Key> {
     edits: VecDeque<K>,
     resyncs: VecDeque<K>,
-    /// The lane each waiting key is really in: an entry of a deque that disagrees is stale and skipped.
+    /// The actual lane of each waiting key: a different entry of a deque is stale and skipped.
     waiting: HashMap<K, Lane>,
-    /// How many of them wait for an edit and for a resync: asked for with every key that is taken.
+    /// The number of keys in each lane, maintained because it is read with every key.
     depth: [usize; 2],
     timers: BTreeSet<(Instant, K)>,
     timer_of: HashMap<K, (Instant, Lane)>,
-    /// The keys that run now, and the lane in which each was asked for again meanwhile.
+    /// The keys in flight, each with the lane in which it was added again in the meantime.
     running: HashMap<K, (Lane, Option<Lane>)>,
-    /// How many of them are resyncs: counting them anew for each key would cost a look at all.
+    /// The number of resyncs in flight, maintained because counting them for each key would be expensive.
     resyncing: usize,
     failures: HashMap<K, u32>,
 }
@@ -109,8 +109,8 @@ impl<K: Key> Default for State<K> {
 }
 
 impl<K: Key> Queue<K> {
-    /// An empty queue of which at most `in_flight` keys run at once; a quarter of that (at least one, if there are two) is
-    /// kept for edits.
+    /// An empty queue with at most `in_flight` keys in flight; a quarter of them (at least one, if there are two) is
+    /// reserved for edits.
     pub fn new(in_flight: usize) -> Self {
         let max_resyncs = in_flight.saturating_sub((in_flight / 4).max(1)).max(1);
         Self {
@@ -124,18 +124,18 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    /// Asks for a run now. A key that runs already runs once more afterwards; one that waits is not doubled.
+    /// Adds a key. A key in flight is reconciled once more afterwards; a waiting key is not duplicated.
     pub fn add(&self, key: K, lane: Lane) {
         self.inner.state.lock().add(key, lane);
         self.inner.wake.notify_one();
     }
 
-    /// How many keys may run at once.
+    /// The maximum number of keys in flight.
     pub fn in_flight(&self) -> usize {
         self.inner.in_flight
     }
 
-    /// Waits for the next key and marks it as running; [`Queue::done`] must follow.
+    /// Waits for the next key and marks it as in flight; [`Queue::done`] must follow.
     pub async fn next(&self) -> (K, Lane) {
         loop {
             let wake = self.inner.wake.notified();
@@ -159,14 +159,15 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    /// Ends a run and says when the key runs again. What was asked for meanwhile runs at once.
+    /// Ends a reconcile and sets when the key is reconciled again. A key that was added in the meantime is reconciled
+    /// at once.
     pub fn done(&self, key: &K, requeue: Requeue) {
         let now = Instant::now();
         let mut state = self.inner.state.lock();
         let ran = state.running.remove(key);
         state.resyncing -= usize::from(ran.is_some_and(|(lane, _)| lane == Lane::Resync));
         let again = ran.and_then(|(_, again)| again);
-        // What failed must not overtake the edit that a person waits for by failing.
+        // A failure must not move a resync ahead of an edit that a user waits for.
         let lane = ran.map_or(Lane::Edit, |(lane, _)| lane);
         if requeue == Requeue::Backoff {
             let failures = state.failures.entry(key.clone()).or_default();
@@ -193,7 +194,7 @@ impl<K: Key> Queue<K> {
         self.inner.wake.notify_one();
     }
 
-    /// How many keys wait in a lane, timers not counted.
+    /// The number of keys that wait in a lane, without timers.
     pub fn depth(&self, lane: Lane) -> usize {
         self.inner.state.lock().depth[lane as usize]
     }
@@ -221,7 +222,7 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// One timer per key: the newest replaces the one before.
+    /// One timer per key: a new one replaces the old one.
     fn set_timer(&mut self, key: K, at: Instant, lane: Lane) {
         self.clear_timer(&key);
         self.timer_of.insert(key.clone(), (at, lane));
@@ -260,7 +261,7 @@ impl<K: Key> State<K> {
         None
     }
 
-    /// A run makes the key's timer pointless: the run's end sets a new one.
+    /// A reconcile clears the key's timer: its end sets a new one.
     fn start(&mut self, key: K, lane: Lane) -> (K, Lane) {
         self.waiting.remove(&key);
         self.depth[lane as usize] -= 1;
@@ -271,13 +272,13 @@ impl<K: Key> State<K> {
     }
 }
 
-/// The delay before try `failures + 1`.
+/// The delay before attempt `failures + 1`.
 fn backoff(failures: u32) -> Duration {
     BACKOFF_BASE.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(BACKOFF_MAX)
 }
 
-/// The next multiple of `every` after `now`, counted from `start`: keys of one interval are due together, and their
-/// looks at the cloud share calls.
+/// The next multiple of `every` after `now`, counted from `start`: keys with the same interval are due together, and
+/// share batched reads.
 fn next_tick(start: Instant, now: Instant, every: Duration) -> Instant {
     let every = every.max(Duration::from_millis(1));
     let ticks = (now - start).as_nanos() / every.as_nanos() + 1;
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_never_runs_twice_at_once_and_is_not_forgotten() {
+    async fn a_key_in_flight_is_reconciled_again_only_afterwards() {
         let queue = queue();
         queue.add("a", Lane::Edit);
         assert_eq!(key(&queue).await, "a");
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn some_runs_are_kept_for_edits() {
+    async fn some_slots_are_reserved_for_edits() {
         let queue = queue();
         for key in ["a", "b", "c", "d"] {
             queue.add(key, Lane::Resync);
@@ -361,11 +362,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_delay_passes_in_full_whatever_the_time_of_the_day() {
+    async fn a_minimum_delay_is_independent_of_ticks() {
         let queue = queue();
         queue.add("a", Lane::Edit);
         let key = queue.next().await.0;
-        // 8 s after the queue began, a tick of 9 s is only a second away.
+        // 8 s after the start of the queue, the next tick of 9 s is only a second away.
         tokio::time::sleep(Duration::from_secs(8)).await;
         queue.done(&key, Requeue::After(Duration::from_secs(9)));
         let before = Instant::now();
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_resync_that_fails_stays_a_resync_and_an_edit_an_edit() {
+    async fn a_failed_key_stays_in_its_lane() {
         let queue = queue();
         queue.add("resync", Lane::Resync);
         queue.add("edit", Lane::Edit);
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn timers_of_one_interval_are_due_together() {
+    async fn timers_with_the_same_interval_are_due_together() {
         let queue = queue();
         queue.add("a", Lane::Edit);
         queue.add("b", Lane::Edit);

@@ -1,4 +1,5 @@
-//! Random numbers, in one place: keys, suffixes of names, the order of hash maps. A simulation seeds those of its thread.
+//! The only module that uses random numbers: keys, suffixes of names, the order of hash maps. A simulation seeds those
+//! of its thread.
 
 use std::{
     cell::Cell,
@@ -9,12 +10,12 @@ thread_local! {
     static STATE: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// No random bytes can be had.
+/// The system provides no random bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("the system gives no random bytes: {0}")]
+#[error("the system provides no random bytes: {0}")]
 pub struct NoEntropy(getrandom::Error);
 
-/// A random number that nobody can guess, for names and hash maps. Keys are made of [`fill`].
+/// An unpredictable random number, for names and hash maps. Use [`fill`] for keys.
 pub fn number() -> u64 {
     // Randomly keyed by the standard library for each call.
     seeded().unwrap_or_else(|| RandomState::new().hash_one(()))
@@ -23,7 +24,7 @@ pub fn number() -> u64 {
 /// Random bytes for keys.
 ///
 /// # Errors
-/// When the system has none.
+/// If the system provides none.
 pub fn fill(bytes: &mut [u8]) -> Result<(), NoEntropy> {
     if STATE.get().is_none() {
         return getrandom::fill(bytes).map_err(NoEntropy);
@@ -34,12 +35,13 @@ pub fn fill(bytes: &mut [u8]) -> Result<(), NoEntropy> {
     Ok(())
 }
 
-/// From here on, the random numbers of this thread follow from `seed`. Only for simulations: whoever knows the seed knows them all.
+/// Derives all further random numbers of this thread from `seed`. Only for simulations, because the seed makes them
+/// predictable.
 pub fn seed(seed: u64) -> Seeded {
     Seeded { before: STATE.replace(Some(seed)) }
 }
 
-/// On drop, the numbers are what they were before.
+/// Restores the previous generator on drop.
 #[derive(Debug)]
 #[must_use = "the seeded numbers end with it"]
 pub struct Seeded {
@@ -59,8 +61,8 @@ fn seeded() -> Option<u64> {
     Some(number)
 }
 
-/// Numbers that follow from a seed alone (SplitMix64: each is mixed from a counter), so that no dependency's next version changes
-/// what a seed means.
+/// Numbers that depend only on a seed (SplitMix64: each is mixed from a counter), so that no update of a dependency changes the
+/// meaning of a seed.
 #[derive(Clone, Debug)]
 pub struct Stream(u64);
 
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_decides_every_number_until_it_is_dropped() {
+    fn a_seed_determines_every_number_until_it_is_dropped() {
         let of = |number| {
             let _seeded = seed(number);
             (some(), some())

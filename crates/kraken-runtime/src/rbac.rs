@@ -1,4 +1,4 @@
-//! The rights of a controller as manifests: its own rules and those of the shell, and nothing more.
+//! The RBAC manifests of a controller: its own rules and those of the runtime.
 
 use std::collections::BTreeMap;
 
@@ -29,16 +29,16 @@ pub fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
     }
 }
 
-/// The manifests of a controller's service account and rights, as YAML documents:
+/// The manifests of a controller's service account and RBAC rules, as YAML documents:
 ///
 /// - ServiceAccount `NAME`, and for its lease and [`Program::namespace_rules`] Role and RoleBinding `NAME`, all in
 ///   `kraken-system`;
-/// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and what the shell needs;
-/// - ClusterRole `NAME-hub`, if [`Program::aggregate_to_hub`] has rules, labelled for the hub to collect;
-/// - for the hub ([`Program::IS_HUB`]): ClusterRole and ClusterRoleBinding `NAME-aggregated`, which collect those.
+/// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and the rules of the runtime;
+/// - ClusterRole `NAME-hub`, if [`Program::aggregate_to_hub`] has rules, labelled for aggregation to the hub;
+/// - for the hub ([`Program::IS_HUB`]): ClusterRole and ClusterRoleBinding `NAME-aggregated`, which aggregate those.
 ///
 /// # Errors
-/// When an object cannot be written as YAML.
+/// If serialization fails.
 pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
     let mut out = vec![
         document(&ServiceAccount {
@@ -71,7 +71,7 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
         out.push(document(&ClusterRole { metadata, rules: Some(for_hub), ..ClusterRole::default() })?);
     }
     if P::IS_HUB {
-        // A role of its own: Kubernetes overwrites the rules of a role that aggregates.
+        // A separate role: Kubernetes overwrites the rules of an aggregating role.
         let name = format!("{}-aggregated", P::NAME);
         let selector = LabelSelector { match_labels: Some(hub_label()), ..LabelSelector::default() };
         out.push(document(&ClusterRole {
@@ -84,19 +84,19 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
     Ok(out.concat())
 }
 
-/// What the shell itself does across the cluster.
+/// The cluster-wide permissions of the runtime.
 fn shell_rules() -> Vec<PolicyRule> {
     let cluster_id = rule(&[""], &["namespaces"], &["get"]);
     let core = format!("core.{DOMAIN}");
     vec![
         rule(&["events.k8s.io"], &["events"], &["create", "patch"]),
-        // No request has this verb: the admission policies ask for it to tell controllers from people.
+        // No request has this verb: the admission policies use it to identify controllers.
         rule(&[&core], &["statedeclarations"], &["publish"]),
         PolicyRule { resource_names: Some(owned(&[IDENTIFYING_NAMESPACE])), ..cluster_id },
     ]
 }
 
-/// What the lease needs. A create cannot be limited by name: the API server does not know it yet.
+/// The permissions for the lease. A creation cannot be limited by name, because the API server does not know it yet.
 fn lease_rules(name: &str) -> Vec<PolicyRule> {
     const GROUP: &[&str] = &["coordination.k8s.io"];
     vec![
@@ -105,7 +105,7 @@ fn lease_rules(name: &str) -> Vec<PolicyRule> {
     ]
 }
 
-/// What the keeper of the webhooks' certificate needs, if there are webhooks.
+/// The permissions for the webhooks' certificate, if there are webhooks.
 fn of_webhooks<P: Program>(rules: fn(&str) -> Vec<PolicyRule>) -> Vec<PolicyRule> {
     if P::webhooks().is_empty() { Vec::new() } else { rules(P::NAME) }
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spoke_has_an_account_its_own_roles_and_one_for_the_hub() {
+    fn a_spoke_has_a_service_account_its_roles_and_a_role_for_the_hub() {
         assert_eq!(
             names::<Spoke>(),
             [
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hub_collects_what_is_labelled_for_it_and_keeps_its_own_rules() {
+    fn the_hub_aggregates_labelled_roles_and_keeps_its_own_rules() {
         let own = find::<Hub>("ClusterRole", "kraken-hub");
         assert!(own["rules"].is_array() && own.get("aggregationRule").is_none());
         let collected = find::<Hub>("ClusterRole", "kraken-hub-aggregated");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shell_may_write_events_and_read_one_namespace_only() {
+    fn the_runtime_can_write_events_and_read_one_namespace_only() {
         let rules = find::<Spoke>("ClusterRole", "kraken-test")["rules"].clone();
         assert!(rules.as_array().unwrap().contains(&json!(
             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_lease_may_be_changed_and_only_in_the_system_namespace() {
+    fn only_its_own_lease_can_be_changed_and_only_in_the_system_namespace() {
         let role = find::<Spoke>("Role", "kraken-test");
         assert_eq!(role["metadata"]["namespace"], "kraken-system");
         assert_eq!(role["rules"][0]["verbs"], json!(["create"]));

@@ -1,9 +1,8 @@
-//! What happens to every request to the API server: bounded in number and in time, and counted.
+//! A layer for every request to the API server: limits concurrency and time, and counts requests.
 //!
-//! kube 5 has no deadline for requests (a call on a dead connection hangs for minutes) and no limit of their
-//! number. Both are kept here, below every `Api`, so that no caller can forget them. A watch is bounded until
-//! its stream begins; then kube-runtime ends it when it has been silent for longer than the server lets a
-//! watch last.
+//! kube 5 has no deadline for requests (a call on a dead connection hangs for minutes) and no limit of their number.
+//! Both are enforced here, below every `Api`, so that no caller can forget them. A watch is bounded until its stream
+//! begins; then kube-runtime ends it if it has no data for longer than the server's watch timeout.
 
 use std::{
     error::Error,
@@ -26,14 +25,14 @@ use tower::{Layer, Service};
 use crate::metrics::Metrics;
 
 type BoxError = Box<dyn Error + Send + Sync>;
-/// A whole answer, or the stream of a watch.
+/// A whole response, or the stream of a watch.
 type Answer = Response<Either<Body, Box<DynBody>>>;
 
-/// The API server did not answer in time: whether the request took effect is unknown.
+/// The API server did not respond in time: it is unknown whether the request took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no answer from the Kubernetes API within {}", humantime::format_duration(*.limit))]
+#[error("no response from the Kubernetes API within {}", humantime::format_duration(*.limit))]
 pub struct DeadlineExceeded {
-    /// How long it had.
+    /// The deadline.
     pub limit: Duration,
 }
 
@@ -42,7 +41,7 @@ pub fn is_deadline(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Service(source) if source.is::<DeadlineExceeded>())
 }
 
-/// Bounds and counts the requests of one client.
+/// Limits and counts the requests of one client.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     limit: Duration,
@@ -51,12 +50,12 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// At most `concurrency` requests at once, each for at most `limit` once it is sent.
+    /// At most `concurrency` concurrent requests, each for at most `limit` after it is sent.
     pub fn new(limit: Duration, concurrency: usize, metrics: Metrics) -> Self {
         Self { limit, in_flight: Arc::new(Semaphore::new(concurrency)), metrics }
     }
 
-    /// A client whose requests `service` answers, within these bounds.
+    /// A client of `service`, within these bounds.
     pub fn client<S>(&self, service: S) -> Client
     where
         S: Service<Request<Body>, Response = Response<Box<DynBody>>> + Send + 'static,
@@ -101,8 +100,7 @@ where
         let sent = self.inner.call(request);
         let Bounds { limit, in_flight, metrics } = self.bounds.clone();
         Box::pin(async move {
-            // Waiting here rather than in poll_ready: kube's client has one queue, which a full house must
-            // not block.
+            // Waits here and not in poll_ready, because kube's client has one queue, which must not be blocked.
             let _permit = in_flight.acquire_owned().await?;
             let start = Instant::now();
             let result = tokio::time::timeout(limit, answer(sent, what.verb == "watch"))
@@ -116,7 +114,7 @@ where
     }
 }
 
-/// The answer with its whole body, so that the deadline covers it; a watch's body is left to its reader.
+/// The response with its whole body, so that the deadline covers it; a watch's body is streamed.
 async fn answer<F, E>(sent: F, watch: bool) -> Result<Answer, BoxError>
 where
     F: Future<Output = Result<Response<Box<DynBody>>, E>>,
@@ -131,7 +129,7 @@ where
     Ok(Response::from_parts(parts, body))
 }
 
-/// What a request does, in the words of the API server's own audit log.
+/// The verb and resource of a request, in the terms of the API server's audit log.
 #[derive(Debug, PartialEq, Eq)]
 struct What {
     verb: &'static str,
@@ -191,7 +189,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(15);
 
-    /// A body that gives `text` and then nothing, for ever.
+    /// A body that sends `text` and then never ends.
     fn endless(text: &'static str) -> Box<DynBody> {
         let frames = futures::stream::unfold(true, move |first| async move {
             if !first {
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_without_an_answer_ends_at_its_deadline() {
+    async fn a_request_without_a_response_ends_at_its_deadline() {
         let metrics = Metrics::new("test");
         let client = client(&metrics, std::future::pending);
         let error = Api::<Namespace>::all(client).get("kube-system").await.unwrap_err();
@@ -222,14 +220,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_stops_halfway_ends_at_its_deadline() {
+    async fn an_incomplete_response_ends_at_its_deadline() {
         let client = client(&Metrics::new("test"), || async { Ok(Response::new(endless("{\"kind\":"))) });
         let error = Api::<Namespace>::all(client).get("kube-system").await.unwrap_err();
         assert!(is_deadline(&error), "{error}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_quiet_watch_is_not_cut() {
+    async fn a_watch_without_events_is_not_ended() {
         use futures::StreamExt;
         const EVENT: &str = concat!(r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#, "\n");
         let client = client(&Metrics::new("test"), || async { Ok(Response::new(endless(EVENT))) });

@@ -1,5 +1,5 @@
-//! How many resources are ready, and why the others are not: counted from the controllers' stores whenever metrics are read, so
-//! that a reconcile pays nothing for it.
+//! Metrics of resources by readiness and reason: counted from the controllers' stores when metrics are scraped, so that
+//! reconciles have no overhead.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -17,17 +17,17 @@ use prometheus_client::{
 
 use crate::clock;
 
-/// What is not a reason of ours: a status can be written by whoever has the right to.
+/// The label of a reason that is not Kraken's: others may have permission to write a status.
 const OTHER: &str = "Other";
 
-/// The resources of one kind, by what their conditions say.
+/// The resources of one kind, by their conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// By status and reason of the condition `Ready`.
     ready: BTreeMap<(&'static str, &'static str), u64>,
-    /// How many differ from their spec and are left alone.
+    /// The number of resources with drift that is not reverted.
     drifted: u64,
-    /// For how long, in seconds, the one has been unready that has been so the longest.
+    /// The longest time in seconds that a current resource has been unready.
     longest_unready: f64,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// Whenever metrics are read, `count` adds the resources of this kind.
+    /// `count` adds the resources of this kind when metrics are scraped.
     pub(crate) fn watch(&self, kind: &'static str, count: impl Fn(&mut Tally) + Send + Sync + 'static) {
         self.kinds.write().insert(kind, Box::new(count));
     }
@@ -115,7 +115,7 @@ impl Collector for Resources {
         }
         let mut family = encoder.encode_descriptor(
             "resources_drifted",
-            "Resources that differ from their spec and are left alone (lifecycle.drift: Report)",
+            "Resources with drift that is not reverted (lifecycle.drift: Report)",
             None,
             MetricType::Gauge,
         )?;
@@ -124,7 +124,7 @@ impl Collector for Resources {
         }
         let mut family = encoder.encode_descriptor(
             "longest_unready_seconds",
-            "For how long the resource has been unready that has been so the longest; 0 if all are ready",
+            "The longest time that a current resource has been unready; 0 if all are ready",
             None,
             MetricType::Gauge,
         )?;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_counted_by_reason_when_metrics_are_read() {
+    fn resources_are_counted_by_reason_when_metrics_are_scraped() {
         let metrics = Metrics::new("kraken-test");
         let store = Arc::new(RwLock::new(vec![conditions(State::True, "Available", Timestamp::now())]));
         let read = store.clone();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn reason_that_is_not_ours_makes_no_label_of_its_own() {
+    fn unknown_reasons_share_one_label() {
         let mut tally = Tally::default();
         tally.add(&conditions(State::False, "SomethingForged", Timestamp::now()));
         assert_eq!(tally.ready, BTreeMap::from([(("False", OTHER), 1)]));

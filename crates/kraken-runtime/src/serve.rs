@@ -1,5 +1,4 @@
-//! The process's own HTTP port: `/healthz`, `/readyz` and `/metrics`, in clear, for the kubelet and
-//! Prometheus.
+//! The HTTP server for `/healthz`, `/readyz` and `/metrics`, without TLS, for the kubelet and Prometheus.
 
 use std::{io, net::SocketAddr};
 
@@ -14,21 +13,21 @@ use tokio::{net::TcpListener, time::Instant};
 pub use crate::health::Health;
 use crate::metrics::{self, Metrics};
 
-/// The port cannot be had.
+/// The port cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to listen on {address} (--listen-address): {source}")]
 pub struct ListenError {
-    /// The address asked for.
+    /// The requested address.
     pub address: SocketAddr,
-    /// What the system says.
+    /// The error of the system.
     pub source: io::Error,
 }
 
-/// Serves until the process ends, in a task of its own. The address returned has the real port when `address`
-/// says 0.
+/// Serves until the process ends, in a separate task. The returned address has the actual port if the port of `address`
+/// is 0.
 ///
 /// # Errors
-/// When the address is taken or is not this machine's.
+/// If the address is in use or not available on this machine.
 pub async fn start(address: SocketAddr, health: Health, metrics: Metrics) -> Result<SocketAddr, ListenError> {
     let refuse = |source| ListenError { address, source };
     let listener = TcpListener::bind(address).await.map_err(refuse)?;
@@ -49,7 +48,7 @@ fn routes(health: Health, metrics: Metrics) -> Router {
         .route("/metrics", get(async move || ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics.encode())))
 }
 
-/// 200 and `ok`, or 503 and one complaint per line.
+/// 200 and `ok`, or 503 and one problem per line.
 fn verdict(complaints: &[String]) -> impl IntoResponse + use<> {
     if complaints.is_empty() {
         (StatusCode::OK, "ok\n".to_owned())
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn readiness_names_what_is_missing_and_turns_when_it_has_come() {
+    async fn readiness_names_missing_prerequisites_until_they_are_met() {
         let health = Health::default();
         let address = start(ANY_PORT.parse().unwrap(), health.clone(), Metrics::new("test")).await.unwrap();
         let (secret, map) = (health.register_watch("Secret"), health.register_watch("ConfigMap"));
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_taken_address_is_named_with_its_flag() {
+    async fn an_address_in_use_is_reported_with_its_flag() {
         let holder = TcpListener::bind(ANY_PORT).await.unwrap();
         let address = holder.local_addr().unwrap();
         let error = start(address, Health::default(), Metrics::new("test")).await.unwrap_err();

@@ -1,5 +1,4 @@
-//! What a running controller is given: the client, its flags, and the handles by which it reports and is told
-//! to stop.
+//! The environment of a running controller: the client, its flags, and the handles for reporting and shutdown.
 
 use std::fmt;
 
@@ -17,8 +16,7 @@ use crate::{
     watch::{KubeClient, Watches},
 };
 
-/// Everything that a controller shares with the process around it. Cloning it gives other handles of the same
-/// things.
+/// Everything that a controller shares with its process. Clones share the same state.
 #[derive(Clone)]
 pub struct Shell {
     /// The binary's name, which is also its field manager.
@@ -27,27 +25,27 @@ pub struct Shell {
     pub client: Client,
     /// The flags that every controller shares.
     pub args: RunArgs,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
-    /// What readiness waits for.
+    /// The health of the process.
     pub health: Health,
     /// Events on users' objects.
     pub events: Events,
-    /// Fires when the process is asked to stop.
+    /// Fires when the process must stop.
     pub shutdown: CancellationToken,
-    /// The UID of the namespace `kube-system`: part of the identity of whatever is made in the cloud.
+    /// The UID of the namespace `kube-system`: part of the identity of all remote objects.
     pub cluster_id: String,
-    /// This process among its replicas: the pod's name and a random suffix.
+    /// The identity of this replica: the pod's name and a random suffix.
     pub identity: String,
-    /// Who reviews what is written to the API server. Mounted whether this process leads or not.
+    /// The validators of admission webhooks. They are mounted on leaders and standbys.
     pub webhooks: Mounts,
-    /// Fires when this process leads. Who waits for it is woken in the order of asking.
+    /// Fires when this process leads. Waiters are woken in order.
     pub(crate) leads: CancellationToken,
 }
 
 impl Shell {
-    /// A shell without a process around it: no server, no signals, and it leads from the start. For tests,
-    /// and for several controllers in one process.
+    /// A shell without a process: no server, no signals, and it is the leader from the start. For tests, and for
+    /// several controllers in one process.
     pub fn detached(name: &'static str, client: Client, args: RunArgs, cluster_id: String) -> Self {
         let identity = identity(name);
         Self {
@@ -76,8 +74,8 @@ impl Shell {
         }
     }
 
-    /// Waits until this process leads: true from then on, for as long as it lives, because losing the lease
-    /// ends it. False if the process is asked to stop first.
+    /// Waits until this process leads. Returns true if it does; it leads until it ends, because losing the lease ends
+    /// it. Returns false if the process is stopped first.
     #[must_use = "workers must not start when this is false"]
     pub async fn leading(&self) -> bool {
         if mutants::active(Mutant::LeaseNotChecked) {
@@ -91,7 +89,7 @@ impl Shell {
     }
 }
 
-/// That a process leads from the start.
+/// A process that leads from the start.
 fn leading() -> CancellationToken {
     let leads = CancellationToken::new();
     leads.cancel();
@@ -108,8 +106,8 @@ impl fmt::Debug for Shell {
     }
 }
 
-/// A name for this process that no other has, even in a pod that was restarted: a lease held by a former life
-/// of this pod must look like somebody else's, because what it started may still be under way.
+/// A unique name for this process, even after a restart in the same pod: a lease of the previous process must count as
+/// another holder's, because its requests may still be in flight.
 pub(crate) fn identity(name: &str) -> String {
     let from = |variable| std::env::var(variable).ok();
     let host = from("POD_NAME")
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn two_lives_of_one_pod_are_told_apart() {
+    fn a_restarted_process_has_a_different_identity() {
         assert_ne!(identity("kraken-test"), identity("kraken-test"));
     }
 }

@@ -1,4 +1,4 @@
-//! How a controller ends: when it is asked to, when it fails, or when it may not go on.
+//! The end of a controller: a requested stop, a failure, or the loss of the lease.
 
 use std::{future::Future, time::Duration};
 
@@ -11,11 +11,11 @@ use crate::{
     metrics::Metrics,
 };
 
-/// How long a controller has to finish what it does. With the lease's release it stays within the 30 s that
-/// Kubernetes gives a pod.
+/// The time for a controller to finish. With the release of the lease it is within the 30 s of Kubernetes' grace
+/// period.
 const GRACE: Duration = Duration::from_secs(8);
 
-/// Why a controller ended without being asked to.
+/// Why a controller ended without a requested stop.
 #[derive(Debug, thiserror::Error)]
 pub enum EndError {
     /// It returned an error.
@@ -29,8 +29,8 @@ pub enum EndError {
     LostLease,
 }
 
-/// Runs a controller beside its lease until it ends. `leads` fires when the lease is held; without a
-/// `lease` that is the caller's business.
+/// Runs a controller with its lease until it ends. `leads` fires when the lease is acquired; without a `lease`, the
+/// caller must fire it.
 pub(crate) async fn supervise(
     run: impl Future<Output = anyhow::Result<()>> + Send + 'static,
     lease: Option<Lease>,
@@ -73,12 +73,12 @@ pub(crate) async fn supervise(
     };
     shutdown.cancel();
     if !asked {
-        // It ends by itself, perhaps with the lease just taken.
+        // It ends by itself, possibly after the lease was acquired.
         guard = acquiring.await;
     }
     let Some(ended) = ended else {
         run.abort();
-        // What it left running may still act until the process is gone: the lease must expire by itself.
+        // Tasks that are still running may act until the process ends: the lease must not be released.
         guard.into_iter().for_each(LeaseGuard::abandon);
         tracing::warn!("the controller did not stop within {} s", GRACE.as_secs());
         return Ok(());
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::lease::tests::{Link, Server};
 
-    /// A controller beside a lease in memory.
+    /// A controller with an in-memory lease.
     #[derive(Default)]
     struct Setup {
         server: Server,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_controller_that_does_not_stop_is_ended_and_its_lease_left_to_expire() {
+    async fn a_controller_that_does_not_stop_is_ended_and_its_lease_expires() {
         let setup = Setup::default();
         setup.stop_after(60);
         let start = Instant::now();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_is_told_in_one_line_with_its_causes() {
+    async fn a_failure_is_reported_in_one_line_with_its_causes() {
         let setup = Setup::default();
         let run = async {
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,5 +1,5 @@
-//! Tasks, in one place. What a controller starts belongs to the group in which it runs, if it runs in one: a simulation ends a
-//! whole controller at once by ending its group, as the end of a process would, and suspends it as SIGSTOP would.
+//! The only module that spawns tasks. A task belongs to the group of its caller, if there is one: a simulation ends a whole
+//! controller by ending its group, like the end of a process, and suspends it like SIGSTOP.
 
 use std::{
     pin::pin,
@@ -20,7 +20,7 @@ tokio::task_local! {
     static GROUP: Group;
 }
 
-/// How many tasks a group has when it forgets for the first time those that have ended.
+/// The number of tasks at which a group first removes ended tasks.
 const SWEEP: usize = 64;
 
 /// The tasks of one controller. Cloning gives another handle.
@@ -35,12 +35,12 @@ struct Tasks {
     has_ended: bool,
     running: Vec<AbortHandle>,
     sweep_at: usize,
-    /// Who wanted to go on while the group was suspended.
+    /// The wakers of tasks that were woken while the group was suspended.
     held_up: Vec<Waker>,
 }
 
 impl Group {
-    /// Starts a task of this group; what it starts by [`spawn`] belongs to the group too.
+    /// Spawns a task in this group; tasks that it spawns with [`spawn`] belong to the group too.
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
@@ -71,19 +71,19 @@ impl Group {
         std::future::poll_fn(step).await
     }
 
-    /// Holds up every task of the group before its next step; time goes on.
+    /// Suspends every task of the group before its next poll; time advances.
     pub fn suspend(&self) {
         self.is_suspended.store(true, Ordering::Relaxed);
     }
 
-    /// Lets them go on.
+    /// Resumes all tasks.
     pub fn resume(&self) {
         self.is_suspended.store(false, Ordering::Relaxed);
         let held_up = std::mem::take(&mut self.tasks.lock().held_up);
         held_up.into_iter().for_each(Waker::wake);
     }
 
-    /// Ends every task of the group at its next step, and whatever is still started in it.
+    /// Ends every task of the group at its next poll, including tasks that are spawned later.
     pub fn abort(&self) {
         let mut tasks = self.tasks.lock();
         tasks.has_ended = true;
@@ -93,7 +93,7 @@ impl Group {
     }
 }
 
-/// Starts a task beside its caller's, in the same group if that is in one.
+/// Spawns a task, in the group of the caller if there is one.
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// A future for a `JoinSet`, which ends its tasks by itself: what it starts belongs to its caller's group.
+/// A future for a `JoinSet`, which ends its tasks itself: tasks that it spawns belong to the caller's group.
 pub fn inherit<F: Future>(future: F) -> impl Future<Output = F::Output> {
     match GROUP.try_with(Clone::clone) {
         Ok(group) => Either::Left(group.run(future)),
@@ -112,10 +112,10 @@ pub fn inherit<F: Future>(future: F) -> impl Future<Output = F::Output> {
     }
 }
 
-/// Computes on a thread where it holds up nobody; in a simulation, which has one thread, at once.
+/// Computes on a blocking thread; in a simulation, which has one thread, inline.
 ///
 /// # Errors
-/// When it panics, or the process ends.
+/// If it panics, or the process ends.
 pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, JoinError> {
     if clock::is_simulated() {
         spawn(async { work() }).await
@@ -133,14 +133,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn suspended_group_goes_on_when_it_is_resumed() {
+    async fn suspended_group_continues_when_it_is_resumed() {
         let group = Group::default();
         let begin = clock::Instant::now();
         let task = group.spawn(async move {
             tokio::time::sleep(Duration::from_secs(1)).await;
             begin.elapsed().as_secs()
         });
-        tokio::task::yield_now().await; // it begins to sleep
+        tokio::task::yield_now().await; // the task begins to sleep
         group.suspend();
         tokio::time::sleep(Duration::from_secs(9)).await;
         group.resume();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn aborted_group_ends_its_tasks_and_all_that_they_started() {
+    async fn aborted_group_ends_its_tasks_and_their_children() {
         let (sender, mut alive) = mpsc::unbounded_channel::<()>();
         let group = Group::default();
         group.spawn(async move {

@@ -1,15 +1,15 @@
-//! What this build is.
+//! The version of this build.
 //!
-//! Commit and date come from the environment of a release's build. A development build does not read them from the repository:
-//! each commit would compile every crate again.
+//! Commit and date come from the environment of a release's build. A development build does not read them from the repository,
+//! because each commit would recompile every crate.
 
 use std::sync::LazyLock;
 
 /// The version of the workspace, as `0.1.0`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The commit that was built (`KRAKEN_COMMIT` when it was), if it is a release's build.
+/// The commit of a release build (`KRAKEN_COMMIT` at build time).
 pub const COMMIT: Option<&str> = option_env!("KRAKEN_COMMIT");
-/// When it was built (`KRAKEN_BUILD_DATE`, as `2026-01-31`), if it is a release's build.
+/// The date of a release build (`KRAKEN_BUILD_DATE` at build time, such as `2026-01-31`).
 pub const BUILD_DATE: Option<&str> = option_env!("KRAKEN_BUILD_DATE");
 
 /// Version, commit and date, as `--version` prints them.
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_names_what_is_known_of_the_build() {
+    fn a_version_includes_commit_and_date_if_known() {
         assert_eq!(
             described(Some("abc"), Some("2026-01-31")),
             format!("{VERSION} (commit abc, built 2026-01-31)")

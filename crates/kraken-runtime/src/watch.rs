@@ -1,7 +1,7 @@
-//! Guarded watches: each kind has its own task, its own backoff and its own store, and delivers deletes.
+//! Guarded watches: each kind has its own task, backoff and store, and deletions are delivered.
 //!
-//! A watch of kube's `Controller` shares its backoff with all others, and its shared stores lose deletes. Here one
-//! missing CRD slows nobody, and one object that does not decode is reported and passed over.
+//! The watches of kube's `Controller` share one backoff, and its shared stores lose deletions. Here a missing CRD
+//! affects only its own watch, and an object that cannot be decoded is reported and skipped.
 
 mod kept;
 mod outage;
@@ -56,7 +56,7 @@ impl std::fmt::Display for ObjectKey {
     }
 }
 
-/// The objects of one kind as the watch last saw them. Cloning gives another handle.
+/// The objects of one kind that the watch last observed. Clones share the same store.
 #[derive(Debug)]
 pub struct Store<K> {
     objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
@@ -80,30 +80,30 @@ impl<K> Store<K> {
         self.objects.read().get(key).map(|kept| kept.open(key))
     }
 
-    /// Every object, in no order.
+    /// All objects, in no particular order.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.objects.read().iter().map(|(key, kept)| kept.open(key)).collect()
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.objects.read().len()
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What a watch saw.
+/// A change that a watch observed.
 #[derive(Debug)]
 pub enum Change<K> {
-    /// An object is new or different; the second is what it was before, if known.
+    /// An object was created or changed; the second value is the previous object, if known.
     Applied(Arc<K>, Option<Arc<K>>),
-    /// An object is gone.
+    /// An object was deleted.
     Deleted(Arc<K>),
-    /// An object does not decode as its kind: its metadata, and why. It is told again when such an object is gone.
+    /// An object cannot be decoded: its metadata and the cause. It is reported again when such an object is deleted.
     Invalid(Box<ObjectMeta>, String),
 }
 
@@ -117,7 +117,7 @@ impl<K: Resource> Change<K> {
     }
 }
 
-/// What every watch of a process shares.
+/// The shared settings of all watches of a process.
 #[derive(Clone, Debug)]
 pub struct Watches {
     /// The client to watch with.
@@ -126,13 +126,13 @@ pub struct Watches {
     pub namespaces: Vec<String>,
     /// Ends every watch.
     pub shutdown: CancellationToken,
-    /// Where readiness is kept.
+    /// The health of the process.
     pub health: Health,
-    /// Where failures are counted.
+    /// The metrics for failures.
     pub metrics: Metrics,
 }
 
-/// [`Client`] with a `Debug` that says nothing of it.
+/// [`Client`] with a `Debug` that hides its content.
 #[derive(Clone)]
 pub struct KubeClient(pub Client);
 
@@ -181,9 +181,9 @@ impl Watches {
         self.spawn(kind, apis, &watcher::Config::default(), seen, decode, Kept::Whole)
     }
 
-    /// Watches only the metadata of one kind: what a body costs is paid by who reads it. Of the metadata only what tells
-    /// objects and versions apart is kept, with the owners and Kraken's own labels and annotations: the annotation of
-    /// `kubectl apply` holds the whole object, the values of a Secret included.
+    /// Watches only the metadata of one kind; bodies are read on demand. Only the identity and version, the owners, and
+    /// Kraken's own labels and annotations are kept: the annotation of `kubectl apply` contains the whole object,
+    /// including the values of a Secret.
     pub fn metadata<K>(
         &self,
         kind: &'static str,
@@ -239,7 +239,7 @@ impl Watches {
                     match event {
                         Ok(event) => {
                             let done = matches!(event, watcher::Event::InitDone);
-                            // Each attempt of a list begins with an event of its own, which says nothing of its success.
+                            // Each attempt to list begins with an event, which does not mean success.
                             if done || matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_)) {
                                 outage.is_over(kind);
                                 beat.beat();
@@ -269,14 +269,14 @@ impl Watches {
     }
 }
 
-/// Applies the events of one watch to a store that other watches (of other namespaces) may share.
+/// Applies the events of one watch to a store that watches of other namespaces may share.
 struct Follower<K> {
     objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
-    /// The form in which the store holds an object.
+    /// The stored form of an object.
     keep: fn(Arc<K>) -> Kept<K>,
-    /// What this watch put in, so that a new list tells what went away meanwhile.
+    /// The keys that this watch added, so that a new list reveals deletions.
     mine: HashSet<ObjectKey>,
-    /// The keys of the list being read, if one is.
+    /// The keys of the current list, if one is being read.
     listed: Option<HashSet<ObjectKey>>,
 }
 
@@ -297,7 +297,7 @@ impl<K: Resource> Follower<K> {
                 Ok(object) => drop(self.gone(&ObjectKey::of(object.meta()), seen)),
                 Err((meta, error)) => {
                     if !self.gone(&ObjectKey::of(&meta), seen) {
-                        // It never decoded, so there is no form of it to speak of.
+                        // It was never decoded, so there is no stored form.
                         seen(Change::Invalid(meta, error));
                     }
                 }
@@ -316,7 +316,7 @@ impl<K: Resource> Follower<K> {
     }
 
     fn applied(&mut self, mut object: K, seen: &impl Fn(Change<K>)) {
-        // They are most of an object's bytes and nobody here reads them.
+        // managedFields are most of an object's bytes and are not used.
         object.meta_mut().managed_fields = None;
         let key = ObjectKey::of(object.meta());
         let object = Arc::new(object);
@@ -324,12 +324,12 @@ impl<K: Resource> Follower<K> {
         let before = before.map(|kept| kept.open(&key));
         self.note(key);
         if before.as_ref().is_some_and(|b| b.meta().resource_version == object.meta().resource_version) {
-            return; // a new list of what is known already
+            return; // a new list of known objects
         }
         seen(Change::Applied(object, before));
     }
 
-    /// What was decodable before keeps its last good form in the store.
+    /// The store keeps the last decoded form of the object.
     fn invalid(&mut self, meta: Box<ObjectMeta>, error: String, seen: &impl Fn(Change<K>)) {
         self.note(ObjectKey::of(&meta));
         seen(Change::Invalid(meta, error));
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kubectl_apply_keeps_in_an_annotation_is_not_kept_here() {
+    fn the_annotation_of_kubectl_apply_is_not_stored() {
         let words = |words: &[(&str, &str)]| {
             Some(words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
         };
@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(meta.owner_references, None);
     }
 
-    /// The answers of an API server to the requests of one watch.
+    /// The responses of an API server to the requests of one watch.
     async fn watched(
         answer: impl Fn(usize, &str) -> (u16, serde_json::Value) + Send + Sync + 'static,
         time: Duration,
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_missing_crd_is_tried_ever_more_seldom_and_named_by_readiness() {
+    async fn a_missing_crd_is_retried_with_backoff_and_reported_by_readiness() {
         let (requests, health) = watched(|_, _| refusal(404), Duration::from_mins(10)).await;
         // 0.8, 1.6, ... 25.6 s, then each 30 s.
         assert!((20..=28).contains(&requests), "{requests}");
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_forbidden_watch_behind_an_allowed_list_is_tried_ever_more_seldom_too() {
+    async fn a_forbidden_watch_with_an_allowed_list_is_retried_with_backoff() {
         let answer = |_, query: &str| {
             if query.contains("watch=true") {
                 return refusal(403);
@@ -477,11 +477,11 @@ mod tests {
         assert!((20..=30).contains(&requests), "{requests}");
         assert!(health.missing().is_empty(), "it has synced");
         let complaints = health.not_ready(Instant::now());
-        assert!(complaints[0].starts_with("the watch of ConfigMap fails since "), "{complaints:?}");
+        assert!(complaints[0].starts_with("the watch of ConfigMap has failed for "), "{complaints:?}");
     }
 
     #[test]
-    fn a_relist_tells_what_was_deleted_while_nobody_watched() {
+    fn a_relist_reports_deletions_during_an_outage() {
         use watcher::Event::{Init, InitApply, InitDone};
         let (log, store) = followed(vec![
             Init,
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_does_not_decode_is_told_and_hides_nothing() {
+    fn an_undecodable_object_is_reported_and_does_not_block_others() {
         use watcher::Event::{Apply, Delete};
         let (log, store) = followed(vec![
             Apply(config_map("a", "1")),

@@ -1,4 +1,4 @@
-//! The admission webhooks of a process: server, certificate, and what a controller mounts. And their manifests as YAML.
+//! The admission webhooks of a process: server, certificate and mounted validators. And their manifests as YAML.
 
 use kraken_webhook::{Keeper, Mounts, Place, Served, Timing, manifests, router, serve};
 use kube::Client;
@@ -6,8 +6,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{args::RunArgs, clock, program::Program, rbac::document, task};
 
-/// Starts the server and the keeper of its certificate, if the flags want them. They serve whether the process leads or not;
-/// what a controller mounts later is served from then on.
+/// Starts the server and the rotation of its certificate, if the flags enable them. They run on leaders and standbys; a
+/// validator that is mounted later is served from then on.
 pub(crate) async fn start<P: Program>(
     args: &RunArgs,
     namespace: &str,
@@ -41,7 +41,7 @@ pub(crate) async fn start<P: Program>(
 /// The Secret, the Service and the ValidatingWebhookConfiguration of a controller as YAML documents.
 ///
 /// # Errors
-/// When one cannot be written as YAML.
+/// If serialization fails.
 pub(crate) fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
     let made = manifests::manifests(P::NAME, &P::webhooks());
     Ok([document(&made.secret)?, document(&made.service)?, document(&made.configuration)?].concat())

@@ -1,4 +1,4 @@
-//! Workers: they take keys from a queue, run one isolated reconcile per key, and put the key back when it is due again.
+//! Workers: they take keys from a queue, run one isolated reconcile per key, and requeue the key.
 
 use std::{fmt::Debug, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -17,16 +17,16 @@ use crate::{
     task,
 };
 
-/// How many computations may run at once beside the workers: each takes a thread while it lasts.
+/// The maximum number of concurrent computations outside the workers: each takes a thread.
 const COMPUTATIONS: usize = 2;
 static COMPUTING: Semaphore = Semaphore::const_new(COMPUTATIONS);
 
-/// The longest a single reconcile may take. Every request inside has its own, shorter deadline; this one is for what
-/// nobody thought of, so that a key can never be stuck.
+/// The timeout of a single reconcile. Every request inside has its own, shorter deadline. This one is a safeguard, so
+/// that a key can never be stuck.
 const RECONCILE_DEADLINE: Duration = Duration::from_mins(2);
 
-/// The right to work. A run gives it up while it waits for an answer that many share, so that a thousand may wait and
-/// only a few work.
+/// The permit of an active reconcile. A reconcile releases it while it waits for a shared response, so that a thousand
+/// can wait while only a few are active.
 #[derive(Debug)]
 pub struct Slot {
     lane: Lane,
@@ -40,12 +40,12 @@ impl Slot {
         Self { lane, slots, held }
     }
 
-    /// Who waits for this run.
+    /// The priority of this reconcile.
     pub fn lane(&self) -> Lane {
         self.lane
     }
 
-    /// Waits for something without keeping others from their work.
+    /// Releases the slot while it waits for `answer`.
     pub async fn lend<T>(&mut self, answer: impl Future<Output = T>) -> T {
         drop(self.held.take());
         let answer = answer.await;
@@ -54,12 +54,13 @@ impl Slot {
     }
 }
 
-/// Runs what may compute for long, such as a tenant's JSONPath over a large object, on a thread where it holds up nobody: the
-/// workers' threads go on with everybody's requests, probes and watches. A few run at once; the others wait for their turn.
+/// Runs an expensive computation, such as a tenant's JSONPath over a large object, on a blocking thread, so that the worker
+/// threads continue with requests, probes and watches. A few run concurrently; the others wait.
 ///
-/// What it computes must be bounded by itself: nothing can end it from outside, not even the end of the reconcile.
+/// The computation must be bounded: nothing can cancel it, not even the end of the reconcile.
 pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    // The semaphore is the whole process's, and of no use where there is one thread. It is never closed, so this always holds a permit.
+    // The semaphore is shared by the whole process, and not needed with one thread. It is never closed, so this always
+    // acquires a permit.
     let permit = if clock::is_simulated() { None } else { Some(COMPUTING.acquire().await) };
     let work = move || {
         let _permit = permit;
@@ -67,18 +68,18 @@ pub async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stati
     };
     match task::compute(work).await {
         Ok(computed) => computed,
-        // A panic of the computation is one of the reconcile that asked for it.
+        // A panic of the computation is propagated to its reconcile.
         Err(failed) => match failed.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // Only the end of the process cancels it: nobody waits for the answer any more.
+            // Only the end of the process cancels it, when nothing waits for the result.
             Err(_) => std::future::pending().await,
         },
     }
 }
 
-/// Runs `handler` for every key of the queue until shutdown; then waits for the runs under way. At most `concurrency` of
-/// each lane work at once; as many as the queue allows may wait with a lent [`Slot`]. A panic or a run without end costs
-/// its own key a backoff and no other key anything.
+/// Runs `handler` for every key of the queue until shutdown; then waits for the reconciles in flight. At most
+/// `concurrency` of each lane are active; as many as the queue allows may wait with a released [`Slot`]. A panic or a
+/// timeout causes a backoff of its own key only.
 pub async fn run<K, F, Fut>(
     queue: Queue<K>,
     concurrency: usize,
@@ -92,12 +93,12 @@ pub async fn run<K, F, Fut>(
     Fut: Future<Output = Requeue> + Send + 'static,
 {
     let in_flight = Arc::new(Semaphore::new(queue.in_flight()));
-    // Each lane has its own: an edit never stands in line behind the resyncs that come back from the cloud.
+    // Each lane has its own slots: an edit never queues behind resyncs that return from the cloud.
     let [edits, resyncs] = [(); 2].map(|()| Arc::new(Semaphore::new(concurrency)));
     let mut runs = JoinSet::new();
     loop {
         let next = async {
-            // Never closed, so this always holds a permit.
+            // Never closed, so this always acquires a permit.
             let permit = in_flight.clone().acquire_owned().await;
             (permit, queue.next().await)
         };
@@ -108,9 +109,9 @@ pub async fn run<K, F, Fut>(
         let (queue, metrics, handler, stop) =
             (queue.clone(), metrics.clone(), handler.clone(), shutdown.clone());
         runs.spawn(task::inherit(async move {
-            // Standing in line is no part of the run, whose time is bounded.
+            // Waiting for a slot does not count for the timeout of the reconcile.
             let Some(slot) = stop.run_until_cancelled(Slot::take(lane, slots)).await else { return };
-            // Boxed, so that what stands in line takes a few hundred bytes and not the tens of thousands of a run.
+            // Boxed, so that a waiting reconcile takes a few hundred bytes instead of tens of thousands.
             let requeue = isolated(kind, &key, &metrics, Box::pin(handler(key.clone(), slot))).await;
             queue.done(&key, requeue);
             drop(permit);
@@ -120,7 +121,7 @@ pub async fn run<K, F, Fut>(
     while runs.join_next().await.is_some() {}
 }
 
-/// Runs one reconcile so that a panic in it, or a run without end, ends that run and nothing else.
+/// Runs one reconcile, isolated, so that a panic or a timeout ends only this reconcile.
 async fn isolated<K: Debug>(
     kind: &'static str,
     key: &K,
@@ -133,15 +134,15 @@ async fn isolated<K: Debug>(
         Ok(Ok(requeue)) => requeue,
         Ok(Err(_)) => {
             metrics.reconcile_panicked(kind);
-            // The panic's text is not logged: it may hold a value. Its place was printed by the panic hook.
-            span.in_scope(|| error!("the reconcile ended by a fault of the controller; it is tried again"));
+            // The panic's text is not logged, because it may contain a value. The panic hook logged its location.
+            span.in_scope(|| error!("the reconcile panicked; retrying with backoff"));
             Requeue::Backoff
         }
         Err(_) => {
             span.in_scope(|| {
                 error!(
                     seconds = RECONCILE_DEADLINE.as_secs(),
-                    "the reconcile did not end in time; it is tried again"
+                    "the reconcile timed out; retrying with backoff"
                 );
             });
             Requeue::Backoff
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_long_computation_holds_up_no_other_task() {
+    async fn a_long_computation_does_not_block_other_tasks() {
         let busy = |length: Duration| {
             let begin = Instant::now();
             while begin.elapsed() < length {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_of_a_computation_is_one_of_who_asked_for_it() {
+    async fn a_panic_of_a_computation_is_propagated_to_its_caller() {
         let asked = tokio::spawn(compute(|| panic!("oh")));
         assert!(asked.await.unwrap_err().is_panic());
         assert_eq!(compute(|| 7).await, 7);

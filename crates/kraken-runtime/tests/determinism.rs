@@ -1,9 +1,9 @@
-//! What decides the course of a controller has one place each, so that a simulation can decide it: no other code names the
-//! clock, random numbers, hash orders or spawned tasks of the standard library and of tokio.
+//! Every source of nondeterminism has one module, so that a simulation can control it: no other code uses the clock,
+//! random numbers, hash orders or spawned tasks of the standard library and of tokio.
 
 use std::{fs, path::Path};
 
-/// The crates that a controller is made of.
+/// The crates of a controller.
 const ROOTS: &[&str] = &[
     "crates/kraken-options/src",
     "crates/kraken-api/src",
@@ -15,9 +15,9 @@ const ROOTS: &[&str] = &[
     "controllers/aws-elb/src",
     "controllers/aws-ec2-instance/src",
 ];
-/// The one place of each.
+/// The module of each.
 const PLACES: &[&str] = &["clock.rs", "random.rs", "hash.rs", "task.rs"];
-/// What nothing else may name.
+/// The names that no other code may use.
 const WORDS: &[&str] = &[
     "SystemTime",
     "Timestamp::now",
@@ -28,16 +28,16 @@ const WORDS: &[&str] = &[
     "getrandom",
     "tokio::spawn",
     "task::spawn_blocking",
-    // It wakes who waits in a random order.
+    // It wakes waiters in a random order.
     "sync::watch",
     "watch::channel",
     "collections::HashMap",
     "collections::HashSet",
 ];
 const EXCEPTIONS: &[&str] = &[
-    // A cache of regular expressions by their text, of which nobody sees the order; its crate knows no other of ours.
+    // A cache of regular expressions whose order is never used; its crate has no dependency on kraken-runtime.
     "kraken-options/src/jsonpath/eval.rs",
-    // Gives our clock to the SDK, whose time is of this type.
+    // Passes our clock to the SDK, which uses this type.
     "kraken-aws/src/injected.rs",
 ];
 
@@ -67,7 +67,7 @@ fn files(folder: &Path, found: &mut Vec<(String, String)>) {
 }
 
 #[test]
-fn clocks_random_numbers_hash_orders_and_tasks_have_one_place_each() {
+fn clocks_random_numbers_hash_orders_and_tasks_have_one_module_each() {
     let mut wrong = vec![];
     for (path, code) in code() {
         let is_place = PLACES.iter().any(|place| path.ends_with(&format!("kraken-runtime/src/{place}")));

@@ -1,4 +1,4 @@
-//! Many seeds, on all cores: how many a second, what they did, and which of them failed.
+//! Runs many seeds on all cores, with statistics and failures.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::coverage::Coverage;
+use crate::engine::{Report, Statistics};
 use crate::run;
 use crate::schedule::Schedule;
-use crate::world::{Report, Statistics};
 
-/// Of every so many seeds one is run twice, and both traces must be equal.
+/// One of this number of seeds is run twice, and both traces must be equal.
 const TWICE: u64 = 100;
 
-/// What is run.
+/// The seeds to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The first seed.
@@ -25,7 +25,7 @@ pub struct Plan {
     pub limit: Option<Duration>,
     /// How many at once.
     pub jobs: usize,
-    /// After so many failures no further seed is begun.
+    /// The number of failures after which no further seed is started.
     pub failures: usize,
 }
 
@@ -63,7 +63,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// One line about how it goes.
+    /// A progress line.
     pub fn line(&self) -> String {
         let seconds = self.took.as_secs_f64().max(0.001);
         let Statistics { operations, faults, requests, cloud_calls, .. } = self.statistics;
@@ -79,7 +79,7 @@ impl Summary {
     }
 }
 
-/// Runs them; `tell` hears of each failure, and every second of how it goes.
+/// Runs them; `tell` gets each failure, and the progress every second.
 pub fn batch(plan: &Plan, tell: impl Fn(&Summary, Option<&Failure>) + Sync) -> Summary {
     let begin = Instant::now();
     let (next, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -144,8 +144,8 @@ fn add(sum: &mut Statistics, one: &Statistics) {
     sum.time += one.time;
 }
 
-/// Runs a schedule once more, and says where the trace differs.
-pub fn unequal(schedule: &Schedule, report: &Report) -> Option<crate::world::Violation> {
+/// Runs a schedule again, and returns where the trace differs.
+pub fn unequal(schedule: &Schedule, report: &Report) -> Option<crate::engine::Violation> {
     let (again, _) = run::run(schedule);
     let differing = report.trace.0.iter().zip(&again.trace.0).find(|(one, other)| one != other);
     let (at, message) = match differing {
@@ -153,5 +153,5 @@ pub fn unequal(schedule: &Schedule, report: &Report) -> Option<crate::world::Vio
         None if report.trace.0.len() == again.trace.0.len() => return None,
         None => (Duration::ZERO, format!("{} events, then {}", report.trace.0.len(), again.trace.0.len())),
     };
-    Some(crate::world::Violation { at, invariant: "the same seed gives the same trace".to_owned(), message })
+    Some(crate::engine::Violation { at, invariant: "the same seed gives the same trace".to_owned(), message })
 }

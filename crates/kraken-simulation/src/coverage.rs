@@ -1,5 +1,5 @@
-//! What the schedules have led to: every decision and outcome of the controllers, every operation and fault; with what was
-//! never reached, because that is what the table is for.
+//! The coverage of the schedules: every decision and outcome of the controllers, every operation and fault, including
+//! those that were never reached.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -123,7 +123,7 @@ impl Coverage {
         (all().filter(|(area, variant)| self.times(area, variant) > 0).count(), all().count())
     }
 
-    /// What was never reached.
+    /// The variants that were never reached.
     pub fn missing(&self) -> Vec<String> {
         let all = areas()
             .into_iter()
@@ -152,7 +152,7 @@ mod tests {
     use crate::generate::generate;
 
     #[test]
-    fn what_was_never_reached_is_in_the_table_with_zero() {
+    fn unreached_variants_are_in_the_table_with_zero() {
         let mut coverage = Coverage::default();
         let reached = Reached::from([((DECISION, "Create"), 3), ((OUTCOME, "InPlace"), 1)]);
         coverage.add(&generate(1), &reached);

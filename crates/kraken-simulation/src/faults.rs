@@ -1,5 +1,4 @@
-//! The faults that wait for a call, and what they do to it: asked by whatever stands between a controller and the API
-//! server or the cloud.
+//! The armed faults and their effects on calls, for the layers between a controller and the API server or the cloud.
 
 use std::time::Duration;
 
@@ -12,11 +11,11 @@ pub enum Effect {
     Crash(Duration),
     /// The connection closes.
     Lose,
-    /// The caller waits so long for the answer.
+    /// The response is delayed by this time.
     Delay(Duration),
-    /// The API server answers with this status code.
+    /// The API server responds with this status code.
     Refuse(u16),
-    /// The cloud answers with this error code.
+    /// The cloud responds with this error code.
     Fail(String),
 }
 
@@ -37,7 +36,7 @@ struct Entry {
 pub struct Armed(Vec<Entry>);
 
 impl Armed {
-    /// Arms a fault that is about a call; `false` for any other fault, of which nothing is kept.
+    /// Arms a fault of a call; returns `false` for other faults, which are ignored.
     pub fn arm(&mut self, fault: &Fault) -> bool {
         let (controller, call, moment, times, effect) = match fault {
             Fault::Crash { controller, call, moment, down } => {
@@ -68,8 +67,8 @@ impl Armed {
         true
     }
 
-    /// What happens to this call at this moment. Asked once per call and moment: it counts the calls. `name` is as in
-    /// [`kraken_testing::kube_proxy::Call`].
+    /// The effect on this call at this moment. Called once per call and moment, because it counts the calls. `name` is
+    /// as in [`kraken_testing::fault_proxy::Call`].
     pub fn strike(
         &mut self,
         controller: Controller,
@@ -97,7 +96,7 @@ impl Armed {
         struck
     }
 
-    /// Forgets all: faults end.
+    /// Disarms all faults.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_strikes_the_call_that_it_names_and_no_other() {
+    fn a_fault_affects_only_its_call() {
         let mut armed = Armed::default();
         let down = Duration::from_secs(1);
         let crash = Fault::Crash {
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_several_calls_strikes_them_in_a_row() {
+    fn a_fault_of_several_calls_affects_consecutive_calls() {
         let mut armed = Armed::default();
         armed.arm(&Fault::Refuse {
             controller: Controller::Hub,

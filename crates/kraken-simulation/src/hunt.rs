@@ -9,8 +9,8 @@ use kraken_runtime::mutants::{Asked, Mutant};
 use parking_lot::Mutex;
 
 use crate::check::FullCheck;
+use crate::engine::{Simulation, Violation};
 use crate::generate::generate;
-use crate::world::{Violation, World};
 
 /// What came of the hunt for one mutant.
 #[derive(Clone, Debug)]
@@ -25,14 +25,14 @@ pub struct Hunt {
     pub reached: u64,
 }
 
-/// What a seed does without any seeded bug.
+/// The result of a seed without a seeded bug.
 #[derive(Clone, Copy, Debug)]
 struct Sound {
     is_good: bool,
     asked: Asked,
 }
 
-/// Hunts mutants, and remembers what each seed does without one.
+/// Searches for seeds that find mutants, and caches the result of each seed without one.
 #[derive(Debug)]
 pub struct Hunter {
     limit: u64,
@@ -41,7 +41,7 @@ pub struct Hunter {
 }
 
 impl Hunter {
-    /// Tries seeds from 1 to `limit`, `threads` at once; what it finds does not depend on how many.
+    /// Tries seeds from 1 to `limit`, with `threads` in parallel; the result does not depend on the number of threads.
     pub fn new(limit: u64, threads: usize) -> Self {
         Self { limit, threads: threads.max(1), sound: Mutex::default() }
     }
@@ -64,11 +64,11 @@ impl Hunter {
                 }
                 reached.fetch_add(1, Ordering::Relaxed);
                 if !sound.is_good {
-                    continue; // what fails without the seeded bug too says nothing of it
+                    continue; // a failure that also occurs without the seeded bug does not count
                 }
                 let schedule = generate(seed);
                 let check = FullCheck::new(&schedule).with(mutant);
-                let report = World::run(&schedule, Box::new(check));
+                let report = Simulation::run(&schedule, Box::new(check));
                 let Some(violation) = report.violations.first() else { continue };
                 let mut best = best.lock();
                 if best.as_ref().is_none_or(|(best, _)| seed < *best) {
@@ -89,7 +89,7 @@ impl Hunter {
         let schedule = generate(seed);
         let check = FullCheck::new(&schedule);
         let asked = check.asked();
-        let is_good = World::run(&schedule, Box::new(check)).is_good();
+        let is_good = Simulation::run(&schedule, Box::new(check)).is_good();
         let sound = Sound { is_good, asked: *asked.lock() };
         self.sound.lock().insert(seed, sound);
         sound
@@ -104,7 +104,7 @@ pub fn table(hunts: &[Hunt]) -> String {
             Some((seed, violation)) => (seed.to_string(), format!("`{}`", violation.invariant)),
             None => (
                 format!("more than {}", hunt.tried),
-                format!("not found; its place was reached by {} seeds", hunt.reached),
+                format!("not found; its location was reached by {} seeds", hunt.reached),
             ),
         };
         let (name, description) = (hunt.mutant.name(), hunt.mutant.description());

@@ -18,7 +18,7 @@ static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| {
 
 static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let mut all: Vec<&CustomResourceDefinition> = definitions().iter().collect();
-    // What a seed makes up does not depend on which controller serves a kind.
+    // The generated schedule of a seed does not depend on which controller serves a kind.
     all.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     all.into_iter().map(|definition| serde_json::to_value(definition).unwrap_or_default()).collect()
 });

@@ -1,5 +1,5 @@
-//! What the final specs, ConfigMaps, Secrets and states say must be, by a function so simple that it can be read at once. It shares no
-//! code with the controllers.
+//! The expected final state according to the specs, ConfigMaps, Secrets and states, computed by simple code that is independent of the
+//! controllers.
 
 mod values;
 
@@ -16,7 +16,7 @@ pub struct Oracle<'a> {
     objects: &'a [Arc<Value>],
 }
 
-/// The reasons of a DependencyRequest that say that something is not there.
+/// The reasons of a DependencyRequest for missing objects.
 const MISSING: [&str; 5] =
     ["ConfigMapNotFound", "SecretNotFound", "KeyNotFound", "StateNotFound", "PathNotFound"];
 
@@ -26,7 +26,7 @@ impl<'a> Oracle<'a> {
         Self { objects }
     }
 
-    /// What an object's status says that cannot be so, in words.
+    /// The contradictions in an object's status, as text.
     pub fn wrong(&self, object: &Value) -> Vec<String> {
         let title = title(object);
         let api = object["apiVersion"].as_str().unwrap_or_default();
@@ -61,7 +61,7 @@ impl<'a> Oracle<'a> {
         (!is_explained).then(|| format!("has reason {reason}, which its spec does not explain"))
     }
 
-    /// It says that something is missing: something must be.
+    /// If it reports a missing value, a value must be missing.
     fn wrong_wait(&self, object: &Value) -> Option<String> {
         let request = self.request_of(object);
         let unmet = request.map(|request| request["status"]["unmet"].as_array().cloned().unwrap_or_default());
@@ -74,7 +74,7 @@ impl<'a> Oracle<'a> {
         (!missing && !others).then(|| format!("waits for values, and all are there: {message}"))
     }
 
-    /// It says that everything is in place: then every value that it needs is there.
+    /// If it reports everything in place, every value must exist.
     fn wrong_ready(&self, object: &Value) -> Option<String> {
         if object["spec"]["lifecycle"]["paused"] == true {
             return Some("is ready and paused".to_owned());
@@ -120,7 +120,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// Whether an export says something else than that a value is not there.
+    /// Whether an export reports something other than a missing value.
     fn is_hindered(&self, export: &Value) -> bool {
         let message = crate::check::ready_of(export)["message"].as_str().unwrap_or_default().to_lowercase();
         ["circle", "cycle", "several", "type", "by hand", "large", "no owner", "withheld", "secret", "read"]
@@ -143,7 +143,7 @@ impl<'a> Oracle<'a> {
         value.as_u64().and_then(|number| usize::try_from(number).ok()).or(text)
     }
 
-    /// The tags that the spec wants.
+    /// The desired tags in the spec.
     pub fn tags(&self, object: &Value) -> BTreeMap<String, String> {
         let tags = object["spec"]["tags"].as_object().into_iter().flatten();
         let value = |(key, option): (&String, &Value)| {
@@ -165,11 +165,11 @@ impl<'a> Oracle<'a> {
         let mut found = vec![];
         let mut open = vec![&object["spec"]];
         for named in object["spec"]["lifecycle"]["dependsOn"].as_array().into_iter().flatten() {
-            // A reference whose value nobody uses: the main id, which a resource that lost its remote object has none of.
+            // A reference without a used value: the main id, which a resource without a remote object does not have.
             let text = |key: &str| named[key].as_str().unwrap_or_default().to_owned();
             found.push(Source::State(text("kind"), text("name"), None));
         }
-        // A KeyPair refers to the Secret that it made: what is deleted later is never made anew.
+        // A KeyPair refers to its generated Secret, which is never generated again after a deletion.
         if let Some(name) = object.pointer("/spec/generate/secretName").and_then(Value::as_str) {
             found.push(Source::Key("Secret", name.to_owned(), "ssh-publickey".to_owned()));
         }

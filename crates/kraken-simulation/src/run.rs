@@ -1,13 +1,13 @@
 //! One schedule from its beginning to its end, with all checks.
 
 use kraken_runtime::coverage::Reached;
-use kraken_testing::kube_proxy::{Answer, Call};
+use kraken_testing::fault_proxy::{Answer, Call};
 
 use crate::check::FullCheck;
+use crate::engine::{Caller, Checker, Event, Report, Simulation, View, Violation, What};
 use crate::generate;
 use crate::schedule::{Operation, Schedule, Side};
 use crate::shrink::{Shrunk, shrink};
-use crate::world::{Caller, Checker, Event, Report, View, Violation, What, World};
 
 /// How many runs making a schedule short may take.
 pub const SHRINKING: usize = 400;
@@ -16,21 +16,21 @@ pub const SHRINKING: usize = 400;
 pub fn run(schedule: &Schedule) -> (Report, Reached) {
     let check = FullCheck::new(schedule);
     let reached = check.reached();
-    let report = World::run(schedule, Box::new(check));
+    let report = Simulation::run(schedule, Box::new(check));
     let reached = std::mem::take(&mut *reached.lock());
     (report, reached)
 }
 
-/// As [`run`]; prints what each writing call sends and what is answered, as it happens.
+/// As [`run`]; prints the request and response bodies of each write.
 pub fn with_bodies(schedule: &Schedule) -> (Report, Reached) {
     let check = FullCheck::new(schedule);
     let reached = check.reached();
-    let report = World::run(schedule, Box::new(Bodies(check)));
+    let report = Simulation::run(schedule, Box::new(Bodies(check)));
     let reached = std::mem::take(&mut *reached.lock());
     (report, reached)
 }
 
-/// The checks, and what they are asked about on the standard output.
+/// The checks, with output of the checked calls on stdout.
 struct Bodies(FullCheck);
 
 impl Checker for Bodies {

@@ -1,7 +1,7 @@
 //! What happens in one simulation: a seed, the settings of the controllers and the cloud, and a list of steps.
 //!
-//! Every step can be left out without making the others meaningless, because that is how a failure is made short: an
-//! operation names its object by namespace, kind and name, and does nothing if there is no such object.
+//! Every step can be removed without invalidating the others, which shrinking requires: an operation names its object
+//! by namespace, kind and name, and has no effect if the object does not exist.
 
 mod fault;
 mod names;
@@ -21,12 +21,12 @@ pub use settings::Settings;
 /// The whole input of one simulation. The same schedule gives the same trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Decides what no step says: latencies, UIDs, hash orders.
+    /// Determines everything else: latencies, UIDs, hash orders.
     pub seed: u64,
     /// How the controllers and the cloud are set up.
     #[serde(default)]
     pub settings: Settings,
-    /// What people, accidents and faults do, by time.
+    /// The operations and faults, by time.
     pub steps: Vec<Step>,
 }
 
@@ -40,11 +40,11 @@ pub struct Step {
     pub action: Action,
 }
 
-/// What can happen.
+/// A step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
-    /// What people and accidents do: it lasts.
+    /// An operation, whose effect persists.
     Operation(Operation),
     /// What fails: its effect ends when faults end.
     Fault(Fault),
@@ -56,7 +56,7 @@ impl Schedule {
         self.steps.iter().map(|step| step.at).max().unwrap_or_default()
     }
 
-    /// How many of the steps are operations; the others are faults.
+    /// The number of operations; the other steps are faults.
     pub fn operations(&self) -> usize {
         self.steps.iter().filter(|step| matches!(step.action, Action::Operation(_))).count()
     }

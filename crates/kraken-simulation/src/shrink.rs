@@ -1,4 +1,4 @@
-//! Makes a failing schedule short: the fewest steps that still fail in the same way, then the simplest ones.
+//! Shrinks a failing schedule: the fewest steps that still fail in the same way, then the simplest ones.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Shrunk {
     pub runs: usize,
 }
 
-/// Makes a schedule short that fails; `fails` runs one and says whether it fails in the same way. At most `budget` runs.
+/// Shrinks a failing schedule; `fails` runs one and returns whether it fails in the same way. At most `budget` runs.
 pub fn shrink(schedule: &Schedule, budget: usize, fails: impl FnMut(&Schedule) -> bool) -> Shrunk {
     let mut search = Search { best: schedule.clone(), runs: 0, budget, fails };
     search.settings(&Settings::default());
@@ -57,7 +57,7 @@ impl<F: FnMut(&Schedule) -> bool> Search<F> {
     fn steps(&mut self) {
         let mut size = self.best.steps.len().div_ceil(2);
         while size > 0 && self.runs < self.budget {
-            // From the end: what comes last is most often about nothing that fails.
+            // From the end, because the last steps are least often relevant.
             let mut end = self.best.steps.len();
             while end > 0 {
                 let start = end.saturating_sub(size);
@@ -101,7 +101,7 @@ impl<F: FnMut(&Schedule) -> bool> Search<F> {
         }
     }
 
-    /// Round times, first all of them and close to each other, then one by one.
+    /// Simplifies times, first all of them together, then one at a time.
     fn times(&mut self) {
         let spaced = |gap: u32| {
             move |(step, index): (&Step, u32)| Step {
@@ -178,7 +178,7 @@ mod tests {
     use crate::generate::generate;
     use crate::schedule::Propagation;
 
-    /// Fails when somebody deletes anything after somebody scaled anything.
+    /// Fails for a deletion after a scale operation.
     fn fails(schedule: &Schedule) -> bool {
         let place = |wanted: fn(&Action) -> bool| schedule.steps.iter().position(|step| wanted(&step.action));
         let scaled = place(|action| matches!(action, Action::Operation(Operation::Scale { .. })));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_steps_that_it_takes_are_left() {
+    fn only_the_necessary_steps_remain() {
         let failing: Vec<Schedule> = (0..600).map(generate).filter(fails).take(20).collect();
         assert_eq!(failing.len(), 20);
         for schedule in failing {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn manifests_lose_what_it_does_not_take() {
+    fn unnecessary_fields_are_removed_from_manifests() {
         let object = serde_json::json!({
             "kind": "VPC", "metadata": {"name": "a", "namespace": "prod"},
             "spec": {"cidrBlock": {"value": "10.0.0.0/16"}, "tags": {"a": "b"}, "lifecycle": {"protect": true, "paused": true}},
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_kept() {
+    fn the_budget_is_respected() {
         let object = "prod/VPC/a".parse().unwrap();
         let delete = Operation::Delete { object, propagation: Propagation::Background };
         let steps = vec![Step { at: Duration::ZERO, action: delete.into() }; 50];

@@ -1,12 +1,12 @@
-//! The story of a simulation: one line per event, by time, in words. Reads and what repeats are left out.
+//! The story of a simulation: one line per event, by time. Reads and repetitions are omitted.
 
 use std::fmt::Write as _;
 
+use crate::engine::{CallEvent, Report, What};
 use crate::run;
 use crate::schedule::{Schedule, Side};
-use crate::world::{CallEvent, Report, What};
 
-/// What is not told: it is about the controllers and not about what they do.
+/// Calls that are omitted, because they only concern the controllers themselves.
 const SILENT: [&str; 4] = [" leases", " events", " subjectaccessreviews", " selfsubjectreviews"];
 
 /// The story of a schedule and what came of it.
@@ -36,7 +36,7 @@ pub fn story(report: &Report) -> String {
     text
 }
 
-/// A call that changes something, or that a fault struck.
+/// A mutating call, or a call that was affected by a fault.
 fn call_in_words(call: &CallEvent) -> Option<String> {
     let is_silent = SILENT.iter().any(|end| call.name.ends_with(end));
     if (!call.writes || is_silent) && call.struck.is_none() {
@@ -45,7 +45,7 @@ fn call_in_words(call: &CallEvent) -> Option<String> {
     let mut text = format!("  {} {}", call.process, what(call));
     match call.status {
         Some(status) if status >= 300 => {
-            let _ = write!(text, ", refused with {status}");
+            let _ = write!(text, ", rejected with {status}");
         }
         Some(_) => {}
         None => text.push_str(", without effect"),
@@ -82,13 +82,13 @@ fn what(call: &CallEvent) -> String {
     }
 }
 
-/// All that there is to say about a failure: what must hold and did not, the steps, the story, and how to see it again.
+/// The report of a failure: the violated invariant, the steps, the story, and how to reproduce it.
 pub fn explain(title: &str, schedule: &Schedule, report: &Report, replay: &str) -> String {
     let mut text = format!("{title}: {}\n", run::class(report).unwrap_or("no violation"));
     for violation in &report.violations {
         let _ = writeln!(text, "  {violation}");
     }
-    let _ = writeln!(text, "\nThe steps that it takes ({}):", schedule.steps.len());
+    let _ = writeln!(text, "\nThe necessary steps ({}):", schedule.steps.len());
     for step in &schedule.steps {
         let _ = writeln!(text, "{:>10.3} s  {}", step.at.as_secs_f64(), step.action);
     }
@@ -101,11 +101,11 @@ pub fn explain(title: &str, schedule: &Schedule, report: &Report, replay: &str) 
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::engine::ProcessId;
     use crate::schedule::Controller;
-    use crate::world::ProcessId;
 
     #[test]
-    fn calls_are_told_in_words() {
+    fn calls_are_described() {
         let call = |side, name: &str, object: &str, status| CallEvent {
             process: ProcessId { controller: Controller::Vpc, replica: 0, incarnation: 2 },
             side,
@@ -120,7 +120,7 @@ mod tests {
         };
         for (call, words) in [
             (call(Side::Kube, "PATCH vpcs/status", "a", Some(200)), "updates the status of vpcs prod/a"),
-            (call(Side::Kube, "PATCH vpcs", "a", Some(409)), "patches vpcs prod/a, refused with 409"),
+            (call(Side::Kube, "PATCH vpcs", "a", Some(409)), "patches vpcs prod/a, rejected with 409"),
             (call(Side::Kube, "POST configmaps", "b", None), "creates configmaps prod/b, without effect"),
             (call(Side::Cloud, "CreateVpc", "", Some(200)), "calls CreateVpc"),
             (call(Side::Cloud, "DeleteVpc", "vpc-1", Some(200)), "calls DeleteVpc of vpc-1"),

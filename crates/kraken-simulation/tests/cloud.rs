@@ -8,7 +8,7 @@ use anyhow::Result;
 use kraken_aws::{Aws, AwsArgs, injected};
 use kraken_spoke::FailureClass;
 use kraken_spoke::runtime::metrics::Metrics;
-use kraken_testing::kube_proxy::{Answer, Call, Hook, Order};
+use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
 use kraken_testing::simulator::{Kind, Simulator, SimulatorOptions};
 use kraken_testing::{How, When};
 

@@ -44,7 +44,7 @@ impl Findings {
     }
 }
 
-/// Makes so many requests: a sequence that ends early, because the servers no longer hold the same, is made up for by
+/// Makes this number of requests: a sequence that ends early, because the state of the servers differs, is followed by
 /// another one.
 async fn requests(servers: &Servers, kinds: &[Kind], count: usize, seed: u64) -> Result<Findings> {
     let mut findings = Findings::default();
@@ -130,7 +130,7 @@ async fn answers_are_equal(count: usize, seeds: &[u64]) -> Result<()> {
     if let Ok(file) = std::env::var("KRAKEN_PARITY_REPORT") {
         std::fs::write(file, &report)?;
     }
-    if report.is_empty() { Ok(()) } else { Err(anyhow!("the answers differ:\n{report}")) }
+    if report.is_empty() { Ok(()) } else { Err(anyhow!("the responses differ:\n{report}")) }
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -140,7 +140,7 @@ fn number(variable: &str) -> Option<u64> {
 /// `KRAKEN_PARITY_REQUESTS` and `KRAKEN_PARITY_SEED` make it longer and another one.
 #[tokio::test]
 #[ignore = "differences remain"]
-async fn answers_are_those_of_kube_apiserver() -> Result<()> {
+async fn responses_equal_those_of_kube_apiserver() -> Result<()> {
     let count = usize::try_from(number("KRAKEN_PARITY_REQUESTS").unwrap_or(1000))?;
     answers_are_equal(count, &[number("KRAKEN_PARITY_SEED").unwrap_or(1)]).await
 }

@@ -1,4 +1,4 @@
-//! Seeds of the simulation: those that once failed, made short, and new ones.
+//! Seeds of the simulation: shrunk schedules of earlier failures, and new seeds.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,8 +10,8 @@ use kraken_simulation::run;
 use kraken_simulation::schedule::Schedule;
 use kraken_simulation::story;
 
-/// How many new seeds are run; `KRAKEN_SIMULATION_SEEDS` says another number.
-// As many as a minute takes; those that are known to fail are listed in `docs/performance/simulation.md`.
+/// The number of new seeds; `KRAKEN_SIMULATION_SEEDS` overrides it.
+// The number that a minute allows; known failures are listed in `docs/performance/simulation.md`.
 const SEEDS: u64 = 2000;
 
 fn corpus() -> Vec<PathBuf> {

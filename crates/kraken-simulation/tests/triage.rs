@@ -1,12 +1,12 @@
-//! Seeds by hand: `SEEDS=1-50 cargo test -p kraken-simulation --test triage -- --ignored --nocapture`.
+//! Manual runs of seeds: `SEEDS=1-50 cargo test -p kraken-simulation --test triage -- --ignored --nocapture`.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
 
 use kraken_simulation::check::FullCheck;
 use kraken_simulation::coverage::Coverage;
+use kraken_simulation::engine::Simulation;
 use kraken_simulation::generate::generate;
-use kraken_simulation::world::World;
 
 #[test]
 #[ignore = "for triage"]
@@ -20,7 +20,7 @@ fn seeds() {
         let schedule = generate(seed);
         let check = FullCheck::new(&schedule);
         let (reached, objects) = (check.reached(), check.objects());
-        let report = World::run(&schedule, Box::new(check));
+        let report = Simulation::run(&schedule, Box::new(check));
         coverage.add(&schedule, &reached.lock());
         count += 1;
         println!("{seed}: {:?}", report.statistics);

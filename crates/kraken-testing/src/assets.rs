@@ -55,7 +55,7 @@ pub struct Assets {
 }
 
 impl Assets {
-    /// The binaries, built first if they are nowhere yet. Says on stderr what it does when that takes long.
+    /// The binaries, which are built first if they do not exist. Reports progress on stderr.
     ///
     /// # Errors
     /// When Go is absent or too old, a build fails, or the cache cannot be written.

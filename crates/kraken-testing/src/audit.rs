@@ -1,4 +1,4 @@
-//! Kubernetes' own account of what Kraken writes and reads one by one: the audit log of the service accounts in `kraken-system`.
+//! The requests of Kraken according to Kubernetes: the audit log of the service accounts in `kraken-system`.
 //!
 //! Counting at the API server, and not in our client, counts what really arrived, retries and conflicts too.
 

@@ -30,7 +30,7 @@ pub(crate) async fn lock(folder: &Path) -> Result<Lock> {
     fs::create_dir_all(folder).with_context(|| {
         format!("cannot create {}; set XDG_CACHE_HOME to a folder you can write to", folder.display())
     })?;
-    // Beside it: what fills the folder may empty it first, and a lock on a removed file keeps nobody out.
+    // Next to the folder: the build may empty the folder first, and a lock on a removed file has no effect.
     let mut path = folder.as_os_str().to_owned();
     path.push(".lock");
     let path = PathBuf::from(path);

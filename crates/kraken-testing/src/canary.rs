@@ -28,7 +28,8 @@ impl Canary {
             (percent, "percent-encoded"),
             (unicode, "escaped as JSON"),
         ];
-        // In base64 a text looks different at each of three places; what depends on its neighbours is left out.
+        // In base64 a text has three different forms depending on its offset; characters that depend on adjacent bytes
+        // are omitted.
         for before in 0..3_usize {
             let padded = [vec![0; before], MARKER.as_bytes().to_vec()].concat();
             let first = (before * 8).div_ceil(6);

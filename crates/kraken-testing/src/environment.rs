@@ -20,10 +20,10 @@ pub struct EnvironmentOptions {
 /// All of Kraken on one machine; stopped on drop.
 #[derive(Debug)]
 pub struct Environment {
-    // Fields are dropped in this order: the controllers go first, while what they talk to still answers.
+    // Fields are dropped in this order: the controllers end first, while the API server and the cloud still run.
     /// The controllers.
     pub suite: Suite,
-    /// What they take for AWS: counts calls and can fail them.
+    /// The proxy that they use as AWS: counts calls and can fail them.
     pub proxy: Proxy,
     /// AWS.
     pub moto: Moto,
@@ -37,7 +37,7 @@ impl Environment {
     /// # Errors
     /// When a part does not start; says which, and where its log is.
     pub async fn start(options: EnvironmentOptions) -> Result<Self> {
-        // Both take seconds, one mostly waiting for the other's cores at most.
+        // Both take seconds, and can run in parallel.
         let (control_plane, moto) =
             tokio::try_join!(ControlPlane::start_with(options.control_plane), Moto::start())?;
         let proxy = Proxy::start(moto.endpoint())?;
@@ -49,7 +49,7 @@ impl Environment {
 
     /// The one environment that all tests of this process share, with the controllers' defaults.
     ///
-    /// Tests that stop controllers, script failures or count calls need one of their own.
+    /// Tests that stop controllers, script failures or count calls need a separate environment.
     ///
     /// # Errors
     /// As [`Environment::start`]; the next caller tries again.

@@ -1,5 +1,5 @@
-//! What GitOps tools make of Kraken: Flux's kustomize-controller, and the interpreter of Argo CD's health scripts. Both are
-//! built once from the Go module in `gitops/`.
+//! GitOps tools for tests: Flux's kustomize-controller, and the interpreter of Argo CD's health scripts. Both are built
+//! once from the Go module in `gitops/`.
 
 mod artifacts;
 mod health;
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Flux {
 }
 
 impl Flux {
-    /// Builds it if that was not done yet, installs its CRDs and starts it with every right.
+    /// Builds it if necessary, installs its CRDs and starts it with all permissions.
     ///
     /// # Errors
     /// When Go is absent, or a part does not start.

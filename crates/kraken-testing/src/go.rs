@@ -1,4 +1,4 @@
-//! Programs that are built once from a Go module of ours and kept in the user's cache.
+//! Programs that are built once from a Go module in this repository and stored in the user's cache.
 //!
 //! A module is embedded here, so that the built tools work from any folder.
 
@@ -33,7 +33,7 @@ pub(crate) struct Program {
     pub(crate) package: &'static str,
     /// The module whose version is the program's.
     pub(crate) version_of: &'static str,
-    /// How long the build takes on 2 cores, in words.
+    /// The duration of the build on 2 cores, as text.
     pub(crate) takes: &'static str,
     /// What to do where Go is not installed.
     pub(crate) without_go: &'static str,

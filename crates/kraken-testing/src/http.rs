@@ -1,4 +1,4 @@
-//! The few plain HTTP calls that tests and tools make: health, metrics, and AWS's query protocol on moto.
+//! Plain HTTP calls of tests and tools: health, metrics, and AWS's query protocol on moto.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct Response {
 /// GET.
 ///
 /// # Errors
-/// When no answer came within 30 seconds. A status of 4xx or 5xx is an answer.
+/// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
 pub async fn get(url: &str) -> Result<Response> {
     send(url, Request::get(url).body(Full::default())).await
 }
@@ -31,7 +31,7 @@ pub async fn get(url: &str) -> Result<Response> {
 /// POST of a form.
 ///
 /// # Errors
-/// When no answer came within 30 seconds. A status of 4xx or 5xx is an answer.
+/// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
 pub async fn post_form(url: &str, headers: &[(&str, &str)], fields: &[(&str, &str)]) -> Result<Response> {
     let body: Vec<String> =
         fields.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
@@ -48,7 +48,7 @@ pub async fn post_form(url: &str, headers: &[(&str, &str)], fields: &[(&str, &st
 async fn send(url: &str, request: hyper::http::Result<Request<Full<Bytes>>>) -> Result<Response> {
     let request = request.with_context(|| format!("{url} is not a URL"))?;
     let exchange = async {
-        // A client of its own each time: a pooled connection would belong to the runtime of one test.
+        // A new client each time, because a pooled connection would belong to the runtime of one test.
         let client = Client::builder(TokioExecutor::new()).build_http();
         let response = client.request(request).await?;
         let status = response.status().as_u16();

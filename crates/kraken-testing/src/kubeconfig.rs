@@ -55,6 +55,6 @@ pub(crate) async fn client(path: &Path) -> Result<Client> {
     config.connect_timeout = Some(Duration::from_secs(10));
     config.read_timeout = Some(READ_TIMEOUT);
     config.reset_reader_on_write = true;
-    config.default_retry = false; // a test shall see the answer it got, at once
+    config.default_retry = false; // tests must get the original response at once
     Client::try_from(config).with_context(problem)
 }

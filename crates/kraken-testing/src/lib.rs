@@ -2,8 +2,8 @@
 //! kube-controller-manager, the moto server as AWS, a scriptable proxy in front of it, and the
 //! controllers as their real binaries.
 //!
-//! Nothing here is mocked, so a test that passes says something about a cluster. Every server listens on
-//! loopback on a free port, and every process dies with the process that started it, however that ends.
+//! Nothing is mocked, so a passing test is meaningful for a real cluster. Every server listens on loopback on a free
+//! port, and every process dies with the process that started it, however that ends.
 //!
 //! Start with [`environment::Environment`] for all of it, or with [`cluster::ControlPlane`] for Kubernetes alone.
 
@@ -12,12 +12,12 @@ pub mod audit;
 mod cache;
 pub mod canary;
 pub mod cluster;
+pub mod crash_test;
 pub mod environment;
-pub mod explorer;
+pub mod fault_proxy;
 pub mod gitops;
 mod go;
 pub mod http;
-pub mod kube_proxy;
 mod kubeconfig;
 pub mod manifests;
 pub mod moto;

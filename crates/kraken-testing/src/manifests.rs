@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use kinds::Kinds;
 use served::served;
 
-/// Who owns the fields of what is applied here.
+/// The field manager of applied objects.
 pub const FIELD_MANAGER: &str = "kraken-testing";
 const SERVED_WITHIN: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(50);
@@ -159,7 +159,7 @@ pub async fn apply_path(client: &Client, path: &Path, namespace: &str) -> Result
     apply(client, &read(path)?, namespace).await
 }
 
-/// Asks for the deletion of the documents' objects, last one first; absent ones are fine.
+/// Requests the deletion of the documents' objects, the last one first; missing ones are ignored.
 ///
 /// # Errors
 /// When the API refuses one.
@@ -171,7 +171,7 @@ pub async fn delete(client: &Client, documents: &[Document], namespace: &str) ->
     Ok(())
 }
 
-/// Asks for the deletion of one document's object with the API of its kind; an absent one is fine.
+/// Requests the deletion of one document's object with the API of its kind; a missing one is ignored.
 ///
 /// # Errors
 /// When the API refuses.

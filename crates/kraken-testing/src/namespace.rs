@@ -9,12 +9,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 
-/// A namespace nobody else uses. It goes with the control plane; [`TestNamespace::delete`] ends it earlier.
+/// A namespace for one test. It disappears with the control plane; [`TestNamespace::delete`] deletes it earlier.
 #[derive(Clone)]
 pub struct TestNamespace {
     /// Its name.
     pub name: String,
-    /// The client it was made with.
+    /// The client that created it.
     pub client: Client,
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for TestNamespace {
     }
 }
 
-/// Creates a namespace with a name of its own.
+/// Creates a namespace with a unique name.
 ///
 /// # Errors
 /// When the API refuses it.
@@ -44,7 +44,7 @@ pub async fn namespace(client: &Client) -> Result<TestNamespace> {
 }
 
 impl TestNamespace {
-    /// Asks for its deletion; what is in it goes first, and Kubernetes does not wait for that to answer.
+    /// Requests its deletion. Kubernetes responds before the objects in it are deleted.
     ///
     /// # Errors
     /// When the API refuses it.

@@ -1,5 +1,5 @@
-//! Renders what people install: `kustomize build` and `helm template`, by programs that are built once from the Go module in
-//! `packaging/`.
+//! Renders the installation manifests: `kustomize build` and `helm template`, by programs that are built once from the Go
+//! module in `packaging/`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ const KUSTOMIZE: Program = Program {
 #[cfg(test)]
 pub(crate) const PROGRAMS: [(&Module, &Program); 2] = [(&MODULE, &HELM), (&MODULE, &KUSTOMIZE)];
 
-/// The Kubernetes that charts are rendered for: a chart refuses an older one than it supports.
+/// The Kubernetes version that charts are rendered for: a chart rejects unsupported older versions.
 const KUBERNETES: &str = "1.35.0";
 
 /// The objects of `kustomize build`.

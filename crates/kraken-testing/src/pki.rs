@@ -1,4 +1,4 @@
-//! Keys and certificates of one control plane: made in memory in milliseconds, valid for this run only.
+//! Keys and certificates of one control plane: generated in memory in milliseconds, valid for this run only.
 
 use anyhow::{Context as _, Result};
 use rcgen::{

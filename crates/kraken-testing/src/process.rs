@@ -1,10 +1,10 @@
 //! A child process that cannot outlive this one.
 //!
-//! Each child runs under a small shell that holds the read end of a pipe. When this process drops the
-//! [`Process`], exits, or is killed in any way (SIGKILL included), the pipe closes, and the shell stops the
-//! child: TERM, then KILL after a grace period. Guards alone would not do: statics are never dropped, and
-//! nothing is dropped on SIGKILL. Children get a process group of their own, so that Ctrl-C in a terminal
-//! reaches only the parent, which stops them in order.
+//! Each child runs under a small shell that holds the read end of a pipe. When this process drops the [`Process`],
+//! exits, or is killed in any way (SIGKILL included), the pipe closes, and the shell stops the child: TERM, then KILL
+//! after a grace period. Guards alone are not sufficient: statics are never dropped, and nothing is dropped on SIGKILL.
+//! Children get a process group of their own, so that Ctrl-C in a terminal reaches only the parent, which stops them in
+//! order.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// How long a child may take to end after TERM before it is killed, unless its spec says otherwise.
+/// The default grace period of a child between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(10);
 
 // $1: file for the child's pid, $2: grace in tenths of a second, then the command.
@@ -98,7 +98,7 @@ impl Spec {
         self
     }
 
-    /// Where the child's output goes; appended to when it is started again.
+    /// The log of the child; appended to on a restart.
     pub fn log(&self) -> PathBuf {
         self.folder.join(format!("{}.log", self.name))
     }
@@ -215,7 +215,7 @@ impl Process {
         self.pipe = None;
     }
 
-    /// Stops it and waits until it is gone.
+    /// Stops it and waits until it has ended.
     pub fn stop(&mut self) {
         self.begin_stop();
         let started = Instant::now();
@@ -264,8 +264,8 @@ pub fn log_tail(path: &Path) -> String {
 
 /// A port of the loopback interface that was free just now.
 ///
-/// Another process can take it before its user binds it, so whoever starts a server tries again with a new
-/// one (see [`lost_its_port`]).
+/// Another process can take it before its user binds it, so the start of a server is retried with a new one (see
+/// [`lost_its_port`]).
 ///
 /// # Errors
 /// When no port can be bound at all.
@@ -274,7 +274,7 @@ pub fn free_port() -> Result<u16> {
     Ok(listener.local_addr().context("cannot read the bound port")?.port())
 }
 
-/// Whether a server's log says that somebody else was faster to take its port.
+/// Whether a server's log says that its port is in use.
 pub fn lost_its_port(log: &Path) -> bool {
     fs::read(log)
         .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).to_lowercase().contains("address already in use"))

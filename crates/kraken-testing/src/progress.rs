@@ -1,10 +1,10 @@
-//! Step lines on stderr for work that can take minutes, so that nobody wonders whether it hangs.
+//! Progress lines on stderr for work that can take minutes.
 
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Runs `work`, saying on stderr when it starts, every 10 seconds that it goes on, and how it ended.
+/// Runs `work`, reporting on stderr its start, its progress every 10 seconds, and its result.
 ///
 /// # Errors
 /// Whatever `work` returns.

@@ -1,7 +1,7 @@
 //! A temporary folder for the data, logs and kubeconfigs of one run.
 //!
-//! Like the processes, it must go even when this process is killed or ends with statics undropped; a shell
-//! at the other end of a pipe removes it once the processes whose pid files lie in it are gone.
+//! Like the processes, it must be removed even if this process is killed or ends without dropping statics; a shell at
+//! the other end of a pipe removes it when the processes with pid files in it have ended.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -57,7 +57,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Leaves the folder there for a human to look at.
+    /// Keeps the folder for inspection.
     pub(crate) fn keep(&mut self) {
         if let Some(mut pipe) = self.janitor.stdin.take() {
             let _ = pipe.write_all(b"keep\n"); // a janitor that is gone keeps the folder as well

@@ -10,8 +10,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// Serves every request by `answer` until `stopped`, then drops all connections. An `Err` of `answer` makes hyper close
-/// the connection without an answer.
+/// Serves every request with `answer` until `stopped`, then drops all connections. With an `Err` of `answer`, hyper
+/// closes the connection without a response.
 pub(crate) async fn serve<F, Fut>(
     listener: std::net::TcpListener,
     name: &str,

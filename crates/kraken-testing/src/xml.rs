@@ -1,9 +1,9 @@
-//! Just enough XML to read moto's answers: elements and text. EC2's query protocol uses nothing else.
+//! A minimal XML parser for moto's responses: elements and text. EC2's query protocol uses nothing else.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-/// An element with what is in it.
+/// An element with its content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Element {
     pub(crate) name: String,
@@ -23,7 +23,7 @@ impl Element {
         end.map(|element| element.text.trim().to_owned()).unwrap_or_default()
     }
 
-    /// As JSON: an element of `item`s is an array, one with other children an object, any other its text.
+    /// As JSON: an element with `item`s is an array, one with other children an object, any other a string.
     pub(crate) fn to_json(&self) -> Value {
         if self.children.is_empty() {
             return self.text.trim().into();

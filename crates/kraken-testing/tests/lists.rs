@@ -113,7 +113,7 @@ async fn literals_of_the_type_and_references_are_kept_as_they_are() -> Result<()
 }
 
 #[tokio::test]
-async fn everything_else_is_refused_with_its_place() -> Result<()> {
+async fn everything_else_is_rejected_with_its_place() -> Result<()> {
     let ns = test_namespace().await?;
     let two =
         json!({"valueFrom": {"secret": {"name": "a", "key": "b"}, "configMap": {"name": "a", "key": "b"}}});
@@ -147,7 +147,7 @@ async fn the_default_of_a_field_is_not_put_beside_a_reference() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_map_keeps_texts_and_references_and_refuses_everything_else_with_its_key() -> Result<()> {
+async fn a_map_keeps_texts_and_references_and_rejects_everything_else_with_its_key() -> Result<()> {
     let ns = test_namespace().await?;
     let tags = json!({
         "Name": "web", "Empty": "", "a.b/c": reference(), "Short": {"valueFrom": {"ref": "VPC.aws/main/vpc.CidrBlock"}},
@@ -175,7 +175,7 @@ async fn a_map_keeps_texts_and_references_and_refuses_everything_else_with_its_k
 }
 
 #[tokio::test]
-async fn a_secret_for_a_public_field_is_refused_at_admission() -> Result<()> {
+async fn a_secret_for_a_public_field_is_rejected_at_admission() -> Result<()> {
     let ns = test_namespace().await?;
     let secret = json!({"valueFrom": {"secret": {"name": "db", "key": "password"}}});
     let template = |text: &str| json!({"valueFrom": {"templateString": text}});

@@ -12,7 +12,7 @@ use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-struct World {
+struct TestEnv {
     // The controllers are dropped first, while what they talk to still answers.
     _suite: Suite,
     _control_plane: ControlPlane,
@@ -20,7 +20,7 @@ struct World {
     namespace: TestNamespace,
 }
 
-impl World {
+impl TestEnv {
     async fn start(options: SimulatorOptions) -> Result<Self> {
         let simulator = Simulator::start(options)?;
         let control_plane = ControlPlane::start().await?;
@@ -102,31 +102,31 @@ fn tag<'a>(record: &'a InstanceRecord, key: &str) -> Option<&'a str> {
 
 #[tokio::test]
 async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
-    let world = World::start(SimulatorOptions::default()).await?;
+    let env = TestEnv::start(SimulatorOptions::default()).await?;
     let spec = json!({
         "imageID": {"value": "ami-12c6146b"}, "instanceType": {"value": "t3.micro"},
         "minCount": {"value": 1}, "maxCount": {"value": 1}, "tags": {"Team": "web"},
         "userData": {"value": "#!/bin/sh\necho <hello> & \"bye\"\n"},
         "rootVolume": {"value": {"sizeGiB": 8}}, "associatePublicIPAddress": {"value": false},
     });
-    world.apply(&spec).await?;
-    let alive = world.ready(|alive| alive.len() == 1).await?;
+    env.apply(&spec).await?;
+    let alive = env.ready(|alive| alive.len() == 1).await?;
     assert_eq!(tag(&alive[0], "Team"), Some("web"));
     assert!(alive[0].token.as_ref().is_some_and(|token| !token.is_empty()), "{alive:?}");
 
-    world.patch(json!({"maxCount": {"value": 3}})).await?;
-    world.ready(|alive| alive.len() == 3).await?;
-    world.patch(json!({"tags": {"Team": "shop", "New": "a & b"}, "monitoring": {"value": true}})).await?;
+    env.patch(json!({"maxCount": {"value": 3}})).await?;
+    env.ready(|alive| alive.len() == 3).await?;
+    env.patch(json!({"tags": {"Team": "shop", "New": "a & b"}, "monitoring": {"value": true}})).await?;
     let changed =
         |record: &InstanceRecord| tag(record, "Team") == Some("shop") && tag(record, "New") == Some("a & b");
-    world.ready(|alive| alive.iter().all(changed)).await?;
-    world.patch(json!({"tags": {"New": null}, "maxCount": {"value": 1}})).await?;
-    let left = world.ready(|alive| alive.len() == 1 && tag(&alive[0], "New").is_none()).await?;
+    env.ready(|alive| alive.iter().all(changed)).await?;
+    env.patch(json!({"tags": {"New": null}, "maxCount": {"value": 1}})).await?;
+    let left = env.ready(|alive| alive.len() == 1 && tag(&alive[0], "New").is_none()).await?;
     assert_eq!(left[0].instance.id, alive[0].instance.id, "the newest go first");
 
-    world.delete().await?;
-    assert!(world.alive().is_empty());
-    let journal = world.simulator.journal();
+    env.delete().await?;
+    assert!(env.alive().is_empty());
+    let journal = env.simulator.journal();
     let refused: Vec<_> = journal.iter().filter(|call| call.outcome != Outcome::Done).collect();
     assert!(refused.is_empty(), "{refused:#?}");
     let launches = journal.iter().filter(|call| call.action == "RunInstances");
@@ -134,7 +134,7 @@ async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
     for action in
         ["DescribeImages", "DescribeInstanceAttribute", "MonitorInstances", "DeleteTags", "CreateTags"]
     {
-        assert!(world.simulator.count(action) > 0, "{action} was never called");
+        assert!(env.simulator.count(action) > 0, "{action} was never called");
     }
     let first = journal.first().context("a call")?;
     assert!(!first.action.is_empty());
@@ -144,21 +144,21 @@ async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
 #[tokio::test]
 async fn a_lost_answer_and_lagging_reads_launch_nothing_twice() -> Result<()> {
     let lag = Duration::from_millis(1500);
-    let world =
-        World::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })
+    let env =
+        TestEnv::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })
             .await?;
     // The SDK repeats a call once by itself: losing two answers leaves the controller in doubt.
-    world.simulator.fail_next("RunInstances", When::After, How::Drop);
-    world.simulator.fail_next("RunInstances", When::After, How::error(500, "InternalError", "lost"));
+    env.simulator.fail_next("RunInstances", When::After, How::Drop);
+    env.simulator.fail_next("RunInstances", When::After, How::error(500, "InternalError", "lost"));
     let spec = json!({
         "imageID": {"value": "ami-12c6146b"}, "instanceType": {"value": "t3.micro"},
         "minCount": {"value": 2}, "maxCount": {"value": 2},
     });
-    world.apply(&spec).await?;
-    let alive = world.ready(|alive| alive.len() == 2).await?;
-    assert_eq!(world.simulator.instances().len(), 2, "{alive:#?}");
-    assert_eq!(world.simulator.pending_failures(), 0);
-    world.delete().await?;
-    assert!(world.alive().is_empty() && world.simulator.instances().len() == 2);
+    env.apply(&spec).await?;
+    let alive = env.ready(|alive| alive.len() == 2).await?;
+    assert_eq!(env.simulator.instances().len(), 2, "{alive:#?}");
+    assert_eq!(env.simulator.pending_failures(), 0);
+    env.delete().await?;
+    assert!(env.alive().is_empty() && env.simulator.instances().len() == 2);
     Ok(())
 }

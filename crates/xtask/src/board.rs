@@ -1,4 +1,4 @@
-//! Follows resources by watches, so that every change of a condition is seen when it happens, however short.
+//! Watches resources, so that every change of a condition is observed, even if it is brief.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What is known of one resource.
+/// The last observed state of one resource.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct View {
     pub(crate) kind: String,
@@ -67,7 +67,7 @@ impl View {
 pub(crate) enum Change<'view> {
     /// A resource is new, or its Ready condition or its ids changed.
     Now(&'view View),
-    /// A resource is gone.
+    /// A resource was deleted.
     Gone(&'view View),
 }
 
@@ -128,7 +128,7 @@ impl Board {
                 return Ok(());
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            // Woken now and then all the same, because `holds` may look at more than the views.
+            // Also checked periodically, because `holds` may depend on more than the views.
             let nap = left.min(Duration::from_millis(200));
             let _ = tokio::time::timeout(nap, self.changed.changed()).await;
             if left.is_zero() {
@@ -189,7 +189,7 @@ async fn follow(api: Api<DynamicObject>, kind: String, shared: Arc<Shared>) {
                 shared.seen(&kind, &object);
             }
             Ok(Event::InitDone) => {
-                // What went while the watch was broken is told by its absence only.
+                // A deletion during a broken watch is detected only by the missing object.
                 let known: Vec<_> = shared.lock().keys().filter(|key| key.0 == kind).cloned().collect();
                 for key in known.iter().filter(|key| !listed.contains(key)) {
                     shared.gone(key);

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use kraken_testing::paths;
 use tokio::process::Command;
 
-/// Runs cargo in the workspace's root with our own output, and returns how it ended.
+/// Runs cargo in the workspace's root with inherited output, and returns its exit status.
 pub(crate) async fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Result<ExitStatus> {
     run_with(args, &[]).await
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask crash`: kills controllers at every call they make, and says what they left behind.
+//! `cargo xtask crash`: the crash test, which kills controllers at every call and reports violations.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use kraken_testing::ControlPlane;
-use kraken_testing::explorer::{self, Fault, Options, Verdict};
+use kraken_testing::crash_test::{self, Fault, Options, Verdict};
 use serde_json::json;
 
 use crate::stage;
@@ -17,7 +17,7 @@ use crate::ui::{self, Colour, paint};
 /// How much of the journal before and after a violation is shown.
 const AROUND: usize = 30;
 
-/// What is explored.
+/// The selected scenarios and faults.
 #[derive(Args)]
 pub(crate) struct Choice {
     /// Only these scenarios [default: all].
@@ -29,16 +29,16 @@ pub(crate) struct Choice {
     /// Only every so many points.
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// Only so many points, chosen by the seed; each scenario and fault has its turn before one has its second. Without the
-    /// runs that have no point (throttle, outage).
+    /// Run a sample of this number of injection points, selected by the seed; every pair of scenario and fault occurs once
+    /// before any occurs twice. Excludes runs without injection points (throttle, outage).
     #[arg(long, value_name = "NUMBER")]
     sample: Option<usize>,
     /// What chooses the sample.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Runs at once; a run mostly waits, and ten keep two cores busy.
+    /// The number of parallel runs; a run mostly waits, and ten keep two cores busy.
     #[arg(long, default_value_t = 10)]
-    lanes: usize,
+    parallel: usize,
     /// Take the controllers as they were built last.
     #[arg(long)]
     no_build: bool,
@@ -65,10 +65,10 @@ pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
         every: choice.every,
         sample: choice.sample,
         seed: choice.seed,
-        lanes: choice.lanes,
+        parallel: choice.parallel,
     };
     let started = Instant::now();
-    let verdicts = explorer::explore(&control_plane, &options, tell).await?;
+    let verdicts = crash_test::run_crash_test(&control_plane, &options, tell).await?;
     let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).collect();
     for verdict in &wrong {
         explain(verdict);
@@ -98,7 +98,7 @@ fn word(verdict: &Verdict) -> String {
 }
 
 fn tell(verdict: &Verdict) {
-    let recovery = verdict.recovery.map(|took| format!(", as wanted {:.1} s after it", took.as_secs_f64()));
+    let recovery = verdict.recovery.map(|took| format!(", recovered after {:.1} s", took.as_secs_f64()));
     println!(
         "{}: {} in {:.1} s{}",
         title(verdict),
@@ -111,7 +111,7 @@ fn tell(verdict: &Verdict) {
     }
 }
 
-/// The journal around what went wrong.
+/// The journal around the violation.
 fn explain(verdict: &Verdict) {
     ui::headline(&title(verdict));
     let place = |text: &str| verdict.journal.iter().position(|entry| entry.text.contains(text));

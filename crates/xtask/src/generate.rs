@@ -28,7 +28,7 @@ const CHARTS: &str = "charts";
 const POLICIES: &str = "policies.yaml";
 /// Folders below which everything that carries our mark is generated.
 const FOLDERS: [&str; 3] = [CRDS, CONFIG, CHARTS];
-/// The first label of groups whose kinds have no references, or are reviewed by themselves.
+/// The first label of groups whose kinds have no references, or have their own webhook.
 const INTERNAL: [&str; 2] = ["core.", "configexport."];
 const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: kraken-system\n";
 
@@ -63,7 +63,7 @@ pub(crate) async fn run(check_only: bool) -> Result<()> {
 }
 
 /// Fails if a run would change anything. The binaries must be built.
-// Async only to be a step like the others.
+// Async only for the same signature as other steps.
 #[allow(clippy::unused_async)]
 pub(crate) async fn check() -> Result<()> {
     let root = paths::workspace_root()?;
@@ -139,7 +139,7 @@ fn generate() -> Result<Files> {
     Ok(files)
 }
 
-/// Where a chart has its copy of a generated file: charts can only read files of their own.
+/// The location of a chart's copy of a generated file: charts can only read their own files.
 fn in_chart(path: &Path) -> Option<PathBuf> {
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
     let copy = match *names.as_slice() {
@@ -157,7 +157,7 @@ fn in_chart(path: &Path) -> Option<PathBuf> {
     Some(Path::new(CHARTS).join(copy))
 }
 
-/// What one controller needs besides the namespace: installed, upgraded and removed without the others.
+/// The manifests of one controller except the namespace: installed, upgraded and removed independently.
 fn component(files: &mut Files, controller: &str, rbac: &[String], policies: &[String], webhooks: &[String]) {
     let path = Path::new(CONFIG).join(controller);
     files.insert(path.join("rbac.yaml"), format!("{MARK}\n{}", rbac.join("---\n")));
@@ -237,7 +237,7 @@ fn kustomization(resources: &[String]) -> String {
     text
 }
 
-/// Files with our mark that would not be generated any more. Others in these folders are written by hand.
+/// Files with our mark that are no longer generated. Other files in these folders are maintained manually.
 fn stale(root: &Path, files: &Files) -> Result<Vec<PathBuf>> {
     let mut stale = Vec::new();
     let mut folders: Vec<PathBuf> = FOLDERS.map(PathBuf::from).into();

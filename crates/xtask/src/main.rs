@@ -29,13 +29,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write crds/ and config/ from the controllers' own `crd` and `rbac` commands.
+    /// Generate crds/ and config/ from the controllers' `crd` and `rbac` commands.
     Gen {
         /// Write nothing; fail and name the files that differ.
         #[arg(long)]
         check: bool,
     },
-    /// Show Kraken at work on a control plane and a cloud of its own, and stay up to be played with.
+    /// Demonstrate Kraken on a local control plane and cloud, and keep it running until Ctrl-C.
     Demo {
         #[command(flatten)]
         choice: demo::Choice,
@@ -54,7 +54,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Kill the EC2Instance controller before and after every call it makes, and check what it leaves behind.
+    /// Kill controllers before and after every call, and check for duplicates, leaks and stuck resources.
     Crash {
         #[command(flatten)]
         choice: crash::Choice,
@@ -79,7 +79,7 @@ async fn main() -> ExitCode {
     match run(cli.command).await {
         Ok(code) => code,
         Err(error) if error.is::<Interrupted>() => {
-            eprintln!("interrupted; everything that was started is stopped");
+            eprintln!("interrupted; all started processes are stopped");
             ExitCode::from(130)
         }
         Err(error) => {

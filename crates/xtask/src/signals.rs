@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The error of a command that was asked to stop.
+/// The error of an interrupted command.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
@@ -43,7 +43,7 @@ impl Stop {
         }
     }
 
-    /// Runs `work` unless asked to stop first; then `work` is dropped.
+    /// Runs `work` until it completes or a signal arrives; then `work` is dropped.
     pub(crate) fn race<T>(
         &mut self,
         work: impl Future<Output = Result<T>>,

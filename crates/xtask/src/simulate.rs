@@ -1,4 +1,5 @@
-//! `cargo xtask simulate`: the deterministic simulation. It is a binary of its own, so that xtask links no controller.
+//! `cargo xtask simulate`: the deterministic simulation. It is a separate binary, so that xtask does not link the
+//! controllers.
 
 use std::process::ExitCode;
 
@@ -8,7 +9,7 @@ use crate::cargo;
 
 /// Builds the simulation and runs it with these arguments.
 ///
-/// It has a profile of its own, so that its seeded bugs (which are off unless asked for) are in no other binary.
+/// It has a separate profile, so that its seeded bugs (which are inactive by default) are in no other binary.
 pub(crate) async fn run(args: Vec<String>) -> Result<ExitCode> {
     let command = ["run", "--quiet", "--profile", "simulation", "--bin", "kraken-simulate", "--"];
     let args = command.into_iter().map(ToOwned::to_owned).chain(args);

@@ -9,16 +9,15 @@ use kraken_testing::{
 
 use crate::{cargo, ui};
 
-/// Gets what has to be built or installed once. Quick when it is there.
+/// Builds or installs prerequisites once. Fast if they exist.
 pub(crate) async fn prepare() -> Result<()> {
     ui::step("control plane binaries (built from source the first time, then cached)", Assets::ensure())
         .await?;
-    ui::step("moto, which plays AWS (installed from PyPI the first time, then cached)", moto::install())
-        .await?;
+    ui::step("moto, the AWS mock (installed from PyPI the first time, then cached)", moto::install()).await?;
     ui::step("building the controllers", cargo::build_binaries()).await
 }
 
-/// As it is installed: with the admission webhooks.
+/// With admission webhooks, as in an installation.
 pub(crate) fn with_webhooks() -> EnvironmentOptions {
     let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
     EnvironmentOptions { suite, ..EnvironmentOptions::default() }

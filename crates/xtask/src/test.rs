@@ -12,6 +12,6 @@ pub(crate) async fn run(args: Vec<String>) -> Result<ExitCode> {
     ui::step("checking that generated files are up to date", generate::check()).await?;
     let command = ["test".to_owned(), "--workspace".to_owned()].into_iter().chain(args);
     let status = cargo::run(command).await?;
-    // The exit code is cargo test's own, so that its summary is the last word; a signal has none.
+    // Returns the exit code of cargo test, so that its summary is the last output; a signal has none.
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }

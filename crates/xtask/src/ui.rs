@@ -1,4 +1,4 @@
-//! What a person sees: plain aligned lines, coloured only on a terminal.
+//! Console output: plain aligned lines, coloured only on a terminal.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) fn headline(text: &str) {
     println!("\n{}", paint(Colour::Bold, &format!("== {text}")));
 }
 
-/// Says what is done, does it, and says how long it took.
+/// Prints an action, performs it, and prints its duration.
 pub(crate) fn step<T>(what: &str, work: impl Future<Output = Result<T>>) -> impl Future<Output = Result<T>> {
     let work = Box::pin(work); // a step can be a large future
     async move {
@@ -62,7 +62,7 @@ where
     for row in rows {
         table.add_row(row);
     }
-    // The cells are padded to the right; the last one's padding only makes lines look dirty when copied.
+    // The cells are padded to the right; trailing white space is removed.
     table.to_string().lines().flat_map(|line| ["  ", line.trim_end(), "\n"]).collect()
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask up` and `down`: the environment in the background.
 //!
-//! The background process holds a lock for as long as it lives. The lock, not the state file, says whether it
-//! is up: the kernel frees it however the process ends, so that an old state file can never be believed.
+//! The background process holds a lock while it runs. The lock, not the state file, shows whether it is running: the
+//! kernel releases it when the process ends for any reason, so that an outdated state file is never trusted.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -56,7 +56,7 @@ impl Folder {
         self.0.join("log")
     }
 
-    /// The lock, if nobody holds it.
+    /// The lock, if it is free.
     fn lock(&self) -> Result<Option<File>> {
         let path = self.0.join("lock");
         let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -86,13 +86,13 @@ impl Folder {
     }
 
     fn forget(&self) {
-        let _ = fs::remove_file(self.state()); // absent is what is wanted
+        let _ = fs::remove_file(self.state()); // absent is the desired state
     }
 }
 
-/// Starts it unless it is up, and says how to use it.
+/// Starts it unless it is running, and prints how to use it.
 pub(crate) async fn up() -> Result<()> {
-    // Asked before building: a build replaces the file, and then it has no path any more.
+    // Read before building: a build replaces the file, which then has no path any more.
     let program = std::env::current_exe().context("cannot find the path of the running executable")?;
     let folder = Folder::open()?;
     if folder.is_up()? {
@@ -113,28 +113,27 @@ pub(crate) async fn up() -> Result<()> {
         .stderr(errors)
         .spawn()
         .context("cannot start the background process")?;
-    let mut guard =
-        Unless(Some(Pid::from_raw(child.id().try_into().context("a process id that is no number")?)));
+    let mut guard = Unless(Some(Pid::from_raw(child.id().try_into().context("an invalid process id")?)));
     wait_ready(&folder, true, move || {
-        Ok(child.try_wait().context("cannot look at the background process")?.is_none())
+        Ok(child.try_wait().context("failed to check the background process")?.is_none())
     })
     .await?;
     guard.0 = None;
     Ok(())
 }
 
-/// Stops the background process unless it got ready: Ctrl-C during the start shall leave nothing behind.
+/// Stops the background process unless it became ready: Ctrl-C during the start must not leave processes behind.
 struct Unless(Option<Pid>);
 
 impl Drop for Unless {
     fn drop(&mut self) {
         if let Some(pid) = self.0 {
-            let _ = kill(pid, Signal::SIGTERM); // gone already is fine
+            let _ = kill(pid, Signal::SIGTERM); // it may have ended already
         }
     }
 }
 
-/// Waits while it starts, and shows what it says meanwhile; `follow`: also what it said before.
+/// Waits while it starts, and shows its output; `follow`: including earlier output.
 async fn wait_ready(folder: &Folder, follow: bool, mut runs: impl FnMut() -> Result<bool>) -> Result<()> {
     let mut shown = 0;
     loop {
@@ -146,13 +145,13 @@ async fn wait_ready(folder: &Folder, follow: bool, mut runs: impl FnMut() -> Res
             return Ok(());
         }
         if !alive {
-            bail!("it did not come up; its log is {}", folder.log().display());
+            bail!("it did not start; its log is {}", folder.log().display());
         }
         tokio::time::sleep(POLL).await;
     }
 }
 
-/// Prints what the background process said since, if it is still starting; returns how much was seen.
+/// Prints the new output of the background process, if it is still starting; returns the number of bytes read.
 fn show_log(folder: &Folder, seen: u64, print: bool) -> u64 {
     let mut text = String::new();
     let read = File::open(folder.log()).and_then(|mut file| {
@@ -161,13 +160,13 @@ fn show_log(folder: &Folder, seen: u64, print: bool) -> u64 {
     });
     if print && read.is_ok() {
         print!("{text}");
-        let _ = std::io::stdout().flush(); // a terminal that is gone is no reason to stop
+        let _ = std::io::stdout().flush(); // a closed terminal is not a reason to stop
     }
     seen + text.len() as u64
 }
 
 fn print_ready(ready: &Ready) {
-    ui::headline("Kraken is up");
+    ui::headline("Kraken is running");
     println!("{}", ui::exports(&ready.kubeconfig, &ready.aws_endpoint));
     println!("# Kubernetes listens on {}; try: kubectl apply -f config/samples/quickstart", ready.server);
     for log in &ready.logs {
@@ -176,7 +175,7 @@ fn print_ready(ready: &Ready) {
     println!("# `cargo xtask down` stops it");
 }
 
-/// The lock, even if somebody looks at this very moment whether it is free.
+/// The lock, even if another process checks it at the same moment.
 async fn lock_soon(folder: &Folder) -> Result<File> {
     for _ in 0..20 {
         if let Some(lock) = folder.lock()? {
@@ -184,14 +183,14 @@ async fn lock_soon(folder: &Folder) -> Result<File> {
         }
         tokio::time::sleep(POLL).await;
     }
-    bail!("it is up already")
+    bail!("it is already running")
 }
 
 /// The background process.
 pub(crate) async fn serve(stop: &mut Stop) -> Result<()> {
     let folder = Folder::open()?;
     let _lock = lock_soon(&folder).await?;
-    let pid = i32::try_from(std::process::id()).context("a process id that is no number")?;
+    let pid = i32::try_from(std::process::id()).context("an invalid process id")?;
     folder.write(&State { pid, ready: None })?;
     let result = stop.race(stage::start(stage::with_webhooks())).await;
     let environment = match result {
@@ -219,17 +218,17 @@ pub(crate) async fn down() -> Result<()> {
     let folder = Folder::open()?;
     if !folder.is_up()? {
         folder.forget();
-        println!("nothing is up");
+        println!("nothing is running");
         return Ok(());
     }
     let started = Instant::now();
     let state = loop {
-        // It writes its state right after it took the lock.
+        // It writes its state immediately after it acquires the lock.
         if let Some(state) = folder.read() {
             break state;
         }
         if started.elapsed() > Duration::from_secs(5) {
-            bail!("something holds {} but left no state", folder.0.join("lock").display());
+            bail!("a process holds {} but has written no state", folder.0.join("lock").display());
         }
         tokio::time::sleep(POLL).await;
     };

@@ -1,4 +1,4 @@
-//! Created exactly once, through lost answers, lag, panics and crashes.
+//! Exactly-once creation with lost responses, delayed reads, panics and crashes.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ async fn a_gadget_is_created_once_and_deleted_with_its_resource() -> Result<()> 
     let owner = s.ready("a", &small()).await?;
     assert_eq!(s.cloud.journal().iter().filter(|call| *call == "create").count(), 1);
     assert_eq!(s.cloud.alive(&owner).len(), 1);
-    let state = s.world.until("StateDeclaration", "gadget.testing.a", |state| !state.is_null()).await?;
+    let state = s.test_env.until("StateDeclaration", "gadget.testing.a", |state| !state.is_null()).await?;
     assert_eq!(state["spec"]["data"]["gadget"]["Size"], 3);
-    s.world.delete("Gadget", "a").await?;
-    s.world.gone("Gadget", "a").await?;
+    s.test_env.delete("Gadget", "a").await?;
+    s.test_env.gone("Gadget", "a").await?;
     assert!(s.cloud.alive(&owner).is_empty());
-    // The garbage collector takes what the resource owns.
-    s.world.gone("StateDeclaration", "gadget.testing.a").await
+    // The garbage collector deletes the objects that the resource owns.
+    s.test_env.gone("StateDeclaration", "gadget.testing.a").await
 }
 
 #[tokio::test]
-async fn a_lost_answer_leads_to_no_second_gadget() -> Result<()> {
+async fn a_lost_response_causes_no_duplicate() -> Result<()> {
     let s = setting().await?;
     s.cloud.fault("create", Fault::LostAnswer);
     let owner = s.ready("a", &small()).await?;
@@ -33,13 +33,13 @@ async fn a_lost_answer_leads_to_no_second_gadget() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_creation_that_is_refused_as_in_use_is_not_searched_for_at_each_try() -> Result<()> {
+async fn a_creation_rejected_as_in_use_is_not_searched_on_each_retry() -> Result<()> {
     let s = setting().await?;
     for _ in 0..3 {
         s.cloud.fault("create", Fault::Before(FailureClass::TokenUsed));
     }
     let owner = s.ready("a", &small()).await?;
-    // Three tries follow on the first refusal; ten seconds later it is searched for again, on a busy machine.
+    // Three retries follow the first rejection; ten seconds later it is searched again, on a busy machine.
     assert_eq!(s.calls("create"), 4);
     assert!(s.cloud.searches() < 3, "{}", s.cloud.searches());
     assert_eq!(s.cloud.alive(&owner).len(), 1);
@@ -47,19 +47,19 @@ async fn a_creation_that_is_refused_as_in_use_is_not_searched_for_at_each_try() 
 }
 
 #[tokio::test]
-async fn a_crash_inside_the_launch_leads_to_no_second_gadget() -> Result<()> {
+async fn a_crash_during_the_launch_causes_no_duplicate() -> Result<()> {
     let mut s = setting().await?;
     s.cloud.fault("create", Fault::LostAnswer);
-    s.world.apply(&gadget("a", &small())).await?;
+    s.test_env.apply(&gadget("a", &small())).await?;
     s.called("create", 1).await;
     s = s.crash_and_restart().await?;
-    let owner = uid(&s.world.ready("Gadget", "a").await?);
+    let owner = uid(&s.test_env.ready("Gadget", "a").await?);
     assert_eq!(s.cloud.alive(&owner).len(), 1);
     Ok(())
 }
 
 #[tokio::test]
-async fn reads_that_lag_behind_a_launch_lead_to_no_second_gadget() -> Result<()> {
+async fn delayed_reads_after_a_launch_cause_no_duplicate() -> Result<()> {
     let s = setting().await?;
     s.cloud.fault("create", Fault::Lag(3));
     let owner = s.ready("a", &small()).await?;
@@ -69,28 +69,28 @@ async fn reads_that_lag_behind_a_launch_lead_to_no_second_gadget() -> Result<()>
 }
 
 #[tokio::test]
-async fn a_restart_finds_everything_in_place_and_changes_nothing() -> Result<()> {
+async fn a_restart_changes_nothing() -> Result<()> {
     let mut s = setting().await?;
     let owner = s.ready("a", &small()).await?;
-    let before = s.world.get("Gadget", "a").await?["metadata"]["resourceVersion"].clone();
+    let before = s.test_env.get("Gadget", "a").await?["metadata"]["resourceVersion"].clone();
     let calls = s.cloud.journal().len();
     s = s.crash_and_restart().await?;
     s.called("describe", calls).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(s.world.get("Gadget", "a").await?["metadata"]["resourceVersion"], before);
+    assert_eq!(s.test_env.get("Gadget", "a").await?["metadata"]["resourceVersion"], before);
     assert_eq!(s.cloud.alive(&owner).len(), 1);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_panic_is_a_condition_of_its_own_resource_and_the_others_go_on() -> Result<()> {
+async fn a_panic_affects_only_its_own_resource() -> Result<()> {
     let s = setting().await?;
     for _ in 0..4 {
         s.cloud.fault("create", Fault::Panic);
     }
-    s.world.apply(&gadget("broken", &small())).await?;
-    s.world.not_ready("Gadget", "broken", "InternalError").await?;
+    s.test_env.apply(&gadget("broken", &small())).await?;
+    s.test_env.not_ready("Gadget", "broken", "InternalError").await?;
     s.ready("sound", &small()).await?;
-    s.world.ready("Gadget", "broken").await?;
+    s.test_env.ready("Gadget", "broken").await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Bad input, refusals and secrets: each told where it is, and nothing else disturbed.
+//! Invalid input, rejections and secrets: each is reported on its own resource, without effect on others.
 
 use std::{
     sync::{
@@ -11,10 +11,10 @@ use std::{
 use anyhow::Result;
 use kraken_spoke::FailureClass;
 use kraken_testing::{
-    kube_proxy::{Answer, Call, Hook, KubeProxy, Order},
+    fault_proxy::{Answer, Call, FaultProxy, Hook, Order},
     toy::{Cloud, Fault},
 };
-use kraken_tests::{InProcess, World, world::condition};
+use kraken_tests::{InProcess, TestEnv, test_env::condition};
 use serde_json::json;
 
 use super::{Setting, gadget, setting, small, uid};
@@ -35,17 +35,17 @@ impl Hook for Reads {
 }
 
 #[tokio::test]
-async fn resyncs_that_find_nothing_changed_read_no_secret() -> Result<()> {
-    let world = World::new().await?;
+async fn resyncs_without_changes_read_no_secret() -> Result<()> {
+    let test_env = TestEnv::new().await?;
     let (cloud, reads) = (Cloud::default(), Arc::new(Reads::default()));
-    let proxy = KubeProxy::start(&world.env.control_plane.admin_kubeconfig(), reads.clone()).await?;
-    let spoke = InProcess::through(&world, &cloud, &[], Some(proxy.endpoint())).await?;
-    let s = Setting { world, cloud, spoke };
+    let proxy = FaultProxy::start(&test_env.env.control_plane.admin_kubeconfig(), reads.clone()).await?;
+    let spoke = InProcess::through(&test_env, &cloud, &[], Some(proxy.endpoint())).await?;
+    let s = Setting { test_env, cloud, spoke };
     for number in 0..3 {
         let secret = format!(
             "{{apiVersion: v1, kind: Secret, metadata: {{name: s{number}}}, stringData: {{k: first}}}}"
         );
-        s.world.apply(&secret).await?;
+        s.test_env.apply(&secret).await?;
     }
     let mut owners = vec![];
     for number in 0..3 {
@@ -66,7 +66,7 @@ async fn resyncs_that_find_nothing_changed_read_no_secret() -> Result<()> {
         "reads of Secrets by resyncs that found nothing changed"
     );
 
-    // Drift is found without them, and put right with them.
+    // Drift is detected without Secrets, and reverted with them.
     s.cloud.alive(&owners[0]).iter().for_each(|thing| s.cloud.tamper(&thing.id, |thing| thing.size = 9));
     s.called("resize", 1).await;
     assert!(reads.0.load(Ordering::SeqCst) > before);
@@ -74,25 +74,25 @@ async fn resyncs_that_find_nothing_changed_read_no_secret() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_and_an_edit_mends_it() -> Result<()> {
+async fn a_rejection_is_reported_and_solved_by_an_edit() -> Result<()> {
     let s = setting().await?;
-    // It is tried again by itself now and then; enough refusals to be seen.
+    // It is retried automatically; enough rejections to be observed.
     for _ in 0..6 {
         s.cloud.fault("create", Fault::Before(FailureClass::Terminal));
     }
-    s.world.apply(&gadget("a", &small())).await?;
-    let message = s.world.not_ready("Gadget", "a", "CloudRefused").await?;
-    assert!(message.contains("the toy cloud refuses"), "{message}");
+    s.test_env.apply(&gadget("a", &small())).await?;
+    let message = s.test_env.not_ready("Gadget", "a", "CloudRefused").await?;
+    assert!(message.contains("the toy cloud rejects the call"), "{message}");
     let owner = s.ready("a", &json!({"size": {"value": 4}})).await?;
     assert_eq!(s.cloud.alive(&owner).len(), 1);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
+async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
     let s = setting().await?;
     let secret = "correct-horse-battery";
-    s.world
+    s.test_env
         .apply(&format!(
             "{{apiVersion: v1, kind: Secret, metadata: {{name: words}}, stringData: {{first: {secret}}}}}"
         ))
@@ -101,92 +101,92 @@ async fn a_secret_is_nowhere_even_if_the_cloud_repeats_it() -> Result<()> {
     let owner = s.ready("a", &json!({"size": {"value": 3}, "password": password})).await?;
     assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud needs the value");
     for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
-        assert!(!s.world.all(kind).await?.contains(secret), "{kind}");
+        assert!(!s.test_env.all(kind).await?.contains(secret), "{kind}");
     }
-    let state = s.world.get("StateDeclaration", "gadget.testing.a").await?;
+    let state = s.test_env.get("StateDeclaration", "gadget.testing.a").await?;
     assert!(state["spec"]["data"]["gadget"].get("Note").is_none(), "{state}");
     assert_eq!(state["spec"]["withheld"], json!([{"path": "gadget.Note", "field": "password"}]));
 
-    // Who refers to what is withheld is told why.
+    // A dependent on a withheld value gets the reason.
     let asks = json!({"size": {"value": 1}, "colour": {"valueFrom": {"ref": "Gadget/a/gadget.Note"}}});
-    s.world.apply(&gadget("b", &asks)).await?;
-    let message = s.world.not_ready("Gadget", "b", "DependenciesNotReady").await?;
+    s.test_env.apply(&gadget("b", &asks)).await?;
+    let message = s.test_env.not_ready("Gadget", "b", "DependenciesNotReady").await?;
     assert!(message.contains("spec.password of gadget a comes from a Secret"), "{message}");
 
-    // Rotated: the cloud still says the old words, which no Secret holds any more.
+    // Rotated: the cloud still returns the old value, which no Secret contains any more.
     let rotated = json!({"stringData": {"first": "battery-staple-horse"}});
-    s.world.patch("Secret", "words", rotated).await?;
-    s.world.patch("Gadget", "a", json!({"spec": {"size": {"value": 4}}})).await?;
-    s.world
+    s.test_env.patch("Secret", "words", rotated).await?;
+    s.test_env.patch("Gadget", "a", json!({"spec": {"size": {"value": 4}}})).await?;
+    s.test_env
         .until("StateDeclaration", "gadget.testing.a", |state| state["spec"]["data"]["gadget"]["Size"] == 4)
         .await?;
-    s.world.ready("Gadget", "a").await?;
+    s.test_env.ready("Gadget", "a").await?;
     assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud has what it was given");
     for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
-        let all = s.world.all(kind).await?;
+        let all = s.test_env.all(kind).await?;
         assert!(!all.contains(secret) && !all.contains("battery-staple"), "{kind}");
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn every_problem_is_told_at_once_with_its_field() -> Result<()> {
+async fn all_problems_are_reported_at_once_with_their_fields() -> Result<()> {
     let s = setting().await?;
     let spec = json!({
         "size": {"valueFrom": {"configMap": {"name": "absent", "key": "size"}}},
         "colour": {"valueFrom": {"krakenResource": {"kind": "gadget", "name": "nobody", "path": "gadget.Colour"}}},
     });
-    s.world.apply(&gadget("a", &spec)).await?;
-    let message = s.world.not_ready("Gadget", "a", "DependenciesNotReady").await?;
+    s.test_env.apply(&gadget("a", &spec)).await?;
+    let message = s.test_env.not_ready("Gadget", "a", "DependenciesNotReady").await?;
     for part in ["spec.size", "ConfigMap absent", "spec.colour", "gadget nobody"] {
         assert!(message.contains(part), "{part} is not in: {message}");
     }
-    // What was missing appears, and nothing polls: the watch wakes it.
+    // The missing dependency appears, and the watch triggers a reconcile without polling.
     s.ready("nobody", &json!({"size": {"value": 1}, "colour": {"value": "blue"}})).await?;
-    s.world
+    s.test_env
         .apply(r#"{apiVersion: v1, kind: ConfigMap, metadata: {name: absent}, data: {size: "7"}}"#)
         .await?;
-    let owner = uid(&s.world.ready("Gadget", "a").await?);
+    let owner = uid(&s.test_env.ready("Gadget", "a").await?);
     let made = s.cloud.alive(&owner);
     assert_eq!((made[0].size, made[0].colour.as_str()), (7, "blue"));
     Ok(())
 }
 
 #[tokio::test]
-async fn an_unreadable_interval_is_refused_and_a_name_of_253_characters_is_not() -> Result<()> {
+async fn an_invalid_interval_is_rejected_and_a_name_of_253_characters_is_accepted() -> Result<()> {
     let s = setting().await?;
     for bad in ["-1s", "banana"] {
         let spec = json!({"size": {"value": 3}, "lifecycle": {"resyncInterval": bad}});
-        let refusal = s.world.refused(&gadget("bad", &spec)).await?;
+        let refusal = s.test_env.refused(&gadget("bad", &spec)).await?;
         assert!(refusal.contains("spec.lifecycle.resyncInterval"), "{refusal}");
     }
     let century = json!({"size": {"value": 3}, "lifecycle": {"resyncInterval": "876000h"}});
-    s.world.apply(&gadget("century", &century)).await?;
-    let message = s.world.not_ready("Gadget", "century", "InvalidSpec").await?;
+    s.test_env.apply(&gadget("century", &century)).await?;
+    let message = s.test_env.not_ready("Gadget", "century", "InvalidSpec").await?;
     assert!(message.contains("spec.lifecycle.resyncInterval"), "{message}");
     let name = "n".repeat(253);
     let from_config_map = json!({"size": {"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}}});
-    s.world
+    s.test_env
         .apply(r#"{apiVersion: v1, kind: ConfigMap, metadata: {name: sizes}, data: {small: "2"}}"#)
         .await?;
-    s.world.apply(&gadget(&name, &from_config_map)).await?;
-    let object = s.world.ready("Gadget", &name).await?;
+    s.test_env.apply(&gadget(&name, &from_config_map)).await?;
+    let object = s.test_env.ready("Gadget", &name).await?;
     assert_eq!(condition(&object, "Synced")["status"], "True");
     Ok(())
 }
 
 #[tokio::test]
-async fn an_object_that_does_not_decode_among_fifty_good_ones_is_told_and_passed_over() -> Result<()> {
+async fn an_undecodable_object_is_reported_and_does_not_block_others() -> Result<()> {
     let s = setting().await?;
-    s.world.apply(&gadget("bad", &json!({"size": {"value": 3}, "password": 7}))).await?;
+    s.test_env.apply(&gadget("bad", &json!({"size": {"value": 3}, "password": 7}))).await?;
     for number in 0..50 {
-        s.world.apply(&gadget(&format!("good-{number}"), &small())).await?;
+        s.test_env.apply(&gadget(&format!("good-{number}"), &small())).await?;
     }
-    let message = s.world.not_ready("Gadget", "bad", "InvalidSpec").await?;
+    let message = s.test_env.not_ready("Gadget", "bad", "InvalidSpec").await?;
     assert!(message.contains("Gadget"), "{message}");
     for number in 0..50 {
-        s.world.ready("Gadget", &format!("good-{number}")).await?;
+        s.test_env.ready("Gadget", &format!("good-{number}")).await?;
     }
-    // Mended, it is managed like any other.
+    // After a fix, it is managed like any other.
     s.ready("bad", &small()).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! The loop that every spoke uses, driven through a cloud that loses answers, lags and panics on demand.
+//! Tests of the reconcile loop with a toy cloud that loses responses, delays reads and panics on demand.
 
 mod adoption;
 mod approval;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kraken_testing::toy::Cloud;
-use kraken_tests::{InProcess, World};
+use kraken_tests::{InProcess, TestEnv};
 use serde_json::{Value, json};
 
 fn gadget(name: &str, spec: &Value) -> String {
@@ -37,7 +37,7 @@ fn uid(object: &Value) -> String {
 }
 
 struct Setting {
-    world: World,
+    test_env: TestEnv,
     cloud: Cloud,
     spoke: InProcess,
 }
@@ -47,10 +47,10 @@ async fn setting() -> Result<Setting> {
 }
 
 async fn setting_with(flags: &[&str]) -> Result<Setting> {
-    let world = World::new().await?;
+    let test_env = TestEnv::new().await?;
     let cloud = Cloud::default();
-    let spoke = InProcess::with(&world, &cloud, flags).await?;
-    Ok(Setting { world, cloud, spoke })
+    let spoke = InProcess::with(&test_env, &cloud, flags).await?;
+    Ok(Setting { test_env, cloud, spoke })
 }
 
 impl Setting {
@@ -60,7 +60,7 @@ impl Setting {
 
     async fn restart_with(mut self, flags: &[&str]) -> Result<Self> {
         drop(self.spoke);
-        self.spoke = InProcess::with(&self.world, &self.cloud, flags).await?;
+        self.spoke = InProcess::with(&self.test_env, &self.cloud, flags).await?;
         Ok(self)
     }
 
@@ -73,18 +73,18 @@ impl Setting {
     async fn annotate(&self, name: &str, key: &str) -> Result<()> {
         let now = jiff::Timestamp::now().to_string();
         let annotations = json!({format!("kraken-iac.eoinfennessy.com/{key}"): now});
-        self.world.patch("Gadget", name, json!({"metadata": {"annotations": annotations}})).await
+        self.test_env.patch("Gadget", name, json!({"metadata": {"annotations": annotations}})).await
     }
 
-    /// Asks for a reconcile now.
+    /// Requests a reconcile.
     async fn touch(&self, name: &str) -> Result<()> {
         self.annotate(name, "reconcile-requested-at").await
     }
 
     /// Creates one and waits until it is ready; returns its UID.
     async fn ready(&self, name: &str, spec: &Value) -> Result<String> {
-        self.world.apply(&gadget(name, spec)).await?;
-        Ok(uid(&self.world.ready("Gadget", name).await?))
+        self.test_env.apply(&gadget(name, spec)).await?;
+        Ok(uid(&self.test_env.ready("Gadget", name).await?))
     }
 
     /// Waits until the journal holds this call so many times.
@@ -102,13 +102,13 @@ impl Setting {
 
 /// The hash of the plan that waits.
 async fn plan_hash(s: &Setting, name: &str) -> Result<String> {
-    let object = s.world.until("Gadget", name, |object| !object["status"]["plan"].is_null()).await?;
+    let object = s.test_env.until("Gadget", name, |object| !object["status"]["plan"].is_null()).await?;
     Ok(object["status"]["plan"]["hash"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Approves the plan that waits, as a person would.
+/// Approves the pending plan, like a user.
 async fn approve(s: &Setting, name: &str) -> Result<()> {
     let hash = plan_hash(s, name).await?;
     let annotation = json!({"kraken-iac.eoinfennessy.com/approved-plan": hash});
-    s.world.patch("Gadget", name, json!({"metadata": {"annotations": annotation}})).await
+    s.test_env.patch("Gadget", name, json!({"metadata": {"annotations": annotation}})).await
 }

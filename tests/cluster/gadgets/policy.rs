@@ -1,4 +1,4 @@
-//! What the loop decides, what it leaves alone, and what it says of both.
+//! Policies: the decisions of the loop, and their conditions and events.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 use kraken_runtime::patch::{Version, replace_status};
 use kraken_spoke::FailureClass;
 use kraken_testing::toy::Fault;
-use kraken_tests::world::condition;
+use kraken_tests::test_env::condition;
 use serde_json::{Value, json};
 
 use super::{Setting, gadget, setting, small, uid};
@@ -26,35 +26,35 @@ async fn drift_stays_drift_after_an_outage() -> Result<()> {
     let id = s.cloud.alive(&owner)[0].id.clone();
     s.cloud.fault("describe", Fault::Before(FailureClass::Terminal));
     s.cloud.tamper(&id, |thing| thing.size = 9);
-    let object = s.world.until("Gadget", "a", |o| condition(o, "Drifted")["status"] == "True").await?;
+    let object = s.test_env.until("Gadget", "a", |o| condition(o, "Drifted")["status"] == "True").await?;
     assert_eq!(condition(&object, "Ready")["status"], "True");
     assert_eq!(condition(&object, "Synced")["status"], "False");
-    let events = s.world.events_of("a").await?;
+    let events = s.test_env.events_of("a").await?;
     assert!(events.iter().any(|(reason, _)| reason == "CloudRefused"), "the outage was seen: {events:?}");
     assert!(events.iter().any(|(reason, note)| reason == "Drifted" && note.contains("spec.size is 9")));
-    // Neither does an edit of how things are done make an edit of it.
-    s.world.patch("Gadget", "a", json!({"spec": {"lifecycle": {"protect": true}}})).await?;
-    s.world.ready("Gadget", "a").await?;
+    // An edit of a policy does not count as an edit of the desired state either.
+    s.test_env.patch("Gadget", "a", json!({"spec": {"lifecycle": {"protect": true}}})).await?;
+    s.test_env.ready("Gadget", "a").await?;
     assert_eq!((s.cloud.alive(&owner)[0].size, count(&s, "resize")), (9, 0));
     Ok(())
 }
 
 #[tokio::test]
-async fn neither_drift_nor_an_edit_of_what_is_protected_replaces_anything() -> Result<()> {
+async fn neither_drift_nor_an_edit_replaces_a_protected_object() -> Result<()> {
     let s = setting().await?;
     let replacing =
         |protect: bool| json!({"replace": "DeleteFirst", "protect": protect, "resyncInterval": "1s"});
     s.ready("protected", &with(&replacing(true))).await?;
     let red = json!({"size": {"value": 3}, "colour": {"value": "red"}, "lifecycle": replacing(true)});
-    s.world.apply(&gadget("protected", &red)).await?;
-    let message = s.world.not_ready("Gadget", "protected", "ImmutableField").await?;
+    s.test_env.apply(&gadget("protected", &red)).await?;
+    let message = s.test_env.not_ready("Gadget", "protected", "ImmutableField").await?;
     assert!(message.contains("spec.lifecycle.protect is true"), "{message}");
-    let object = s.world.get("Gadget", "protected").await?;
+    let object = s.test_env.get("Gadget", "protected").await?;
     assert_eq!(condition(&object, "Stalled")["reason"], "ImmutableField", "only an edit helps");
 
     let owner = s.ready("drifted", &with(&replacing(false))).await?;
     s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.colour = "red".into());
-    let message = s.world.not_ready("Gadget", "drifted", "ImmutableField").await?;
+    let message = s.test_env.not_ready("Gadget", "drifted", "ImmutableField").await?;
     assert!(message.contains("drift alone replaces nothing"), "{message}");
     assert_eq!(count(&s, "delete"), 0);
 
@@ -62,21 +62,21 @@ async fn neither_drift_nor_an_edit_of_what_is_protected_replaces_anything() -> R
     let blue = json!({"size": {"value": 3}, "colour": {"value": "blue"}, "lifecycle": replacing(false)});
     s.ready("drifted", &blue).await?;
     assert_eq!(s.cloud.alive(&owner)[0].colour, "blue");
-    let object = s.world.get("Gadget", "drifted").await?;
+    let object = s.test_env.get("Gadget", "drifted").await?;
     assert!(condition(&object, "Stalled").is_null() && condition(&object, "Reconciling").is_null());
     Ok(())
 }
 
 #[tokio::test]
-async fn a_plan_that_was_forged_in_the_status_is_not_approved_by_the_hash_of_another() -> Result<()> {
+async fn a_forged_plan_is_not_approved_by_another_hash() -> Result<()> {
     let s = setting().await?;
     let owner = s.ready("a", &small()).await?;
     let manual = |size: i64| json!({"size": {"value": size}, "lifecycle": {"approval": "Manual"}});
     let plan_for = async |size: i64| {
-        s.world.apply(&gadget("a", &manual(size))).await?;
+        s.test_env.apply(&gadget("a", &manual(size))).await?;
         let wants = size.to_string();
         let object = s
-            .world
+            .test_env
             .until("Gadget", "a", |o| o["status"]["plan"]["changes"][0]["want"] == wants.as_str())
             .await?;
         anyhow::Ok(object["status"]["plan"].clone())
@@ -84,31 +84,31 @@ async fn a_plan_that_was_forged_in_the_status_is_not_approved_by_the_hash_of_ano
     let harmless = plan_for(4).await?["hash"].clone();
     let mut forged = plan_for(99).await?;
     forged["hash"] = harmless.clone();
-    s.world.patch_status("Gadget", "a", json!({"plan": forged})).await?;
+    s.test_env.patch_status("Gadget", "a", json!({"plan": forged})).await?;
     let annotation = json!({"kraken-iac.eoinfennessy.com/approved-plan": harmless});
-    s.world.patch("Gadget", "a", json!({"metadata": {"annotations": annotation}})).await?;
+    s.test_env.patch("Gadget", "a", json!({"metadata": {"annotations": annotation}})).await?;
     let stale = |o: &Value| !o["status"]["plan"]["stale"].is_null();
-    s.world.until("Gadget", "a", stale).await?;
+    s.test_env.until("Gadget", "a", stale).await?;
     assert_eq!((s.cloud.alive(&owner)[0].size, count(&s, "resize")), (3, 0));
     Ok(())
 }
 
 #[tokio::test]
-async fn a_status_that_somebody_else_wrote_into_is_taken_over_whole() -> Result<()> {
+async fn a_status_with_foreign_fields_is_replaced_as_a_whole() -> Result<()> {
     let s = setting().await?;
     let manual = json!({"size": {"value": 3}, "lifecycle": {"approval": "Manual"}});
-    s.world.apply(&gadget("a", &manual)).await?;
-    s.world.not_ready("Gadget", "a", "AwaitingApproval").await?;
-    // From now on a person owns a part of what the controller is going to remove.
-    s.world.patch_status("Gadget", "a", json!({"plan": {"stale": "a note of mine"}})).await?;
+    s.test_env.apply(&gadget("a", &manual)).await?;
+    s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
+    // From now on a user owns a field that the controller will remove.
+    s.test_env.patch_status("Gadget", "a", json!({"plan": {"stale": "a note of mine"}})).await?;
     super::approve(&s, "a").await?;
-    let object = s.world.ready("Gadget", "a").await?;
+    let object = s.test_env.ready("Gadget", "a").await?;
     assert!(object["status"]["plan"].is_null(), "{}", object["status"]);
     Ok(())
 }
 
 #[tokio::test]
-async fn each_action_on_the_cloud_leaves_one_event_that_says_what_was_done() -> Result<()> {
+async fn each_action_on_the_cloud_has_one_event() -> Result<()> {
     let s = setting().await?;
     let lifecycle = json!({"resyncInterval": "1s"});
     let owner = s.ready("a", &with(&lifecycle)).await?;
@@ -116,10 +116,10 @@ async fn each_action_on_the_cloud_leaves_one_event_that_says_what_was_done() -> 
     s.ready("a", &json!({"size": {"value": 5}, "lifecycle": lifecycle})).await?;
     s.cloud.tamper(&id, |thing| thing.size = 9);
     s.called("resize", 2).await;
-    s.world.ready("Gadget", "a").await?;
-    s.world.delete("Gadget", "a").await?;
-    s.world.gone("Gadget", "a").await?;
-    let events = s.world.events_of("a").await?;
+    s.test_env.ready("Gadget", "a").await?;
+    s.test_env.delete("Gadget", "a").await?;
+    s.test_env.gone("Gadget", "a").await?;
+    let events = s.test_env.events_of("a").await?;
     for (reason, note) in [
         ("Created", format!("created {id}")),
         ("Updated", "changed spec.size from 3 to 5".to_owned()),
@@ -143,7 +143,7 @@ async fn a_change_that_reads_do_not_show_yet_is_not_repeated() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_wrong_for_certain_and_what_is_being_deleted_is_said_at_once() -> Result<()> {
+async fn permanent_problems_and_deletions_are_reported_at_once() -> Result<()> {
     let s = setting().await?;
     s.ready("deleted", &small()).await?;
     let started = Instant::now();
@@ -151,23 +151,24 @@ async fn what_is_wrong_for_certain_and_what_is_being_deleted_is_said_at_once() -
         "size": {"value": 500},
         "colour": {"valueFrom": {"krakenResource": {"kind": "gadget", "name": "nobody", "path": "gadget.Colour"}}},
     });
-    s.world.apply(&gadget("mixed", &mixed)).await?;
-    let message = s.world.not_ready("Gadget", "mixed", "InvalidSpec").await?;
+    s.test_env.apply(&gadget("mixed", &mixed)).await?;
+    let message = s.test_env.not_ready("Gadget", "mixed", "InvalidSpec").await?;
     assert!(message.contains("spec.size: 500 is not from 1 to 100"), "{message}");
     for _ in 0..3 {
         s.cloud.fault("delete", Fault::Before(FailureClass::NotYet));
     }
-    s.world.delete("Gadget", "deleted").await?;
-    let object = s.world.until("Gadget", "deleted", |o| condition(o, "Ready")["status"] == "False").await?;
+    s.test_env.delete("Gadget", "deleted").await?;
+    let object =
+        s.test_env.until("Gadget", "deleted", |o| condition(o, "Ready")["status"] == "False").await?;
     assert_eq!(condition(&object, "Ready")["reason"], "Deleting");
     assert_eq!(condition(&object, "Reconciling")["status"], "True");
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
-    s.world.gone("Gadget", "deleted").await?;
+    s.test_env.gone("Gadget", "deleted").await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn an_edit_of_what_is_applied_at_creation_only_is_reported_until_it_is_created_anew() -> Result<()> {
+async fn an_edit_of_a_creation_only_field_is_reported_until_replacement() -> Result<()> {
     let s = setting().await?;
     let spec = |password: &str, replace: &str| {
         json!({
@@ -175,8 +176,8 @@ async fn an_edit_of_what_is_applied_at_creation_only_is_reported_until_it_is_cre
         })
     };
     let owner = s.ready("a", &spec("first", "Never")).await?;
-    s.world.apply(&gadget("a", &spec("second", "Never"))).await?;
-    let message = s.world.not_ready("Gadget", "a", "ImmutableField").await?;
+    s.test_env.apply(&gadget("a", &spec("second", "Never"))).await?;
+    let message = s.test_env.not_ready("Gadget", "a", "ImmutableField").await?;
     assert!(message.contains("spec.password") && message.contains("at creation only"), "{message}");
     s.ready("a", &spec("first", "Never")).await?;
     s.ready("a", &spec("second", "DeleteFirst")).await?;
@@ -185,13 +186,13 @@ async fn an_edit_of_what_is_applied_at_creation_only_is_reported_until_it_is_cre
 }
 
 #[tokio::test]
-async fn a_status_from_a_stale_copy_is_a_conflict_and_a_broken_one_is_none() -> Result<()> {
+async fn a_stale_status_write_conflicts_and_an_invalid_one_does_not() -> Result<()> {
     let s = setting().await?;
     s.ready("a", &small()).await?;
-    let api = s.world.api("Gadget");
+    let api = s.test_env.api("Gadget");
     let (status, broken) = (json!({"conditions": []}), json!({"conditions": [{"type": "Ready"}]}));
     let stale = Version::of(&api.get("a").await?);
-    s.world.patch("Gadget", "a", json!({"metadata": {"labels": {"a": "b"}}})).await?;
+    s.test_env.patch("Gadget", "a", json!({"metadata": {"labels": {"a": "b"}}})).await?;
     let error = replace_status(&api, "test", "a", &stale, status).await.expect_err("it is stale");
     assert!(error.is_conflict(), "{error}");
     let fresh = Version::of(&api.get("a").await?);
@@ -201,18 +202,18 @@ async fn a_status_from_a_stale_copy_is_a_conflict_and_a_broken_one_is_none() -> 
 }
 
 #[tokio::test]
-async fn an_edit_that_is_taken_back_half_way_is_undone_whatever_the_policy_of_drift() -> Result<()> {
+async fn an_edit_reverted_halfway_is_undone_with_any_drift_policy() -> Result<()> {
     let s = setting().await?;
     let report = |size: i64| json!({"size": {"value": size}, "lifecycle": {"drift": "Report"}});
     s.ready("a", &report(3)).await?;
-    // The change takes effect, and nobody is told.
+    // The change takes effect, and its response is lost.
     s.cloud.fault("resize", Fault::LostAnswer);
     s.cloud.fault("describe", Fault::Before(FailureClass::Transient));
-    s.world.apply(&gadget("a", &report(5))).await?;
+    s.test_env.apply(&gadget("a", &report(5))).await?;
     s.called("resize", 1).await;
-    s.world.apply(&gadget("a", &report(3))).await?;
-    let owner = uid(&s.world.ready("Gadget", "a").await?);
+    s.test_env.apply(&gadget("a", &report(3))).await?;
+    let owner = uid(&s.test_env.ready("Gadget", "a").await?);
     assert_eq!(s.cloud.alive(&owner)[0].size, 3);
-    assert!(condition(&s.world.get("Gadget", "a").await?, "Drifted").is_null());
+    assert!(condition(&s.test_env.get("Gadget", "a").await?, "Drifted").is_null());
     Ok(())
 }

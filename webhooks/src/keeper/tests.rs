@@ -12,7 +12,7 @@ fn issued() -> Stored {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn stored_content_survives_a_round_trip() {
     let stored = issued().after(Step::Publish, Some(made()), &["a.b.svc".to_owned()], made().1);
     let secret = write(&Secret::default(), &stored);
     let again = read(&secret);
@@ -29,7 +29,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn secret_that_somebody_spoiled_is_filled_anew() {
+fn corrupted_secret_is_issued_again() {
     for (key, text) in
         [("tls.key", ""), ("tls.crt", "nonsense"), ("authority.crt", " "), ("tls.key", "nonsense")]
     {
@@ -45,7 +45,7 @@ fn secret_that_somebody_spoiled_is_filled_anew() {
 }
 
 #[test]
-fn key_is_in_no_text_for_people() {
+fn key_is_absent_from_debug_and_display() {
     let (pair, _) = made();
     assert!(!format!("{pair:?}").contains("PRIVATE"));
 }

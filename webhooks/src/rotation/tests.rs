@@ -29,15 +29,15 @@ fn step(stored: &Stored, now: Timestamp) -> Step {
 }
 
 #[test]
-fn first_certificate_is_issued_and_kept_for_two_thirds_of_its_life() {
+fn first_certificate_is_kept_for_two_thirds_of_its_lifetime() {
     assert_eq!(step(&Stored::default(), at(0, 0)), Step::Issue);
     assert_eq!(step(&issued(), at(59, 0)), Step::Keep);
     assert_eq!(step(&issued(), at(60, 0)), Step::Publish);
-    assert_eq!(step(&issued(), at(91, 0)), Step::Issue, "nobody was there for a month");
+    assert_eq!(step(&issued(), at(91, 0)), Step::Issue, "the controller was stopped for a month");
 }
 
 #[test]
-fn next_authority_is_trusted_before_its_certificate_is_served_and_the_old_one_until_nobody_serves_it() {
+fn both_authorities_are_trusted_while_either_certificate_is_served() {
     let published = issued().after(Step::Publish, Some((pair("b"), at(150, 0))), &names(), at(60, 0));
     assert_eq!(published.current.as_ref().unwrap().authority, "authority a\n");
     assert_eq!(published.bundle(), "authority a\nauthority b\n");
@@ -58,13 +58,13 @@ fn next_authority_is_trusted_before_its_certificate_is_served_and_the_old_one_un
 }
 
 #[test]
-fn certificate_for_other_names_is_replaced_without_a_gap() {
+fn certificate_with_other_names_is_rotated_without_interruption() {
     let other = vec!["kraken-hub-webhook.team.svc".to_owned()];
     assert_eq!(issued().step(&other, at(1, 0), TIMING, true), Step::Publish);
 }
 
 #[test]
-fn clock_that_was_put_back_does_not_hold_a_rotation_up() {
+fn clock_that_was_set_back_does_not_delay_a_rotation() {
     let published = issued().after(Step::Publish, Some((pair("b"), at(150, 0))), &names(), at(60, 0));
     assert_eq!(step(&published, at(59, 0)), Step::Serve);
 }

@@ -9,7 +9,7 @@ use tower::ServiceExt;
 use super::*;
 use crate::Hook;
 
-/// Refuses what its spec lists under `bad`, and warns of its name.
+/// Rejects the fields in `spec.bad`, and warns with the object's name.
 struct Strict;
 
 impl Validator for Strict {
@@ -83,7 +83,7 @@ async fn all_problems_are_reported_at_once_with_their_fields() {
 }
 
 #[tokio::test]
-async fn update_is_refused_only_for_a_problem_that_is_new() {
+async fn update_is_rejected_only_for_a_new_problem() {
     let (old, both) = (json!({"spec": {"bad": ["x"]}}), json!({"spec": {"bad": ["x", "y"]}}));
     let (_, answer) = ask(review("UPDATE", "a", old.clone(), old.clone())).await;
     assert_eq!(answer["response"]["allowed"], true);
@@ -93,13 +93,13 @@ async fn update_is_refused_only_for_a_problem_that_is_new() {
 }
 
 #[tokio::test]
-async fn deletion_is_reviewed_with_the_object_as_it_is() {
+async fn deletion_is_reviewed_with_the_current_object() {
     let (_, answer) = ask(review("DELETE", "a", Value::Null, json!({"spec": {"bad": ["x"]}}))).await;
     assert_eq!(answer["response"]["allowed"], false);
 }
 
 #[tokio::test]
-async fn what_cannot_be_reviewed_is_an_error_and_no_refusal() {
+async fn invalid_review_is_an_error_and_not_a_rejection() {
     let (status, _) = ask(review("CREATE", "panics", json!({"spec": {}}), Value::Null)).await;
     assert_eq!(status, 500);
     for body in [

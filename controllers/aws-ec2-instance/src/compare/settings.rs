@@ -1,5 +1,4 @@
-//! The fields of a launch, one by one. A field that the spec does not have is not compared, and neither is what AWS does
-//! not tell.
+//! The comparison of each field. Fields that are absent in the spec or not returned by AWS are not compared.
 
 use kraken_aws::fields::{ABSENT, listed};
 use std::collections::BTreeSet;
@@ -38,7 +37,7 @@ fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
     if let Some(wanted) = &desired.monitoring {
         let differing = found.differing(|instance| {
             let have = instance.monitoring.as_ref()?.state.as_deref()?;
-            // On its way counts as done: AWS takes a while, and no second call makes it faster.
+            // A pending change counts as done: a second call would not make it faster.
             let is_on = matches!(have, "enabled" | "pending");
             (is_on != *wanted.expose()).then(|| secretly(wanted, || is_on.to_string()))
         });
@@ -48,7 +47,7 @@ fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
     profile(desired, found);
 }
 
-/// A profile is known by its name or its ARN; an empty name means that there is none.
+/// A profile is identified by its name or its ARN; an empty name means no profile.
 fn profile(desired: &Desired, found: &mut Found<'_>) {
     let Some(wanted) = &desired.iam_instance_profile else { return };
     let want = wanted.expose().as_str();
@@ -80,7 +79,7 @@ fn metadata(desired: &Desired, found: &mut Found<'_>) {
         instance.metadata.endpoint.clone()
     });
     if !desired.without_metadata() {
-        // IMDSv2 is the default of a launch and nothing more: what was adopted may need the older version.
+        // IMDSv2 is only the default of a launch: an adopted instance may need the older version.
         one("httpTokens", tokens.map(|tokens| tokens.as_str().to_owned()), |instance| {
             instance.metadata.tokens.clone()
         });
@@ -106,12 +105,12 @@ fn fixed(desired: &Desired, found: &mut Found<'_>) {
     one("privateIPAddress", desired.private_ip_address.as_ref(), |instance| &instance.private_ip_address);
 }
 
-/// What there is, if it is known and is not what is wanted.
+/// The observed value, if it is known and differs from the desired one.
 pub(super) fn other<T: OptionType + ToString>(wanted: &Resolved<T>, have: Option<&T>) -> Option<String> {
     have.filter(|have| *have != wanted.expose()).map(|have| secretly(wanted, || have.to_string()))
 }
 
-/// What there is in place of a secret value may be the secret's former value.
+/// The observed value of a secret field may be a former value of the Secret.
 fn secretly<T: OptionType>(wanted: &Resolved<T>, have: impl FnOnce() -> String) -> String {
     if wanted.is_secret() { NOT_SHOWN.to_owned() } else { have() }
 }

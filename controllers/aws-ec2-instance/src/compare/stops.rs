@@ -1,9 +1,9 @@
-//! What AWS changes only on a stopped instance: changed on those that are stopped; the others are stopped for it one after
-//! the other, where the lifecycle allows that.
+//! Fields that AWS changes only on a stopped instance: changed on stopped instances; running ones are stopped for it one
+//! at a time, if the lifecycle allows it.
 //!
-//! An instance is marked before it is stopped (see [`crate::mark`]). Each step is decided from what the instance is and says
-//! about itself, so a crash at any point goes on where it was, and what Kraken stopped is started again even if the edit is
-//! taken back, the change refused, or a stopped instance no drift to the user.
+//! An instance is marked before it is stopped (see [`crate::mark`]). Each step is decided from the instance's state and
+//! mark, so that it continues after a crash at any point, and an instance that Kraken stopped is started again even if the
+//! edit is reverted, the change is rejected, or a stopped instance is not drift.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{
     mark::{self, Mark},
 };
 
-/// The path of what is done to an instance only because of an allowed disruption.
+/// The path of differences that exist only because of an allowed disruption.
 const DISRUPTION: &str = "lifecycle.disruption";
 
 /// A field with its desired value, and the instances where it differs.
@@ -28,8 +28,8 @@ struct Field<'a> {
     change: fn(Vec<String>) -> Change,
 }
 
-/// Compares, in this order: what is stopped is changed, then started; then a mark that is used up goes; then the next
-/// running instance is stopped.
+/// Compares, in this order: stopped instances are changed, then started; then an obsolete mark is removed; then the
+/// next running instance is stopped.
 pub(super) fn compare(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
     let mut fields = fields(desired, observed, found);
     for field in &mut fields {
@@ -76,7 +76,7 @@ fn fields<'a>(desired: &Desired, observed: &Observed, found: &Found<'a>) -> Vec<
     fields
 }
 
-/// A stopped instance is started. That somebody else stopped it is drift, and may be ignored; that Kraken did is not.
+/// A stopped instance is started. If Kraken did not stop it, this is drift, and can be ignored.
 fn start(found: &mut Found<'_>) {
     let stopped = |by_kraken: bool, have: &'static str| {
         move |instance: &Instance| {
@@ -90,7 +90,7 @@ fn start(found: &mut Found<'_>) {
     found.push_all("state", "running".to_owned(), &by_others, Change::Start);
 }
 
-/// An instance that runs and differs no more has been started again: the mark goes, but for what it says was refused and is
+/// A running instance without differences has been started again: its mark is removed, except for a rejected value that is
 /// still desired.
 fn clear_a_mark(fields: &[Field<'_>], found: &mut Found<'_>) {
     let after = |instance: &Instance| {
@@ -124,7 +124,7 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
             let (id, mark) = (instance.instance_id.clone(), Mark::of(&instance.tags));
             if mark.stop { Change::Stop(id) } else { Change::Mark { id, mark: Mark { stop: true, ..mark } } }
         });
-    // Nobody's server is stopped for a spec that cannot be carried out anyway, or only by replacing it.
+    // No instance is stopped for a spec that is invalid or requires a replacement.
     let is_fixed = found.differences.iter().any(|one| matches!(one.remedy, Remedy::Immutable(_)));
     for Field { path, want, differing, .. } in fields {
         let (refused, rest): (Differing<'_>, Differing<'_>) =
@@ -145,7 +145,7 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
             found.push(path, want.clone(), values(&unstoppable), Remedy::Immutable(why.to_owned()));
         }
         if !refused.is_empty() {
-            let remedy = Remedy::Immutable(what_was_refused(&refused));
+            let remedy = Remedy::Immutable(rejected_value(&refused));
             found.push(path, want, values(&refused), remedy);
         }
     }
@@ -159,7 +159,7 @@ fn what_it_takes(instances: &Differing<'_>) -> String {
     )
 }
 
-fn what_was_refused(instances: &Differing<'_>) -> String {
+fn rejected_value(instances: &Differing<'_>) -> String {
     format!(
         "AWS refused it while {} was stopped, see the events: set another value, or remove the tag {} from the \
          instance to try again",
@@ -168,7 +168,7 @@ fn what_was_refused(instances: &Differing<'_>) -> String {
     )
 }
 
-/// The values alone: an approved plan goes on while one instance after the other is changed.
+/// The values only, so that an approved plan continues while one instance at a time is changed.
 fn values(differing: &Differing<'_>) -> String {
     let values: BTreeSet<&str> = differing.iter().map(|(_, have)| have.as_str()).collect();
     listed(&values.into_iter().collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! Each test is one thing that differs and what is done about it.
+//! Each test covers one difference and its remedy.
 
 use kraken_aws::tags::{MEMORY, UID};
 use serde_json::{Value, json};
@@ -51,12 +51,12 @@ fn why(remedy: &Remedy<Change>) -> &str {
 }
 
 #[test]
-fn nothing_differs_when_all_is_as_wanted() {
+fn an_instance_in_the_desired_state_has_no_differences() {
     assert_eq!(comparison(json!({}), vec![instance("i-1")]), Comparison::default());
 }
 
 #[test]
-fn what_is_missing_is_counted() {
+fn missing_instances_are_counted() {
     assert_eq!(comparison(json!({}), vec![]).missing.unwrap(), "1 instance of 1");
     let three = json!({"maxCount": {"value": 3}});
     assert_eq!(comparison(three.clone(), vec![instance("i-1")]).missing.unwrap(), "2 instances of 3");
@@ -72,14 +72,14 @@ fn stopped_and_pending_instances_are_not_missing() {
 }
 
 #[test]
-fn what_is_on_its_way_is_waited_for_by_name() {
+fn pending_instances_are_named_while_waiting() {
     let two = json!({"maxCount": {"value": 2}});
     let moving = vec![in_state("i-1", "pending"), in_state("i-2", "stopping")];
     assert_eq!(comparison(two, moving).settling.unwrap(), "instance i-1 is pending, i-2 is stopping");
 }
 
 #[test]
-fn of_too_many_the_youngest_go_and_are_not_looked_at() {
+fn the_newest_surplus_instances_are_terminated_and_not_compared() {
     let mut young = in_state("i-0", "pending");
     young.tags.insert(kraken_aws::tags::EPOCH.into(), "2".into());
     young.instance_type = Some("t2.large".into());
@@ -100,14 +100,14 @@ fn a_tag_is_set_on_all_that_lack_it_by_one_change() {
 }
 
 #[test]
-fn each_tag_is_a_difference_of_its_own() {
+fn each_tag_is_a_separate_difference() {
     let found = differences(json!({"tags": {"Team": "shop", "a.b": "c"}}), vec![instance("i-1")]);
     let paths: Vec<_> = found.iter().map(|difference| difference.0.as_str()).collect();
     assert_eq!(paths, ["tags.Team", "tags[\"a.b\"]"]);
 }
 
 #[test]
-fn a_tag_that_kraken_set_and_the_spec_has_no_more_is_removed() {
+fn a_tag_that_kraken_set_is_removed_with_the_spec() {
     let memory = tag_memory::of(&ids(&["Team"]));
     let there = tagged("i-1", &[("Team", "web"), (MEMORY, &memory)]);
     let remove = Change::RemoveTag { key: "Team".into(), ids: ids(&["i-1"]) };
@@ -115,7 +115,7 @@ fn a_tag_that_kraken_set_and_the_spec_has_no_more_is_removed() {
 }
 
 #[test]
-fn tags_of_others_are_left_alone() {
+fn foreign_tags_are_not_changed() {
     let there = tagged("i-1", &[("CostCenter", "42"), ("aws:autoscaling:groupName", "g"), (UID, "u")]);
     assert_eq!(differences(json!({}), vec![there]), []);
 }
@@ -132,7 +132,7 @@ fn security_groups_are_a_set() {
 }
 
 #[test]
-fn monitoring_on_its_way_is_not_asked_for_again() {
+fn pending_monitoring_is_not_requested_again() {
     let there = |state: &str| Instance {
         monitoring: Some(Monitoring { state: Some(state.into()) }),
         ..instance("i-1")
@@ -145,7 +145,7 @@ fn monitoring_on_its_way_is_not_asked_for_again() {
 }
 
 #[test]
-fn imdsv1_is_left_alone_unless_the_spec_forbids_it() {
+fn imdsv1_is_not_changed_unless_the_spec_requires_imdsv2() {
     let metadata = Metadata { tokens: Some("optional".into()), ..Metadata::default() };
     let there = || vec![Instance { metadata: metadata.clone(), ..instance("i-1") }];
     assert_eq!(differences(json!({}), there()), []);
@@ -159,7 +159,7 @@ fn imdsv1_is_left_alone_unless_the_spec_forbids_it() {
 }
 
 #[test]
-fn a_metadata_service_that_is_off_has_no_other_settings() {
+fn a_disabled_metadata_service_has_no_other_settings() {
     let metadata =
         Metadata { tokens: Some("optional".into()), hop_limit: Some(1), endpoint: Some("disabled".into()) };
     let off =
@@ -168,7 +168,7 @@ fn a_metadata_service_that_is_off_has_no_other_settings() {
 }
 
 #[test]
-fn what_is_fixed_at_launch_is_only_told() {
+fn immutable_fields_are_only_reported() {
     let spec = json!({
         "imageID": {"value": "ami-2"},
         "subnetID": {"value": "subnet-2"},
@@ -182,7 +182,7 @@ fn what_is_fixed_at_launch_is_only_told() {
 }
 
 #[test]
-fn a_profile_is_known_by_its_name_or_its_arn() {
+fn a_profile_is_identified_by_its_name_or_arn() {
     let arn = "arn:aws:iam::123456789012:instance-profile/path/web";
     let there = Instance {
         iam_instance_profile: Some(IamInstanceProfile { arn: Some(arn.into()) }),
@@ -195,7 +195,7 @@ fn a_profile_is_known_by_its_name_or_its_arn() {
 }
 
 #[test]
-fn a_profile_is_changed_in_place_and_taken_off_by_an_empty_name() {
+fn a_profile_is_changed_in_place_and_removed_by_an_empty_name() {
     let arn = "arn:aws:iam::123456789012:instance-profile/web";
     let with = Instance {
         iam_instance_profile: Some(IamInstanceProfile { arn: Some(arn.into()) }),
@@ -216,11 +216,11 @@ fn a_profile_is_changed_in_place_and_taken_off_by_an_empty_name() {
         changes("iamInstanceProfile", "(absent)", arn, change())
     );
     assert_eq!(differences(wanted(""), vec![instance("i-1")]), []);
-    assert_eq!(differences(json!({}), vec![with]), [], "what the spec does not have is left alone");
+    assert_eq!(differences(json!({}), vec![with]), [], "an absent field is not managed");
 }
 
 #[test]
-fn none_are_desired_and_all_are_too_many() {
+fn all_instances_are_surplus_if_none_are_desired() {
     let none = json!({"minCount": {"value": 0}, "maxCount": {"value": 0}});
     assert_eq!(comparison(none.clone(), vec![]), Comparison::default());
     assert_eq!(comparison(none.clone(), vec![in_state("i-1", "shutting-down")]), Comparison::default());
@@ -241,7 +241,7 @@ fn neither_a_secret_nor_its_former_value_is_shown() {
 }
 
 #[test]
-fn many_instances_are_listed_in_short() {
+fn many_instances_are_truncated_with_a_count() {
     let spec = json!({"maxCount": {"value": 9}, "tags": {"Team": "shop"}});
     let there = (1..=9).map(|n| instance(&format!("i-{n}"))).collect();
     let (_, _, have, _) = difference(spec, there);

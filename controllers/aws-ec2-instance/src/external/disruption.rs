@@ -1,4 +1,4 @@
-//! Stopping an instance for a change, and what keeps it from being down for nothing.
+//! Stops instances for a change, with checks that prevent unnecessary downtime.
 
 use kraken_aws::{
     Aws,
@@ -18,8 +18,8 @@ use crate::{
 
 const CHECK: &str = "failed to check the instance type";
 
-/// Writes a mark down, or takes it away. Before an instance is marked to be stopped, its new type is checked: a typing
-/// error shall not cost anybody a running server.
+/// Sets or removes a mark. Before an instance is marked for a stop, its new type is validated, so that a typo does not
+/// stop a running instance.
 pub(super) async fn mark(
     aws: &Aws,
     id: &str,
@@ -36,7 +36,7 @@ pub(super) async fn mark(
     write(aws, id, mark).await
 }
 
-/// Writes a mark down as it is.
+/// Sets a mark.
 pub(super) async fn write(aws: &Aws, id: &str, mark: &Mark) -> Result<(), Failure> {
     let ids = [id.to_owned()];
     match mark.value() {
@@ -63,7 +63,7 @@ pub(super) async fn stop(aws: &Aws, id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the instance could run as this type: AWS says so only when it is stopped already, or started again.
+/// Whether the instance supports this type: AWS would report this only after the stop, or at the start.
 async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), Failure> {
     let call = aws.ec2().describe_instance_types().instance_types(InstanceType::from(wanted)).send();
     let answer = aws.call("DescribeInstanceTypes", CHECK, call).await?;
@@ -72,7 +72,7 @@ async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), 
         let supported = processor.supported_architectures();
         if !supported.is_empty() && !supported.iter().any(|one| one.as_str() == architecture) {
             return Err(refused(format!(
-                "its processors do not run {architecture}, which the image of {} is made for",
+                "its processors do not support {architecture}, the architecture of the image of {}",
                 instance.instance_id
             )));
         }
@@ -92,7 +92,7 @@ async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), 
     Ok(())
 }
 
-/// Said before anything was done, and so that an edit mends it.
+/// A failure before any change, which requires an edit.
 fn refused(message: String) -> Failure {
     Failure {
         class: FailureClass::Terminal,

@@ -1,5 +1,4 @@
-//! Launching: one RunInstances call that carries the token and every tag, so that nothing can come into being without
-//! saying whose it is.
+//! Launches: one RunInstances call with the token and all tags, so that no instance can exist without its owner tags.
 
 use kraken_aws::{
     Aws, base64,
@@ -26,7 +25,7 @@ use crate::{
 
 const ACTION: &str = "failed to launch instances";
 
-/// Launches what is missing and returns it.
+/// Launches missing instances and returns them.
 pub(super) async fn launch(
     aws: &Aws,
     identity: &Identity,
@@ -47,20 +46,21 @@ pub(super) async fn launch(
     let answer = aws.call("RunInstances", ACTION, input.send_with(aws.ec2_once())).await?;
     let mut launched: Vec<_> = answer.instances().iter().map(instance).collect();
     for instance in &mut launched {
-        // An answer need not repeat the tags that it was asked for.
+        // A response may omit the requested tags.
         instance.tags.extend(tags.clone());
     }
     Ok(Observed::new(launched))
 }
 
-/// The name of the image's root device: AWS wants it for any setting of the root volume, and it differs between images.
+/// The name of the image's root device: AWS requires it for all settings of the root volume, and it differs between
+/// images.
 async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
     let call = aws.ec2().describe_images().image_ids(desired.image_id.expose()).send();
-    let answer = aws.call("DescribeImages", "failed to look at the image", call).await?;
+    let answer = aws.call("DescribeImages", "failed to describe the image", call).await?;
     let name = answer.images().first().and_then(|image| image.root_device_name());
     name.map(str::to_owned).ok_or_else(|| Failure {
         class: FailureClass::Terminal,
-        action: "failed to look at the image".to_owned(),
+        action: "failed to describe the image".to_owned(),
         code: String::new(),
         message: "it does not exist, or has no root device that rootVolume could be for".to_owned(),
     })
@@ -73,7 +73,7 @@ fn launch_tags(identity: &Identity, launch: &Launch, desired: &Desired) -> Tags 
     tags
 }
 
-/// The whole call. Nothing in it may differ between two calls of one launch, or AWS refuses the second.
+/// The whole call. It must be identical for all calls of one launch, or AWS rejects the second.
 fn input(
     launch: &Launch,
     desired: &Desired,
@@ -112,7 +112,8 @@ fn input(
     network(input, desired)
 }
 
-/// AWS takes a network's settings in one of two places: with an interface's own settings, all belong to the interface.
+/// AWS accepts network settings in one of two places: if the interface is specified, all of them belong to the
+/// interface.
 fn network(input: RunInstancesInputBuilder, desired: &Desired) -> RunInstancesInputBuilder {
     let subnet = exposed(desired.subnet_id.as_ref());
     let groups = exposed(desired.security_group_ids.as_ref());
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_missing_is_launched() {
+    fn only_missing_instances_are_launched() {
         let spec = json!({"minCount": {"value": 2}, "maxCount": {"value": 5}});
         for (live, min, max) in [(0, 2, 5), (1, 1, 4), (4, 1, 1)] {
             let input = made(spec.clone(), live);
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_does_not_speak_of_is_not_sent_except_imdsv2() {
+    fn absent_fields_are_not_sent_except_imdsv2() {
         let input = made(json!({}), 0);
         assert!(input.get_subnet_id().is_none() && input.get_security_group_ids().is_none());
         assert!(input.get_network_interfaces().is_none() && input.get_block_device_mappings().is_none());
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn user_data_is_encoded_and_a_profile_is_told_by_its_form() {
+    fn user_data_is_encoded_and_a_profile_is_sent_as_name_or_arn() {
         let arn = "arn:aws:iam::1:instance-profile/web";
         let input = made(json!({"userData": {"value": "hello"}, "iamInstanceProfile": {"value": "web"}}), 0);
         assert_eq!(input.get_user_data().as_deref(), Some("aGVsbG8="));
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metadata_service_that_is_off_is_sent_without_other_settings() {
+    fn a_disabled_metadata_service_is_sent_without_other_settings() {
         let input = made(json!({"metadataOptions": {"value": {"httpEndpoint": "disabled"}}}), 0);
         let options = input.get_metadata_options().clone().unwrap();
         assert_eq!(options.http_endpoint(), Some(&InstanceMetadataEndpointState::Disabled));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn two_calls_of_one_launch_are_the_same() {
+    fn two_calls_of_one_launch_are_identical() {
         let spec =
             json!({"tags": {"a": "1", "b": "2", "c": "3"}, "securityGroupIDs": {"value": ["sg-2", "sg-1"]}});
         assert_eq!(made(spec.clone(), 0).build().unwrap(), made(spec, 0).build().unwrap());

@@ -1,4 +1,4 @@
-//! IAM instance profiles, changed in place: AWS knows them as associations, of which an instance has one or none.
+//! IAM instance profiles, changed in place: AWS models them as associations, at most one per instance.
 
 use kraken_aws::{
     Aws,
@@ -15,8 +15,8 @@ pub(super) fn specification(profile: &str) -> IamInstanceProfileSpecification {
     if profile.starts_with("arn:") { builder.arn(profile).build() } else { builder.name(profile).build() }
 }
 
-/// Gives an instance this profile in place of the one it has; an empty text takes that away. What is associated is read
-/// first, so the change can be repeated.
+/// Replaces the profile of an instance; an empty string removes it. The association is read first, so that the change
+/// is idempotent.
 pub(super) async fn change(aws: &Aws, id: &str, profile: &str) -> Result<(), Failure> {
     let ec2 = aws.ec2();
     let call = ec2

@@ -1,4 +1,4 @@
-//! Reading: from AWS's answers to plain instances.
+//! Reads: converts AWS's responses to plain instances.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::instance::{
     NetworkInterface, Placement, SecurityGroup, State, UserData,
 };
 
-const ACTION: &str = "failed to look at instances";
+const ACTION: &str = "failed to describe instances";
 
 /// How many instances' user data is read at once: AWS has no call for several.
 const AT_ONCE: usize = 8;
@@ -33,7 +33,7 @@ impl Source for Reader<'_> {
     type Item = Instance;
 
     async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<Instance>, Failure> {
-        // No MaxResults: AWS refuses it together with ids, and pages all the same if it likes.
+        // No MaxResults: AWS rejects it together with ids, and may return pages anyway.
         self.pages(self.0.ec2().describe_instances().set_instance_ids(Some(ids))).await
     }
 
@@ -51,7 +51,7 @@ impl Reader<'_> {
             let page = self.0.call("DescribeInstances", ACTION, page.send()).await?;
             found.extend(page.reservations().iter().flat_map(types::Reservation::instances).map(instance));
             let token = page.next_token().filter(|token| !token.is_empty()).map(str::to_owned);
-            // The same page again would be read for ever.
+            // Prevents an endless loop over the same page.
             if token.is_none() || token == next {
                 return Ok(found);
             }
@@ -60,8 +60,8 @@ impl Reader<'_> {
     }
 }
 
-/// The user data of these instances. An instance that is gone has none. Where reading it is not allowed it stays unknown,
-/// with a line in the log: everything else about the instance can still be managed.
+/// The user data of these instances. A missing instance has none. Without permission to read it, it is unknown, with a
+/// line in the log: the other fields can still be managed.
 pub(super) async fn user_data(aws: &Aws, ids: Vec<String>) -> Result<BTreeMap<String, UserData>, Failure> {
     let read = ids.into_iter().map(|id| {
         let aws = aws.clone();
@@ -86,7 +86,7 @@ pub(super) async fn user_data(aws: &Aws, ids: Vec<String>) -> Result<BTreeMap<St
     Ok(read.into_iter().flatten().collect())
 }
 
-/// What cannot be decoded was not set by Kraken: as it is, it differs from whatever is wanted.
+/// Undecodable user data was not set by Kraken, and differs from any desired value.
 fn decoded(text: &str) -> UserData {
     let text: String = text.split_whitespace().collect();
     UserData(base64::decode(&text).unwrap_or_else(|_| text.into_bytes()))
@@ -131,7 +131,7 @@ pub(super) fn instance(from: &types::Instance) -> Instance {
 
 fn state(from: Option<&types::InstanceState>) -> State {
     State {
-        // The upper byte is AWS's own business and to be ignored, says its documentation.
+        // According to the documentation, the upper byte is reserved and must be ignored.
         code: from.and_then(types::InstanceState::code).unwrap_or_default() & 0xff,
         name: from.and_then(types::InstanceState::name).map(ToString::to_string).unwrap_or_default(),
     }
@@ -145,7 +145,7 @@ fn metadata(from: &types::InstanceMetadataOptionsResponse) -> Metadata {
     }
 }
 
-/// An instance's groups are those of its primary interface; an answer may tell them in one place alone.
+/// An instance's groups are those of its primary interface; a response may contain them in only one place.
 fn security_groups(from: &types::Instance) -> Vec<SecurityGroup> {
     let groups = match (from.security_groups(), sorted_interfaces(from).first()) {
         ([], Some(primary)) => primary.groups(),
@@ -200,7 +200,7 @@ fn block_device_mappings(from: &types::Instance) -> Vec<BlockDeviceMapping> {
     mappings
 }
 
-/// An empty text is how some answers write "none".
+/// Some responses contain an empty string for a missing value.
 fn owned(text: Option<&str>) -> Option<String> {
     text.filter(|text| !text.is_empty()).map(str::to_owned)
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_primary_interface_comes_first_and_tells_the_groups_if_the_instance_does_not() {
+    fn the_primary_interface_is_first_and_provides_missing_groups() {
         let from = types::Instance::builder()
             .instance_id("i-1")
             .network_interfaces(interface("eni-1", 1, "sg-1"))
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_texts_and_the_upper_byte_of_the_state_are_left_out() {
+    fn empty_strings_and_the_upper_byte_of_the_state_are_ignored() {
         let state = InstanceState::builder().name(InstanceStateName::Running).code(256 + 16).build();
         let read = instance(&types::Instance::builder().public_dns_name("").state(state).build());
         assert_eq!(read.public_dns_name, None);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn user_data_is_decoded_however_its_lines_are_broken() {
+    fn user_data_is_decoded_with_any_line_breaks() {
         assert_eq!(decoded("aGVs\nbG8=\n"), UserData(b"hello".to_vec()));
         assert_eq!(decoded(""), UserData(vec![]));
         assert_eq!(decoded("%"), UserData(b"%".to_vec()));

@@ -1,4 +1,4 @@
-//! Changes in place. Each says what shall be, so that it can be repeated after a crash or a lost answer.
+//! Changes in place. All are idempotent, so that they can be repeated after a crash or a lost response.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ use crate::{
     mark::{Mark, refusal},
 };
 
-/// Carries out one change on each of its instances. Where AWS takes one instance per call, a failure leaves the rest for
-/// the next look.
+/// Performs one change on each of its instances. If AWS accepts one instance per call, a failure leaves the rest to the
+/// next reconcile.
 pub(super) async fn update(
     aws: &Aws,
     change: &Change,
@@ -48,7 +48,7 @@ pub(super) async fn update(
             Ok(())
         }
         Change::RemoveTag { key, ids } => {
-            // In this order: a crash in between leaves a memory that knows too much, and not a tag that nobody removes.
+            // In this order: a crash in between leaves a superfluous record, and not a tag that is never removed.
             delete_tag(aws, ids, key).await?;
             for (memory, ids) in by_memory(observed, ids, |memory| tag_memory::forget(memory, key)) {
                 create_tags(aws, &ids, &Tags::from([(MEMORY.to_owned(), memory)])).await?;
@@ -99,8 +99,8 @@ pub(super) async fn update(
     }
 }
 
-/// A change of stopped instances. What AWS refuses is written down on the instance, so that it is started as it is and
-/// not kept down for what cannot be.
+/// A change of stopped instances. A value that AWS rejects is recorded on the instance, so that it is started
+/// unchanged.
 async fn modify_stopped(
     aws: &Aws,
     change: &Change,
@@ -138,7 +138,7 @@ async fn modify(aws: &Aws, change: &Change, id: &str, desired: &Desired) -> Resu
             (call.ebs_optimized(value.build()), "failed to change EBS optimization")
         }
         _ => {
-            // The SDK encodes it, other than at launch.
+            // The SDK encodes it here, unlike at launch.
             let text = exposed(desired.user_data.as_ref()).unwrap_or_default();
             let value = SecureBlobAttributeValue::builder().value(Blob::new(text)).build();
             (call.user_data(value), "failed to change user data")
@@ -210,7 +210,7 @@ async fn delete_tag(aws: &Aws, ids: &[String], key: &str) -> Result<(), Failure>
     Ok(())
 }
 
-/// The instances by the memory that each shall have: nearly always one group, and so one call.
+/// The instances by the desired record of tags: usually one group, and therefore one call.
 fn by_memory(
     observed: &Observed,
     ids: &[String],
@@ -230,7 +230,7 @@ mod tests {
     use crate::instance::tests::instance;
 
     #[test]
-    fn instances_with_one_memory_share_a_call() {
+    fn instances_with_the_same_record_share_a_call() {
         let mut other = instance("i-3");
         other.tags.insert(MEMORY.into(), tag_memory::of(&["Name".to_owned()]));
         let observed = Observed::new(vec![instance("i-1"), instance("i-2"), other, instance("i-4")]);

@@ -30,7 +30,7 @@ impl Exposed {
     }
 }
 
-/// Takes an action: exactly one of the three, which the schema says too.
+/// Resolves an action: exactly one of the three, which the schema enforces too.
 pub(crate) fn desired(field: &str, spec: &ActionSpec, take: &mut Take<'_, '_>) -> Option<Joined<Action>> {
     let mut exposed = Exposed(false);
     let action = match (&spec.forward, &spec.redirect, &spec.fixed_response) {
@@ -80,7 +80,7 @@ fn forward(field: &str, to: &Forward, take: &mut Take<'_, '_>, exposed: &mut Exp
                 if let Some((arn, weight)) = group
                     && groups.insert(arn.clone(), *weight).is_some()
                 {
-                    take.problem(&format!("{field}.targetGroups[{index}]"), "is there already");
+                    take.problem(&format!("{field}.targetGroups[{index}]"), "is a duplicate");
                 }
             }
             if !(1..=5).contains(&several.len()) {

@@ -1,4 +1,4 @@
-//! What is done with requests: actions as users write them, as they are desired and observed, and as calls send them.
+//! Actions: the API type, desired and observed form, and the SDK's form.
 
 mod api;
 mod desired;
@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, fmt};
 
 use parts::Part;
 
-/// An action, with AWS's defaults for what is left out.
+/// An action, with AWS's defaults for absent fields.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Forward(Forwarding),
@@ -32,7 +32,7 @@ pub(crate) type Texts = BTreeMap<Part, String>;
 #[derive(Clone, Debug)]
 pub(crate) struct Forwarding {
     groups: BTreeMap<String, i32>,
-    /// For how many seconds a client stays with a group, 0 for not at all; `None` where the spec does not say.
+    /// The duration of stickiness in seconds, 0 if disabled; `None` if the spec does not set it.
     stickiness: Option<i32>,
     /// The field of the spec that names the groups.
     field: Part,
@@ -52,7 +52,7 @@ impl Action {
 }
 
 impl Forwarding {
-    /// A single group gets everything, whatever its weight; none if that is 0.
+    /// A single group gets all requests regardless of its weight, or none if that is 0.
     fn new(mut groups: BTreeMap<String, i32>, stickiness: Option<i32>, field: Part) -> Self {
         if groups.len() == 1 {
             for weight in groups.values_mut() {

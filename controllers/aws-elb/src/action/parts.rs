@@ -1,4 +1,4 @@
-//! The parts of an action: each is compared by itself, so that each can be ignored by itself. A call always sends the
+//! The parts of an action: each is compared separately, so that each can be ignored separately. A call always sends the
 //! whole action. Pure.
 
 use kraken_aws::{differ::difference, fields::NOT_SHOWN, taken::Joined};
@@ -9,7 +9,7 @@ use super::Action;
 /// A part of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// All of it: what is desired is another type of action than what is observed.
+    /// The whole action: the desired type differs from the observed one.
     Whole,
     TargetGroupArn,
     TargetGroups,
@@ -47,7 +47,7 @@ impl Part {
 }
 
 impl Action {
-    /// The parts of this, which is desired, that are not so in what is observed.
+    /// The parts of this desired action that differ from the observed one.
     fn differing(&self, observed: &Self) -> Vec<Part> {
         match (self, observed) {
             (Self::Forward(desired), Self::Forward(observed)) => {
@@ -76,7 +76,7 @@ impl Action {
         }
     }
 
-    /// This, which is desired, with one part as it is observed.
+    /// This desired action, with one part of the observed action.
     fn keep(&mut self, part: Part, observed: &Self) {
         match (self, observed) {
             (Self::Forward(desired), Self::Forward(observed)) if part == Part::Stickiness => {
@@ -93,7 +93,7 @@ impl Action {
         }
     }
 
-    /// What a call sends: what the spec does not set stays as it is observed.
+    /// The action in a call: fields that the spec does not set have the observed values.
     pub(crate) fn sent(&self, observed: Option<&Self>) -> Self {
         match (self.clone(), observed) {
             (Self::Forward(desired), Some(Self::Forward(observed))) => Self::Forward(super::Forwarding {
@@ -124,7 +124,7 @@ pub(crate) fn differences<C>(
     desired.expose().differing(observed).into_iter().map(|part| one(part, observed.text(part))).collect()
 }
 
-/// What is desired with each part that differs and whose path is ignored as it is observed; `None` if there is no such part.
+/// The desired action with the observed values of differing ignored parts; `None` if there are none.
 pub(crate) fn without_ignored(
     field: &str,
     desired: &Joined<Action>,

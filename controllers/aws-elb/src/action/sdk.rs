@@ -44,7 +44,7 @@ impl From<&Action> for Sdk {
     }
 }
 
-/// The one target group that gets everything, if that is all there is to say.
+/// The only target group, if there are no other settings.
 fn only(to: &Forwarding) -> Option<&str> {
     let mut groups = to.groups.iter();
     match (groups.next(), groups.next(), to.stickiness.unwrap_or_default()) {

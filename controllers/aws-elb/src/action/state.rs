@@ -1,4 +1,4 @@
-//! Actions as AWS has them: what others may refer to.
+//! Observed actions, which are part of the published state.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ impl ActionState {
 }
 
 impl Action {
-    /// What AWS has, if it is one of these and nothing more.
+    /// The observed action, if it is a single supported one.
     pub(crate) fn of(actions: &[ActionState]) -> Option<Self> {
         let [action] = actions else { return None };
         match (action.action_type.as_str(), &action.redirect_config, &action.fixed_response_config) {
@@ -143,7 +143,7 @@ impl Action {
     }
 }
 
-/// Whatever is left out is AWS's default.
+/// Absent fields have AWS's defaults.
 fn texts<const N: usize>(all: [(Part, &Option<String>, &str); N]) -> Texts {
     let text = |(part, text, default): (Part, &Option<String>, &str)| {
         (part, text.clone().unwrap_or_else(|| default.to_owned()))

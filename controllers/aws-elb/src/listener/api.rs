@@ -1,4 +1,4 @@
-//! Listener as users write it.
+//! Listener, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::Public};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{action::ActionSpec, words::Protocol};
 
-/// A port of a load balancer, and what is done with what comes in.
+/// A listener: a port of a load balancer, and the action for its requests.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -19,44 +19,44 @@ use crate::{action::ActionSpec, words::Protocol};
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
-    doc = "A port of a load balancer, and what is done with what comes in. Kraken creates, heals and deletes it."
+    doc = "A listener: a port of a load balancer, and the action for its requests. Kraken creates, heals and deletes it."
 )]
 pub(crate) struct ListenerSpec {
-    /// The load balancer. It cannot be changed later. Example:
+    /// The load balancer of the listener. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`
     #[serde(rename = "loadBalancerARN")]
     pub(crate) load_balancer_arn: Public<Opt<String>>,
 
-    /// The port that it listens at, 1 to 65535; changed in place. A load balancer has one listener at a port. Example:
-    /// `{value: 443}`
+    /// The port, 1 to 65535, unique in the load balancer. Changed in place. Example: `{value: 443}`
     pub(crate) port: Opt<i32>,
 
-    /// The protocol; changed in place. `HTTP` or `HTTPS` at an application load balancer, `TCP`, `TLS`, `UDP` or
-    /// `TCP_UDP` at a network load balancer. Example: `{value: HTTPS}`
+    /// The protocol: `HTTP` or `HTTPS` for an application load balancer, `TCP`, `TLS`, `UDP` or `TCP_UDP` for a network
+    /// load balancer. Changed in place. Example: `{value: HTTPS}`
     pub(crate) protocol: Opt<Protocol>,
 
-    /// What is done with what comes in, exactly one of these; changed in place, as a whole: what is left out of it is
-    /// AWS's default. Example: `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}}`
+    /// The action for requests that match no rule: exactly one of `forward`, `redirect` and `fixedResponse`. Changed in
+    /// place, as a whole; fields that are not set have AWS's defaults. Example:
+    /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}}`
     #[serde(rename = "defaultAction")]
     pub(crate) default_action: ActionSpec,
 
-    /// The certificate for `HTTPS` and `TLS`, which need one; changed in place. Further certificates are left alone.
-    /// Default: none. Example: `{value: "arn:aws:acm:us-east-1:123456789012:certificate/0abc1234"}`
+    /// The default certificate, by ARN. Required for `HTTPS` and `TLS`. Changed in place. Additional certificates are
+    /// not managed. Default: none. Example: `{value: "arn:aws:acm:us-east-1:123456789012:certificate/0abc1234"}`
     #[serde(rename = "certificateARN", skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_arn: Option<Opt<String>>,
 
-    /// Which versions and ciphers of TLS are taken, for `HTTPS` and `TLS`; changed in place. Default: AWS's. Example:
-    /// `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
+    /// The security policy (TLS versions and ciphers), for `HTTPS` and `TLS`. Changed in place. Default: AWS's default.
+    /// Example: `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
     #[serde(rename = "sslPolicy", skip_serializing_if = "Option::is_none")]
     pub(crate) ssl_policy: Option<Opt<String>>,
 
-    /// Tags; at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a
-    /// reference, but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
+    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted.
+    /// How this resource is created, reconciled and deleted.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }
@@ -75,7 +75,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn the_schema_wants_exactly_one_action() {
+    fn the_schema_requires_exactly_one_action() {
         let crd = serde_json::to_value(spoke_kind::<Listener>()).unwrap();
         let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let action = &spec["properties"]["defaultAction"];
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         let round_trips = |action: Value| {
             assert_round_trips::<ListenerSpec>(&json!({
                 "loadBalancerARN": {"value": "arn:1"},

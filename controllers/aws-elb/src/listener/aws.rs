@@ -63,7 +63,7 @@ impl Listed for Gate {
     }
 }
 
-/// The listeners of a load balancer; none if it is gone.
+/// The listeners of a load balancer; none if it does not exist.
 pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failure> {
     let call = aws.elb().describe_listeners().load_balancer_arn(arn).page_size(PAGE);
     let pages = or_nothing(aws.pages("DescribeListeners", READ, call.into_paginator().send()).await)?;
@@ -184,7 +184,7 @@ fn certificates(desired: &Desired) -> Option<Vec<SdkCertificate>> {
     exposed(desired.certificate_arn.as_ref()).map(|arn| vec![certificate(arn)])
 }
 
-/// What it means that AWS refuses to move a listener to a port because a listener has it: nothing, if it is this one.
+/// Interprets AWS's error that the new port of a listener is in use: success, if this listener has it.
 async fn port_is_taken(aws: &Aws, desired: &Desired, gate: &Gate, refusal: Failure) -> Result<(), Failure> {
     let mut there = of_balancer(aws, gate.load_balancer_arn.as_deref().unwrap_or_default()).await?;
     there.retain(|other| other.port == Some(*desired.port.expose()));

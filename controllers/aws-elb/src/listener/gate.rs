@@ -1,4 +1,4 @@
-//! A listener as AWS has it: what others may refer to.
+//! The observed listener, which is the published state.
 
 use kraken_aws::{
     Tags,

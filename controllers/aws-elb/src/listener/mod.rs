@@ -1,4 +1,4 @@
-//! Listener: what a load balancer does with what comes in at a port.
+//! Listener: a port of a load balancer, with its default action.
 
 mod api;
 mod aws;

@@ -1,4 +1,4 @@
-//! What a listener shall be, and how it differs. Pure.
+//! The desired state of a listener, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::{changed, fixed},
@@ -17,7 +17,7 @@ use crate::{
 /// Where the spec has the action.
 pub(super) const ACTION: &str = "defaultAction";
 
-/// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(crate) load_balancer_arn: Resolved<String>,
@@ -51,7 +51,7 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
 
     if let Some(protocol) = protocol.as_ref().map(|protocol| *protocol.expose()) {
         if protocol.is_secure() && spec.certificate_arn.is_none() {
-            take.problem("certificateARN", format!("is needed for {protocol}"));
+            take.problem("certificateARN", format!("is required for {protocol}"));
         }
         for (field, is_given) in
             [("certificateARN", spec.certificate_arn.is_some()), ("sslPolicy", spec.ssl_policy.is_some())]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_as_it_shall_be_has_no_differences() {
+    fn a_listener_in_the_desired_state_has_no_differences() {
         assert_eq!(told(differences(&wanted(json!({})), &gate(forwarding()))), [""; 0]);
     }
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_redirect_leaves_out_is_the_default_of_aws() {
+    fn absent_fields_of_a_redirect_have_aws_defaults() {
         let to_https =
             json!({"defaultAction": {"redirect": {"protocol": {"value": "HTTPS"}, "port": {"value": 443}}}});
         let desired = wanted(to_https);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_shared_by_weight_in_whatever_order_and_one_group_gets_all() {
+    fn target_groups_are_compared_by_weight_ignoring_order() {
         let other = GROUP.replace("web", "new");
         let weighted =
             |arn: &str, weight: i32| json!({"targetGroupARN": {"value": arn}, "weight": {"value": weight}});
@@ -223,13 +223,13 @@ mod tests {
             &problems(forward(json!([weighted(GROUP, 9), weighted(GROUP, 1000)]))),
             &[
                 "spec.defaultAction.forward.targetGroups[1].weight: must be 0 to 999",
-                "spec.defaultAction.forward.targetGroups[1]: is there already",
+                "spec.defaultAction.forward.targetGroups[1]: is a duplicate",
             ],
         );
     }
 
     #[test]
-    fn a_redirect_to_itself_is_refused() {
+    fn a_redirect_to_itself_is_rejected() {
         let same = json!({"defaultAction": {"redirect": {"query": {"value": "a=b"}}}});
         assert_begin(&problems(same), &["spec.defaultAction.redirect: must change at least one of"]);
     }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ignored_forward_is_left_to_whoever_shifts_the_traffic() {
+    fn an_ignored_forward_is_not_changed() {
         let shifted =
             ActionState { target_group_arn: Some(GROUP.replace("web", "new")), ..forwarding().remove(0) };
         let shifted = gate(vec![shifted]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn several_actions_are_something_else() {
+    fn several_actions_are_shown_as_something_else() {
         let many = [forwarding(), forwarding()].concat();
         assert_eq!(
             told(differences(&wanted(json!({})), &gate(many))),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn further_certificates_are_left_alone() {
+    fn additional_certificates_are_not_managed() {
         let secure =
             wanted(json!({"protocol": {"value": "HTTPS"}, "certificateARN": {"value": CERTIFICATE}}));
         let certificate = |arn: &str| Certificate { certificate_arn: Some(arn.to_owned()) };
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_from_a_secret_shows_nowhere() {
+    fn a_body_from_a_secret_is_absent_from_state_and_differences() {
         let secret = wanted(json!({"defaultAction": {"fixedResponse": {
             "statusCode": {"value": 200},
             "messageBody": {"valueFrom": {"secret": {"name": "s", "key": "k"}}},
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let found = problems(json!({
             "loadBalancerARN": {"value": "web"},
             "port": {"value": 0},
@@ -331,13 +331,13 @@ mod tests {
             "spec.loadBalancerARN: must be the ARN of a load balancer",
             "spec.port: must be 1 to 65535",
             "spec.defaultAction.forward.targetGroupARN: must be the ARN of a target group",
-            "spec.certificateARN: is needed for HTTPS",
+            "spec.certificateARN: is required for HTTPS",
         ];
         assert_begin(&found, &wanted);
     }
 
     #[test]
-    fn there_is_exactly_one_action() {
+    fn exactly_one_action_is_required() {
         let only = ["spec.defaultAction: must have exactly one of forward, redirect, fixedResponse"];
         assert_eq!(problems(json!({"defaultAction": {}})), only);
         let both =
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_takes_what_fits_it() {
+    fn options_are_validated_against_the_protocol() {
         let no_certificate = json!({"certificateARN": {"value": CERTIFICATE}, "sslPolicy": {"value": "p"}});
         assert_begin(
             &problems(no_certificate),

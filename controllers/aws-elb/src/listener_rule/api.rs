@@ -1,4 +1,4 @@
-//! ListenerRule as users write it.
+//! ListenerRule, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::action::ActionSpec;
 
-/// A rule of a listener: what is done with the requests that fit all of its conditions.
+/// A rule of a listener: the action for requests that match all of its conditions.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -26,29 +26,30 @@ use crate::action::ActionSpec;
     doc = "A rule of a listener of an application load balancer: what is done with the requests that fit all of its conditions. Kraken creates, heals and deletes it."
 )]
 pub(crate) struct ListenerRuleSpec {
-    /// The listener. It cannot be changed later. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
+    /// The listener of the rule. Immutable. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
     #[serde(rename = "listenerARN")]
     pub(crate) listener_arn: Public<Opt<String>>,
 
-    /// The place among the listener's rules, 1 to 50000; the lowest number is tried first. Changed in place. A listener has
-    /// one rule of a priority. Example: `{value: 10}`
+    /// The priority, 1 to 50000, unique in the listener. The rule with the lowest number is evaluated first. Changed in
+    /// place. Example: `{value: 10}`
     pub(crate) priority: Opt<i32>,
 
-    /// What a request has to fit: all of these, with at most 5 values in total. At least one is needed. Changed in place, as
-    /// a whole. Example: `{pathPatterns: {value: [/api/*]}}`
+    /// The conditions that a request must match, at least one, with at most 5 values in total. A request must match all of
+    /// them. Changed in place, as a whole. Example: `{pathPatterns: {value: [/api/*]}}`
     pub(crate) conditions: ConditionsSpec,
 
-    /// What is done with such requests, exactly one of these; changed in place, as a whole: what is left out of it is AWS's
-    /// default. Example: `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: api}}}}}`
+    /// The action for matching requests: exactly one of `forward`, `redirect` and `fixedResponse`. Changed in place, as a
+    /// whole; fields that are not set have AWS's defaults. Example:
+    /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: api}}}}}`
     pub(crate) action: ActionSpec,
 
-    /// Tags; at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a
-    /// reference, but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
+    /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted.
+    /// How this resource is created, reconciled and deleted.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }
@@ -59,66 +60,67 @@ impl HasLifecycle for ListenerRuleSpec {
     }
 }
 
-/// What a request has to fit. Of each list, one value is enough.
+/// The conditions that a request must match. One matching value per list is sufficient, except in `httpHeaders`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = at_least_one)]
 pub(crate) struct ConditionsSpec {
-    /// Host names, without case, of up to 128 characters; `*` stands for any characters and `?` for one. Default: any host.
-    /// Example: `{value: [shop.example.com, "*.shop.example.com"]}`
+    /// Host names, case-insensitive, up to 128 characters each; `*` matches any number of characters and `?` matches one.
+    /// Default: any host. Example: `{value: [shop.example.com, "*.shop.example.com"]}`
     #[serde(rename = "hostHeaders", skip_serializing_if = "Option::is_none")]
     pub(crate) host_headers: Option<ListOpt<String>>,
 
-    /// Paths, with case, of up to 128 characters; `*` and `?` as in host names. Default: any path. Example:
-    /// `{value: [/api/*]}`
+    /// Paths, case-sensitive, up to 128 characters each; `*` and `?` are wildcards as in host names. Default: any path.
+    /// Example: `{value: [/api/*]}`
     #[serde(rename = "pathPatterns", skip_serializing_if = "Option::is_none")]
     pub(crate) path_patterns: Option<ListOpt<String>>,
 
-    /// Headers that a request has to have, all of them. Default: any. Example:
+    /// Headers that a request must have, all of them. Default: any headers. Example:
     /// `[{name: {value: X-Stage}, values: {value: [beta]}}]`
     #[serde(rename = "httpHeaders", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 5))]
     pub(crate) http_headers: Option<Vec<HttpHeader>>,
 
-    /// Request methods, in capital letters, of up to 40 characters. Default: any method. Example: `{value: [GET, HEAD]}`
+    /// Request methods, in upper case, up to 40 characters each. Default: any method. Example: `{value: [GET, HEAD]}`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) methods: Option<ListOpt<String>>,
 
-    /// Parameters of the query, of which one is enough. Default: any query. Example:
+    /// Query parameters. One matching parameter is sufficient. Default: any query. Example:
     /// `[{key: {value: version}, value: {value: v2}}]`
     #[serde(rename = "queryStrings", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 5))]
     pub(crate) query_strings: Option<Vec<QueryString>>,
 
-    /// Addresses that requests come from, as IPv4 or IPv6 blocks. Default: any address. Example: `{value: [10.0.0.0/8]}`
+    /// Source addresses, as IPv4 or IPv6 CIDR blocks. Default: any address. Example: `{value: [10.0.0.0/8]}`
     #[serde(rename = "sourceIPs", skip_serializing_if = "Option::is_none")]
     pub(crate) source_ips: Option<ListOpt<String>>,
 }
 
-/// A header that a request has to have.
+/// A header that a request must have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct HttpHeader {
-    /// Its name, without case, of up to 40 characters; not `Host`, which is a condition of its own. Example:
+    /// The header name, case-insensitive, up to 40 characters. For `Host`, use `hostHeaders`. Example:
     /// `{value: X-Stage}`
     pub(crate) name: Opt<String>,
 
-    /// Its values, of which one is enough, without case, of up to 128 characters; `*` and `?` as in host names. Example:
-    /// `{value: [beta]}`
+    /// The header values, case-insensitive, up to 128 characters each; `*` and `?` are wildcards as in host names. One
+    /// matching value is sufficient. Example: `{value: [beta]}`
     pub(crate) values: ListOpt<String>,
 }
 
-/// A parameter of the query.
+/// A query parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct QueryString {
-    /// Its key, without case, of up to 128 characters; `*` and `?` as in host names. Default: any key. Example:
-    /// `{value: version}`
+    /// The key, case-insensitive, up to 128 characters; `*` and `?` are wildcards as in host names. Default: any key.
+    /// Example: `{value: version}`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<Opt<String>>,
 
-    /// Its value, without case, of up to 128 characters; `*` and `?` as in host names. Example: `{value: v2}`
+    /// The value, case-insensitive, up to 128 characters; `*` and `?` are wildcards as in host names. Example:
+    /// `{value: v2}`
     pub(crate) value: Opt<String>,
 }
 
-/// Lets the API server refuse none.
+/// Makes the API server reject an object without a condition.
 fn at_least_one(schema: &mut Schema) {
     schema.insert("minProperties".to_owned(), json!(1));
 }
@@ -129,7 +131,7 @@ mod tests {
     use kraken_aws::testing::assert_round_trips;
 
     #[test]
-    fn names_are_spelled_as_aws_and_kubernetes_do() {
+    fn field_names_follow_kubernetes_and_values_follow_aws() {
         assert_round_trips::<ListenerRuleSpec>(&json!({
             "listenerARN": {"value": "arn:1"},
             "priority": {"value": 10},

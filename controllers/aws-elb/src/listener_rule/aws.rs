@@ -55,12 +55,12 @@ impl Listed for Rule {
     }
 }
 
-/// A listener's default rule is its default action: nobody can create, adopt or delete it.
+/// A listener's default rule is its default action: it cannot be created, adopted or deleted.
 fn without_default(rules: impl Iterator<Item = Rule>) -> Vec<Rule> {
     rules.filter(|rule| !rule.is_default).collect()
 }
 
-/// The rules of a listener; none if it is gone.
+/// The rules of a listener; none if it does not exist.
 pub(crate) async fn of_listener(aws: &Aws, arn: &str) -> Result<Vec<Rule>, Failure> {
     let call = aws.elb().describe_rules().listener_arn(arn).page_size(PAGE);
     let pages = or_nothing(aws.pages("DescribeRules", READ, call.into_paginator().send()).await)?;
@@ -161,7 +161,7 @@ impl Single for ListenerRules {
     }
 }
 
-/// What a listener gives out once.
+/// The value that is unique in a listener.
 fn what(desired: &Desired) -> String {
     format!("priority {} of the listener", shown(&desired.priority))
 }

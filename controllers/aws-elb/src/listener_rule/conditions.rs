@@ -73,7 +73,7 @@ impl Type {
     }
 }
 
-/// One condition: values of which one is enough. A header has its name as its key, a parameter of a query each its own.
+/// One condition: alternative values. The key is the name of a header or of a query parameter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Condition {
     pub(super) name: Option<String>,
@@ -130,7 +130,7 @@ impl fmt::Display for Conditions {
     }
 }
 
-/// Takes the conditions and tells all that is wrong with them.
+/// Resolves the conditions and reports all problems.
 pub(super) fn desired(spec: &ConditionsSpec, take: &mut Take<'_, '_>) -> Option<Joined<Conditions>> {
     let lists = [
         list(Type::HostHeader, spec.host_headers.as_ref(), take, |host| a_host(host).map_err(Fault::from)),
@@ -166,7 +166,7 @@ pub(super) fn desired(spec: &ConditionsSpec, take: &mut Take<'_, '_>) -> Option<
 
     let values = all.0.values().flatten().map(|condition| condition.values.len()).sum();
     if !(1..=MAX_VALUES).contains(&values) {
-        take.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, and have {values}"));
+        take.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
     }
     Some(Joined::new(all, is_secret))
 }
@@ -264,7 +264,7 @@ fn differing(desired: &Conditions, observed: &Conditions) -> Vec<Type> {
     kinds.into_iter().filter(|kind| desired.0.get(kind) != observed.0.get(kind)).collect()
 }
 
-/// What is desired with each type of condition that differs and is ignored as it is observed; `None` if there is none.
+/// The desired conditions with the observed values of differing ignored types; `None` if there are none.
 pub(super) fn without_ignored(
     desired: &Joined<Conditions>,
     observed: Option<&Conditions>,

@@ -1,4 +1,4 @@
-//! ListenerRule: what a listener does with the requests that fit conditions.
+//! ListenerRule: the action of a listener for requests that match conditions.
 
 mod api;
 mod aws;

@@ -1,4 +1,4 @@
-//! What a rule is desired to be, and how it differs. Pure.
+//! The desired state of a rule, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::{changed, fixed},
@@ -23,7 +23,7 @@ pub(super) const ACTION: &str = "action";
 /// The highest number that a rule can have.
 const MAX_PRIORITY: i32 = 50_000;
 
-/// What is desired.
+/// The desired state.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(crate) listener_arn: Resolved<String>,
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_values_means_nothing() {
+    fn the_order_of_values_is_ignored() {
         let same = rule(vec![condition("path-pattern", &["/a", "/b"])]);
         assert_eq!(told(differences(&wanted(json!({})), &same)), [""; 0]);
     }
 
     #[test]
-    fn each_type_of_condition_is_compared_and_what_is_left_out_is_none() {
+    fn each_type_of_condition_is_compared_and_absent_ones_are_removed() {
         let other = wanted(json!({
             "listenerARN": {"value": LISTENER.replace("web", "shop")},
             "priority": {"value": 11},
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_no_spec_can_have_is_something_else() {
+    fn an_unsupported_condition_is_shown_as_something_else() {
         let regular = ConditionState { is_other: true, ..condition("path-pattern", &[]) };
         assert_eq!(
             told(differences(&wanted(json!({})), &rule(vec![regular]))),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let found = problems(json!({
             "listenerARN": {"value": "web"},
             "priority": {"value": 50_001},
@@ -209,16 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn there_are_one_to_five_values() {
+    fn one_to_five_values_are_required() {
         let of = |conditions: Value| problems(json!({"conditions": conditions}));
-        assert_begin(&of(json!({})), &["spec.conditions: must have 1 to 5 values in total, and have 0"]);
+        assert_begin(&of(json!({})), &["spec.conditions: must have 1 to 5 values in total, not 0"]);
         let many =
             json!({"pathPatterns": {"value": ["/1", "/2", "/3"]}, "methods": {"value": ["A", "B", "C"]}});
-        assert_begin(&of(many), &["spec.conditions: must have 1 to 5 values in total, and have 6"]);
+        assert_begin(&of(many), &["spec.conditions: must have 1 to 5 values in total, not 6"]);
     }
 
     #[test]
-    fn a_value_from_a_secret_shows_nowhere() {
+    fn a_value_from_a_secret_is_absent_from_state_and_differences() {
         let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let desired = wanted(json!({"conditions": {
             "httpHeaders": [{"name": {"value": "X-Key"}, "values": {"value": [secret]}}],

@@ -1,4 +1,4 @@
-//! A rule of a listener as AWS has it: what others may refer to.
+//! The observed rule, which is the published state.
 
 use kraken_aws::{
     Tags,
@@ -21,7 +21,7 @@ use crate::action::ActionState;
 #[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct Rule {
     pub(crate) rule_arn: String,
-    /// AWS tells it by the rule's ARN only.
+    /// AWS encodes it in the rule's ARN only.
     pub(crate) listener_arn: Option<String>,
     pub(crate) priority: Option<String>,
     pub(crate) conditions: Vec<ConditionState>,
@@ -38,7 +38,7 @@ pub(crate) struct ConditionState {
     pub(crate) http_header_name: Option<String>,
     pub(crate) values: Vec<String>,
     pub(crate) query_strings: Vec<QueryState>,
-    /// Conditions that this kind does not know, such as regular expressions.
+    /// Unsupported conditions, such as regular expressions.
     #[serde(skip)]
     pub(crate) is_other: bool,
 }

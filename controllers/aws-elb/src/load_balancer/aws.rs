@@ -28,7 +28,7 @@ use crate::{
 const READ: &str = "failed to read load balancers";
 const CREATE: &str = "failed to create a load balancer";
 
-/// A load balancer as AWS has it: what others may refer to.
+/// The observed load balancer, which is the published state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Balancer {
@@ -45,7 +45,7 @@ pub(crate) struct Balancer {
     pub(crate) ip_address_type: Option<String>,
     pub(crate) security_groups: Vec<String>,
     pub(crate) availability_zones: Vec<Zone>,
-    /// Read only when deep, and so not for others: it would come and go.
+    /// Read only in deep observations, and therefore not published: it would not always be present.
     #[serde(skip)]
     pub(crate) attributes: Option<BTreeMap<String, String>>,
     #[serde(skip)]
@@ -240,7 +240,7 @@ impl Single for Balancers {
             .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = match aws.call("CreateLoadBalancer", CREATE, call.send()).await {
-            // Only this launch can have given such a name, whatever became of the settings and the tags since.
+            // Only this launch can have used such a name, even if settings and tags changed since.
             Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
                 return named(aws, &made_up).await.ok().flatten().ok_or(failure);
             }
@@ -312,7 +312,7 @@ impl Single for Balancers {
     }
 }
 
-/// AWS refuses for other reasons under this code too, a missing permission of the account among them.
+/// AWS uses this code for other errors too, such as a missing permission of the account.
 fn protected(failure: Failure) -> Failure {
     let is_protected =
         failure.code == "OperationNotPermitted" && failure.message.contains("deletion protection");

@@ -1,4 +1,4 @@
-//! LoadBalancer: where clients come in.
+//! LoadBalancer: an application or network load balancer.
 
 mod api;
 mod aws;

@@ -1,4 +1,4 @@
-//! What a load balancer shall be, and how it differs. Pure.
+//! The desired state of a load balancer, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::{changed, fixed, of_sets},
@@ -18,7 +18,7 @@ pub(crate) const DELETION_PROTECTION: &str = "deletion_protection.enabled";
 /// The attribute behind `idleTimeoutSeconds`.
 pub(crate) const IDLE_TIMEOUT: &str = "idle_timeout.timeout_seconds";
 
-/// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(crate) name: Option<Resolved<String>>,
@@ -54,7 +54,7 @@ pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Opt
     let idle_timeout =
         take.optional("idleTimeoutSeconds", spec.idle_timeout_seconds.as_ref(), rules::idle_timeout);
 
-    // Rules between fields, as far as the type is known.
+    // Rules between fields, if the type is known.
     let kind =
         balancer_type.is_some().then(|| given(&balancer_type).copied().unwrap_or(BalancerType::Application));
     match kind {
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_leaves_out_is_left_alone_and_the_order_of_subnets_too() {
+    fn unset_fields_and_the_order_of_subnets_are_ignored() {
         assert_eq!(told(differences(&wanted(json!({})), &balancer())), [""; 0]);
     }
 
     #[test]
-    fn what_can_be_changed_is_changed_and_the_rest_is_told() {
+    fn mutable_fields_are_changed_and_immutable_ones_reported() {
         let other = wanted(json!({
             "name": {"value": "web"}, "type": {"value": "network"}, "scheme": {"value": "internal"},
             "subnetIDs": {"value": ["subnet-2", "subnet-3"]}, "securityGroupIDs": {"value": ["sg-2"]},
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_up_when_aws_says_active() {
+    fn it_is_ready_when_aws_reports_active() {
         let phase = |code: &str| {
             let state = State { code: Some(code.to_owned()), reason: Some("no room".to_owned()) };
             Balancer { state: Some(state), ..balancer() }.phase()
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let found = problems(json!({
             "name": {"value": "internal-web"},
             "subnetIDs": {"value": ["subnet-1", {"valueFrom": {"krakenResource": {"kind": "subnet", "name": "b"}}}]},
@@ -205,7 +205,7 @@ mod tests {
             "idleTimeoutSeconds": {"value": 0},
         }));
         let wanted = [
-            "spec.name: must not begin with internal-",
+            "spec.name: must not start with internal-",
             "spec.subnetIDs.value[1]: waiting for the id of subnet b",
             "spec.securityGroupIDs: must have at least 1",
             "spec.idleTimeoutSeconds: must be 1 to 4000",
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_types_have_rules_of_their_own() {
+    fn each_type_has_its_own_rules() {
         let one = json!({"subnetIDs": {"value": ["subnet-1"]}});
         assert_begin(&problems(one), &["spec.subnetIDs: must have at least 2"]);
         let network = json!({"type": {"value": "network"}, "subnetIDs": {"value": ["subnet-1"]}});

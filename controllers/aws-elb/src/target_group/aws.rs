@@ -165,7 +165,7 @@ impl Single for Groups {
             .set_target_type(exposed(desired.target_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = match aws.call("CreateTargetGroup", CREATE, call.send()).await {
-            // Only this launch can have given such a name, whatever became of the settings and the tags since.
+            // Only this launch can have used such a name, even if settings and tags changed since.
             Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
                 return named(aws, &made_up).await.ok().flatten().ok_or(failure);
             }
@@ -190,7 +190,7 @@ impl Single for Groups {
                     Err(failure) if failure.code == "InvalidTarget" => failure,
                     answer => return answer,
                 };
-                // One that AWS does not take must not keep the others out.
+                // A rejected target must not block the others.
                 let is_named = |id: &&String| refusal.message.contains(id.as_str());
                 let others: Vec<String> = ids.iter().filter(|id| !is_named(id)).cloned().collect();
                 if !others.is_empty() && others.len() < ids.len() {

@@ -1,4 +1,4 @@
-//! A target group as AWS has it, with its targets: what others may refer to.
+//! The observed target group with its targets, which is the published state.
 
 use kraken_aws::{
     Tags,

@@ -1,4 +1,4 @@
-//! The health check of a target group: what it shall be, and how it differs. Pure.
+//! The desired health check of a target group, and its comparison with the observed one. Pure.
 
 use kraken_aws::{
     differ::{changed, difference},
@@ -10,7 +10,7 @@ use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 use super::{api::HealthCheck, group::Group, plan::Change};
 use crate::{rules, words::HealthCheckProtocol};
 
-/// What it shall be, as far as the spec speaks of it.
+/// The desired health check, with the fields that the spec sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
     /// Whether the spec speaks of it at all. Then it is on, which AWS leaves off for functions.
@@ -78,7 +78,7 @@ pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Chan
     off.into_iter().chain(all.into_iter().flatten()).collect()
 }
 
-/// What is not desired is neither compared nor sent; `None` if nothing that is desired is ignored.
+/// Without ignored fields, which are neither compared nor sent; `None` if no desired field is ignored.
 pub(super) fn without_ignored(wanted: &Health, ignored: &Ignored) -> Option<Health> {
     fn leave<T>(field: &mut Option<T>, name: &str, ignored: &Ignored) -> bool {
         ignored.covers(&format!("healthCheck.{name}")) && field.take().is_some()

@@ -1,4 +1,4 @@
-//! What a target group shall be, and how it differs. Pure.
+//! The desired state of a target group, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::{difference, fixed, lists},
@@ -17,7 +17,7 @@ use crate::{
     words::{Protocol, TargetType},
 };
 
-/// What there shall be. An absent option is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(crate) name: Option<Resolved<String>>,
@@ -32,7 +32,7 @@ pub(crate) struct Desired {
 /// A change in place, one call each.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
-    /// All of the health check that the spec speaks of: AWS checks its parts against each other.
+    /// All fields of the health check in the spec, because AWS validates them together.
     HealthCheck,
     Register(Vec<String>),
     Deregister(Vec<Target>),
@@ -47,7 +47,7 @@ pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Opti
     let target_type = take.any_if("targetType", spec.target_type.as_ref());
     let health = health::wanted(spec.health_check.as_ref(), &mut take);
 
-    // Rules between fields, as far as the type is known.
+    // Rules between fields, if the type is known.
     let kind = target_type.is_some().then(|| given(&target_type).copied().unwrap_or(TargetType::Instance));
     if let Some(kind) = kind {
         let is_lambda = kind == TargetType::Lambda;
@@ -59,7 +59,7 @@ pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Opti
             if is_lambda && is_given {
                 take.problem(field, "is not possible for targets of type lambda");
             } else if !is_lambda && !is_given {
-                take.problem(field, format!("is needed for targets of type {kind}"));
+                take.problem(field, format!("is required for targets of type {kind}"));
             }
         }
     }
@@ -92,13 +92,13 @@ pub(crate) fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Ch
     fixed.into_iter().flatten().chain(health).chain(targets).collect()
 }
 
-/// Without the ignored fields of the health check: a call sends what is desired of it.
+/// Without the ignored fields of the health check, because a call sends all desired fields.
 pub(crate) fn without_ignored(desired: &Desired, ignored: &Ignored) -> Option<Desired> {
     let health = health::without_ignored(&desired.health, ignored)?;
     Some(Desired { health, ..desired.clone() })
 }
 
-/// First what is missing, then what is too many: at no time there are fewer than either before or after.
+/// Missing targets are registered before others are deregistered, so that there are never fewer than before and after.
 fn of_targets(wanted: &Resolved<Vec<String>>, group: &Group) -> Vec<Difference<Change>> {
     let ids = wanted.expose();
     let have: Vec<&Target> = group.registered().collect();
@@ -169,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_leaves_out_is_left_alone() {
+    fn unset_fields_are_not_managed() {
         assert_eq!(told(differences(&wanted(json!({})), &group(&[("i-9", 80, "healthy")]))), [""; 0]);
     }
 
     #[test]
-    fn what_is_fixed_is_told_with_both_values() {
+    fn immutable_fields_are_reported_with_both_values() {
         let other = wanted(json!({
             "name": {"value": "web"}, "protocol": {"value": "HTTPS"}, "port": {"value": 443},
             "vpcID": {"value": "vpc-2"}, "targetType": {"value": "ip"},
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draining_target_counts_as_gone() {
+    fn a_draining_target_counts_as_deregistered() {
         let desired = wanted(json!({"targets": {"value": ["i-1"]}}));
         let draining = group(&[("i-1", 80, "draining"), ("i-2", 80, "draining")]);
         assert_eq!(changes(&desired, &draining), [Change::Register(vec!["i-1".into()])]);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let found = problems(json!({
             "name": {"value": "-web"},
             "protocol": {"valueFrom": {"configMap": {"name": "m", "key": "k"}}},
@@ -240,7 +240,7 @@ mod tests {
             "spec.port: must be 1 to 65535",
             "spec.vpcID: must look like vpc-",
             "spec.healthCheck.port: must be 1 to 65535",
-            "spec.healthCheck.path: must begin with /",
+            "spec.healthCheck.path: must start with /",
             "spec.healthCheck.matcher: must be HTTP codes",
             "spec.healthCheck.timeoutSeconds: must not be greater",
             "spec.targets: item 0 must look like i-",
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_has_no_network_and_everything_else_needs_one() {
+    fn network_fields_are_required_except_for_lambda() {
         let lambda = json!({"targetType": {"value": "lambda"}});
         assert_begin(
             &problems(lambda),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_from_a_secret_shows_nowhere() {
+    fn a_target_from_a_secret_is_absent_from_state_and_differences() {
         let from_secret = json!({"value": [{"valueFrom": {"secret": {"name": "s", "key": "k"}}}]});
         assert_eq!(
             problems(json!({"targets": from_secret})),

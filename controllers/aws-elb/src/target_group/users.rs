@@ -1,4 +1,4 @@
-//! Who uses a target group, and so keeps it from being deleted.
+//! The listeners and rules that use a target group and block its deletion.
 
 use kraken_aws::{Aws, fields::listed, lookup::Tagged, tags};
 use kraken_spoke::Failure;
@@ -11,7 +11,7 @@ use crate::{
     tagged,
 };
 
-/// AWS's refusal to delete a target group that is in use, with who uses it. If that cannot be found out, as it is.
+/// AWS's error for the deletion of a target group in use, with its users. Unchanged if these cannot be determined.
 pub(super) async fn named(aws: &Aws, group: &Group, refusal: Failure) -> Failure {
     match users(aws, group).await {
         Ok(users) if !users.is_empty() => {

@@ -49,7 +49,7 @@ impl Tagged for Address {
 impl Thing for Address {}
 
 fn address(address: types::Address) -> Address {
-    // Some answers have an empty text for none.
+    // Some responses contain an empty string for a missing value.
     let text = |text: Option<String>| text.filter(|text| !text.is_empty());
     Address {
         allocation_id: address.allocation_id.unwrap_or_default(),
@@ -89,11 +89,11 @@ impl Single for ElasticIps {
         plan::differences(desired, address)
     }
 
-    /// AWS has no pages for these: all come at once.
+    /// This API has no pagination: it returns all objects.
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Address>, Failure> {
         let call =
             aws.ec2().describe_addresses().set_allocation_ids(question.ids).set_filters(question.filters);
-        let found = aws.call("DescribeAddresses", "failed to look at addresses", call.send()).await?;
+        let found = aws.call("DescribeAddresses", "failed to describe addresses", call.send()).await?;
         Ok(found.addresses.unwrap_or_default().into_iter().map(address).collect())
     }
 
@@ -107,7 +107,7 @@ impl Single for ElasticIps {
 
     async fn update(aws: &Aws, change: &Change, desired: &Desired, address: &Address) -> Result<(), Failure> {
         let Change::Associate = change;
-        refuse_what_has_another(aws, desired, address).await?;
+        ensure_no_other_address(aws, desired, address).await?;
         let call = aws
             .ec2()
             .associate_address()
@@ -130,9 +130,9 @@ impl Single for ElasticIps {
     }
 }
 
-/// AWS takes an instance's address away to give it the new one: two resources for the same instance would do so to each
-/// other for ever.
-async fn refuse_what_has_another(aws: &Aws, desired: &Desired, own: &Address) -> Result<(), Failure> {
+/// AWS disassociates an instance's address to associate the new one: two resources for the same instance would do so
+/// alternately forever.
+async fn ensure_no_other_address(aws: &Aws, desired: &Desired, own: &Address) -> Result<(), Failure> {
     let (name, id) = match (&desired.instance_id, &desired.network_interface_id) {
         (Some(id), _) => ("instance-id", id.expose()),
         (None, Some(id)) => ("network-interface-id", id.expose()),
@@ -148,6 +148,6 @@ async fn refuse_what_has_another(aws: &Aws, desired: &Desired, own: &Address) ->
         class: FailureClass::Terminal,
         action: "failed to associate the address".to_owned(),
         code: String::new(),
-        message: format!("{id} has the address {}{of} already: take that off it first", other.allocation_id),
+        message: format!("{id} already has the address {}{of}; disassociate it first", other.allocation_id),
     })
 }

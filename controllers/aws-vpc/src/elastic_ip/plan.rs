@@ -1,11 +1,11 @@
-//! What is wanted of an address, and how it differs from what there is. Pure.
+//! The desired state of an address, and its comparison with the observed state. Pure.
 
 use kraken_aws::{differ::changed, rules::an_id, take::Take};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::ElasticIPSpec, aws::Address};
 
-/// What there shall be.
+/// The desired state.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) instance_id: Option<Resolved<String>>,
@@ -15,7 +15,7 @@ pub(crate) struct Desired {
 /// A change in place.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Associate it with what is wanted, instead of anything else.
+    /// Associates it with the desired object instead of any other.
     Associate,
 }
 
@@ -25,7 +25,7 @@ pub(super) fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option
     let interface = spec.network_interface_id.as_ref();
     let network_interface_id = take.optional("networkInterfaceID", interface, |id: &str| an_id(id, "eni-"));
     if spec.instance_id.is_some() && spec.network_interface_id.is_some() {
-        take.problem("networkInterfaceID", "is for an address without instanceID");
+        take.problem("networkInterfaceID", "cannot be combined with instanceID");
     }
     let desired = Desired { instance_id: instance_id?, network_interface_id: network_interface_id? };
     take.is_valid().then_some(desired)
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_association_that_is_missing_or_another_is_mended() {
+    fn a_missing_or_wrong_association_is_corrected() {
         let wanted = || json!({"instanceID": {"value": "i-1"}});
         assert!(compared(wanted(), &of_instance()).is_empty());
         assert_eq!(compared(wanted(), &Address::default()), ["instanceID: (absent) becomes i-1: Associate"]);
@@ -69,18 +69,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_nat_gateway_uses_is_left_alone() {
+    fn an_association_with_a_nat_gateway_is_not_changed() {
         assert!(compared(json!({}), &of_instance()).is_empty());
     }
 
     #[test]
-    fn there_is_one_that_is_reached_by_it() {
+    fn at_most_one_association_is_accepted() {
         let both = json!({"instanceID": {"value": "web"}, "networkInterfaceID": {"value": "eni-1"}});
         assert_eq!(
             testing::problems::<ElasticIps>(both),
             [
                 "spec.instanceID: must look like i-0abc1234def567890",
-                "spec.networkInterfaceID: is for an address without instanceID",
+                "spec.networkInterfaceID: cannot be combined with instanceID",
             ]
         );
     }

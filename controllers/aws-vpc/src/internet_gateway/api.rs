@@ -1,4 +1,4 @@
-//! InternetGateway as users write it.
+//! InternetGateway, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The way from a VPC to the internet.
+/// An internet gateway, which connects a VPC to the internet.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -17,22 +17,22 @@ use serde::{Deserialize, Serialize};
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
-    doc = "The way from a VPC to the internet. Its main id is its InternetGatewayId."
+    doc = "An internet gateway, which connects a VPC to the internet. Its main id is its InternetGatewayId."
 )]
 pub(crate) struct InternetGatewaySpec {
-    /// The VPC to attach it to, which may have one gateway; changed in place, by detaching and attaching. Default: it
-    /// is not attached, and an attachment that is there is left alone. Example:
+    /// The VPC that the gateway is attached to. A VPC can have one internet gateway. Changed in place, by detaching and
+    /// attaching. Default: none; an existing attachment is not managed. Example:
     /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
     #[serde(rename = "vpcID", skip_serializing_if = "Option::is_none")]
     pub(crate) vpc_id: Option<Opt<String>>,
 
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a reference,
-    /// but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
+    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted.
+    /// How this resource is created, reconciled and deleted.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }

@@ -110,7 +110,7 @@ impl Single for InternetGateways {
             .set_filters(question.filters);
         let pages = call.into_paginator().send();
         let pages =
-            aws.pages("DescribeInternetGateways", "failed to look at internet gateways", pages).await?;
+            aws.pages("DescribeInternetGateways", "failed to describe internet gateways", pages).await?;
         let found = pages.into_iter().flat_map(|page| page.internet_gateways.unwrap_or_default());
         Ok(found.map(gateway).collect())
     }
@@ -141,7 +141,7 @@ impl Single for InternetGateways {
     }
 }
 
-/// A VPC has one gateway: whether it is this one decides what a refusal means.
+/// A VPC has one gateway: the meaning of the error depends on whether it is this one.
 async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
     let call = aws.ec2().attach_internet_gateway().internet_gateway_id(id).vpc_id(vpc_id);
     let result = aws.call("AttachInternetGateway", "failed to attach the gateway", call.send()).await;

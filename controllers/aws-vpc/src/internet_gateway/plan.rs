@@ -1,11 +1,11 @@
-//! What is wanted of an internet gateway, and how it differs from what there is. Pure.
+//! The desired state of an internet gateway, and its comparison with the observed state. Pure.
 
 use kraken_aws::{differ::changed, rules::an_id, take::Take};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::InternetGatewaySpec, aws::InternetGateway};
 
-/// What there shall be.
+/// The desired state.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) vpc_id: Option<Resolved<String>>,
@@ -14,7 +14,7 @@ pub(crate) struct Desired {
 /// A change in place.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Attach it to the wanted VPC, after detaching it from any other.
+    /// Attaches it to the desired VPC, after detaching it from any other.
     Attach,
 }
 
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attachment_that_is_missing_or_another_is_mended() {
+    fn a_missing_or_wrong_attachment_is_corrected() {
         assert_eq!(compared(&InternetGateway::default()), ["vpcID: (absent) becomes vpc-1: Attach"]);
         assert_eq!(
             compared(&InternetGateway::default().with_attachment("vpc-2", "available")),
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_there_or_under_way_is_not() {
+    fn an_existing_or_pending_attachment_is_not_repeated() {
         for state in ["available", "attached", "attaching"] {
             assert!(
                 compared(&InternetGateway::default().with_attachment("vpc-1", state)).is_empty(),
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_vpc_the_attachment_is_left_alone() {
+    fn without_a_vpc_the_attachment_is_not_managed() {
         let desired = testing::desired::<InternetGateways>(json!({}));
         let attached = InternetGateway::default().with_attachment("vpc-2", "available");
         assert!(differences(&desired, &attached).is_empty());

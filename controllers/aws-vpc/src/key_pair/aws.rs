@@ -47,7 +47,7 @@ impl Tagged for KeyPair {
         &self.tags
     }
 
-    /// A name that Kraken made is made of the launch; any other may be given again to somebody else's key.
+    /// A generated name is unique for its launch; any other name may be reused for a key of somebody else.
     fn has_own_id(&self) -> bool {
         is_made_name(&self.key_name)
     }
@@ -102,7 +102,7 @@ impl Single for KeyPairs {
         plan::differences(desired, key)
     }
 
-    /// AWS has no pages for these: all come at once.
+    /// This API has no pagination: it returns all objects.
     async fn read(aws: &Aws, question: Question) -> Result<Vec<KeyPair>, Failure> {
         let call = aws
             .ec2()
@@ -110,7 +110,7 @@ impl Single for KeyPairs {
             .set_key_names(question.ids)
             .set_filters(question.filters)
             .include_public_key(true);
-        let found = aws.call("DescribeKeyPairs", "failed to look at key pairs", call.send()).await?;
+        let found = aws.call("DescribeKeyPairs", "failed to describe key pairs", call.send()).await?;
         Ok(found.key_pairs.unwrap_or_default().into_iter().map(key).collect())
     }
 

@@ -1,4 +1,4 @@
-//! What is wanted of a key pair, and how it differs from what there is. Pure.
+//! The desired state of a key pair, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::fixed,
@@ -9,7 +9,7 @@ use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::KeyPairSpec, aws::KeyPair, generated};
 
-/// What there shall be.
+/// The desired state.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) public_key: Resolved<String>,
@@ -26,16 +26,19 @@ pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<D
         (Some(given), None) => take.one("publicKey", given, is_key),
         (None, Some(generate)) => {
             if spec.lifecycle.adopt.is_some() {
-                take.problem("generate", "cannot go with lifecycle.adopt: what is adopted has its key");
+                take.problem(
+                    "generate",
+                    "cannot be combined with lifecycle.adopt: an adopted key pair has its own key",
+                );
             }
             take.one("generate.secretName", &generated::public_half(generate), is_key)
         }
         (Some(_), Some(_)) => {
-            take.problem("generate", "cannot go with publicKey: keep one of the two");
+            take.problem("generate", "cannot be combined with publicKey; remove one of them");
             None
         }
         (None, None) => {
-            take.problem("publicKey", "is missing: give it, or generate: {secretName: ...}");
+            take.problem("publicKey", "is required unless generate: {secretName: ...} is set");
             None
         }
     };
@@ -56,7 +59,7 @@ fn is_key(key: &str) -> Result<(), String> {
     ensure(fits, || "must be a public key of OpenSSH: ssh-ed25519 or ssh-rsa, then AAAA...".to_owned())
 }
 
-/// The key without what is said about it.
+/// The key without its comment.
 fn bare(key: &str) -> String {
     key.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
@@ -65,7 +68,7 @@ pub(super) fn differences(desired: &Desired, key: &KeyPair) -> Vec<Difference<Ch
     let name = fixed("keyName", desired.key_name.as_ref(), Some(&key.key_name));
     let wanted = desired.public_key.map(|key| bare(key));
     let have = key.public_key.as_deref().map(bare);
-    // Not compared when AWS does not tell it.
+    // Not compared if AWS does not return it.
     let public_key = have.and_then(|have| fixed("publicKey", Some(&wanted), Some(&have)));
     name.into_iter().chain(public_key).collect()
 }
@@ -82,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_same_whatever_is_said_about_it() {
+    fn the_comment_of_a_key_is_ignored() {
         let wanted =
             testing::desired::<KeyPairs>(json!({"publicKey": {"value": "ssh-ed25519 AAAAB me@home"}}));
         assert!(differences(&wanted, &key("ssh-ed25519 AAAAB")).is_empty());
@@ -94,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_fixed() {
+    fn the_name_is_immutable() {
         let wanted = testing::desired::<KeyPairs>(json!({
             "publicKey": {"value": "ssh-rsa AAAAB"}, "keyName": {"value": "web"},
         }));
@@ -102,14 +105,17 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_given_or_made_and_never_both() {
+    fn a_key_is_either_given_or_generated() {
         let (given, made) = (json!({"value": "ssh-rsa AAAAB"}), json!({"secretName": "ops-key"}));
         for (spec, words) in [
-            (json!({}), "spec.publicKey: is missing"),
-            (json!({"publicKey": given, "generate": made}), "spec.generate: cannot go with publicKey"),
+            (json!({}), "spec.publicKey: is required"),
+            (
+                json!({"publicKey": given, "generate": made}),
+                "spec.generate: cannot be combined with publicKey",
+            ),
             (
                 json!({"generate": made, "lifecycle": {"adopt": {"id": "ops"}}}),
-                "cannot go with lifecycle.adopt",
+                "cannot be combined with lifecycle.adopt",
             ),
             (json!({"generate": {"secretName": "Ops Key"}}), "spec.generate.secretName"),
         ] {
@@ -119,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_or_none_is_refused_and_not_told() {
+    fn an_invalid_public_key_is_rejected_and_not_quoted() {
         for wrong in ["", "AAAAB", "-----BEGIN OPENSSH PRIVATE KEY-----", "ssh-dss AAAAB", "ssh-rsa x"] {
             let found = testing::problems::<KeyPairs>(json!({"publicKey": {"value": wrong}}));
             assert_eq!(

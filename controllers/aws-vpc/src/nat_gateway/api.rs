@@ -1,4 +1,4 @@
-//! NATGateway as users write it.
+//! NATGateway, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The way out of private subnets.
+/// A NAT gateway, which connects private subnets to other networks.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -17,31 +17,31 @@ use serde::{Deserialize, Serialize};
     category = "kraken",
     namespaced,
     status = "ResourceStatus",
-    doc = "The way out of private subnets, which lets nobody in. Its main id is its NatGatewayId."
+    doc = "A NAT gateway, which connects private subnets to other networks without accepting inbound connections. Its main id is its NatGatewayId."
 )]
 pub(crate) struct NATGatewaySpec {
-    /// The subnet that it is in; for a public one, a subnet with a route to an internet gateway. It cannot be changed
-    /// later. Example: `{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}`
+    /// The subnet of the gateway. A public NAT gateway requires a subnet with a route to an internet gateway.
+    /// Immutable. Example: `{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}`
     #[serde(rename = "subnetID")]
     pub(crate) subnet_id: Opt<String>,
 
-    /// The address that it is known by outside, which a public one needs and a private one has not. It cannot be changed
-    /// later. Default: none. Example: `{valueFrom: {krakenResource: {kind: elasticip, name: nat}}}`
+    /// The Elastic IP allocation of the gateway. Required for a public gateway, not allowed for a private one.
+    /// Immutable. Default: none. Example: `{valueFrom: {krakenResource: {kind: elasticip, name: nat}}}`
     #[serde(rename = "allocationID", skip_serializing_if = "Option::is_none")]
     pub(crate) allocation_id: Option<Opt<String>>,
 
-    /// Whether it leads to the internet: `public`, or `private` for other networks of one's own. It cannot be changed later.
-    /// Default: `public`. Example: `{value: public}`
+    /// The connectivity type: `public` for the internet, or `private` for other VPCs and on-premises networks.
+    /// Immutable. Default: `public`. Example: `{value: public}`
     #[serde(rename = "connectivityType", skip_serializing_if = "Option::is_none")]
     pub(crate) connectivity_type: Option<Opt<String>>,
 
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a reference,
-    /// but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
+    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: a, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted.
+    /// How this resource is created, reconciled and deleted.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }

@@ -46,13 +46,13 @@ pub(crate) struct Address {
     pub(super) public_ip: Option<String>,
     pub(super) private_ip: Option<String>,
     pub(super) network_interface_id: Option<String>,
-    /// Whether it is the one that the gateway was made with.
+    /// Whether it is the address that the gateway was created with.
     #[serde(skip)]
     pub(super) is_primary: bool,
 }
 
 impl NatGateway {
-    /// The address that it was made with; more may have been added by hand.
+    /// The address that it was created with; others may have been added outside Kraken.
     pub(super) fn allocation_id(&self) -> Option<String> {
         let first = self.nat_gateway_addresses.iter().find(|address| address.is_primary);
         first.or_else(|| self.nat_gateway_addresses.first())?.allocation_id.clone()
@@ -81,7 +81,7 @@ impl Thing for NatGateway {
         match &*self.state {
             "pending" => Phase::Settling(self.state.clone()),
             "failed" => {
-                Phase::Failed(self.failure.clone().unwrap_or_else(|| "AWS does not say why".to_owned()))
+                Phase::Failed(self.failure.clone().unwrap_or_else(|| "AWS reports no cause".to_owned()))
             }
             "deleting" => Phase::Leaving,
             "deleted" => Phase::Gone,
@@ -157,7 +157,7 @@ impl Single for NatGateways {
         let call =
             aws.ec2().describe_nat_gateways().set_nat_gateway_ids(question.ids).set_filter(question.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeNatGateways", "failed to look at NAT gateways", pages).await?;
+        let pages = aws.pages("DescribeNatGateways", "failed to describe NAT gateways", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.nat_gateways.unwrap_or_default()).map(gateway).collect())
     }
 

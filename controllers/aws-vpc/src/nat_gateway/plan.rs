@@ -1,4 +1,4 @@
-//! What is wanted of a NAT gateway, and how it differs from what there is. Pure.
+//! The desired state of a NAT gateway, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::fixed,
@@ -9,7 +9,7 @@ use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::NATGatewaySpec, aws::NatGateway};
 
-/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) subnet_id: Resolved<String>,
@@ -40,10 +40,10 @@ pub(super) fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Optio
     if let Some(kind) = &connectivity_type {
         match kind.as_ref().map_or("public", |kind| kind.expose()) {
             "public" if spec.allocation_id.is_none() => {
-                take.problem("allocationID", "is needed for a public gateway");
+                take.problem("allocationID", "is required for a public gateway");
             }
             "private" if spec.allocation_id.is_some() => {
-                take.problem("allocationID", "is for a public gateway only");
+                take.problem("allocationID", "is only allowed for a public gateway");
             }
             _ => {}
         }
@@ -89,11 +89,11 @@ mod tests {
     }
 
     #[test]
-    fn a_public_one_has_an_address_and_a_private_one_none() {
+    fn only_a_public_gateway_has_an_address() {
         let subnet = json!({"value": "subnet-1"});
         assert_eq!(
             testing::problems::<NatGateways>(json!({"subnetID": subnet})),
-            ["spec.allocationID: is needed for a public gateway"]
+            ["spec.allocationID: is required for a public gateway"]
         );
         let private = json!({"value": "private"});
         assert_eq!(
@@ -103,7 +103,7 @@ mod tests {
             [
                 "spec.subnetID: must look like subnet-0abc1234def567890",
                 "spec.allocationID: must look like eipalloc-0abc1234def567890",
-                "spec.allocationID: is for a public gateway only",
+                "spec.allocationID: is only allowed for a public gateway",
             ]
         );
         testing::desired::<NatGateways>(json!({"subnetID": subnet, "connectivityType": private}));

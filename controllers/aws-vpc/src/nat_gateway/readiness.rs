@@ -1,5 +1,5 @@
-//! What makes a NAT gateway fail a minute after AWS took the call, said before the call: a gateway that failed is there for an
-//! hour, and with `lifecycle.replace` one failure would follow another.
+//! Checks before the creation of a NAT gateway, for conditions in which AWS accepts the call and the gateway fails a minute
+//! later: a failed gateway exists for an hour, and with `lifecycle.replace` failures would repeat.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ const ACTION: &str = "failed to create the NAT gateway";
 /// The code that AWS gives as the reason when no internet gateway is attached.
 const NOT_ATTACHED: &str = "Gateway.NotAttached";
 
-/// How long after one that failed the next is made.
+/// The delay between a failed gateway and the next one.
 const PAUSE: Duration = Duration::from_mins(1);
 
-/// Fails if a gateway could not come up now.
+/// Fails if a gateway could not become available now.
 pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<(), Failure> {
     let address = match &desired.allocation_id {
         Some(id) => used(aws, id.expose()).await?,
@@ -37,7 +37,7 @@ pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>)
         return Ok(());
     }
     let before = own(aws, creation).await?;
-    // A call without an answer is made again: it returns what it made.
+    // A call without a response is repeated: it returns the gateway that it created.
     if before.iter().any(|gateway| creation.made(gateway.tags())) {
         return Ok(());
     }
@@ -73,7 +73,7 @@ async fn detached(aws: &Aws, subnet: &str) -> Result<Option<String>, Failure> {
     Ok(found.internet_gateways.unwrap_or_default().is_empty().then_some(vpc))
 }
 
-/// Every gateway that the resource has or had, as far as it is still described.
+/// Every current or former gateway of the resource that AWS still describes.
 async fn own(aws: &Aws, creation: &Creation<'_>) -> Result<Vec<NatGateway>, Failure> {
     let value = |key: &str| creation.tags.get(key).cloned().into_iter().collect();
     let filters = [CLUSTER, UID].map(|key| filter(&format!("tag:{key}"), value(key)));
@@ -90,7 +90,7 @@ fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {
     })
 }
 
-/// What has the address, and what to do about it.
+/// The holder of the address, and what to do about it.
 fn user(address: &Address, before: &[NatGateway]) -> String {
     let id = address.allocation_id().unwrap_or_default();
     let has = |gateway: &&NatGateway| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_what_is_replaced_needs_another_order() {
+    fn the_address_of_the_replaced_gateway_requires_delete_first() {
         let found = user(&address(None), &[gateway("1", "available", 0)]);
         assert!(
             found.contains("nat-1, which this resource replaces") && found.contains("DeleteFirst"),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_something_else_has_is_refused_with_what_has_it() {
+    fn an_address_in_use_is_rejected_with_its_holder() {
         assert_eq!(
             user(&address(Some("i-1")), &[]),
             "allocationID eipalloc-1 is associated with i-1 already"

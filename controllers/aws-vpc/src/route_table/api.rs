@@ -1,4 +1,4 @@
-//! RouteTable as users write it.
+//! RouteTable, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::ListOpt};
@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where traffic of subnets goes.
+/// A route table, with its routes and its associations with subnets.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -20,72 +20,74 @@ use serde::{Deserialize, Serialize};
     doc = "Where the traffic of subnets goes. Its main id is its RouteTableId."
 )]
 pub(crate) struct RouteTableSpec {
-    /// The VPC. It cannot be changed later. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
+    /// The VPC of the route table. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
     #[serde(rename = "vpcID")]
     pub(crate) vpc_id: Opt<String>,
 
-    /// Every route but those that AWS makes itself (within the VPC, propagated ones, those of endpoints); changed in
-    /// place. A route that is not in this list is taken away. Default: AWS's (none), and what is there is left alone.
-    /// Example:
-    /// `[{destinationCIDRBlock: {value: 0.0.0.0/0}, gatewayID: {valueFrom: {krakenResource: {kind: internetgateway, name: main}}}}]`
+    /// All routes, except those that AWS manages (the local route, propagated routes, routes of endpoints). Changed in place. A
+    /// route that is not in this list is removed. Default: none; existing routes are not managed. Example: `[{destinationCIDRBlock:
+    /// {value: 0.0.0.0/0}, gatewayID: {valueFrom: {krakenResource: {kind: internetgateway, name: main}}}}]`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 200))]
     pub(crate) routes: Option<Vec<Route>>,
 
-    /// The subnets whose traffic it is for; changed in place. A subnet can have one table. Default: AWS's (none), and what
-    /// is there is left alone. Example: `{value: [{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}]}`
+    /// The subnets that are associated with the table. A subnet can have one route table. Changed in place. Default: none;
+    /// existing associations are not managed. Example:
+    /// `{value: [{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}]}`
     #[serde(rename = "subnetIDs", skip_serializing_if = "Option::is_none")]
     pub(crate) subnet_ids: Option<ListOpt<String>>,
 
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a reference,
-    /// but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
+    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: public, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted.
+    /// How this resource is created, reconciled and deleted.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }
 
-/// A route: one destination, one target.
+/// A route with one destination and one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Route {
-    /// Where traffic is to go, as an IPv4 block; this or `destinationIPv6CIDRBlock`. Example: `{value: 0.0.0.0/0}`
+    /// The destination, as an IPv4 CIDR block. Exactly one of this and `destinationIPv6CIDRBlock`. Example:
+    /// `{value: 0.0.0.0/0}`
     #[serde(rename = "destinationCIDRBlock", skip_serializing_if = "Option::is_none")]
     pub(crate) destination_cidr_block: Option<Opt<String>>,
 
-    /// Where traffic is to go, as an IPv6 block. Example: `{value: "::/0"}`
+    /// The destination, as an IPv6 CIDR block. Exactly one of this and `destinationCIDRBlock`. Example:
+    /// `{value: "::/0"}`
     #[serde(rename = "destinationIPv6CIDRBlock", skip_serializing_if = "Option::is_none")]
     pub(crate) destination_ipv6_cidr_block: Option<Opt<String>>,
 
-    /// The way there, as an internet or a virtual private gateway. Example:
+    /// The target: an internet gateway or a virtual private gateway. A route has exactly one target. Example:
     /// `{valueFrom: {krakenResource: {kind: internetgateway, name: main}}}`
     #[serde(rename = "gatewayID", skip_serializing_if = "Option::is_none")]
     pub(crate) gateway_id: Option<Opt<String>>,
 
-    /// The way there, as a NAT gateway. Example: `{valueFrom: {krakenResource: {kind: natgateway, name: a}}}`
+    /// The target: a NAT gateway. Example: `{valueFrom: {krakenResource: {kind: natgateway, name: a}}}`
     #[serde(rename = "natGatewayID", skip_serializing_if = "Option::is_none")]
     pub(crate) nat_gateway_id: Option<Opt<String>>,
 
-    /// The way there, as an instance with one network interface. Example:
+    /// The target: an instance with one network interface. Example:
     /// `{valueFrom: {krakenResource: {kind: ec2instance, name: router}}}`
     #[serde(rename = "instanceID", skip_serializing_if = "Option::is_none")]
     pub(crate) instance_id: Option<Opt<String>>,
 
-    /// The way there, as a network interface. Example: `{value: eni-0abc1234def567890}`
+    /// The target: a network interface. Example: `{value: eni-0abc1234def567890}`
     #[serde(rename = "networkInterfaceID", skip_serializing_if = "Option::is_none")]
     pub(crate) network_interface_id: Option<Opt<String>>,
 
-    /// The way there, as a peering connection. Example: `{value: pcx-0abc1234def567890}`
+    /// The target: a VPC peering connection. Example: `{value: pcx-0abc1234def567890}`
     #[serde(rename = "vpcPeeringConnectionID", skip_serializing_if = "Option::is_none")]
     pub(crate) vpc_peering_connection_id: Option<Opt<String>>,
 
-    /// The way there, as a transit gateway. Example: `{value: tgw-0abc1234def567890}`
+    /// The target: a transit gateway. Example: `{value: tgw-0abc1234def567890}`
     #[serde(rename = "transitGatewayID", skip_serializing_if = "Option::is_none")]
     pub(crate) transit_gateway_id: Option<Opt<String>>,
 
-    /// The way there, as an egress-only internet gateway; for IPv6. Example: `{value: eigw-0abc1234def567890}`
+    /// The target: an egress-only internet gateway, for IPv6. Example: `{value: eigw-0abc1234def567890}`
     #[serde(rename = "egressOnlyInternetGatewayID", skip_serializing_if = "Option::is_none")]
     pub(crate) egress_only_internet_gateway_id: Option<Opt<String>>,
 }

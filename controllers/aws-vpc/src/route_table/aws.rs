@@ -80,7 +80,7 @@ impl Single for RouteTables {
         let call =
             aws.ec2().describe_route_tables().set_route_table_ids(question.ids).set_filters(question.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeRouteTables", "failed to look at route tables", pages).await?;
+        let pages = aws.pages("DescribeRouteTables", "failed to describe route tables", pages).await?;
         Ok(pages
             .into_iter()
             .flat_map(|page| page.route_tables.unwrap_or_default())
@@ -104,19 +104,19 @@ impl Single for RouteTables {
         match change {
             Change::CreateRoute(route) => {
                 let call = with_route!(aws.ec2().create_route().route_table_id(id), route.expose());
-                // One with another target is seen by the next look, and replaced.
+                // A route with another target is observed by the next reconcile, and replaced.
                 let result = aws.call("CreateRoute", "failed to add a route", call.send()).await;
                 unless_done(result, &["RouteAlreadyExists"])
             }
             Change::ReplaceRoute(route) => {
                 let call = with_route!(aws.ec2().replace_route().route_table_id(id), route.expose());
-                // One that is gone is seen by the next look, and created.
+                // A deleted route is observed by the next reconcile, and created.
                 let result = aws.call("ReplaceRoute", "failed to change a route", call.send()).await;
                 unless_done(result, &["InvalidRoute.NotFound"])
             }
             Change::DeleteRoute(destination) => {
                 let call = with_destination!(aws.ec2().delete_route().route_table_id(id), destination);
-                let result = aws.call("DeleteRoute", "failed to take a route away", call.send()).await;
+                let result = aws.call("DeleteRoute", "failed to delete a route", call.send()).await;
                 unless_done(result, &["InvalidRoute.NotFound"])
             }
             Change::Associate(subnet_id) => {
@@ -143,7 +143,7 @@ impl Single for RouteTables {
     }
 }
 
-/// A subnet has one table: whether it is this one decides what the refusal means.
+/// A subnet has one route table: the meaning of the error depends on whether it is this one.
 async fn unless_associated(
     aws: &Aws,
     failure: Failure,

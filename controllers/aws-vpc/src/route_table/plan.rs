@@ -1,4 +1,4 @@
-//! What is wanted of a route table, and how it differs from what there is. Pure.
+//! The desired state of a route table, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::{difference, fixed, of_lists},
@@ -15,7 +15,7 @@ use super::{
     table::RouteTable,
 };
 
-/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) vpc_id: Resolved<String>,
@@ -55,7 +55,7 @@ pub(super) fn differences(desired: &Desired, table: &RouteTable) -> Vec<Differen
     if let Some(routes) = &desired.routes {
         of_routes(routes, table, &mut found);
     }
-    // After the routes: a subnet that comes to this table finds its ways there.
+    // After the routes, so that a newly associated subnet has its routes at once.
     found.extend(of_lists(
         "subnetIDs",
         desired.subnet_ids.as_ref(),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_aws_makes_itself_is_left_alone() {
+    fn routes_managed_by_aws_are_ignored() {
         let propagated = Route {
             origin: Some("EnableVgwRoutePropagation".into()),
             ..Route::v4("192.168.0.0/16", |r| &mut r.gateway_id, "vgw-1")
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_made_turned_and_taken_away() {
+    fn routes_are_created_replaced_and_deleted() {
         let have = table(vec![
             Route::v4("0.0.0.0/0", |r| &mut r.gateway_id, "igw-1"),
             Route::v4("10.8.0.0/16", |r| &mut r.nat_gateway_id, "nat-1"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn subnets_come_and_go() {
+    fn subnets_are_associated_and_disassociated() {
         assert_eq!(
             compared(json!({"subnetIDs": {"value": ["subnet-2"]}}), &table(vec![])),
             [
@@ -199,13 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn the_vpc_is_fixed() {
+    fn the_vpc_is_immutable() {
         let wanted = json!({"vpcID": {"value": "vpc-2"}});
         assert_eq!(compared(wanted, &table(vec![])), ["vpcID: vpc-1 becomes vpc-2: fixed"]);
     }
 
     #[test]
-    fn everything_wrong_with_routes_is_told_with_its_place() {
+    fn all_problems_of_routes_are_reported_with_their_index() {
         let mut two = to("10.1.0.0/16", "gatewayID", "igw-1");
         two["natGatewayID"] = json!({"value": "nat-1"});
         let mut both = to("10.2.0.0/16", "gatewayID", "igw-1");
@@ -224,8 +224,8 @@ mod tests {
             })),
             [
                 "spec.routes[2]: has more than one target: gatewayID, natGatewayID",
-                "spec.routes[3].destinationCIDRBlock: has address bits set behind its /16: write 10.3.0.0/16",
-                "spec.routes[3]: needs a target: one of gatewayID, natGatewayID, instanceID, networkInterfaceID, \
+                "spec.routes[3].destinationCIDRBlock: has host bits set for the prefix length /16: write 10.3.0.0/16",
+                "spec.routes[3]: requires a target: one of gatewayID, natGatewayID, instanceID, networkInterfaceID, \
                  vpcPeeringConnectionID, transitGatewayID, egressOnlyInternetGatewayID",
                 "spec.routes[4]: needs destinationCIDRBlock or destinationIPv6CIDRBlock",
                 "spec.routes[4].gatewayID: must look like igw-0abc1234def567890 or vgw-0abc1234def567890",
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn every_missing_reference_is_told_at_once() {
+    fn all_missing_references_are_reported_at_once() {
         let reference = |kind: &str| json!({"valueFrom": {"krakenResource": {"kind": kind, "name": "main"}}});
         let route = json!({"destinationCIDRBlock": {"value": "0.0.0.0/0"}, "gatewayID": reference("internetgateway")});
         assert_eq!(

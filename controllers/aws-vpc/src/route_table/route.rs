@@ -1,4 +1,4 @@
-//! Routes as they are wanted. Pure.
+//! Desired routes. Pure.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use kraken_spoke::Opt;
 
 use super::api::Route;
 
-/// One destination and the way there.
+/// One destination and its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(super) destination: Destination,
@@ -60,10 +60,10 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// A field for a target: its name, the target, what its ids begin with, and what the spec has.
+/// A field for a target: its name, the target, the prefixes of its ids, and the value in the spec.
 type Way<'a> = (&'static str, Target, &'static [&'static str], &'a Option<Opt<String>>);
 
-/// All routes; `None` if a value is missing. What is wrong is told with its place.
+/// All routes; `None` if a value is missing. Problems are reported with the index.
 pub(super) fn routes(take: &mut Take<'_, '_>, routes: &[Route]) -> Option<Vec<Joined<Wanted>>> {
     let taken: Vec<_> = routes
         .iter()
@@ -147,7 +147,7 @@ fn way(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<(Target, J
             Some((target, Joined::new(id.expose().clone(), id.is_secret())))
         }
         0 => {
-            take.problem(field, format!("needs a target: one of {}", names(&all)));
+            take.problem(field, format!("requires a target: one of {}", names(&all)));
             None
         }
         _ => {

@@ -1,4 +1,4 @@
-//! A route table as AWS has it: what others may refer to.
+//! The observed route table, which is the published state.
 
 use kraken_aws::{Tags, cidr, ec2::types, lookup::Tagged, single::Thing, tags};
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub(crate) struct Association {
 }
 
 impl RouteTable {
-    /// The routes that somebody made: not those of AWS itself, of propagation and of endpoints.
+    /// The managed routes: not those of AWS, of propagation and of endpoints.
     pub(super) fn own_routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter().filter(|route| {
             let way = route.gateway_id.as_deref().unwrap_or_default();
@@ -87,7 +87,7 @@ impl Route {
         v4.or_else(v6).or_else(|| self.destination_prefix_list_id.clone().map(Destination::PrefixList))
     }
 
-    /// The way there, if it is of this type. For an instance AWS tells its network interface too.
+    /// The target, if it is of this type. For an instance, AWS returns its network interface too.
     pub(super) fn target(&self, target: Target) -> Option<&String> {
         match target {
             Target::Gateway => self.gateway_id.as_ref(),

@@ -27,7 +27,7 @@ use super::{
 /// Every security group.
 pub(crate) struct SecurityGroups;
 
-/// One of them. Its rules are sorted: AWS's order is another at each look.
+/// Converts a security group. Its rules are sorted, because AWS's order varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct SecurityGroup {
@@ -126,7 +126,7 @@ impl Single for SecurityGroups {
         let call =
             aws.ec2().describe_security_groups().set_group_ids(question.ids).set_filters(question.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeSecurityGroups", "failed to look at security groups", pages).await?;
+        let pages = aws.pages("DescribeSecurityGroups", "failed to describe security groups", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.security_groups.unwrap_or_default()).map(group).collect())
     }
 

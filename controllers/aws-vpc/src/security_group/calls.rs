@@ -1,5 +1,5 @@
-//! The calls that change the rules of a security group. AWS carries one out as a whole or not at all: one rule that is there
-//! already refuses all that come with it.
+//! The calls that change the rules of a security group. Each is atomic: one existing rule makes AWS reject all rules of the
+//! call.
 
 use kraken_aws::{Aws, ec2::types::IpPermission, missing::unless_done, taken::Joined};
 use kraken_spoke::Failure;
@@ -12,9 +12,9 @@ use super::{
     rule_changes::{Change, Direction, extra},
 };
 
-/// What AWS says of a rule that is as it shall be already.
+/// The error codes for a rule that is in place already.
 const DONE: [&str; 2] = ["InvalidPermission.Duplicate", "InvalidPermission.NotFound"];
-/// What AWS says when the group would have more rules than its quota.
+/// The error code for exceeding the group's quota of rules.
 const FULL: &str = "RulesPerSecurityGroupLimitExceeded";
 
 /// Carries out one change of rules.
@@ -28,7 +28,7 @@ pub(super) async fn change(
     | Change::Describe(direction, entries)
     | Change::Revoke(direction, entries)) = change;
     match each(aws, change, *direction, entries, group).await {
-        // New rules do not fit beside the old ones: what is to go goes first, for once.
+        // The quota does not allow new and old rules together: in this case the old ones are removed first.
         Err(failure) if failure.code == FULL && matches!(change, Change::Authorize(..)) => {
             let extra = extra(*direction, desired.rules(*direction), group);
             if extra.is_empty() {
@@ -42,7 +42,7 @@ pub(super) async fn change(
     }
 }
 
-/// All rules by one call; one by one if one of them is as it shall be already.
+/// All rules in one call; one at a time if one of them is in place already.
 async fn each(
     aws: &Aws,
     change: &Change,

@@ -1,4 +1,4 @@
-//! Rules as AWS has them and as calls send them: a protocol and its ports, with everybody that they are for.
+//! Rules in responses and requests: a protocol and its ports, with all peers.
 
 use kraken_aws::{
     cidr,

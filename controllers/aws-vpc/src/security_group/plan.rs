@@ -1,4 +1,4 @@
-//! What is wanted of a security group, and how it differs from what there is. Pure.
+//! The desired state of a security group, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::fixed,
@@ -15,7 +15,7 @@ use super::{
     rule_changes::{self, Change, Direction},
 };
 
-/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) vpc_id: Resolved<String>,
@@ -42,7 +42,9 @@ pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Op
     let group_name = take.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
         rule::is_description(name)?;
         let fits = !name.starts_with("sg-") && name.trim() == name;
-        Ok::<_, Fault>(ensure(fits, || "must not begin with sg-, nor begin or end with a space".to_owned())?)
+        Ok::<_, Fault>(ensure(fits, || {
+            "must not start with sg-, and must not start or end with a space".to_owned()
+        })?)
     });
     let description = take.optional("description", spec.description.as_ref(), rule::is_description);
     let ingress = spec.ingress.as_ref().map(|rules| rule::entries(&mut take, "ingress", rules));
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn name_description_and_vpc_are_fixed() {
+    fn name_description_and_vpc_are_immutable() {
         let wanted = json!({"groupName": {"value": "web"}, "description": {"value": "d"}, "vpcID": {"value": "vpc-2"}});
         assert_eq!(
             compared(wanted),
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_with_rules_is_told_with_its_place() {
+    fn all_problems_of_rules_are_reported_with_their_index() {
         let rule = |protocol: Value, from: i32, to: i32| {
             json!({
                 "protocol": {"value": protocol}, "fromPort": {"value": from}, "toPort": {"value": to},
@@ -135,20 +137,20 @@ mod tests {
         assert_eq!(
             found,
             [
-                "spec.groupName: must not begin with sg-, nor begin or end with a space",
+                "spec.groupName: must not start with sg-, and must not start or end with a space",
                 "spec.description: may have letters, digits, spaces and ._-:/()#,@[]+=&;{}!$* only",
                 "spec.ingress[0].fromPort: must be 0 to 65535",
                 "spec.ingress[0].toPort: must be 0 to 65535",
-                "spec.ingress[0].cidrBlocks: item 0 has address bits set behind its /8: write 10.0.0.0/8",
+                "spec.ingress[0].cidrBlocks: item 0 has host bits set for the prefix length /8: write 10.0.0.0/8",
                 "spec.ingress[0].securityGroupIDs: item 0 must look like sg-0abc1234def567890",
                 "spec.ingress[1].fromPort: must not be greater than toPort",
                 "spec.ingress[2].protocol: must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all",
-                "spec.ingress[2].fromPort: is for tcp, udp and icmp only: this protocol has no ports",
-                "spec.ingress[2].toPort: is for tcp, udp and icmp only: this protocol has no ports",
-                "spec.ingress[3].fromPort: is for tcp, udp and icmp only: this protocol has no ports",
-                "spec.ingress[3].toPort: is for tcp, udp and icmp only: this protocol has no ports",
-                "spec.ingress[4]: says for nobody: it needs cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
-                "spec.ingress[4].fromPort: is needed for tcp and udp",
+                "spec.ingress[2].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[2].toPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[3].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[3].toPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[4]: no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
+                "spec.ingress[4].fromPort: is required for tcp and udp",
                 "spec.ingress[5].toPort: must be -1 to 255",
                 "spec.ingress[0]: tcp -1-65536 10.0.0.0/8 is in ingress[0] already",
                 "spec.egress[1]: tcp 443 0.0.0.0/0 is in egress[0] already",

@@ -15,10 +15,10 @@ use kraken_spoke::{
 
 use super::api::Rule;
 
-/// What the user writes for the group itself.
+/// The value for the group itself.
 const SELF: &str = "self";
 
-/// What may pass, and from or to whom.
+/// One permission: protocol, ports and one peer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Permission {
     /// In AWS's spelling: a name if the protocol has one, `-1` for all.
@@ -37,7 +37,7 @@ pub(crate) enum Peer {
     PrefixList(String),
 }
 
-/// A permission with what it is said to be for.
+/// A permission with its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(super) permission: Permission,
@@ -45,7 +45,7 @@ pub(crate) struct Entry {
 }
 
 impl Permission {
-    /// In the one form: AWS gives a protocol by number back by name, and knows ports for a few only.
+    /// In canonical form: AWS returns some protocols by name instead of number, and supports ports for a few only.
     pub(super) fn new(protocol: &str, from: Option<i32>, to: Option<i32>, peer: Peer) -> Self {
         let protocol = named(protocol).to_owned();
         let ports = match &*protocol {
@@ -94,7 +94,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// The permissions of all rules of one direction; `None` if a value is missing. What is wrong is told with its place.
+/// The permissions of all rules of one direction; `None` if a value is missing. Problems are reported with the index.
 pub(super) fn entries(take: &mut Take<'_, '_>, field: &str, rules: &[Rule]) -> Option<Vec<Joined<Entry>>> {
     let taken: Vec<_> = rules
         .iter()
@@ -134,7 +134,7 @@ fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Join
     match name.as_deref() {
         Some("tcp" | "udp") => {
             if rule.from_port.is_none() {
-                take.problem(&at("fromPort"), "is needed for tcp and udp");
+                take.problem(&at("fromPort"), "is required for tcp and udp");
             }
             if given(&from).zip(given(&to)).is_some_and(|(from, to)| from > to) {
                 take.problem(&at("fromPort"), "must not be greater than toPort");
@@ -144,7 +144,10 @@ fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Join
         Some(_) => {
             for (name, port) in [("fromPort", &rule.from_port), ("toPort", &rule.to_port)] {
                 if port.is_some() {
-                    take.problem(&at(name), "is for tcp, udp and icmp only: this protocol has no ports");
+                    take.problem(
+                        &at(name),
+                        "is only allowed for tcp, udp and icmp: this protocol has no ports",
+                    );
                 }
             }
         }
@@ -179,7 +182,7 @@ fn peers(take: &mut Take<'_, '_>, at: &impl Fn(&str) -> String, rule: &Rule) -> 
     let given: [&Option<ListOpt<String>>; 4] =
         [&rule.cidr_blocks, &rule.ipv6_cidr_blocks, &rule.security_group_ids, &rule.prefix_list_ids];
     if given.iter().all(|list| list.is_none()) {
-        let why = "says for nobody: it needs cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
+        let why = "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
         take.problem(at("").trim_end_matches('.'), why);
     }
     let mut all = vec![];
@@ -213,7 +216,7 @@ fn is_protocol(protocol: &str) -> Result<(), Fault> {
     Ok(ensure(fits, || "must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all".to_owned())?)
 }
 
-/// What AWS takes for names and descriptions of groups.
+/// The characters that AWS accepts in names and descriptions of groups.
 pub(super) fn is_description(text: &str) -> Result<(), Fault> {
     a_text(text, 255)?;
     let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c));

@@ -1,4 +1,4 @@
-//! How the rules of a direction differ from those that are wanted. Pure.
+//! The differences between desired and observed rules of one direction. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{
     rule::{Entry, Peer, Permission},
 };
 
-/// Which way the traffic goes that rules are about.
+/// The direction of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Ingress,
@@ -29,7 +29,7 @@ pub(crate) enum Change {
     Revoke(Direction, Vec<Joined<Entry>>),
 }
 
-/// What is missing comes first: what may pass in the old way and in the new one is never cut off in between.
+/// Missing permissions first, so that traffic that both the old and the new rules allow is never blocked.
 pub(super) fn differences(
     direction: Direction,
     wanted: &[Joined<Entry>],
@@ -77,7 +77,7 @@ pub(super) fn differences(
     found
 }
 
-/// The rules that nobody wants.
+/// The rules to revoke.
 pub(super) fn extra(
     direction: Direction,
     wanted: &[Joined<Entry>],
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_mean_the_same_are_the_same() {
+    fn equivalent_rules_do_not_differ() {
         let group = group(&[("tcp", 443, everywhere()), ("-1", -1, Peer::Group("sg-1".into()))]);
         let by_number = json!({
             "protocol": {"value": 6}, "fromPort": {"value": 443}, "toPort": {"value": 443},
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_authorized_before_what_is_too_much_is_revoked() {
+    fn missing_rules_are_authorized_before_others_are_revoked() {
         let group = group(&[("tcp", 22, everywhere())]);
         let many = json!({
             "protocol": {"value": "udp"}, "fromPort": {"value": 53}, "toPort": {"value": 54},
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_absent_is_left_alone_and_an_empty_one_is_not() {
+    fn an_absent_list_is_not_managed_and_an_empty_one_is() {
         let group = group(&[("tcp", 22, everywhere())]);
         assert!(compared(json!({"egress": []}), &group).is_empty());
         assert_eq!(compared(json!({"ingress": []}), &group), ["ingress: tcp 22 0.0.0.0/0 becomes (absent)"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_a_rule_is_not_told() {
+    fn a_secret_in_a_rule_is_absent_from_differences() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let mut rule = web();
         rule["description"] = from_secret;

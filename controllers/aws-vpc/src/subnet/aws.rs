@@ -106,7 +106,7 @@ impl Single for Subnets {
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Subnet>, Failure> {
         let call = aws.ec2().describe_subnets().set_subnet_ids(question.ids).set_filters(question.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeSubnets", "failed to look at subnets", pages).await?;
+        let pages = aws.pages("DescribeSubnets", "failed to describe subnets", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.subnets.unwrap_or_default()).map(subnet).collect())
     }
 

@@ -1,4 +1,4 @@
-//! What is wanted of a subnet, and how it differs from what there is. Pure.
+//! The desired state of a subnet, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     cidr,
@@ -10,7 +10,7 @@ use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::SubnetSpec, aws::Subnet};
 
-/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) vpc_id: Resolved<String>,
@@ -85,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_does_not_say_is_left_alone() {
+    fn unset_fields_are_not_managed() {
         assert!(compared(json!({})).is_empty());
     }
 
     #[test]
-    fn only_public_addresses_at_launch_change_in_place() {
+    fn only_map_public_ip_on_launch_changes_in_place() {
         assert_eq!(
             compared(json!({
                 "vpcID": {"value": "vpc-2"},
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         assert_eq!(
             testing::problems::<Subnets>(json!({
                 "vpcID": {"value": "main"},
@@ -117,7 +117,7 @@ mod tests {
             })),
             [
                 "spec.vpcID: must look like vpc-0abc1234def567890",
-                "spec.cidrBlock: has address bits set behind its /24: write 10.0.1.0/24",
+                "spec.cidrBlock: has host bits set for the prefix length /24: write 10.0.1.0/24",
                 "spec.availabilityZone: must be the name of a zone such as us-east-1a",
             ]
         );

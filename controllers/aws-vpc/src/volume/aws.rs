@@ -48,7 +48,7 @@ pub(crate) struct Attachment {
 }
 
 impl Volume {
-    /// What it is attached to, or about to be: this instance if it is among them, as a volume may have several.
+    /// The current or pending attachment: that of this instance if it exists, because a volume may have several.
     pub(super) fn attachment(&self, instance_id: Option<&String>) -> Option<&Attachment> {
         let is_there = |a: &&Attachment| matches!(&*a.state, "attaching" | "attached" | "busy");
         let mut all = self.attachments.iter().filter(is_there);
@@ -164,7 +164,7 @@ impl Single for Volumes {
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Volume>, Failure> {
         let call = aws.ec2().describe_volumes().set_volume_ids(question.ids).set_filters(question.filters);
         let pages = call.into_paginator().send();
-        let pages = aws.pages("DescribeVolumes", "failed to look at volumes", pages).await?;
+        let pages = aws.pages("DescribeVolumes", "failed to describe volumes", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.volumes.unwrap_or_default()).map(volume).collect())
     }
 
@@ -203,7 +203,7 @@ impl Single for Volumes {
                 let (Some(instance_id), Some(device)) = (&desired.instance_id, &desired.device) else {
                     return Ok(());
                 };
-                // What is still being detached is refused, and tried again soon.
+                // A volume that is still being detached is rejected, and retried soon.
                 detach(aws, volume, Some(instance_id.expose())).await?;
                 let call = aws
                     .ec2()
@@ -224,7 +224,7 @@ impl Single for Volumes {
     }
 }
 
-/// A volume that is attached already is refused like one that another instance has.
+/// AWS rejects a volume that is attached already with the same error as one that is attached to another instance.
 async fn unless_attached(
     aws: &Aws,
     result: Result<(), Failure>,

@@ -1,4 +1,4 @@
-//! What is wanted of a volume, and how it differs from what there is. Pure.
+//! The desired state of a volume, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     differ::{changed, fixed},
@@ -13,7 +13,7 @@ use super::{api::VolumeSpec, aws::Volume};
 
 const TYPES: [&str; 7] = ["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"];
 
-/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     pub(super) availability_zone: Resolved<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Desired {
 pub(crate) enum Change {
     /// Of size, type, operations and throughput, by one call: AWS takes one in six hours.
     Modify,
-    /// Attach it to what is wanted, after detaching it from anything else.
+    /// Attaches it to the desired instance, after detaching it from any other.
     Attach,
 }
 
@@ -53,23 +53,23 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
     let device = take.optional("device", spec.device.as_ref(), |device: &str| a_text(device, 32));
 
     if spec.size_gib.is_none() && spec.snapshot_id.is_none() {
-        take.problem("sizeGiB", "is needed without snapshotID");
+        take.problem("sizeGiB", "is required without snapshotID");
     }
     if let Some(kind) = given(&volume_type).map(String::as_str) {
         if matches!(kind, "io1" | "io2") && spec.iops.is_none() {
-            take.problem("iops", "is needed for io1 and io2");
+            take.problem("iops", "is required for io1 and io2");
         }
         if matches!(kind, "gp2" | "st1" | "sc1" | "standard") && spec.iops.is_some() {
-            take.problem("iops", "is for gp3, io1 and io2 only");
+            take.problem("iops", "is only allowed for gp3, io1 and io2");
         }
         if kind != "gp3" && spec.throughput.is_some() {
-            take.problem("throughput", "is for gp3 only");
+            take.problem("throughput", "is only allowed for gp3");
         }
     }
-    // A problem of the option itself is told already.
+    // A problem of the option itself is already reported.
     let is_encrypted = encrypted.is_none() || given(&encrypted) == Some(&true);
     if spec.kms_key_id.is_some() && !is_encrypted {
-        take.problem("kmsKeyID", "needs encrypted: {value: true}");
+        take.problem("kmsKeyID", "requires encrypted: {value: true}");
     }
     if spec.instance_id.is_some() != spec.device.is_some() {
         let (field, why) = match spec.device {
@@ -114,7 +114,7 @@ pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<
     all.into_iter().flatten().collect()
 }
 
-/// A call that modifies a volume carries all that can be modified: what is ignored is not sent, and AWS keeps it.
+/// A call that modifies a volume sends all mutable fields except ignored ones, which AWS does not change.
 pub(super) fn without_ignored(desired: &Desired, ignored: &Ignored) -> Option<Desired> {
     let is_ignored = |path: &str| ignored.covers(path);
     if !["sizeGiB", "type", "iops", "throughput"].into_iter().any(is_ignored) {
@@ -130,13 +130,13 @@ pub(super) fn without_ignored(desired: &Desired, ignored: &Ignored) -> Option<De
     Some(kept)
 }
 
-/// Which key an alias stands for AWS does not tell with the volume.
+/// AWS does not return the alias of the volume's key.
 pub(super) fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
     let alias = desired.kms_key_id.as_ref().filter(|key| is_alias(key.expose()));
     vec![("kmsKeyID", alias.map(shown).unwrap_or_default())]
 }
 
-/// AWS has the ARN of the key. An id is the end of it; which key an alias stands for, only KMS knows.
+/// AWS returns the ARN of the key, which ends with the key id. Only KMS can resolve an alias.
 fn key(wanted: Option<&Resolved<String>>, have: Option<&String>) -> Option<Difference<Change>> {
     let text = wanted?.expose();
     let is_same =
@@ -144,7 +144,7 @@ fn key(wanted: Option<&Resolved<String>>, have: Option<&String>) -> Option<Diffe
     if is_same || is_alias(text) { None } else { fixed("kmsKeyID", wanted, have) }
 }
 
-/// Whether it names a key by an alias, which may stand for another one tomorrow.
+/// Whether it is an alias, which may be reassigned to another key.
 fn is_alias(key: &str) -> bool {
     key.starts_with("alias/") || key.contains(":alias/")
 }
@@ -152,7 +152,7 @@ fn is_alias(key: &str) -> bool {
 fn size(wanted: Option<&Resolved<i32>>, have: Option<&i32>) -> Option<Difference<Change>> {
     let difference = changed("sizeGiB", wanted, have, Change::Modify)?;
     if wanted.zip(have).is_some_and(|(wanted, have)| wanted.expose() < have) {
-        let why = "a volume cannot shrink: change it back, or delete and re-create the resource";
+        let why = "the size of a volume cannot decrease: restore the old value, or delete and recreate the resource";
         return Some(Difference { remedy: Remedy::Immutable(why.to_owned()), ..difference });
     }
     Some(difference)
@@ -185,12 +185,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_does_not_say_is_left_alone() {
+    fn unset_fields_are_not_managed() {
         assert!(compared(json!({}), &volume().attached_to("i-1", "/dev/sdf", "attached")).is_empty());
     }
 
     #[test]
-    fn it_grows_in_place_and_does_not_shrink() {
+    fn the_size_can_only_increase() {
         let of = |size: i32| compared(json!({"sizeGiB": {"value": size}}), &volume());
         assert_eq!(of(30), ["sizeGiB: 20 becomes 30: Modify"]);
         assert_eq!(of(10), ["sizeGiB: 20 becomes 10: fixed"]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attachment_is_mended() {
+    fn a_wrong_attachment_is_corrected() {
         let wanted = || json!({"instanceID": {"value": "i-1"}, "device": {"value": "/dev/sdf"}});
         for state in ["attaching", "attached"] {
             assert!(compared(wanted(), &volume().attached_to("i-1", "/dev/sdf", state)).is_empty());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         assert_eq!(
             testing::problems::<Volumes>(json!({
                 "availabilityZone": {"value": ""}, "type": {"value": "io1"}, "throughput": {"value": 100},
@@ -285,10 +285,10 @@ mod tests {
             [
                 "spec.availabilityZone: must have 1 to 64 characters",
                 "spec.throughput: must be 125 to 2000",
-                "spec.sizeGiB: is needed without snapshotID",
-                "spec.iops: is needed for io1 and io2",
-                "spec.throughput: is for gp3 only",
-                "spec.kmsKeyID: needs encrypted: {value: true}",
+                "spec.sizeGiB: is required without snapshotID",
+                "spec.iops: is required for io1 and io2",
+                "spec.throughput: is only allowed for gp3",
+                "spec.kmsKeyID: requires encrypted: {value: true}",
                 "spec.device: is for a volume with instanceID",
             ]
         );

@@ -1,4 +1,4 @@
-//! VPC as users write it.
+//! VPC, the API type.
 
 use kraken_aws::{TagOptions, tags};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::ListOpt};
@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A network of its own.
+/// A VPC: an isolated virtual network.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "aws.kraken-iac.eoinfennessy.com",
@@ -19,38 +19,38 @@ use serde::{Deserialize, Serialize};
     doc = "A virtual private cloud: a network of its own. Its main id is its VpcId."
 )]
 pub(crate) struct VPCSpec {
-    /// The IPv4 addresses, a block of /16 to /28. It cannot be changed later; see `secondaryCIDRBlocks`. Example:
+    /// The primary IPv4 CIDR block, /16 to /28. Immutable; to add addresses, see `secondaryCIDRBlocks`. Example:
     /// `{value: 10.0.0.0/16}`
     #[serde(rename = "cidrBlock")]
     pub(crate) cidr_block: Opt<String>,
 
-    /// More IPv4 blocks of /16 to /28, up to 50 of them, none of which overlaps; added and removed in place. Default:
-    /// AWS's (none), and what is there is left alone. Example: `{value: [10.1.0.0/16]}`
+    /// Secondary IPv4 CIDR blocks, /16 to /28, at most 50, without overlaps. Added and removed in place. Default: none;
+    /// existing blocks are not managed. Example: `{value: [10.1.0.0/16]}`
     #[serde(rename = "secondaryCIDRBlocks", skip_serializing_if = "Option::is_none")]
     pub(crate) secondary_cidr_blocks: Option<ListOpt<String>>,
 
-    /// Whether AWS's DNS server answers in this VPC; changed in place. Default: AWS's (true), and what is there is left
-    /// alone. Example: `{value: true}`
+    /// Whether AWS's DNS server resolves names in this VPC. Changed in place. Default: AWS's default (true); an
+    /// existing setting is not managed. Example: `{value: true}`
     #[serde(rename = "enableDNSSupport", skip_serializing_if = "Option::is_none")]
     pub(crate) enable_dns_support: Option<Opt<bool>>,
 
-    /// Whether instances with a public address get a public DNS name, which needs DNS support; changed in place.
-    /// Default: AWS's (false), and what is there is left alone. Example: `{value: true}`
+    /// Whether instances with a public address get a public DNS name. Requires DNS support. Changed in place. Default:
+    /// AWS's default (false); an existing setting is not managed. Example: `{value: true}`
     #[serde(rename = "enableDNSHostnames", skip_serializing_if = "Option::is_none")]
     pub(crate) enable_dns_hostnames: Option<Opt<bool>>,
 
-    /// Whether instances run on hardware of their own: `default` or `dedicated`, at a price. It cannot be changed later.
-    /// Default: AWS's (`default`). Example: `{value: default}`
+    /// The tenancy of instances: `default` for shared hardware, or `dedicated` at an additional cost. Immutable.
+    /// Default: AWS's default (`default`). Example: `{value: default}`
     #[serde(rename = "instanceTenancy", skip_serializing_if = "Option::is_none")]
     pub(crate) instance_tenancy: Option<Opt<String>>,
 
-    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters; each value is a literal or a reference,
-    /// but not to a Secret. Tags that others set are left alone. Default: none. Example:
+    /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
+    /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
     pub(crate) tags: TagOptions,
 
-    /// How this resource is created, healed and deleted.
+    /// How this resource is created, reconciled and deleted.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Vpc {
     #[serde(serialize_with = "tags::written")]
     pub(super) tags: Tags,
 
-    /// Not in the state: what costs a call per VPC is not read at each look.
+    /// Not in the state: attributes that need one call per VPC are not read by every observation.
     #[serde(skip)]
     pub(super) dns_support: Option<bool>,
     #[serde(skip)]
@@ -58,7 +58,7 @@ pub(crate) struct BlockState {
 }
 
 impl Vpc {
-    /// The blocks that it has or is about to have, without the one that it was made with.
+    /// The current and pending blocks, without the primary one.
     pub(super) fn secondary_cidr_blocks(&self) -> Vec<String> {
         let is_there = |a: &&Association| matches!(&*a.cidr_block_state.state, "associating" | "associated");
         let there = self.cidr_block_association_set.iter().filter(is_there);
@@ -156,7 +156,8 @@ impl Single for Vpcs {
 
     async fn read(aws: &Aws, question: Question) -> Result<Vec<Vpc>, Failure> {
         let call = aws.ec2().describe_vpcs().set_vpc_ids(question.ids).set_filters(question.filters);
-        let pages = aws.pages("DescribeVpcs", "failed to look at VPCs", call.into_paginator().send()).await?;
+        let pages =
+            aws.pages("DescribeVpcs", "failed to describe VPCs", call.into_paginator().send()).await?;
         Ok(pages.into_iter().flat_map(|page| page.vpcs.unwrap_or_default()).map(vpc).collect())
     }
 
@@ -219,7 +220,7 @@ impl Single for Vpcs {
     }
 }
 
-/// A block that is there already is refused like one that overlaps another.
+/// AWS rejects an existing block with the same error as an overlapping one.
 async fn unless_there(
     aws: &Aws,
     result: Result<(), Failure>,
@@ -239,7 +240,9 @@ async fn unless_there(
 
 async fn attribute(aws: &Aws, id: &str, name: VpcAttributeName) -> Result<Option<bool>, Failure> {
     let call = aws.ec2().describe_vpc_attribute().vpc_id(id).attribute(name);
-    let found = aws.call("DescribeVpcAttribute", "failed to look at DNS of the VPC", call.send()).await?;
+    let found = aws
+        .call("DescribeVpcAttribute", "failed to describe the DNS attributes of the VPC", call.send())
+        .await?;
     let one = found.enable_dns_support.or(found.enable_dns_hostnames);
     Ok(one.and_then(|value| value.value))
 }

@@ -1,4 +1,4 @@
-//! What is wanted of a VPC, and how it differs from what there is. Pure.
+//! The desired state of a VPC, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
     cidr,
@@ -15,7 +15,7 @@ use super::{api::VPCSpec, aws::Vpc};
 const LARGEST: i32 = 16;
 const SMALLEST: i32 = 28;
 
-/// What there shall be. What is absent is AWS's business: it is neither sent nor compared.
+/// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
 pub(crate) struct Desired {
     pub(super) cidr_block: Resolved<String>,
@@ -55,7 +55,7 @@ pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desir
         }
     }
     if given(&dns_hostnames) == Some(&true) && given(&dns_support) == Some(&false) {
-        take.problem("enableDNSHostnames", "needs enableDNSSupport");
+        take.problem("enableDNSHostnames", "requires enableDNSSupport");
     }
 
     let desired = Desired {
@@ -79,7 +79,7 @@ pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change
         Change::Associate,
         Change::Disassociate,
     );
-    // AWS refuses a block that overlaps one that is to go: that one goes first.
+    // AWS rejects a block that overlaps a block to be removed, which is therefore removed first.
     blocks.sort_by_key(|difference| !is_in_the_way(difference, desired));
     found.extend(blocks);
     // In this order hostnames never lack the support that they need.
@@ -103,7 +103,7 @@ fn is_in_the_way(difference: &Difference<Change>, desired: &Desired) -> bool {
     wanted.into_iter().flatten().any(|wanted| cidr::overlap(wanted, block))
 }
 
-/// The first blocks that have addresses in common, by their places. What is no block is a problem of its own.
+/// The indexes of the first overlapping blocks. Invalid blocks are reported separately.
 fn overlapping(main: Option<&String>, blocks: &[String]) -> Option<String> {
     let is_block = |block: &String| cidr::v4_of(block, LARGEST, SMALLEST).is_ok();
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| is_block(block)) {
@@ -159,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_does_not_say_is_left_alone() {
+    fn unset_fields_are_not_managed() {
         assert!(told(differences(&desired(json!({})), &vpc())).is_empty());
     }
 
     #[test]
-    fn blocks_are_added_and_removed_in_place_and_the_main_one_stays() {
+    fn secondary_blocks_are_added_and_removed_in_place() {
         let wanted = desired(json!({"secondaryCIDRBlocks": {"value": ["10.2.0.0/16"]}}));
         assert_eq!(
             told(differences(&wanted, &vpc())),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_and_the_tenancy_are_fixed() {
+    fn the_block_and_the_tenancy_are_immutable() {
         let wanted = desired(
             json!({"cidrBlock": {"value": "10.9.0.0/16"}, "instanceTenancy": {"value": "dedicated"}}),
         );
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn dns_is_compared_when_it_was_read_and_hostnames_never_lack_support() {
+    fn dns_is_compared_only_if_read_and_support_is_enabled_before_hostnames() {
         let on = desired(json!({"enableDNSSupport": {"value": true}, "enableDNSHostnames": {"value": true}}));
         assert!(differences(&on, &vpc()).is_empty());
         let read = |is: bool| Vpc { dns_support: Some(is), dns_hostnames: Some(is), ..vpc() };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         assert_eq!(
             problems(json!({
                 "cidrBlock": {"value": "10.0.0.1/16"},
@@ -229,12 +229,12 @@ mod tests {
                 "instanceTenancy": {"value": "host"},
             })),
             [
-                "spec.cidrBlock: has address bits set behind its /16: write 10.0.0.0/16",
-                "spec.secondaryCIDRBlocks: item 0 has address bits set behind its /8: write 10.0.0.0/8",
-                "spec.secondaryCIDRBlocks: item 1 must be an IPv4 block such as 10.0.0.0/16",
+                "spec.cidrBlock: has host bits set for the prefix length /16: write 10.0.0.0/16",
+                "spec.secondaryCIDRBlocks: item 0 has host bits set for the prefix length /8: write 10.0.0.0/8",
+                "spec.secondaryCIDRBlocks: item 1 must be an IPv4 CIDR block such as 10.0.0.0/16",
                 "spec.instanceTenancy: must be one of default, dedicated",
                 "spec.secondaryCIDRBlocks: item 3 is the same as item 2",
-                "spec.enableDNSHostnames: needs enableDNSSupport",
+                "spec.enableDNSHostnames: requires enableDNSSupport",
             ]
         );
         assert_eq!(
@@ -252,9 +252,9 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_told() {
+    fn a_secret_is_absent_from_differences() {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         let found = problems(json!({"cidrBlock": from_secret})).concat();
-        assert!(found.contains("IPv4 block") && !found.contains(testing::HIDDEN), "{found}");
+        assert!(found.contains("IPv4 CIDR block") && !found.contains(testing::HIDDEN), "{found}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is said of a ConfigExport: its own rules, another export of its target, and its references.
+//! Reviews of ConfigExports: their own rules, another export with the same target, and their references.
 
 use std::{fmt, sync::Arc};
 
@@ -14,21 +14,21 @@ use kube::ResourceExt;
 use crate::{
     admission::{
         is_synced, problem,
-        references::judge,
+        references::evaluate,
         walk::{self, Reference},
     },
+    cluster_state::ClusterState,
     exports::{
         Parsed,
         resolve::{certain, target},
     },
-    index::Asker,
-    owned::maker,
-    world::World,
+    index::Dependent,
+    owned::controlling_export,
 };
 
 /// Reviews ConfigExports.
 pub struct Exports {
-    world: Arc<World>,
+    cluster: Arc<ClusterState>,
 }
 
 impl fmt::Debug for Exports {
@@ -38,9 +38,9 @@ impl fmt::Debug for Exports {
 }
 
 impl Exports {
-    /// Over this graph.
-    pub fn new(world: Arc<World>) -> Self {
-        Self { world }
+    /// Reviews against this cluster state.
+    pub fn new(cluster: Arc<ClusterState>) -> Self {
+        Self { cluster }
     }
 
     async fn verdict(&self, subject: Subject) -> Verdict {
@@ -49,7 +49,7 @@ impl Exports {
             Ok(export) => export,
             Err(error) => {
                 return Verdict {
-                    problems: vec![problem("", format!("cannot be read: {error}"))],
+                    problems: vec![problem("", format!("failed to decode: {error}"))],
                     warnings: vec![],
                 };
             }
@@ -58,14 +58,14 @@ impl Exports {
         let parsed = Parsed::of(&export);
         let mut verdict =
             Verdict { problems: certain(&namespace, &export.spec, &parsed.secret_entries), warnings: vec![] };
-        if !is_synced(&self.world) {
+        if !is_synced(&self.cluster) {
             return verdict;
         }
         self.compare_targets(&mut verdict, operation, &export, &name);
         let found = references(&export);
         if !found.is_empty() {
-            let asker = Asker::Export(ObjectKey::new(&namespace, &name));
-            let judged = judge(&self.world, &namespace, &asker, parsed.asks.provides, found).await;
+            let dependent = Dependent::Export(ObjectKey::new(&namespace, &name));
+            let judged = evaluate(&self.cluster, &namespace, &dependent, parsed.edges.provides, found).await;
             verdict.problems.extend(judged.problems);
             verdict.warnings.extend(judged.warnings);
         }
@@ -81,23 +81,25 @@ impl Exports {
     ) {
         let namespace = export.namespace().unwrap_or_default();
         let wanted = target(&namespace, &export.spec);
-        let rival = self.world.exports.all().into_iter().find(|other| {
+        let rival = self.cluster.exports.all().into_iter().find(|other| {
             other.metadata.deletion_timestamp.is_none()
                 && other.namespace().as_deref() == Some(&namespace)
                 && other.name_any() != name
                 && target(&namespace, &other.spec) == wanted
         });
         if let Some(rival) = rival {
-            let message =
-                format!("{wanted} is the target of ConfigExport {} already; name another", rival.name_any());
+            let message = format!(
+                "{wanted} is already the target of ConfigExport {}; use another name",
+                rival.name_any()
+            );
             verdict.problems.push(problem("configMetadata.name", message));
         } else if operation == Operation::Create
-            && self.world.meta(&wanted, |meta| maker(meta).is_none()).unwrap_or_default()
+            && self.cluster.meta(&wanted, |meta| controlling_export(meta).is_none()).unwrap_or_default()
         {
             verdict.warnings.push(
                 problem(
                     "configMetadata.name",
-                    format!("{wanted} exists and was not made by a ConfigExport: it is not written"),
+                    format!("{wanted} exists and was not created by a ConfigExport; it will not be changed"),
                 )
                 .to_string(),
             );
@@ -105,7 +107,7 @@ impl Exports {
     }
 }
 
-/// The references of the entries, which take any type.
+/// The references of the entries, which accept any type.
 fn references(export: &ConfigExport) -> Vec<Reference> {
     let of = |(index, entry): (usize, &kraken_api::config_export::ExportEntry)| {
         let Opt::ValueFrom(source) = &entry.value else { return vec![] };

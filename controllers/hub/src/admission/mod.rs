@@ -1,8 +1,9 @@
-//! The hub's admission webhooks: what needs other objects. A reference cycle, a reference of the wrong type to a value that is
-//! published, and two exports of one target are refused; a reference to what does not exist yet is a warning.
+//! The hub's admission webhooks, for rules that depend on other objects. A reference cycle, a reference to a published value
+//! of the wrong type, and a second export with the same target are rejected; a reference to an object that does not exist yet
+//! is a warning.
 //!
-//! The hub reviews the references of every provider's kinds, because it has the graph; their own rules are reviewed by their
-//! own controllers.
+//! The hub reviews the references of every provider's kinds, because it has the graph; the rules of each kind are reviewed
+//! by its own controller.
 
 pub mod exports;
 pub mod references;
@@ -15,9 +16,9 @@ use kraken_api::{ConfigExport, DOMAIN, VERSION};
 use kraken_options::{Problem, ProblemKind};
 use kraken_runtime::webhook::{Hook, Mounts, Operation};
 
-use crate::world::World;
+use crate::cluster_state::ClusterState;
 
-/// The API groups whose kinds have references, by their first label. Every provider is one.
+/// The API groups of kinds with references, by their first label: one for each provider.
 pub const PROVIDERS: [&str; 1] = ["aws"];
 
 /// The webhook of ConfigExports.
@@ -37,14 +38,14 @@ pub fn references_hook() -> Hook {
 }
 
 /// Mounts both.
-pub fn mount(mounts: &Mounts, world: &Arc<World>) {
-    mounts.mount(&exports_hook(), exports::Exports::new(world.clone()));
-    mounts.mount(&references_hook(), references::References::new(world.clone()));
+pub fn mount(mounts: &Mounts, cluster: &Arc<ClusterState>) {
+    mounts.mount(&exports_hook(), exports::Exports::new(cluster.clone()));
+    mounts.mount(&references_hook(), references::References::new(cluster.clone()));
 }
 
-/// Whether the stores show what there is. Before that everything would look absent.
-fn is_synced(world: &World) -> bool {
-    world.shell.health.missing().is_empty()
+/// Whether all stores are synced. Before that, every object would seem to be missing.
+fn is_synced(cluster: &ClusterState) -> bool {
+    cluster.shell.health.missing().is_empty()
 }
 
 fn problem(field: &str, message: impl Into<String>) -> Problem {

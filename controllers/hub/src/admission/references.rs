@@ -1,4 +1,4 @@
-//! What is said of the references of an object: the same `answer` as to a DependencyRequest, before anything is stored.
+//! Reviews of the references of an object, with the `answer` function of DependencyRequests.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -21,16 +21,16 @@ use crate::{
         schemas::Schemas,
         walk::{self, Reference},
     },
-    facts::Known,
+    cluster_state::ClusterState,
     find,
-    index::{Asker, Asks, Class, Named},
+    index::{Class, Dependent, Edges, ObjectRef},
+    lookup::Lookups,
     requests::answer::answer,
-    world::World,
 };
 
 /// Reviews the references of any kind.
 pub struct References {
-    world: Arc<World>,
+    cluster: Arc<ClusterState>,
     schemas: Schemas,
 }
 
@@ -41,14 +41,14 @@ impl fmt::Debug for References {
 }
 
 impl References {
-    /// Over this graph.
-    pub fn new(world: Arc<World>) -> Self {
-        let schemas = Schemas::new(world.shell.client.clone());
-        Self { world, schemas }
+    /// Reviews against this cluster state.
+    pub fn new(cluster: Arc<ClusterState>) -> Self {
+        let schemas = Schemas::new(cluster.shell.client.clone());
+        Self { cluster, schemas }
     }
 
     async fn verdict(&self, subject: Subject) -> Verdict {
-        if !is_synced(&self.world) {
+        if !is_synced(&self.cluster) {
             return Verdict::default();
         }
         let Subject { group, kind, plural, namespace, name, object, .. } = subject;
@@ -58,9 +58,9 @@ impl References {
             return Verdict::default();
         }
         let owned = owned_name(&owner_kind(&kind, &group), &name);
-        let provides = (!name.is_empty()).then(|| Named::new(Class::State, &namespace, &owned));
-        let asker = Asker::Request(ObjectKey::new(&namespace, &owned));
-        judge(&self.world, &namespace, &asker, provides, found).await
+        let provides = (!name.is_empty()).then(|| ObjectRef::new(Class::State, &namespace, &owned));
+        let dependent = Dependent::Request(ObjectKey::new(&namespace, &owned));
+        evaluate(&self.cluster, &namespace, &dependent, provides, found).await
     }
 }
 
@@ -70,41 +70,41 @@ impl Validator for References {
     }
 }
 
-/// What an asker names by a dependency.
-fn named(namespace: &str, dependency: &Dependency) -> Named {
+/// The object that a dependency refers to.
+fn named(namespace: &str, dependency: &Dependency) -> ObjectRef {
     match dependency {
-        Dependency::ConfigMap(key) => Named::new(Class::ConfigMap, namespace, &key.name),
-        Dependency::Secret(key) => Named::new(Class::Secret, namespace, &key.name),
-        Dependency::Resource(wanted) => Named::state(namespace, &wanted.kind, &wanted.name),
+        Dependency::ConfigMap(key) => ObjectRef::new(Class::ConfigMap, namespace, &key.name),
+        Dependency::Secret(key) => ObjectRef::new(Class::Secret, namespace, &key.name),
+        Dependency::Resource(wanted) => ObjectRef::state(namespace, &wanted.kind, &wanted.name),
     }
 }
 
-/// What is said of these references.
-pub(super) async fn judge(
-    world: &World,
+/// Reviews these references.
+pub(super) async fn evaluate(
+    cluster: &ClusterState,
     namespace: &str,
-    asker: &Asker,
-    provides: Option<Named>,
+    dependent: &Dependent,
+    provides: Option<ObjectRef>,
     found: Vec<Reference>,
 ) -> Verdict {
-    // The body of a Secret is nothing that a review needs.
+    // A review does not need the body of a Secret.
     let (secrets, others): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|reference| matches!(reference.dependency, Dependency::Secret(_)));
     let needs = |references: &[Reference]| -> BTreeSet<_> {
         references.iter().map(|reference| named(namespace, &reference.dependency)).collect()
     };
-    let asks = Asks { needs: needs(&others), provides: provides.clone() };
-    let mut known = world.known(asker, &asks).await;
-    let all = Asks { needs: needs(&secrets).union(&asks.needs).cloned().collect(), provides };
-    known.circles = world.would_close(&all);
+    let edges = Edges { needs: needs(&others), provides: provides.clone() };
+    let mut lookups = cluster.lookups(dependent, &edges).await;
+    let all = Edges { needs: needs(&secrets).union(&edges.needs).cloned().collect(), provides };
+    lookups.cycles = cluster.would_close(&all);
 
     let mut verdict = Verdict::default();
     for reference in &secrets {
         let secret = named(namespace, &reference.dependency);
-        if let Some(circle) = known.circles.get(&secret) {
-            verdict.problems.push(problem(&reference.field, circle.as_str()));
-        } else if world.version(&secret).is_none() {
-            verdict.warnings.push(said(&reference.field, &format!("{secret} does not exist (yet)")));
+        if let Some(cycle) = lookups.cycles.get(&secret) {
+            verdict.problems.push(problem(&reference.field, cycle.as_str()));
+        } else if cluster.version(&secret).is_none() {
+            verdict.warnings.push(warning(&reference.field, &format!("{secret} does not exist (yet)")));
         }
     }
     let paths = others.iter().filter_map(|reference| match &reference.dependency {
@@ -113,36 +113,37 @@ pub(super) async fn judge(
     });
     let of_others = if find::are_costly(paths) {
         let namespace = namespace.to_owned();
-        work::compute(move || answered(&namespace, &others, &known)).await
+        work::compute(move || answered(&namespace, &others, &lookups)).await
     } else {
-        answered(namespace, &others, &known)
+        answered(namespace, &others, &lookups)
     };
     verdict.problems.extend(of_others.problems);
     verdict.warnings.extend(of_others.warnings);
     verdict
 }
 
-/// A cycle and a wrong type need an edit of this very object, or of one that exists: they are refused. Everything else may come.
-fn answered(namespace: &str, references: &[Reference], known: &Known) -> Verdict {
+/// A cycle and a wrong type can only be solved by an edit of this object or of an existing one, so they are rejected.
+/// Other problems may be solved by creating the dependency.
+fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> Verdict {
     let mut verdict = Verdict::default();
     for Reference { field, dependency, json_type } in references {
         let mut one = Dependencies::default();
         one.add(dependency.clone(), *json_type);
-        for unmet in answer(namespace, &DependencyRequestSpec::from(&one), known).unmet {
+        for unmet in answer(namespace, &DependencyRequestSpec::from(&one), lookups).unmet {
             let is_refused = [Reason::ReferenceCycle, Reason::TypeMismatch]
                 .iter()
                 .any(|reason| unmet.reason == reason.as_str());
             if is_refused {
                 verdict.problems.push(problem(field, unmet.message));
             } else if unmet.reason != Reason::ReadFailed.as_str() {
-                verdict.warnings.push(said(field, &unmet.message));
+                verdict.warnings.push(warning(field, &unmet.message));
             }
         }
     }
     verdict
 }
 
-fn said(field: &str, message: &str) -> String {
+fn warning(field: &str, message: &str) -> String {
     let problem: Problem = problem(field, message);
     problem.to_string()
 }
@@ -154,36 +155,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::facts::{Fact, StateData};
+    use crate::lookup::{Lookup, StateData};
 
     fn reference(name: &str, json_type: JsonType) -> Reference {
         let wanted = ResourceRef { kind: "vpc".into(), name: name.into(), path: "vpc.CidrBlock".into() };
         Reference { field: format!("{name}Field"), dependency: Dependency::Resource(wanted), json_type }
     }
 
-    fn known() -> Known {
+    fn lookups() -> Lookups {
         let data = json!({"vpc": {"CidrBlock": "10.0.0.0/16"}});
-        let state = Fact::State(Arc::new(StateData { data, ..StateData::default() }));
-        let facts = HashMap::from_iter([(Named::state("ns", "vpc", "main"), state)]);
-        let circle = "reference cycle: subnet a -> vpc loop -> subnet a".to_owned();
-        let circles = HashMap::from_iter([(Named::state("ns", "vpc", "loop"), circle)]);
-        Known { facts, circles }
+        let state = Lookup::State(Arc::new(StateData { data, ..StateData::default() }));
+        let lookup = HashMap::from_iter([(ObjectRef::state("ns", "vpc", "main"), state)]);
+        let cycle = "reference cycle: subnet a -> vpc loop -> subnet a".to_owned();
+        let cycles = HashMap::from_iter([(ObjectRef::state("ns", "vpc", "loop"), cycle)]);
+        Lookups { lookup, cycles }
     }
 
     #[test]
-    fn wrong_type_and_cycle_are_refused_and_what_does_not_exist_yet_is_a_warning() {
+    fn wrong_type_and_cycle_are_rejected_and_missing_object_is_a_warning() {
         let references = [
             reference("main", JsonType::String),
             reference("main", JsonType::Integer),
             reference("loop", JsonType::String),
             reference("later", JsonType::String),
         ];
-        let Verdict { problems, warnings } = answered("ns", &references, &known());
+        let Verdict { problems, warnings } = answered("ns", &references, &lookups());
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,
             [
-                "spec.mainField: vpc main: path vpc.CidrBlock is of type string, and integer is wanted",
+                "spec.mainField: vpc main: path vpc.CidrBlock is of type string, and integer is expected",
                 "spec.loopField: reference cycle: subnet a -> vpc loop -> subnet a",
             ]
         );

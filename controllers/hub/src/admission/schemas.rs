@@ -1,4 +1,4 @@
-//! The schemas of specs, from the CRDs that are installed. Client required.
+//! The schemas of specs, from the installed CRDs. Client required.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,14 +10,14 @@ use kube::{Api, Client};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long a schema is used before it is read again.
+/// The time after which a schema is read again.
 const FRESH: Duration = Duration::from_mins(1);
-/// How many schemas are kept: there are fewer kinds.
+/// The maximum number of cached schemas, more than there are kinds.
 const MAX_KEPT: usize = 256;
 
 type Schema = Option<Arc<JSONSchemaProps>>;
 
-/// The schemas that were read.
+/// The cached schemas.
 pub(super) struct Schemas {
     client: Client,
     read: Mutex<HashMap<String, (Instant, Schema)>>,
@@ -40,7 +40,7 @@ impl Schemas {
         let schema = match within("read a CRD", api.get(&name)).await {
             Ok(crd) => spec_of(crd),
             Err(error) => {
-                tracing::debug!(%error, crd = name, "the types of a kind's fields are not known");
+                tracing::debug!(%error, crd = name, "failed to read the types of a kind's fields");
                 None
             }
         };

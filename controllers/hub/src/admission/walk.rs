@@ -1,5 +1,5 @@
-//! Finds the references of a spec of any kind: by the schema of its CRD, which also says what type each field takes. Without a
-//! schema by their form alone. Pure.
+//! Finds the references of a spec of any kind, by the schema of its CRD, which also has the type of each field. Without a
+//! schema, by their form only. Pure.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -7,23 +7,23 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kraken_options::{Dependency, JsonType, Resolved, Resolver, ResourceRef, ValueFrom, Values};
 use serde_json::{Map, Value};
 
-/// How deep a spec is followed. Schemas are no deeper.
+/// The maximum depth of a spec. Schemas are not deeper.
 const MAX_DEPTH: usize = 32;
-/// How many references of one spec are looked at.
+/// The maximum number of references in a spec.
 const MAX_REFERENCES: usize = 1000;
 
-/// One reference.
+/// A reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// The path of its field in the spec.
     pub field: String,
-    /// What it names.
+    /// The dependency.
     pub dependency: Dependency,
-    /// The type that the field takes.
+    /// The type of the field.
     pub json_type: JsonType,
 }
 
-/// Every reference of a spec.
+/// All references of a spec.
 pub fn references(spec: &Value, schema: Option<&JSONSchemaProps>) -> Vec<Reference> {
     let mut found = Vec::new();
     walk(spec, schema, "", 0, &mut found);
@@ -49,7 +49,7 @@ fn walk(
                 return;
             }
             if schema.is_none() && fields.len() == 1 && fields.contains_key("value") {
-                // A literal: what looks like a reference in it is none.
+                // A literal: objects in it that look like references are not references.
                 return;
             }
             for (name, value) in fields {
@@ -64,7 +64,7 @@ fn walk(
             let of_items = match schema.map(|schema| &schema.items) {
                 None => None,
                 Some(Some(JSONSchemaPropsOrArray::Schema(each))) => Some(&**each),
-                // It takes anything, and what is in it is no field.
+                // An untyped field: its members are not fields.
                 Some(_) => return,
             };
             for (index, value) in items.iter().enumerate() {
@@ -94,12 +94,12 @@ fn member<'a>(schema: Option<&'a JSONSchemaProps>, name: &str) -> Option<Option<
 }
 
 fn take(field: &str, source: &Value, schema: Option<&JSONSchemaProps>, found: &mut Vec<Reference>) {
-    // What does not read as a source is refused by the schema.
+    // An invalid source is rejected by the schema.
     let Ok(source) = serde_json::from_value::<ValueFrom>(source.clone()) else { return };
     found.extend(of_source(field, &source, schema.map_or(JsonType::Any, wanted)));
 }
 
-/// What one source refers to, for a field of this type.
+/// The dependencies of one source, for a field of this type.
 pub fn of_source(field: &str, source: &ValueFrom, json_type: JsonType) -> Vec<Reference> {
     let values = Values::default();
     let mut resolver = Resolver::new(&values);
@@ -125,7 +125,7 @@ fn wanted(schema: &JSONSchemaProps) -> JsonType {
     JsonType::ALL.into_iter().find(|json_type| json_type.name() == name).unwrap_or(JsonType::Any)
 }
 
-/// What `lifecycle.dependsOn` lists is a reference too.
+/// The entries of `lifecycle.dependsOn` are references too.
 fn depends_on(spec: &Value, found: &mut Vec<Reference>) {
     let listed = spec.pointer("/lifecycle/dependsOn").and_then(Value::as_array);
     for (index, on) in listed.into_iter().flatten().enumerate() {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_found_wherever_the_schema_has_an_option_with_the_type_of_the_field() {
+    fn references_are_found_by_the_options_in_the_schema_with_the_field_type() {
         let spec = json!({
             "count": from("VPC"),
             "zones": {"value": ["a", {"valueFrom": {"ref": "Subnet/b"}}]},
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_that_looks_like_a_reference_is_none() {
+    fn literal_that_looks_like_a_reference_is_ignored() {
         let spec = json!({"anything": {"value": {"inner": from("VPC")}}});
         assert_eq!(found(&spec, Some(&schema())), [] as [&str; 0]);
         assert_eq!(found(&spec, None), [] as [&str; 0]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_specs_are_walked_to_an_end() {
+    fn malformed_specs_are_walked_without_error() {
         let mut deep = from("VPC");
         for _ in 0..200 {
             deep = json!({"a": deep});

@@ -1,4 +1,4 @@
-//! Step 2: what is wanted and what is there -> what is done. Pure.
+//! Step 2: the desired content and the observed object -> the action. Pure.
 
 use k8s_openapi::{
     ByteString,
@@ -8,50 +8,50 @@ use kraken_api::EXPORTED_BY_ANNOTATION;
 use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
-use crate::{exports::resolve::Content, owned::maker, world::Version};
+use crate::{cluster_state::Version, exports::resolve::Content, owned::controlling_export};
 
-/// What was found in the target's place.
+/// The observed object with the target's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observed {
-    /// Nothing.
+    /// It does not exist.
     Absent,
-    /// An object of somebody else: who, as a phrase.
+    /// An object that this export does not own: its owner, as a phrase.
     Foreign(String),
-    /// Our own, which is being deleted and waits for a finalizer of somebody else.
+    /// Owned by this export, being deleted, with a finalizer of another controller.
     Leaving,
-    /// Our own.
+    /// Owned by this export.
     Ours {
-        /// Which version of it.
+        /// The observed version.
         version: Version,
-        /// Whether it holds exactly what is wanted.
+        /// Whether its content equals the desired content.
         matches: bool,
-        /// Whether Kubernetes refuses to change it.
+        /// Whether it is immutable.
         immutable: bool,
     },
 }
 
-/// What is done with the target.
+/// The action on the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It is made.
+    /// Create it.
     Create,
-    /// This version of it is changed.
+    /// Update this version.
     Update(Version),
-    /// This version of it is deleted and made anew, because it cannot be changed.
+    /// Delete this version and recreate it, because it is immutable.
     Replace(Version),
-    /// This version of it is deleted.
+    /// Delete this version.
     Delete(Version),
-    /// It is as it should be.
+    /// Nothing: it is in place.
     Keep(Version),
-    /// There is nothing, as it should be.
+    /// Nothing: it does not exist and is not desired.
     None,
-    /// It is somebody else's, and left alone.
+    /// Nothing: it is not owned by this export.
     Refuse(String),
-    /// It is made anew when it is gone.
+    /// Wait for its deletion, and recreate it.
     AwaitDeletion,
 }
 
-/// The words of all actions, for the deterministic simulation's table of what was reached.
+/// The names of all actions, for the coverage table of the deterministic simulation.
 pub const ACTIONS: [&str; 8] =
     ["create", "update", "replace", "delete", "keep", "none", "refuse", "await deletion"];
 
@@ -71,9 +71,9 @@ impl Action {
     }
 }
 
-/// Decides; `wanted` is false while an entry has no value.
-pub fn decide(wanted: bool, observed: Observed) -> Action {
-    match (wanted, observed) {
+/// Decides the action; `desired` is false while an entry has no value.
+pub fn decide(desired: bool, observed: Observed) -> Action {
+    match (desired, observed) {
         (true, Observed::Absent) => Action::Create,
         (true, Observed::Foreign(owner)) => Action::Refuse(owner),
         (true, Observed::Leaving) => Action::AwaitDeletion,
@@ -85,8 +85,8 @@ pub fn decide(wanted: bool, observed: Observed) -> Action {
     }
 }
 
-/// Looks at an object in the target's place for the ConfigExport with this UID. `is_recorded`: its status says that it wrote
-/// this object.
+/// Classifies an object with the target's name for the ConfigExport with this UID. `is_recorded`: the status of the export
+/// names this object as its target.
 pub fn observed(
     meta: &ObjectMeta,
     uid: &str,
@@ -94,19 +94,21 @@ pub fn observed(
     matches: bool,
     immutable: Option<bool>,
 ) -> Observed {
-    match maker(meta) {
-        // Others may make an object the export's too, so that it goes with it.
-        Some(maker)
-            if maker.uid == uid
+    match controlling_export(meta) {
+        // Others may add the export as an owner, so that their object is garbage-collected with it.
+        Some(controlling_export)
+            if controlling_export.uid == uid
                 && !is_recorded
                 && !is_marked(meta, uid)
                 && !mutants::active(Mutant::StrayByOwner) =>
         {
             return Observed::Foreign("was not written by this ConfigExport, which is its owner".to_owned());
         }
-        Some(maker) if maker.uid == uid => {}
-        Some(maker) => return Observed::Foreign(format!("belongs to ConfigExport {}", maker.name)),
-        None => return Observed::Foreign(stranger(meta)),
+        Some(controlling_export) if controlling_export.uid == uid => {}
+        Some(controlling_export) => {
+            return Observed::Foreign(format!("belongs to ConfigExport {}", controlling_export.name));
+        }
+        None => return Observed::Foreign(foreign_owner(meta)),
     }
     if meta.deletion_timestamp.is_some() {
         return Observed::Leaving;
@@ -123,15 +125,15 @@ fn is_marked(meta: &ObjectMeta, uid: &str) -> bool {
     marks.and_then(|marks| marks.get(EXPORTED_BY_ANNOTATION)).is_some_and(|mark| mark == uid)
 }
 
-fn stranger(meta: &ObjectMeta) -> String {
+fn foreign_owner(meta: &ObjectMeta) -> String {
     match meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true)) {
         Some(owner) => format!("belongs to {} {}", owner.kind, owner.name),
-        None => "was not made by this ConfigExport".to_owned(),
+        None => "was not created by this ConfigExport".to_owned(),
     }
 }
 
-/// Whether a ConfigMap holds exactly this.
-pub fn map_holds(object: &ConfigMap, content: &Content) -> bool {
+/// Whether a ConfigMap has exactly this content.
+pub fn map_matches(object: &ConfigMap, content: &Content) -> bool {
     let data = object.data.iter().flatten();
     let has_binary = object.binary_data.as_ref().is_some_and(|data| !data.is_empty());
     !has_binary
@@ -142,8 +144,8 @@ pub fn map_holds(object: &ConfigMap, content: &Content) -> bool {
             .all(|(key, text)| content.0.get(key).is_some_and(|value| value.expose().0 == *text))
 }
 
-/// Whether a Secret holds exactly this.
-pub fn secret_holds(object: &Secret, content: &Content) -> bool {
+/// Whether a Secret has exactly this content.
+pub fn secret_matches(object: &Secret, content: &Content) -> bool {
     let data = object.data.iter().flatten();
     data.clone().count() == content.0.len()
         && data.into_iter().all(|(key, ByteString(bytes))| {
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_made_changed_or_left_as_it_is() {
+    fn a_desired_target_is_created_updated_or_kept() {
         assert_eq!(decide(true, Observed::Absent), Action::Create);
         assert_eq!(decide(true, ours(false, false)), Action::Update(version()));
         assert_eq!(decide(true, ours(true, false)), Action::Keep(version()));
@@ -202,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_changed_is_made_anew() {
+    fn an_immutable_target_is_recreated() {
         assert_eq!(decide(true, ours(false, true)), Action::Replace(version()));
         assert_eq!(decide(true, Observed::Leaving), Action::AwaitDeletion);
     }
 
     #[test]
-    fn what_is_not_wanted_is_deleted_only_if_it_is_ours() {
+    fn an_undesired_target_is_deleted_only_if_it_is_owned() {
         assert_eq!(decide(false, ours(true, false)), Action::Delete(version()));
         for other in [Observed::Absent, Observed::Leaving, Observed::Foreign("x".into())] {
             assert_eq!(decide(false, other), Action::None);
@@ -216,12 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn somebody_elses_object_is_never_touched() {
+    fn a_foreign_object_is_never_changed() {
         assert_eq!(decide(true, Observed::Foreign("x".into())), Action::Refuse("x".into()));
         let look = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
         assert_eq!(
             look(&ObjectMeta::default()),
-            Observed::Foreign("was not made by this ConfigExport".into())
+            Observed::Foreign("was not created by this ConfigExport".into())
         );
         assert_eq!(
             look(&controlled_by("ConfigExport", "other")),
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_is_known_by_the_uid_of_its_owner() {
+    fn an_owned_target_is_identified_by_the_uid_of_its_owner() {
         let mut meta = controlled_by("ConfigExport", "me");
         assert_eq!(observed(&meta, "me", false, true, None), ours(true, false));
         assert_eq!(observed(&meta, "me", false, false, Some(true)), ours(false, true));
@@ -243,38 +245,38 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_somebody_else_made_the_exports_is_not_its_own() {
+    fn an_owner_reference_without_the_mark_is_not_ownership() {
         let mut meta = controlled_by("ConfigExport", "me");
         meta.annotations = None;
         let Observed::Foreign(why) = observed(&meta, "me", false, true, None) else { panic!() };
         assert_eq!(why, "was not written by this ConfigExport, which is its owner");
-        assert_eq!(decide(false, Observed::Foreign(why)), Action::None, "it is not a stray");
+        assert_eq!(decide(false, Observed::Foreign(why)), Action::None, "it is not deleted");
         assert_eq!(observed(&meta, "me", true, true, None), ours(true, false), "its status names it");
         meta.annotations = Some([(EXPORTED_BY_ANNOTATION.to_owned(), "other".to_owned())].into());
         assert!(matches!(observed(&meta, "me", false, true, None), Observed::Foreign(_)));
     }
 
     #[test]
-    fn a_target_matches_only_if_it_holds_that_and_nothing_else() {
-        let wanted = content(&[("a", "1"), ("b", "2")]);
-        assert!(map_holds(&map(&[("a", "1"), ("b", "2")]), &wanted));
+    fn a_target_matches_only_with_exactly_the_desired_content() {
+        let desired = content(&[("a", "1"), ("b", "2")]);
+        assert!(map_matches(&map(&[("a", "1"), ("b", "2")]), &desired));
         for other in [
             &[("a", "1")][..],
             &[("a", "1"), ("b", "3")],
             &[("a", "1"), ("c", "2")],
             &[("a", "1"), ("b", "2"), ("c", "3")],
         ] {
-            assert!(!map_holds(&map(other), &wanted), "{other:?}");
+            assert!(!map_matches(&map(other), &desired), "{other:?}");
         }
-        assert!(!map_holds(&ConfigMap::default(), &wanted));
+        assert!(!map_matches(&ConfigMap::default(), &desired));
         let mut binary = map(&[("a", "1"), ("b", "2")]);
         binary.binary_data = Some([("c".to_owned(), ByteString(vec![1]))].into());
-        assert!(!map_holds(&binary, &wanted));
+        assert!(!map_matches(&binary, &desired));
         let secret = |text: &str| Secret {
             data: Some([("a".to_owned(), ByteString(text.into()))].into()),
             ..Secret::default()
         };
-        assert!(secret_holds(&secret("1"), &content(&[("a", "1")])));
-        assert!(!secret_holds(&secret("2"), &content(&[("a", "1")])));
+        assert!(secret_matches(&secret("1"), &content(&[("a", "1")])));
+        assert!(!secret_matches(&secret("2"), &content(&[("a", "1")])));
     }
 }

@@ -1,5 +1,5 @@
-//! Before step 1: the values that an export refers to. Client required; the bodies of ConfigMaps and states come from the
-//! cache, the values of Secrets are read now and kept by nobody.
+//! Before step 1: collects the values that an export refers to. Client required; the bodies of ConfigMaps and states come
+//! from the cache, the values of Secrets are read now and not cached.
 
 use std::sync::Arc;
 
@@ -9,56 +9,56 @@ use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values}
 use kraken_runtime::work;
 
 use crate::{
+    cluster_state::ClusterState,
     exports::Parsed,
-    facts::{Known, ReadError},
-    find::{self, Gap},
-    index::{Asker, Class, Named},
-    world::World,
+    find::{self, Transience},
+    index::{Class, Dependent, ObjectRef},
+    lookup::{Lookups, ReadError},
 };
 
-/// What was found.
+/// The collected values.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// The values, and the causes of what has none.
+    /// The values, and the causes of missing values.
     pub values: Values,
-    /// Whether what has no value may get one by itself; `None` if all have.
-    pub gap: Option<Gap>,
+    /// Whether missing values may appear without an edit; `None` if none is missing.
+    pub transience: Option<Transience>,
 }
 
 impl Gathered {
     fn lacks(&mut self, dependency: Dependency, cause: find::Cause) {
-        self.gap = self.gap.max(Some(cause.gap));
+        self.transience = self.transience.max(Some(cause.transience));
         self.values.causes.insert(dependency, cause.message);
     }
 }
 
-/// The values, and the causes of what has none.
+/// The values, and the causes of missing values.
 ///
 /// # Errors
-/// When something could not be read for now: an entry must not look missing because of that.
+/// If an object could not be read: an entry must not be reported as missing because of that.
 pub async fn gather(
-    world: &World,
+    cluster: &ClusterState,
     namespace: &str,
-    asker: &Asker,
+    dependent: &Dependent,
     parsed: &Parsed,
 ) -> Result<Gathered, Arc<ReadError>> {
-    let known = world.known(asker, &parsed.asks).await;
-    if let Some(error) = known.failure() {
+    let lookups = cluster.lookups(dependent, &parsed.edges).await;
+    if let Some(error) = lookups.failure() {
         return Err(error.clone());
     }
     let paths = parsed.dependencies.resources.keys().map(|resource| resource.path.as_str());
     let mut gathered = if find::are_costly(paths) {
         let (namespace, wanted) = (namespace.to_owned(), parsed.dependencies.clone());
-        work::compute(move || values_of(&namespace, &wanted, &known)).await
+        work::compute(move || values_of(&namespace, &wanted, &lookups)).await
     } else {
-        values_of(namespace, &parsed.dependencies, &known)
+        values_of(namespace, &parsed.dependencies, &lookups)
     };
     for (named, keys) in readable_secrets(namespace, &parsed.dependencies, &gathered.values) {
-        let read = world.reader.secret(&named, &keys).await.map_err(Arc::new)?;
+        let read = cluster.reader.secret(&named, &keys).await.map_err(Arc::new)?;
         if !read.causes.is_empty() {
-            // A Secret that is being created again looks like one that lacks nothing in its metadata.
-            let gap = if read.data.is_none() { Gap::Absent } else { Gap::Certain };
-            gathered.gap = gathered.gap.max(Some(gap));
+            // The metadata of a Secret that is being recreated does not show missing keys.
+            let transience = if read.data.is_none() { Transience::Absent } else { Transience::Permanent };
+            gathered.transience = gathered.transience.max(Some(transience));
         }
         gathered.values.causes.extend(read.causes);
         if let Some(data) = read.data {
@@ -68,12 +68,12 @@ pub async fn gather(
     Ok(gathered)
 }
 
-/// Everything but the values of Secrets.
-fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered {
+/// All values except those of Secrets.
+fn values_of(namespace: &str, wanted: &Dependencies, lookups: &Lookups) -> Gathered {
     let (mut gathered, mut budget) = (Gathered::default(), Budget::default());
     for key in &wanted.config_maps {
-        let named = Named::new(Class::ConfigMap, namespace, &key.name);
-        match find::fact(known, &named).and_then(|fact| find::config_map(fact, key)) {
+        let named = ObjectRef::new(Class::ConfigMap, namespace, &key.name);
+        match find::lookup(lookups, &named).and_then(|lookup| find::config_map(lookup, key)) {
             Ok(text) => {
                 let maps = &mut gathered.values.config_maps;
                 maps.entry(key.name.clone()).or_default().insert(key.key.clone(), text);
@@ -82,15 +82,15 @@ fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered 
         }
     }
     for key in &wanted.secrets {
-        let named = Named::new(Class::Secret, namespace, &key.name);
-        if let Err(cause) = find::fact(known, &named).and_then(|fact| find::secret(fact, key)) {
+        let named = ObjectRef::new(Class::Secret, namespace, &key.name);
+        if let Err(cause) = find::lookup(lookups, &named).and_then(|lookup| find::secret(lookup, key)) {
             gathered.lacks(Dependency::Secret(key.clone()), cause);
         }
     }
     for resource in wanted.resources.keys() {
-        let named = Named::state(namespace, &resource.kind, &resource.name);
-        let found = find::fact(known, &named)
-            .and_then(|fact| find::resource(fact, resource, JsonType::Any, &mut budget));
+        let named = ObjectRef::state(namespace, &resource.kind, &resource.name);
+        let found = find::lookup(lookups, &named)
+            .and_then(|lookup| find::resource(lookup, resource, JsonType::Any, &mut budget));
         match found {
             Ok(value) => {
                 let by_name = gathered.values.resources.entry(resource.kind.clone()).or_default();
@@ -102,12 +102,16 @@ fn values_of(namespace: &str, wanted: &Dependencies, known: &Known) -> Gathered 
     gathered
 }
 
-/// The Secrets that exist and may be read, each with all its wanted keys, so that each is read once.
-fn readable_secrets(namespace: &str, wanted: &Dependencies, values: &Values) -> HashMap<Named, Vec<KeyRef>> {
-    let mut secrets: HashMap<Named, Vec<KeyRef>> = HashMap::default();
+/// The existing Secrets, each with all referenced keys, so that each is read once.
+fn readable_secrets(
+    namespace: &str,
+    wanted: &Dependencies,
+    values: &Values,
+) -> HashMap<ObjectRef, Vec<KeyRef>> {
+    let mut secrets: HashMap<ObjectRef, Vec<KeyRef>> = HashMap::default();
     for key in &wanted.secrets {
         if !values.causes.contains_key(&Dependency::Secret(key.clone())) {
-            secrets.entry(Named::new(Class::Secret, namespace, &key.name)).or_default().push(key.clone());
+            secrets.entry(ObjectRef::new(Class::Secret, namespace, &key.name)).or_default().push(key.clone());
         }
     }
     secrets
@@ -120,12 +124,12 @@ mod tests {
     use super::*;
     use crate::{
         exports::resolve::tests::{dependencies, spec},
-        facts::{Fact, StateData},
+        lookup::{Lookup, StateData},
         secrets::SecretVersions,
     };
 
-    fn db() -> Fact {
-        Fact::Secret(Arc::new(SecretVersions::of_all("u".into(), "1".into())))
+    fn db() -> Lookup {
+        Lookup::Secret(Arc::new(SecretVersions::of_all("u".into(), "1".into())))
     }
 
     fn wanted() -> Dependencies {
@@ -144,30 +148,31 @@ mod tests {
     }
 
     #[test]
-    fn values_and_causes_are_found_for_all_and_a_secret_is_read_once() {
+    fn values_and_causes_are_collected_and_each_secret_is_read_once() {
         let state = StateData { data: json!({"x": 1}), id: Some("t-1".into()), ..StateData::default() };
-        let facts = HashMap::from_iter([
-            (Named::new(Class::Secret, "ns", "db"), db()),
-            (Named::state("ns", "thing", "a"), Fact::State(Arc::new(state))),
+        let lookup = HashMap::from_iter([
+            (ObjectRef::new(Class::Secret, "ns", "db"), db()),
+            (ObjectRef::state("ns", "thing", "a"), Lookup::State(Arc::new(state))),
         ]);
-        let Gathered { values, gap } = values_of("ns", &wanted(), &Known { facts, ..Known::default() });
-        assert_eq!(gap, Some(Gap::Absent));
+        let Gathered { values, transience } =
+            values_of("ns", &wanted(), &Lookups { lookup, ..Lookups::default() });
+        assert_eq!(transience, Some(Transience::Absent));
         assert_eq!(values.resources["thing"]["a"]["x"], 1);
         assert_eq!(values.resources["thing"]["a"][""], "t-1");
         let causes: Vec<_> = values.causes.values().map(String::as_str).collect();
         assert_eq!(causes, ["ConfigMap sizes does not exist", "Secret gone does not exist"]);
         let secrets = readable_secrets("ns", &wanted(), &values);
         assert_eq!(secrets.len(), 1);
-        assert_eq!(secrets[&Named::new(Class::Secret, "ns", "db")].len(), 2);
+        assert_eq!(secrets[&ObjectRef::new(Class::Secret, "ns", "db")].len(), 2);
     }
 
     #[test]
-    fn what_is_made_of_the_target_itself_has_no_value() {
-        let named = Named::new(Class::Secret, "ns", "db");
-        let facts = HashMap::from_iter([(named.clone(), db())]);
-        let circles = HashMap::from_iter([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
-        let Gathered { values, gap } = values_of("ns", &wanted(), &Known { facts, circles });
-        assert_eq!(gap, Some(Gap::Certain), "a cycle does not pass by itself");
+    fn a_reference_to_the_target_itself_has_no_value() {
+        let named = ObjectRef::new(Class::Secret, "ns", "db");
+        let lookup = HashMap::from_iter([(named.clone(), db())]);
+        let cycles = HashMap::from_iter([(named, "reference cycle: Secret db -> Secret db".to_owned())]);
+        let Gathered { values, transience } = values_of("ns", &wanted(), &Lookups { lookup, cycles });
+        assert_eq!(transience, Some(Transience::Permanent), "a cycle requires an edit");
         assert!(values.causes.values().any(|why| why.contains("reference cycle")));
         assert!(readable_secrets("ns", &wanted(), &values).is_empty());
     }

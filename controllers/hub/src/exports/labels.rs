@@ -1,7 +1,7 @@
-//! The labels and annotations that a ConfigExport gives its target. Pure.
+//! The labels and annotations that a ConfigExport sets on its target. Pure.
 //!
-//! Others may label the target too, for a tool that watches it: what they set stays. So the names of what the export set are
-//! recorded on the target, and only those are removed when the spec names them no more.
+//! Others may label the target too, for example for a tool that watches it. Their labels are preserved: the names that the
+//! export set are recorded on the target, and only these are removed when they are removed from the spec.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,27 +12,27 @@ use serde_json::{Value, json};
 
 use crate::names::bounded;
 
-/// Who manages the target; always set.
+/// The label with the manager of the target; always set.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// The domain of Kraken's own annotations.
+/// The domain of Kraken's annotations.
 const DOMAIN: &str = "kraken-iac.eoinfennessy.com";
-/// The most that all annotations may take, in bytes.
+/// The maximum size of all annotations, in bytes.
 const MAX_ANNOTATIONS: usize = 64 * 1024;
-/// The longest name of a label or annotation behind its prefix, and the longest value of a label.
+/// The maximum length of the name of a label or annotation without its prefix, and of the value of a label.
 const MAX_NAME: usize = 63;
-/// The longest prefix of a name.
+/// The maximum length of the prefix of a name.
 const MAX_PREFIX: usize = 253;
 
 type Pairs = BTreeMap<String, String>;
 
-/// What the spec asks for.
+/// The desired labels and annotations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Labelling<'a> {
     labels: &'a Pairs,
     annotations: &'a Pairs,
 }
 
-/// The names of what an export set.
+/// The names that an export set.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Recorded {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -42,25 +42,25 @@ struct Recorded {
 }
 
 impl<'a> Labelling<'a> {
-    /// Of a spec.
+    /// The labels and annotations in a spec.
     pub(crate) fn of(metadata: &'a ConfigMetadata) -> Self {
         Self { labels: &metadata.labels, annotations: &metadata.annotations }
     }
 
-    /// The labels and annotations of a target that does not exist yet, with the record of them.
+    /// The labels and annotations of a new target, with their record.
     pub(crate) fn of_new(self) -> (Pairs, Pairs) {
         let mut annotations = self.annotations.clone();
         annotations.extend(self.record().map(|record| (EXPORTED_METADATA_ANNOTATION.to_owned(), record)));
         (self.labels.clone(), annotations)
     }
 
-    /// The JSON patch operations that an existing target needs; none if it has what the spec asks for.
+    /// The JSON patch operations for an existing target; none if it matches the spec.
     pub(crate) fn changes(self, meta: &ObjectMeta) -> Vec<Value> {
         let (labels, annotations) = (meta.labels.clone(), meta.annotations.clone());
         let (labels, annotations) = (labels.unwrap_or_default(), annotations.unwrap_or_default());
         let before: Recorded = annotations
             .get(EXPORTED_METADATA_ANNOTATION)
-            // A record that was spoiled by hand is written again; what it named stays on the target.
+            // A corrupted record is written again; the labels that it named remain on the target.
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
         let mut new_annotations = merged(&annotations, &before.annotations, self.annotations);
@@ -85,7 +85,8 @@ impl<'a> Labelling<'a> {
     }
 }
 
-/// What is there, without what the export set before, with what it asks for now. Kraken's own names are no export's.
+/// The existing pairs, without those that the export set before, with the desired ones. Kraken's reserved names are
+/// never removed.
 fn merged(there: &Pairs, before: &BTreeSet<String>, wanted: &Pairs) -> Pairs {
     let mut pairs = there.clone();
     pairs.retain(|name, _| !before.contains(name) || is_reserved(name));
@@ -93,20 +94,20 @@ fn merged(there: &Pairs, before: &BTreeSet<String>, wanted: &Pairs) -> Pairs {
     pairs
 }
 
-/// What is wrong with the labels and annotations of a spec: field and message.
+/// The problems in the labels and annotations of a spec: field and message.
 pub(crate) fn problems(metadata: &ConfigMetadata) -> Vec<(String, String)> {
     let mut problems = vec![];
     for (field, pairs) in [("labels", &metadata.labels), ("annotations", &metadata.annotations)] {
         for (name, value) in pairs {
             let field = format!("configMetadata.{field}[{}]", bounded(name, 80));
             if is_reserved(name) {
-                problems.push((field, "is Kraken's own: choose another name".to_owned()));
+                problems.push((field, "is reserved for Kraken; choose another name".to_owned()));
             } else if !is_name(name) {
-                let message = "is not a valid name: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which begin and end \
+                let message = "is not a valid name: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which start and end \
                                with a letter or digit, after an optional DNS name and \"/\"";
                 problems.push((field, message.to_owned()));
             } else if field.contains(".labels[") && !value.is_empty() && !is_word(value) {
-                let message = "invalid value: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which begin and end with a \
+                let message = "invalid value: expected at most 63 letters, digits, \"-\", \"_\" and \".\", which start and end with a \
                                letter or digit";
                 problems.push((field, message.to_owned()));
             }
@@ -174,18 +175,18 @@ mod tests {
     }
 
     #[test]
-    fn a_target_with_what_the_spec_asks_for_needs_no_change() {
+    fn a_matching_target_is_not_changed() {
         let spec = spec(&[("team", "web")], &[("a/b", "c")]);
         assert!(Labelling::of(&spec).changes(&target(&spec)).is_empty());
         let plain = self::spec(&[], &[]);
         assert!(
             Labelling::of(&plain).changes(&ObjectMeta::default()).is_empty(),
-            "targets of before are not rewritten"
+            "existing targets are not rewritten"
         );
     }
 
     #[test]
-    fn names_that_the_spec_drops_are_removed_and_those_of_others_stay() {
+    fn names_removed_from_the_spec_are_removed_and_others_preserved() {
         let before = spec(&[("team", "web"), ("tier", "1")], &[("note", "x")]);
         let mut meta = target(&before);
         meta.labels.as_mut().unwrap().insert("theirs".into(), "1".into());
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_was_changed_by_hand_is_put_back() {
+    fn a_manually_changed_label_is_reverted() {
         let spec = spec(&[("team", "web")], &[]);
         let mut meta = target(&spec);
         meta.labels.as_mut().unwrap().insert("team".into(), "db".into());
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_record_removes_none_of_krakens_own_names() {
+    fn a_forged_record_does_not_remove_reserved_names() {
         let mut meta = target(&spec(&[], &[]));
         meta.labels = Some(pairs(&[(MANAGED_BY, "kraken-hub")]));
         let record = format!(r#"{{"labels":["{MANAGED_BY}"]}}"#);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_and_reserved_names_are_refused_with_their_field() {
+    fn invalid_and_reserved_names_are_rejected_with_their_field() {
         let fields =
             |spec: &ConfigMetadata| problems(spec).into_iter().map(|(field, _)| field).collect::<Vec<_>>();
         for name in [

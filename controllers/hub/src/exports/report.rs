@@ -1,4 +1,4 @@
-//! Step 4: the outcome -> the status, the event and when to look again. Pure.
+//! Step 4: the outcome -> the status, the event and the requeue. Pure.
 
 use jiff::Timestamp;
 use kraken_api::{
@@ -10,45 +10,45 @@ use kraken_runtime::{EventType, queue::Requeue};
 
 use crate::names::bounded;
 
-/// The longest message, in bytes.
+/// The maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 1500;
 
-/// How a reconcile ended.
+/// The outcome of a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The target holds this many entries.
+    /// The target has this number of entries.
     Exported(usize),
-    /// Entries have no value; what becomes of the target meanwhile.
+    /// Entries have no value; what happens to the target in the meantime.
     Waiting(String, Kept),
-    /// The spec needs an edit; what was exported before stays.
+    /// The spec is invalid; the exported target is not changed.
     Invalid(String),
-    /// The target is somebody else's.
+    /// The target is not owned by this export.
     NotOwned(String),
-    /// The old target is being deleted; its end wakes us.
+    /// The old target is being deleted; its deletion triggers a reconcile.
     Leaving,
-    /// A value could not be read for now; what was exported before stays.
+    /// A value could not be read; the exported target is not changed.
     Unreadable(String),
     /// The target could not be written.
     Failed(String),
 }
 
-/// Whether the target outlives its values.
+/// Whether the target is kept without values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// It does not exist.
     No,
-    /// It is deleted if the values do not come back soon.
+    /// It is deleted unless the values are available again soon.
     ForAWhile,
-    /// It stays as it was until the values come back.
+    /// It is kept unchanged until the values are available again.
     AsLongAsNeeded,
 }
 
-/// The names of all outcomes, for the deterministic simulation's table of what was reached.
+/// The names of all outcomes, for the coverage table of the deterministic simulation.
 pub const OUTCOMES: [&str; 7] =
     ["Exported", "Waiting", "Invalid", "NotOwned", "Leaving", "Unreadable", "Failed"];
 
 impl Outcome {
-    /// Its name, one of [`OUTCOMES`].
+    /// The name, one of [`OUTCOMES`].
     pub fn name(&self) -> &'static str {
         match self {
             Self::Exported(_) => "Exported",
@@ -72,7 +72,7 @@ impl Outcome {
         }
     }
 
-    /// Only what failed is tried again by time.
+    /// Only failures are retried by a timer.
     pub fn requeue(&self) -> Requeue {
         match self {
             Self::Unreadable(_) | Self::Failed(_) => Requeue::Backoff,
@@ -80,17 +80,17 @@ impl Outcome {
         }
     }
 
-    /// `is_written`: the target exists as far as the status knows.
+    /// `is_written`: the target exists according to the status.
     fn message(&self, target: &str, is_written: bool) -> String {
         let (kind, name) = target.split_once('/').unwrap_or_default();
         let message = match self {
-            Self::Exported(1) => format!("{kind} {name} holds the one entry."),
-            Self::Exported(entries) => format!("{kind} {name} holds all {entries} entries."),
-            Self::Leaving => format!("{kind} {name} is being deleted; it is made anew when it is gone"),
-            Self::NotOwned(owner) => format!("{kind} {name} exists and {owner}; it is left alone"),
-            Self::Unreadable(why) | Self::Failed(why) => format!("{why}; it is tried again"),
+            Self::Exported(1) => format!("{kind} {name} has its only entry."),
+            Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
+            Self::Leaving => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
+            Self::NotOwned(owner) => format!("{kind} {name} exists and {owner}; it is not changed"),
+            Self::Unreadable(why) | Self::Failed(why) => format!("{why}; retrying with backoff"),
             Self::Waiting(why, Kept::AsLongAsNeeded) if is_written => {
-                format!("{why}; {kind} {name} stays as it was (whileWaiting: Keep)")
+                format!("{why}; {kind} {name} is kept unchanged (whileWaiting: Keep)")
             }
             Self::Waiting(why, _) | Self::Invalid(why) => why.clone(),
         };
@@ -105,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// What the status names as written: what may be there still, unless it is known.
+    /// The target in the status: the object that may exist, unless its absence is known.
     fn target(&self, target: String, before: Option<String>) -> Option<String> {
         match self {
             Self::Exported(_) => Some(target),
@@ -117,23 +117,23 @@ impl Outcome {
     }
 }
 
-/// What a change of the outcome tells the user.
+/// The event for a change of the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// Normal or a warning.
+pub struct Notice {
+    /// Normal or Warning.
     pub type_: Type,
-    /// One word.
+    /// The reason.
     pub reason: &'static str,
-    /// For a person.
+    /// The message.
     pub note: String,
 }
 
-/// [`EventType`], comparable.
+/// [`EventType`], with equality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// As it should be, or on the way.
+    /// A normal event.
     Normal,
-    /// Somebody should look.
+    /// A warning.
     Warning,
 }
 
@@ -146,16 +146,16 @@ impl From<Type> for EventType {
     }
 }
 
-/// What is to be done with the status.
+/// The action on the status.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// It says what is known already.
+    /// Nothing: it is up to date.
     Nothing,
-    /// It is to be written, and this is to be told.
-    Write(Box<ConfigExportStatus>, Option<Told>),
+    /// Write it, and publish this event.
+    Write(Box<ConfigExportStatus>, Option<Notice>),
 }
 
-/// Decides what is reported.
+/// Decides the report.
 pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
     let generation = export.metadata.generation;
     let before = export.status.as_ref();
@@ -168,15 +168,15 @@ pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
     let is_written = before.is_some_and(|status| status.target.is_some());
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
     let message = outcome.message(&target, is_written);
-    let known = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
-    // Only its own conditions: what others have added stays theirs.
-    let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(known).cloned().collect();
+    let lookups = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
+    // Only the hub's conditions: conditions of others are preserved by server-side apply.
+    let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(lookups).cloned().collect();
     conditions::set(&mut list, READY, state, reason, &message, generation, now);
-    let (word, said) = match outcome.resolved() {
+    let (word, warning) = match outcome.resolved() {
         State::True => ("Resolved", "Every entry has a value."),
         _ => (reason, message.as_str()),
     };
-    conditions::set(&mut list, DEPENDENCIES_RESOLVED, outcome.resolved(), word, said, generation, now);
+    conditions::set(&mut list, DEPENDENCIES_RESOLVED, outcome.resolved(), word, warning, generation, now);
     let status = ConfigExportStatus {
         target: outcome.target(target, before.and_then(|status| status.target.clone())),
         observed_generation: generation,
@@ -185,16 +185,17 @@ pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
     if before.is_some_and(|before| says_the_same(before, &status)) {
         return Next::Nothing;
     }
-    let is_known = known(READY).is_some_and(|known| known.status == state.as_str() && known.reason == reason);
+    let is_known =
+        lookups(READY).is_some_and(|lookups| lookups.status == state.as_str() && lookups.reason == reason);
     let type_ = match outcome.reason() {
         Reason::Exported | Reason::Pending | Reason::WaitingForValues => Type::Normal,
         Reason::InvalidSpec | Reason::TargetNotOwned | Reason::WriteFailed => Type::Warning,
     };
-    let told = (!is_known).then_some(Told { type_, reason, note: message });
-    Next::Write(Box::new(status), told)
+    let notice = (!is_known).then_some(Notice { type_, reason, note: message });
+    Next::Write(Box::new(status), notice)
 }
 
-/// The status as it is, without what others have added.
+/// The current status, without fields of others.
 pub fn own(export: &ConfigExport) -> ConfigExportStatus {
     let mut status = export.status.clone().unwrap_or_default();
     status.conditions.retain(|condition| [READY, DEPENDENCIES_RESOLVED].contains(&condition.type_.as_str()));
@@ -205,7 +206,7 @@ fn ready(outcome: &Outcome) -> State {
     if matches!(outcome, Outcome::Exported(_)) { State::True } else { State::False }
 }
 
-/// Conditions that others have added are not ours to compare.
+/// Conditions of others are not compared.
 fn says_the_same(before: &ConfigExportStatus, status: &ConfigExportStatus) -> bool {
     let same = |kind| conditions::get(&before.conditions, kind) == conditions::get(&status.conditions, kind);
     same(READY)
@@ -236,9 +237,9 @@ mod tests {
         Outcome::Waiting(why.into(), Kept::No)
     }
 
-    fn written(next: Next) -> (ConfigExportStatus, Option<Told>) {
+    fn written(next: Next) -> (ConfigExportStatus, Option<Notice>) {
         match next {
-            Next::Write(status, told) => (*status, told),
+            Next::Write(status, notice) => (*status, notice),
             Next::Nothing => panic!("nothing was written"),
         }
     }
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn an_export_is_ready_only_when_it_is_written() {
         let status = after(&Outcome::Exported(3));
-        assert_eq!(ready_of(&status), ("True", "Exported", "ConfigMap app holds all 3 entries."));
+        assert_eq!(ready_of(&status), ("True", "Exported", "ConfigMap app has all 3 entries."));
         assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
         for (outcome, reason) in [
             (waiting("x"), "WaitingForValues"),
@@ -272,25 +273,31 @@ mod tests {
     }
 
     #[test]
-    fn at_rest_nothing_is_written_and_nothing_told() {
+    fn an_unchanged_outcome_is_neither_written_nor_published() {
         let status = after(&Outcome::Exported(1));
         assert_eq!(next(&export(1, Some(status)), &Outcome::Exported(1), at(2)), Next::Nothing);
     }
 
     #[test]
-    fn a_change_of_the_outcome_is_told_once() {
-        let (status, told) = written(next(&export(1, None), &waiting("a"), at(1)));
-        assert_eq!(told, Some(Told { type_: Type::Normal, reason: "WaitingForValues", note: "a".into() }));
-        let (status, told) = written(next(&export(1, Some(status)), &waiting("b"), at(2)));
-        assert_eq!(told, None, "the same outcome in other words");
+    fn a_change_of_the_outcome_is_published_once() {
+        let (status, notice) = written(next(&export(1, None), &waiting("a"), at(1)));
+        assert_eq!(
+            notice,
+            Some(Notice { type_: Type::Normal, reason: "WaitingForValues", note: "a".into() })
+        );
+        let (status, notice) = written(next(&export(1, Some(status)), &waiting("b"), at(2)));
+        assert_eq!(notice, None, "the same outcome with another message");
         let refused = Outcome::NotOwned("belongs to ConfigExport first".into());
-        let (_, told) = written(next(&export(1, Some(status)), &refused, at(3)));
-        let note = "ConfigMap app exists and belongs to ConfigExport first; it is left alone";
-        assert_eq!(told, Some(Told { type_: Type::Warning, reason: "TargetNotOwned", note: note.into() }));
+        let (_, notice) = written(next(&export(1, Some(status)), &refused, at(3)));
+        let note = "ConfigMap app exists and belongs to ConfigExport first; it is not changed";
+        assert_eq!(
+            notice,
+            Some(Notice { type_: Type::Warning, reason: "TargetNotOwned", note: note.into() })
+        );
     }
 
     #[test]
-    fn a_target_that_is_kept_is_named_until_it_is_deleted() {
+    fn a_kept_target_is_in_the_status_until_it_is_deleted() {
         let status = after(&Outcome::Exported(1));
         let waits = |kept| {
             written(next(&export(1, Some(status.clone())), &Outcome::Waiting("x".into(), kept), at(2))).0
@@ -298,24 +305,24 @@ mod tests {
         assert_eq!(waits(Kept::ForAWhile).target.as_deref(), Some("ConfigMap/app"));
         let kept = waits(Kept::AsLongAsNeeded);
         assert_eq!(kept.target.as_deref(), Some("ConfigMap/app"));
-        assert_eq!(ready_of(&kept).2, "x; ConfigMap app stays as it was (whileWaiting: Keep)");
+        assert_eq!(ready_of(&kept).2, "x; ConfigMap app is kept unchanged (whileWaiting: Keep)");
         assert_eq!(waits(Kept::No).target, None);
         let never = Outcome::Waiting("x".into(), Kept::AsLongAsNeeded);
         assert_eq!(ready_of(&after(&never)).2, "x", "there is no target to keep");
     }
 
     #[test]
-    fn a_failed_read_changes_no_report_of_this_generation() {
+    fn a_failed_read_does_not_change_the_report_of_this_generation() {
         let status = after(&Outcome::Exported(1));
         let failed = Outcome::Unreadable("the API server is on fire".into());
         assert_eq!(next(&export(1, Some(status.clone())), &failed, at(2)), Next::Nothing);
         let (status, _) = written(next(&export(2, Some(status)), &failed, at(2)));
-        assert_eq!(ready_of(&status).2, "the API server is on fire; it is tried again");
-        assert_eq!(status.target.as_deref(), Some("ConfigMap/app"), "it is still there");
+        assert_eq!(ready_of(&status).2, "the API server is on fire; retrying with backoff");
+        assert_eq!(status.target.as_deref(), Some("ConfigMap/app"), "it still exists");
     }
 
     #[test]
-    fn only_failures_are_tried_again_by_time() {
+    fn only_failures_are_retried_by_a_timer() {
         for outcome in [Outcome::Unreadable(String::new()), Outcome::Failed(String::new())] {
             assert_eq!(outcome.requeue(), Requeue::Backoff);
         }
@@ -326,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_values_are_told_apart_from_a_failed_write() {
+    fn missing_values_and_a_failed_write_have_different_reasons() {
         let resolved = |outcome: &Outcome| {
             let status = after(outcome);
             conditions::get(&status.conditions, DEPENDENCIES_RESOLVED).unwrap().status.clone()

@@ -1,4 +1,4 @@
-//! Step 1: the spec and the values -> what the target has to hold, or why it cannot. Pure.
+//! Step 1: the spec and the values -> the desired content of the target, or why there is none. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,33 +15,33 @@ use kraken_options::{
 
 use crate::{
     exports::labels,
-    index::{Class, Named},
+    index::{Class, ObjectRef},
     names::{bounded, is_object_name},
 };
 
-/// The most that a ConfigMap or a Secret holds, in bytes of its values.
+/// The maximum size of the values of a ConfigMap or Secret, in bytes.
 const MAX_CONTENT: usize = 1024 * 1024;
 
-/// What the target has to hold. `Debug` shows no value that came from a Secret.
+/// The desired content of the target. `Debug` shows no value from a Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content(pub BTreeMap<String, Resolved<Text>>);
 
-/// What comes of a spec and the values that are known.
+/// The result of resolving a spec with the known values.
 #[derive(Debug)]
 pub enum Plan {
     /// Every entry has a value.
     Ready(Content),
-    /// An entry has no value yet; the text names all.
+    /// Entries have no value yet; the text names all.
     Waiting(String),
-    /// The spec needs an edit; the text names each field.
+    /// The spec is invalid; the text names each field.
     Invalid(String),
 }
 
-/// A plan and what makes text about it safe to show.
+/// A result with the scrubber for messages about it.
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// Removes the values of Secrets from text of others.
+    /// Removes the values of Secrets from messages of the API server.
     pub scrubber: Scrubber,
 }
 
@@ -51,9 +51,9 @@ impl fmt::Debug for Planned {
     }
 }
 
-/// The object that a spec names.
-pub fn target(namespace: &str, spec: &ConfigExportSpec) -> Named {
-    Named::new(class(spec.config_type), namespace, &spec.config_metadata.name)
+/// The target of a spec.
+pub fn target(namespace: &str, spec: &ConfigExportSpec) -> ObjectRef {
+    ObjectRef::new(class(spec.config_type), namespace, &spec.config_metadata.name)
 }
 
 /// The class of a target.
@@ -67,20 +67,20 @@ pub fn class(config_type: ConfigType) -> Class {
 /// What the entries refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct References {
-    /// All of it.
+    /// All dependencies.
     pub dependencies: Dependencies,
-    /// Which entries refer to a Secret.
+    /// The indexes of entries that refer to a Secret.
     pub secret_entries: BTreeSet<usize>,
 }
 
-/// Finds what the entries refer to, each parsed once.
+/// Finds the references of the entries, each parsed once.
 pub fn references(spec: &ConfigExportSpec) -> References {
     let mut found = References::default();
     for (index, entry) in spec.entries.iter().enumerate() {
         let Opt::ValueFrom(source) = &entry.value else { continue };
         let values = Values::default();
         let mut resolver = Resolver::new(&values);
-        // What it finds is not of interest here, only what it depends on.
+        // Only the dependencies are used here, not the values.
         let _: Option<Resolved<Text>> = taken(&mut resolver, index, source);
         let Dependencies { config_maps, secrets, resources } = resolver.finish().dependencies;
         if !secrets.is_empty() {
@@ -89,20 +89,20 @@ pub fn references(spec: &ConfigExportSpec) -> References {
         let dependencies = &mut found.dependencies;
         dependencies.config_maps.extend(config_maps);
         dependencies.secrets.extend(secrets);
-        // All of type text: no two differ.
+        // All are strings, so that types never conflict.
         dependencies.resources.extend(resources);
     }
     found
 }
 
-/// The value of an entry, as text whatever it looks like: "3.10" is not the number 3.1.
+/// The value of an entry as text: "3.10" is not the number 3.1.
 fn taken(resolver: &mut Resolver<'_>, index: usize, source: &ValueFrom) -> Option<Resolved<Text>> {
     #[cfg(test)]
     tests::PARSED.with(|parsed| parsed.set(parsed.get() + 1));
     resolver.take_from::<Text>(&format!("entries[{index}]"), source)
 }
 
-/// Makes a plan. Everything that is wrong is found at once. `secret_entries`: those that refer to a Secret.
+/// Resolves a spec. All problems are found at once. `secret_entries`: the entries that refer to a Secret.
 pub fn plan(
     namespace: &str,
     spec: &ConfigExportSpec,
@@ -125,7 +125,7 @@ pub fn plan(
     Planned { plan, scrubber }
 }
 
-/// What is wrong whatever value the references have. `secret_entries`: those that refer to a Secret.
+/// The problems that are independent of the values. `secret_entries`: the entries that refer to a Secret.
 pub fn certain(namespace: &str, spec: &ConfigExportSpec, secret_entries: &BTreeSet<usize>) -> Vec<Problem> {
     let values = Values::default();
     let mut resolver = Resolver::new(&values);
@@ -136,7 +136,7 @@ pub fn certain(namespace: &str, spec: &ConfigExportSpec, secret_entries: &BTreeS
     problems
 }
 
-/// What a schema cannot say.
+/// The rules that a schema cannot express.
 fn check(
     resolver: &mut Resolver<'_>,
     namespace: &str,
@@ -145,10 +145,8 @@ fn check(
 ) {
     let metadata = &spec.config_metadata;
     if let Some(other) = metadata.namespace.as_deref().filter(|other| *other != namespace) {
-        let message = format!(
-            "is {}, and only the ConfigExport's own namespace, {namespace}, can be written to",
-            bounded(other, 63)
-        );
+        let message =
+            format!("is {}, but must be the namespace of the ConfigExport, {namespace}", bounded(other, 63));
         resolver.problem("configMetadata.namespace", message);
     }
     if !is_object_name(&metadata.name) {
@@ -164,21 +162,21 @@ fn check(
     for (index, entry) in spec.entries.iter().enumerate() {
         let field = format!("entries[{index}].key");
         if entry.key == "." || entry.key.starts_with("..") {
-            resolver.problem(&field, "must not be \".\" or begin with \"..\"");
+            resolver.problem(&field, "must not be \".\" or start with \"..\"");
         }
         if let Some(earlier) = first.get(entry.key.as_str()) {
             resolver.problem(
                 &field,
-                format!("\"{}\" is the key of entries[{earlier}] too", bounded(&entry.key, 64)),
+                format!("\"{}\" is already the key of entries[{earlier}]", bounded(&entry.key, 64)),
             );
         } else {
             first.insert(&entry.key, index);
         }
-        // By the reference alone: whether the Secret exists does not matter.
+        // By the reference only: it does not matter whether the Secret exists.
         if spec.config_type == ConfigType::ConfigMap && secret_entries.contains(&index) {
             resolver.problem(
                 &format!("entries[{index}].valueFrom"),
-                "comes from a Secret, which a ConfigMap must not show: set configType: Secret",
+                "comes from a Secret and cannot be exported to a ConfigMap: set configType: Secret",
             );
         }
     }
@@ -191,7 +189,7 @@ fn take(resolver: &mut Resolver<'_>, spec: &ConfigExportSpec) -> Option<Content>
             Opt::Value(value) => Some(Resolved::Public(Text(text(value)))),
             Opt::ValueFrom(source) => taken(resolver, index, source),
         };
-        // Every entry is looked at, so that all problems are found.
+        // Every entry is resolved, so that all problems are found.
         content = content.zip(value).map(|(mut content, value)| {
             content.insert(entry.key.clone(), value);
             content
@@ -200,7 +198,7 @@ fn take(resolver: &mut Resolver<'_>, spec: &ConfigExportSpec) -> Option<Content>
     content.map(Content)
 }
 
-/// A string as it is, anything else as compact JSON.
+/// A string unchanged, any other type as compact JSON.
 fn text(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -209,7 +207,7 @@ fn sized(content: Content, config_type: ConfigType) -> Plan {
     let size: usize = content.0.values().map(|value| value.expose().0.len()).sum();
     if size > MAX_CONTENT {
         return Plan::Invalid(format!(
-            "spec.entries: the values are together {size} bytes, and a {config_type:?} holds at most {MAX_CONTENT}"
+            "spec.entries: the values are {size} bytes in total; a {config_type:?} can contain at most {MAX_CONTENT}"
         ));
     }
     Plan::Ready(content)
@@ -225,7 +223,7 @@ pub(crate) mod tests {
     use super::*;
 
     thread_local! {
-        /// How many references were parsed.
+        /// The number of parsed references.
         pub(crate) static PARSED: Cell<usize> = const { Cell::new(0) };
     }
 
@@ -280,7 +278,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn text_is_written_as_it_is_and_anything_else_as_compact_json() {
+    fn strings_are_written_unchanged_and_other_types_as_compact_json() {
         let content = ready(&spec(
             "ConfigMap",
             json!([
@@ -305,7 +303,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_missing_value_keeps_everything_waiting_and_all_are_named() {
+    fn one_missing_value_blocks_the_target_and_all_missing_values_are_named() {
         let spec = spec("ConfigMap", json!([from_map("small"), from_map("tiny"), from_map("huge")]));
         match planned("ns", &spec, &values()).plan {
             Plan::Waiting(why) => {
@@ -321,7 +319,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn another_namespace_is_refused() {
+    fn another_namespace_is_rejected() {
         let mut other = spec("ConfigMap", json!([from_map("small")]));
         other.config_metadata.namespace = Some("kube-system".into());
         is_invalid(&other, "spec.configMetadata.namespace: is kube-system");
@@ -330,22 +328,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_target_that_would_leave_its_place_in_a_path_is_refused() {
+    fn a_target_name_with_url_syntax_is_rejected() {
         let mut other = spec("ConfigMap", json!([from_map("small")]));
         other.config_metadata.name = "../secrets/db".into();
         is_invalid(&other, "spec.configMetadata.name");
     }
 
     #[test]
-    fn a_key_twice_is_refused_with_both_places() {
+    fn a_duplicate_key_is_rejected_with_both_indexes() {
         let twice = json!([from_map("small"), from_map("large"), from_map("small")]);
-        is_invalid(&spec("ConfigMap", twice), "spec.entries[2].key: \"small\" is the key of entries[0] too");
+        is_invalid(
+            &spec("ConfigMap", twice),
+            "spec.entries[2].key: \"small\" is already the key of entries[0]",
+        );
         is_invalid(&spec("ConfigMap", json!([{"key": "..a", "value": "x"}])), "spec.entries[0].key");
     }
 
     #[test]
-    fn a_value_of_a_secret_needs_a_secret_even_before_it_exists() {
-        let advice = "spec.entries[0].valueFrom: comes from a Secret, which a ConfigMap must not show: set configType: Secret";
+    fn a_value_of_a_secret_requires_a_secret_target_before_it_exists() {
+        let advice = "spec.entries[0].valueFrom: comes from a Secret and cannot be exported to a ConfigMap: set configType: Secret";
         is_invalid(&spec("ConfigMap", json!([from_secret("a")])), advice);
         let template =
             json!([{"key": "url", "valueFrom": {"templateString": "x{{ .Secret.gone.password }}"}}]);
@@ -354,14 +355,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_came_from_a_secret_is_shown_nowhere() {
+    fn secret_value_is_absent_from_debug_and_messages() {
         let planned = planned("ns", &spec("Secret", json!([from_secret("a")])), &values());
         assert!(!format!("{planned:?}").contains("hunter22"));
         assert_eq!(planned.scrubber.scrub("refused: hunter22"), "refused: ***");
     }
 
     #[test]
-    fn malformed_references_need_an_edit_and_do_not_wait() {
+    fn malformed_references_are_reported_without_waiting() {
         let path = json!([{"key": "a", "valueFrom": {"krakenResource": {"kind": "Thing", "name": "a", "path": "x["}}}, from_map("tiny")]);
         is_invalid(&spec("ConfigMap", path), "entries[0]");
         is_invalid(
@@ -371,10 +372,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn more_than_an_object_holds_is_refused() {
+    fn content_above_the_size_limit_is_rejected() {
         let half = "x".repeat(MAX_CONTENT / 2 + 1);
         let entries = json!([{"key": "a", "value": half}, {"key": "b", "value": half}]);
-        is_invalid(&spec("ConfigMap", entries), "a ConfigMap holds at most 1048576");
+        is_invalid(&spec("ConfigMap", entries), "a ConfigMap can contain at most 1048576");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a ConfigMap and a Secret differ in as targets.
+//! The differences between ConfigMaps and Secrets as targets.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -11,32 +11,32 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::exports::{
-    decide::{map_holds, secret_holds},
+    decide::{map_matches, secret_matches},
     resolve::Content,
 };
 
-/// The type of a Secret that says nothing else.
+/// The default type of a Secret.
 pub(crate) const OPAQUE: &str = "Opaque";
 
-/// What a target kind differs in.
+/// The operations that depend on the kind of the target.
 pub(crate) trait Target:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Serialize + DeserializeOwned + Debug
 {
-    /// Whether it holds exactly this.
-    fn holds(&self, content: &Content) -> bool;
-    /// Whether it is of this type of Secret, if it is one.
+    /// Whether it has exactly this content.
+    fn matches(&self, content: &Content) -> bool;
+    /// Whether it has this type, if it is a Secret.
     fn is_of(&self, secret_type: &str) -> bool;
-    /// Whether Kubernetes refuses to change it.
+    /// Whether it is immutable.
     fn immutable(&self) -> Option<bool>;
-    /// A new one.
+    /// A new target.
     fn new(metadata: ObjectMeta, secret_type: &str, content: &Content) -> Self;
-    /// The operations that make its content this one.
+    /// The operations that set this content.
     fn changes(content: &Content) -> Vec<Value>;
 }
 
 impl Target for ConfigMap {
-    fn holds(&self, content: &Content) -> bool {
-        map_holds(self, content)
+    fn matches(&self, content: &Content) -> bool {
+        map_matches(self, content)
     }
 
     fn is_of(&self, _: &str) -> bool {
@@ -54,15 +54,15 @@ impl Target for ConfigMap {
     fn changes(content: &Content) -> Vec<Value> {
         vec![
             json!({"op": "add", "path": "/data", "value": texts(content)}),
-            // `add` replaces, whether there is any or not; `remove` of nothing would be refused.
+            // `add` replaces an existing value; `remove` of a missing field would be rejected.
             json!({"op": "add", "path": "/binaryData", "value": {}}),
         ]
     }
 }
 
 impl Target for Secret {
-    fn holds(&self, content: &Content) -> bool {
-        secret_holds(self, content)
+    fn matches(&self, content: &Content) -> bool {
+        secret_matches(self, content)
     }
 
     fn is_of(&self, secret_type: &str) -> bool {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_of_one_type() {
+    fn a_secret_has_one_type() {
         let of =
             |secret_type: Option<&str>| Secret { type_: secret_type.map(str::to_owned), ..Secret::default() };
         assert!(of(None).is_of(OPAQUE) && of(Some(OPAQUE)).is_of(OPAQUE));

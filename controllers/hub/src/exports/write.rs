@@ -1,7 +1,7 @@
-//! Step 3: carries a decision out. Client required.
+//! Step 3: performs the action. Client required.
 //!
-//! Every request names the very object and version that was looked at, so that an object which changed hands meanwhile is
-//! refused by the API server and looked at again.
+//! Every request has the UID and version of the observed object as a precondition. If the object changed in the meantime,
+//! the API server rejects the request, and the object is observed again.
 
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
@@ -21,67 +21,67 @@ use kube::{
 use serde_json::{Value, json};
 
 use crate::{
+    cluster_state::Version,
     exports::{
         decide::{Action, Observed, decide, observed},
         labels::{Labelling, MANAGED_BY},
         resolve::Content,
         target::{OPAQUE, Target},
     },
-    index::{Class, Named},
+    index::{Class, ObjectRef},
     names::words,
-    world::Version,
 };
 
-/// How often a target that changes under our hands is looked at again in one reconcile.
+/// The maximum number of attempts after conflicts in one reconcile.
 const ROUNDS: usize = 4;
 
-/// A target could not be brought into its wanted state.
+/// Why a target could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// It could not be read.
     #[error("failed to read {named}: {}", words(.source))]
     Read {
-        /// Which one.
+        /// The object.
         named: String,
-        /// What the API server said.
+        /// The error of the API server.
         source: ApiError,
     },
     /// It could not be created.
     #[error("failed to create {named}: {}", words(.source))]
     Create {
-        /// Which one.
+        /// The object.
         named: String,
-        /// What the API server said.
+        /// The error of the API server.
         source: ApiError,
     },
     /// It could not be changed.
     #[error("failed to update {named}: {}", words(.source))]
     Update {
-        /// Which one.
+        /// The object.
         named: String,
-        /// What the API server said.
+        /// The error of the API server.
         source: ApiError,
     },
     /// It could not be deleted.
     #[error("failed to delete {named}: {}", words(.source))]
     Delete {
-        /// Which one.
+        /// The object.
         named: String,
-        /// What the API server said.
+        /// The error of the API server.
         source: ApiError,
     },
 }
 
-/// How the target is now.
+/// The result of reconciling the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It holds what is wanted; which version.
+    /// It is in place, with this version.
     InPlace(Version),
-    /// There is none of ours.
+    /// It does not exist, or is not owned by this export.
     Absent,
-    /// It is somebody else's: who, as a phrase.
+    /// It is not owned by this export: its owner, as a phrase.
     Foreign(String),
-    /// It is made anew when it is gone.
+    /// Wait for its deletion, and recreate it.
     Leaving,
 }
 
@@ -93,40 +93,44 @@ impl std::fmt::Debug for Writer<'_> {
 
 /// Writes targets of one ConfigExport.
 pub struct Writer<'a> {
-    /// The client to write with.
+    /// The client.
     pub client: Client,
-    /// Where writes are counted.
+    /// The metrics for writes.
     pub metrics: Metrics,
     /// The field manager.
     pub manager: &'static str,
-    /// For whom.
+    /// The export.
     pub export: &'a ConfigExport,
 }
 
 impl Writer<'_> {
-    /// Brings an object into its wanted state; without content, that is not to exist.
+    /// Reconciles an object with the desired content; without content, it is deleted.
     ///
     /// # Errors
-    /// Which request failed.
-    pub async fn bring(&self, named: &Named, content: Option<&Content>) -> Result<Done, WriteError> {
+    /// The failed request.
+    pub async fn reconcile_target(
+        &self,
+        named: &ObjectRef,
+        content: Option<&Content>,
+    ) -> Result<Done, WriteError> {
         match named.class {
-            Class::Secret => self.bring_kind::<Secret>(named, content).await,
-            // A state is nobody's target.
-            Class::ConfigMap | Class::State => self.bring_kind::<ConfigMap>(named, content).await,
+            Class::Secret => self.reconcile_kind::<Secret>(named, content).await,
+            // A StateDeclaration is never a target.
+            Class::ConfigMap | Class::State => self.reconcile_kind::<ConfigMap>(named, content).await,
         }
     }
 
-    async fn bring_kind<T: Target>(
+    async fn reconcile_kind<T: Target>(
         &self,
-        named: &Named,
+        named: &ObjectRef,
         content: Option<&Content>,
     ) -> Result<Done, WriteError> {
         let mut round = 0;
         loop {
             round += 1;
             let observed = match content {
-                Some(content) => self.look::<T>(named, content).await,
-                None => self.glance::<T>(named).await.map(|observed| (observed, vec![])),
+                Some(content) => self.observe::<T>(named, content).await,
+                None => self.get_metadata::<T>(named).await.map(|observed| (observed, vec![])),
             };
             let (observed, metadata) =
                 observed.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
@@ -137,25 +141,25 @@ impl Writer<'_> {
         }
     }
 
-    /// What is in the target's place, and the operations that give it its labels and annotations.
-    async fn look<T: Target>(
+    /// The observed target, and the operations that set its labels and annotations.
+    async fn observe<T: Target>(
         &self,
-        named: &Named,
+        named: &ObjectRef,
         content: &Content,
     ) -> Result<(Observed, Vec<Value>), ApiError> {
         let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
         Ok(found.map_or((Observed::Absent, vec![]), |object| {
             let metadata = self.labelling().changes(object.meta());
             let is_of_type = object.is_of(self.secret_type());
-            // Kubernetes does not change the type of a Secret.
+            // The type of a Secret is immutable.
             let immutable = if is_of_type { object.immutable() } else { Some(true) };
-            let matches = is_of_type && object.holds(content) && metadata.is_empty();
+            let matches = is_of_type && object.matches(content) && metadata.is_empty();
             (observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable), metadata)
         }))
     }
 
-    /// The metadata is enough to delete.
-    async fn glance<T: Target>(&self, named: &Named) -> Result<Observed, ApiError> {
+    /// A deletion only needs the metadata.
+    async fn get_metadata<T: Target>(&self, named: &ObjectRef) -> Result<Observed, ApiError> {
         let found: Option<PartialObjectMeta<T>> =
             within("read", self.api::<T>(named).get_metadata_opt(&named.key.name)).await?;
         Ok(found.map_or(Observed::Absent, |object| {
@@ -165,7 +169,7 @@ impl Writer<'_> {
 
     async fn act<T: Target>(
         &self,
-        named: &Named,
+        named: &ObjectRef,
         content: Option<&Content>,
         action: Action,
         metadata: Vec<Value>,
@@ -189,7 +193,7 @@ impl Writer<'_> {
         }
     }
 
-    async fn create<T: Target>(&self, named: &Named, content: &Content) -> Result<Done, WriteError> {
+    async fn create<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Done, WriteError> {
         let object = T::new(self.metadata(named), self.secret_type(), content);
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let made = within("create", self.api::<T>(named).create(&params, &object)).await;
@@ -199,7 +203,7 @@ impl Writer<'_> {
 
     async fn update<T: Target>(
         &self,
-        named: &Named,
+        named: &ObjectRef,
         content: &Content,
         version: &Version,
         metadata: Vec<Value>,
@@ -216,7 +220,7 @@ impl Writer<'_> {
         Ok(in_place(&changed))
     }
 
-    async fn delete<T: Target>(&self, named: &Named, version: Version) -> Result<Done, WriteError> {
+    async fn delete<T: Target>(&self, named: &ObjectRef, version: Version) -> Result<Done, WriteError> {
         let Version { uid, resource_version } = version;
         let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
@@ -227,8 +231,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Of the very object that is named, wherever it is.
-    fn api<T: Target>(&self, named: &Named) -> Api<T> {
+    /// The API for the named object, in its namespace.
+    fn api<T: Target>(&self, named: &ObjectRef) -> Api<T> {
         Api::namespaced(self.client.clone(), &named.key.namespace)
     }
 
@@ -236,8 +240,8 @@ impl Writer<'_> {
         self.export.spec.secret_type.as_deref().unwrap_or(OPAQUE)
     }
 
-    /// Whether the status says that the export wrote this object.
-    fn is_recorded(&self, named: &Named) -> bool {
+    /// Whether the status names this object as the target.
+    fn is_recorded(&self, named: &ObjectRef) -> bool {
         let kind = match named.class {
             Class::ConfigMap => "ConfigMap",
             Class::Secret => "Secret",
@@ -251,8 +255,8 @@ impl Writer<'_> {
         self.export.uid().unwrap_or_default()
     }
 
-    /// Its owner is the export, so that Kubernetes removes it with the export.
-    fn metadata(&self, named: &Named) -> ObjectMeta {
+    /// Its owner is the export, so that Kubernetes garbage-collects it with the export.
+    fn metadata(&self, named: &ObjectRef) -> ObjectMeta {
         let owner = OwnerReference {
             api_version: ConfigExport::api_version(&()).into_owned(),
             kind: ConfigExport::kind(&()).into_owned(),
@@ -280,7 +284,7 @@ impl Writer<'_> {
 }
 
 impl WriteError {
-    /// Somebody else was faster: the target is looked at again. What the API server really refuses is refused again then.
+    /// A conflict: the target is observed again. A permanent error occurs again then.
     fn is_race(&self) -> bool {
         match self {
             Self::Read { .. } => false,

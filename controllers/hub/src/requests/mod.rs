@@ -1,6 +1,6 @@
-//! DependencyRequests: what a resource asks for, answered with values or with the cause why there is none.
+//! DependencyRequests: the references of a resource, answered with values or with causes.
 //!
-//! Gather what is known (client), [`answer`] (pure), [`status`] (pure), write (client).
+//! Steps: look up the dependencies (client), [`answer`] (pure), [`status`] (pure), write (client).
 
 pub mod answer;
 pub mod status;
@@ -21,54 +21,57 @@ use serde_json::json;
 use tracing::{debug, warn};
 
 use crate::{
+    cluster_state::ClusterState,
     find,
-    index::{Asker, Asks, Class, Named, StateName},
+    index::{Class, Dependent, Edges, ObjectRef, StateName},
     requests::{answer::answer, status::Next},
-    world::World,
 };
 
 /// The kind, for logs and metrics.
 pub const KIND: &str = "DependencyRequest";
 
-/// How often it is looked whether a kind is served by now: nothing tells that a CRD was installed.
+/// The interval for checking whether an unknown kind is served: there is no event for the installation of a CRD.
 const KINDS: Duration = Duration::from_mins(1);
 
-/// What a request names, and what comes of it: the state of its owner.
-pub fn asks(request: &DependencyRequest) -> Asks {
+/// The edges of a request: its dependencies, and the state of its owner, which it provides.
+pub fn edges(request: &DependencyRequest) -> Edges {
     let namespace = request.namespace().unwrap_or_default();
     let spec = &request.spec;
-    let maps =
-        spec.config_map_dependencies.iter().map(|key| Named::new(Class::ConfigMap, &namespace, &key.name));
-    let secrets = spec.secret_dependencies.iter().map(|key| Named::new(Class::Secret, &namespace, &key.name));
+    let maps = spec
+        .config_map_dependencies
+        .iter()
+        .map(|key| ObjectRef::new(Class::ConfigMap, &namespace, &key.name));
+    let secrets =
+        spec.secret_dependencies.iter().map(|key| ObjectRef::new(Class::Secret, &namespace, &key.name));
     let states = spec.kraken_resource_dependencies.iter();
-    let states = states.map(|wanted| Named::state(&namespace, &wanted.kind, &wanted.name));
+    let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
     let owner = request.owner_references().iter().find(|owner| owner.controller == Some(true));
-    Asks {
+    Edges {
         needs: maps.chain(secrets).chain(states).collect::<BTreeSet<_>>(),
-        provides: owner.map(|owner| Named::state_of(&namespace, owner)),
+        provides: owner.map(|owner| ObjectRef::state_of(&namespace, owner)),
     }
 }
 
-/// How a reconcile ended.
+/// The outcome of a reconcile.
 #[derive(Debug)]
 enum Outcome {
-    /// There is nothing to answer any more.
+    /// The request was deleted.
     Gone,
-    /// The status says what is known already.
+    /// The status is up to date.
     Unchanged,
     /// The status was written.
     Written,
-    /// What is missing may be there in a moment: nothing is said of it before so long.
+    /// A missing value may appear soon: it is not reported before this time.
     Held(Duration),
-    /// The status says that no controller serves a kind, which one may by and by.
+    /// The status reports an unknown kind, which may be installed later.
     UnknownKind,
-    /// Something could not be read for now: the previous answer stands, or says so if it is the first.
+    /// An object could not be read: the previous answer is kept; the first answer reports it.
     Unreadable,
     /// The status could not be written.
     Failed(ApiError),
 }
 
-/// The names of all outcomes, for the deterministic simulation's table of what was reached.
+/// The names of all outcomes, for the coverage table of the deterministic simulation.
 pub const OUTCOMES: [&str; 7] =
     ["Gone", "Unchanged", "Written", "Held", "UnknownKind", "Unreadable", "Failed"];
 
@@ -85,7 +88,7 @@ impl Outcome {
         }
     }
 
-    /// What is unmet waits for an event; only what failed, and what is not said yet, is looked at again by time.
+    /// Unmet dependencies wait for an event; only failures and debounced reports are requeued by a timer.
     fn requeue(&self) -> Requeue {
         match self {
             Self::Gone | Self::Unchanged | Self::Written => Requeue::Never,
@@ -97,16 +100,16 @@ impl Outcome {
 }
 
 /// Answers one request.
-pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
+pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
-    let outcome = run(&world, &key).await;
+    let outcome = run(&cluster, &key).await;
     coverage::note(KIND, outcome.as_str());
-    let metrics = &world.shell.metrics;
+    let metrics = &cluster.shell.metrics;
     metrics.reconciled(KIND, outcome.as_str(), start.elapsed());
     match &outcome {
         Outcome::Failed(error) => {
             metrics.reconcile_failed(KIND, "Transient");
-            warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "the request could not be answered");
+            warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "failed to answer the request");
         }
         Outcome::Unreadable => metrics.reconcile_failed(KIND, "Transient"),
         outcome => debug!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "answered"),
@@ -114,32 +117,33 @@ pub async fn reconcile(world: Arc<World>, key: ObjectKey) -> Requeue {
     outcome.requeue()
 }
 
-async fn run(world: &World, key: &ObjectKey) -> Outcome {
+async fn run(cluster: &ClusterState, key: &ObjectKey) -> Outcome {
     let Some(request) =
-        world.requests.get(key).filter(|request| request.metadata.deletion_timestamp.is_none())
+        cluster.requests.get(key).filter(|request| request.metadata.deletion_timestamp.is_none())
     else {
         return Outcome::Gone;
     };
-    let asks = asks(&request);
-    let asker = Asker::Request(key.clone());
-    let known = world.known(&asker, &asks).await;
-    let failed = known.failure();
+    let edges = edges(&request);
+    let dependent = Dependent::Request(key.clone());
+    let lookups = cluster.lookups(&dependent, &edges).await;
+    let failed = lookups.failure();
     if let Some(error) = failed {
-        warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "a dependency could not be read");
+        warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "failed to read a dependency");
     }
     let paths = request.spec.kraken_resource_dependencies.iter().map(|wanted| wanted.path.as_str());
     let answer = if find::are_costly(paths) {
-        let (namespace, spec, known) = (key.namespace.to_string(), request.spec.clone(), known.clone());
-        work::compute(move || answer(&namespace, &spec, &known)).await
+        let (namespace, spec, lookups) = (key.namespace.to_string(), request.spec.clone(), lookups.clone());
+        work::compute(move || answer(&namespace, &spec, &lookups)).await
     } else {
-        answer(&key.namespace, &request.spec, &known)
+        answer(&key.namespace, &request.spec, &lookups)
     };
-    let kind = asks.provides.as_ref().and_then(Named::state_name);
+    let kind = edges.provides.as_ref().and_then(ObjectRef::state_name);
     let kind = kind.map(|StateName { kind, group, .. }| format!("{kind}.{group}"));
-    match answer.gap {
-        None => world.wake.holds.clear(&asker),
-        Some(gap) => {
-            let left = world.wake.holds.left(&asker, gap, is_answered(&request), kind.as_deref());
+    match answer.transience {
+        None => cluster.router.debounce.clear(&dependent),
+        Some(transience) => {
+            let left =
+                cluster.router.debounce.left(&dependent, transience, is_answered(&request), kind.as_deref());
             if let Some(left) = left {
                 return Outcome::Held(left);
             }
@@ -147,15 +151,15 @@ async fn run(world: &World, key: &ObjectKey) -> Outcome {
     }
     let has_unknown_kind = answer.unmet.iter().any(|unmet| unmet.reason == Reason::UnknownKind.as_str());
     let written = match status::next(&request, answer, failed.is_some(), kraken_runtime::clock::now()) {
-        // What the store shows is right, and what was sent last is something else: its event would wake nobody.
-        Next::Nothing if world.wake.written.is_uncertain(&asker, request.status.as_ref()) => {
-            write(world, &request, status::own(&request)).await
+        // The stored status is correct, but the last sent status differs, and its event would not trigger a reconcile.
+        Next::Nothing if cluster.router.written.is_uncertain(&dependent, request.status.as_ref()) => {
+            write(cluster, &request, status::own(&request)).await
         }
         Next::Nothing | Next::Keep => Outcome::Unchanged,
-        Next::Write(status) => write(world, &request, *status).await,
+        Next::Write(status) => write(cluster, &request, *status).await,
     };
     if let (Outcome::Written, Some(kind)) = (&written, kind) {
-        world.wake.holds.answered(&kind);
+        cluster.router.debounce.answered(&kind);
     }
     match written {
         Outcome::Unchanged | Outcome::Written if failed.is_some() => Outcome::Unreadable,
@@ -170,42 +174,46 @@ fn is_answered(request: &DependencyRequest) -> bool {
     answered.is_some() && answered == request.metadata.generation
 }
 
-async fn write(world: &World, request: &DependencyRequest, status: DependencyRequestStatus) -> Outcome {
-    let asker = Asker::Request(ObjectKey::of(request.meta()));
+async fn write(
+    cluster: &ClusterState,
+    request: &DependencyRequest,
+    status: DependencyRequestStatus,
+) -> Outcome {
+    let dependent = Dependent::Request(ObjectKey::of(request.meta()));
     let version = request.resource_version();
-    if world.wake.written.is_current(&asker, &status, version.as_deref()) {
+    if cluster.router.written.is_current(&dependent, &status, version.as_deref()) {
         return Outcome::Unchanged;
     }
-    world.wake.written.sending(&asker, &status);
-    let applied = match apply(world, request, &status).await {
+    cluster.router.written.sending(&dependent, &status);
+    let applied = match apply(cluster, request, &status).await {
         Err(error) if is_too_large(&error) => {
             let smaller = status::smaller(status.clone());
-            world.wake.written.sending(&asker, &smaller);
-            apply(world, request, &smaller).await
+            cluster.router.written.sending(&dependent, &smaller);
+            apply(cluster, request, &smaller).await
         }
         applied => applied,
     };
     match applied {
         Ok(object) => {
-            world.wake.written.note(asker, &status, version, object.resource_version());
+            cluster.router.written.note(dependent, &status, version, object.resource_version());
             Outcome::Written
         }
         Err(error) => unwritten(error),
     }
 }
 
-/// A conflict promises no event: whoever had it with this write may have changed nothing that the hub sees.
+/// A conflict does not imply an event: the other write may have changed nothing that the hub watches.
 fn unwritten(error: ApiError) -> Outcome {
     if error.is_not_found() { Outcome::Gone } else { Outcome::Failed(error) }
 }
 
 async fn apply(
-    world: &World,
+    cluster: &ClusterState,
     request: &DependencyRequest,
     status: &DependencyRequestStatus,
 ) -> Result<DependencyRequest, ApiError> {
     let namespace = request.namespace().unwrap_or_default();
-    let api: Api<DependencyRequest> = Api::namespaced(world.shell.client.clone(), &namespace);
+    let api: Api<DependencyRequest> = Api::namespaced(cluster.shell.client.clone(), &namespace);
     let name = request.name_any();
     let object = json!({
         "apiVersion": DependencyRequest::api_version(&()),
@@ -213,10 +221,10 @@ async fn apply(
         "metadata": {"name": name, "uid": request.metadata.uid},
         "status": status,
     });
-    apply_status(&api, world.shell.name, &name, &object).await
+    apply_status(&api, cluster.shell.name, &name, &object).await
 }
 
-/// The API server takes no object of this size, or its store does not.
+/// The object exceeds the size limit of the API server or of etcd.
 fn is_too_large(error: &ApiError) -> bool {
     let says_so = match error.source.as_ref() {
         kube::Error::Api(status) => {
@@ -242,29 +250,29 @@ mod tests {
     }
 
     #[test]
-    fn a_request_names_objects_of_its_namespace_whatever_the_spelling_of_a_kind() {
+    fn a_request_refers_to_objects_of_its_namespace_for_every_spelling_of_a_kind() {
         let mut request = request(json!({
             "configMapDependencies": [{"name": "sizes", "key": "a"}, {"name": "sizes", "key": "b"}],
             "secretDependencies": [{"name": "db", "key": "password"}],
             "krakenResourceDependencies": [{"kind": "EC2-Instance", "name": "a", "path": "x", "type": "any"}],
         }));
-        assert_eq!(asks(&request).provides, None);
+        assert_eq!(edges(&request).provides, None);
         request.metadata.owner_references = Some(vec![
             serde_json::from_value(json!({"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance", "name": "web", "uid": "u", "controller": true}))
                 .unwrap(),
         ]);
-        let asks = asks(&request);
+        let edges = edges(&request);
         let needs = [
-            Named::new(Class::ConfigMap, "ns", "sizes"),
-            Named::new(Class::Secret, "ns", "db"),
-            Named::state("ns", "ec2instance", "a"),
+            ObjectRef::new(Class::ConfigMap, "ns", "sizes"),
+            ObjectRef::new(Class::Secret, "ns", "db"),
+            ObjectRef::state("ns", "ec2instance", "a"),
         ];
-        assert_eq!(asks.needs, needs.into());
-        assert_eq!(asks.provides, Some(Named::new(Class::State, "ns", "ec2instance.aws.web")));
+        assert_eq!(edges.needs, needs.into());
+        assert_eq!(edges.provides, Some(ObjectRef::new(Class::State, "ns", "ec2instance.aws.web")));
     }
 
     #[test]
-    fn an_answer_is_for_one_generation() {
+    fn an_answer_is_valid_for_one_generation() {
         let mut request = request(json!({}));
         assert!(!is_answered(&request));
         request.metadata.generation = Some(2);
@@ -279,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_met_a_conflict_is_written_again_without_an_event() {
+    fn a_status_write_is_retried_after_a_conflict_without_an_event() {
         let refused = |code: u16| {
             let status = kube::core::Status { code, ..kube::core::Status::default() };
             unwritten(ApiError {
@@ -293,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn only_failures_are_tried_again_by_time() {
+    fn only_failures_are_retried_by_a_timer() {
         assert_eq!(Outcome::Written.requeue(), Requeue::Never);
         assert_eq!(Outcome::Unchanged.requeue(), Requeue::Never);
         assert_eq!(Outcome::Unreadable.requeue(), Requeue::Backoff);

@@ -1,4 +1,4 @@
-//! Step 3: the answer -> the status, if there is anything to write. Pure.
+//! Step 3: the answer -> the status, if it must be written. Pure.
 
 use std::collections::BTreeSet;
 
@@ -14,27 +14,27 @@ use serde_json::Value;
 
 use crate::{names::bounded, requests::answer::Answer};
 
-/// How many unmet dependencies the message names; the list beside it has all of them.
+/// The maximum number of unmet dependencies in the message; `status.unmet` lists all.
 const NAMED: usize = 6;
-/// How much of one of them the message quotes, in bytes.
+/// The maximum length of each in the message, in bytes.
 const QUOTED: usize = 300;
-/// What the API server refused as a whole is written again without the values above this, in bytes.
+/// If the API server rejects the status because of its size, values above this size in bytes are omitted.
 const SMALL: usize = 1024;
-/// How many unmet dependencies such a status lists.
+/// The maximum number of unmet dependencies in such a status.
 const SMALL_UNMET: usize = 100;
 
-/// What is to be done with a status.
+/// The action on the status.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// It says what is known already.
+    /// Nothing: it is up to date.
     Nothing,
-    /// It answers this generation, and what is known now is incomplete because something could not be read.
+    /// Keep it: it answers this generation, and the new answer is incomplete because an object could not be read.
     Keep,
-    /// It is to be written.
+    /// Write it.
     Write(Box<DependencyRequestStatus>),
 }
 
-/// Decides what is to be done. `incomplete`: something could not be read for now.
+/// Decides the action. `incomplete`: an object could not be read.
 pub fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: Timestamp) -> Next {
     let before = request.status.as_ref();
     let generation = request.metadata.generation;
@@ -51,14 +51,14 @@ pub fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: 
     }
 }
 
-/// The status as it is, without what others have added.
+/// The current status, without fields of others.
 pub fn own(request: &DependencyRequest) -> DependencyRequestStatus {
     let mut status = request.status.clone().unwrap_or_default();
     status.conditions.retain(|condition| condition.type_ == READY);
     status
 }
 
-/// Conditions that others have added are not ours to compare.
+/// Conditions of others are not compared.
 fn says_the_same(before: &DependencyRequestStatus, status: &DependencyRequestStatus) -> bool {
     conditions::get(&before.conditions, READY) == conditions::get(&status.conditions, READY)
         && before.observed_generation == status.observed_generation
@@ -73,7 +73,7 @@ fn status(
     now: Timestamp,
 ) -> DependencyRequestStatus {
     let Answer { values, unmet, .. } = answer;
-    // Only its own condition: what others have added stays theirs.
+    // Only the hub's condition: conditions of others are preserved by server-side apply.
     let ready = before.and_then(|status| conditions::get(&status.conditions, READY)).cloned();
     let mut conditions: Vec<_> = ready.into_iter().collect();
     let state = if unmet.is_empty() { State::True } else { State::False };
@@ -89,7 +89,7 @@ fn status(
     DependencyRequestStatus { conditions, observed_generation: generation, dependent_values: values, unmet }
 }
 
-/// The one reason of all that is unmet, or that there are several.
+/// The common reason of all unmet dependencies, or `Unmet` if there are several.
 fn reason(unmet: &[Unmet]) -> &str {
     let reasons: BTreeSet<&str> = unmet.iter().map(|unmet| unmet.reason.as_str()).collect();
     match (reasons.first(), reasons.len()) {
@@ -102,14 +102,14 @@ fn reason(unmet: &[Unmet]) -> &str {
 fn message(values: &DependentValues, unmet: &[Unmet]) -> String {
     if unmet.is_empty() {
         return match dependencies(values).len() {
-            1 => "The one dependency has a value.".to_owned(),
+            1 => "The only dependency has a value.".to_owned(),
             count => format!("All {count} dependencies have a value."),
         };
     }
     let mut parts: Vec<String> = Vec::new();
     for cause in unmet {
         let part = bounded(&cause.message, QUOTED);
-        // Several keys of one missing object are one fault.
+        // Several keys of one missing object are one problem.
         if !parts.contains(&part) {
             parts.push(part);
         }
@@ -122,13 +122,13 @@ fn message(values: &DependentValues, unmet: &[Unmet]) -> String {
     parts.join("; ")
 }
 
-/// A status that the API server refused, without its larger values: each is unmet instead.
+/// A status that the API server rejected, without its larger values, which are unmet instead.
 pub fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
     let too_large: Vec<_> = dependencies(&status.dependent_values)
         .into_iter()
         .filter(|(_, bytes)| *bytes > SMALL)
         .map(|(dependency, bytes)| {
-            let message = format!("the value is {bytes} bytes, and the API server refused all values together; name a part of it");
+            let message = format!("the value is {bytes} bytes, and the API server rejected the values because of their total size; use a more specific path");
             Unmet::new(&dependency, Reason::ValueTooLarge, message)
         })
         .collect();
@@ -136,7 +136,7 @@ pub fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
     for keys in values.from_config_maps.values_mut() {
         keys.retain(|_, text| text.len() <= SMALL);
     }
-    // Server-side apply makes null of a map that was emptied, and the schema refuses that.
+    // Server-side apply turns an emptied map into null, which the schema rejects.
     values.from_config_maps.retain(|_, keys| !keys.is_empty());
     for names in values.from_kraken_resources.values_mut() {
         for paths in names.values_mut() {
@@ -156,7 +156,7 @@ pub fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
     status
 }
 
-/// Every dependency that has a value, with the value's size.
+/// Every dependency with a value, with the size of the value.
 fn dependencies(values: &DependentValues) -> Vec<(Dependency, usize)> {
     use kraken_options::{KeyRef, ResourceRef};
     let key = |name: &String, key: &String| KeyRef { name: name.clone(), key: key.clone() };
@@ -209,7 +209,7 @@ mod tests {
 
     fn unmet(name: &str, reason: Reason) -> Unmet {
         let key = KeyRef { name: name.into(), key: "small".into() };
-        Unmet::new(&Dependency::ConfigMap(key), reason, format!("ConfigMap {name} is not as it should be"))
+        Unmet::new(&Dependency::ConfigMap(key), reason, format!("ConfigMap {name} is invalid"))
     }
 
     fn lacking(unmet: Vec<Unmet>) -> Answer {
@@ -231,20 +231,20 @@ mod tests {
     fn an_answer_is_written_once() {
         let status = written(next(&request(1, None), found("a"), false, at(1)));
         assert_eq!((ready(&status).status.as_str(), ready(&status).reason.as_str()), ("True", "Resolved"));
-        assert_eq!(ready(&status).message, "The one dependency has a value.");
+        assert_eq!(ready(&status).message, "The only dependency has a value.");
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(next(&request(1, Some(status)), found("a"), false, at(2)), Next::Nothing);
     }
 
     #[test]
-    fn another_value_is_written_and_keeps_the_time_of_the_condition() {
+    fn a_changed_value_is_written_without_changing_the_transition_time() {
         let first = written(next(&request(1, None), found("a"), false, at(1)));
         let second = written(next(&request(1, Some(first.clone())), found("b"), false, at(2)));
         assert_eq!(ready(&first).last_transition_time, ready(&second).last_transition_time);
     }
 
     #[test]
-    fn the_default_that_the_api_server_shows_is_no_answer() {
+    fn the_default_status_is_not_an_answer() {
         let default = json!({"conditions": [{"type": "Ready", "status": "Unknown", "reason": "Pending", "message": "x",
             "lastTransitionTime": "1970-01-01T00:00:00Z"}]});
         let default: DependencyRequestStatus = serde_json::from_value(default).unwrap();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_this_generation_outlives_a_failed_read() {
+    fn an_answer_of_this_generation_is_kept_after_a_failed_read() {
         let status = written(next(&request(1, None), found("a"), false, at(1)));
         let failed = || lacking(vec![unmet("sizes", Reason::ReadFailed)]);
         assert_eq!(next(&request(1, Some(status.clone())), failed(), true, at(2)), Next::Keep);
@@ -263,21 +263,18 @@ mod tests {
     }
 
     #[test]
-    fn one_reason_is_named_and_several_are_called_unmet() {
+    fn a_common_reason_is_used_and_several_are_unmet() {
         let same = vec![unmet("a", Reason::ConfigMapNotFound), unmet("b", Reason::ConfigMapNotFound)];
         let status = written(next(&request(1, None), lacking(same), false, at(1)));
         assert_eq!(ready(&status).reason, "ConfigMapNotFound");
-        assert_eq!(
-            ready(&status).message,
-            "ConfigMap a is not as it should be; ConfigMap b is not as it should be"
-        );
+        assert_eq!(ready(&status).message, "ConfigMap a is invalid; ConfigMap b is invalid");
         let mixed = vec![unmet("a", Reason::ConfigMapNotFound), unmet("b", Reason::KeyNotFound)];
         let status = written(next(&request(1, None), lacking(mixed), false, at(1)));
         assert_eq!((ready(&status).reason.as_str(), status.unmet.len()), ("Unmet", 2));
     }
 
     #[test]
-    fn the_message_is_bounded_and_the_list_is_whole() {
+    fn the_message_is_bounded_and_the_list_is_complete() {
         let many = (0..1000).map(|n| unmet(&n.to_string().repeat(50), Reason::KeyNotFound)).collect();
         let status = written(next(&request(1, None), lacking(many), false, at(1)));
         assert_eq!(status.unmet.len(), 1000);
@@ -286,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_of_others_are_left_to_them() {
+    fn conditions_of_others_are_preserved() {
         let mut before = written(next(&request(1, None), found("a"), false, at(1)));
         conditions::set(&mut before.conditions, "Theirs", State::True, "X", "", None, at(1));
         assert_eq!(next(&request(1, Some(before.clone())), found("a"), false, at(2)), Next::Nothing);
@@ -295,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_status_is_made_smaller_and_says_what_was_too_large() {
+    fn a_rejected_status_is_reduced_and_names_the_large_values() {
         let mut answer = found(&"x".repeat(SMALL + 1));
         let resources = &mut answer.values.from_kraken_resources;
         let paths = resources.entry("thing".into()).or_default().entry("a".into()).or_default();

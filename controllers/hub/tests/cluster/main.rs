@@ -1,5 +1,5 @@
-//! The hub in this process, against a real kube-apiserver: what a user sees of requests and exports.
+//! The hub in this process, against a real kube-apiserver: requests and exports from the user's perspective.
 
 mod exports;
+mod hub_test;
 mod requests;
-mod world;

@@ -1,4 +1,4 @@
-//! From a [`Single`] to an [`External`].
+//! Implements [`External`] for a [`Single`].
 
 use std::{fmt, marker::PhantomData};
 
@@ -20,10 +20,10 @@ use crate::{
     tags::{self, KEYS, MEMORY, Tags},
 };
 
-/// How many things are completed at once.
+/// The number of concurrent calls that complete objects.
 const AT_ONCE: usize = 8;
 
-/// The things of a [`Single`] kind.
+/// The [`External`] of a [`Single`] kind.
 pub struct Managed<S> {
     aws: Aws,
     kind: PhantomData<fn() -> S>,
@@ -41,9 +41,9 @@ impl<S: Single> FromContext<Aws> for Managed<S> {
     }
 }
 
-/// What is desired of a thing, with the user's tags.
+/// The desired state of an object, with the user's tags.
 #[derive(Debug)]
-pub struct Wanted<D> {
+pub struct DesiredWithTags<D> {
     own: D,
     tags: Tags,
 }
@@ -51,15 +51,15 @@ pub struct Wanted<D> {
 /// A change in place.
 #[derive(Debug)]
 pub enum Change<C> {
-    /// Of a tag.
+    /// Changes a tag.
     Tag(TagChange),
-    /// Of the kind's own.
+    /// A change of the kind.
     Own(C),
-    /// One thing too many: it goes.
+    /// Deletes a surplus object.
     Surplus(String),
 }
 
-/// Those that are not on their way out, the one that was first at the front.
+/// The objects that are not being deleted, the oldest first.
 fn living<T: Thing>(things: &[T]) -> Vec<&T> {
     let is_there = |thing: &&T| !matches!(thing.phase(), Phase::Leaving | Phase::Gone);
     let mut living: Vec<&T> = things.iter().filter(is_there).collect();
@@ -69,7 +69,7 @@ fn living<T: Thing>(things: &[T]) -> Vec<&T> {
 
 impl<S: Single> External for Managed<S> {
     type Kind = S::Kind;
-    type Desired = Wanted<S::Desired>;
+    type Desired = DesiredWithTags<S::Desired>;
     type Observed = Vec<S::Thing>;
     type Change = Change<S::Change>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
@@ -82,9 +82,9 @@ impl<S: Single> External for Managed<S> {
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         let own = S::desired(spec, values);
-        // Both are taken before either is given up.
+        // Both are taken before an error is returned.
         let tags = tags::take(S::tags(spec), values);
-        own.zip(tags).map(|(own, tags)| Wanted { own, tags })
+        own.zip(tags).map(|(own, tags)| DesiredWithTags { own, tags })
     }
 
     fn own_secret(spec: &SpecOf<Self>) -> Option<OwnSecret> {
@@ -109,7 +109,7 @@ impl<S: Single> External for Managed<S> {
             Phase::Failed(why) => differences.push(Difference {
                 field: FieldDiff::new("state", "available", format!("failed: {why}")),
                 remedy: Remedy::Immutable(
-                    "delete and re-create the resource, or allow lifecycle.replace".into(),
+                    "delete and recreate the resource, or set lifecycle.replace".into(),
                 ),
             }),
             Phase::Up | Phase::Leaving | Phase::Gone => {}
@@ -127,7 +127,7 @@ impl<S: Single> External for Managed<S> {
         ignored: &Ignored,
     ) -> Option<Self::Desired> {
         let own = S::without_ignored(&desired.own, living(observed).first()?, ignored)?;
-        Some(Wanted { own, tags: desired.tags.clone() })
+        Some(DesiredWithTags { own, tags: desired.tags.clone() })
     }
 
     fn at_creation(desired: &Self::Desired) -> Vec<(&'static str, String)> {
@@ -242,7 +242,8 @@ impl<S: Single> External for Managed<S> {
 
     async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Self::Observed)>, Failure> {
         let mut found = lookup::survey(&Reader::<S>::new(&self.aws), cluster).await?;
-        // What another kind's resource made beside its own thing, such as an instance's volumes, is no orphan of this one.
+        // An object that another kind's resource created in addition, such as an instance's volume, is not an orphan of
+        // this kind.
         let kind = format!("{}/", S::Kind::kind_name());
         found.retain(|(owner, _)| owner.owner.starts_with(&kind));
         Ok(found)
@@ -289,8 +290,8 @@ impl<S: Single> External for Managed<S> {
 }
 
 impl<S: Single> Managed<S> {
-    /// With what costs a call per thing. One that was deleted since it was described is left out: it must not fail the whole
-    /// batch.
+    /// Reads the attributes that need one call per object. An object that was deleted since it was described is omitted, so
+    /// that it does not fail the whole batch.
     async fn completed(&self, things: Vec<S::Thing>, deep: bool) -> Result<Vec<S::Thing>, Failure> {
         let mut completed = vec![];
         for mut thing in things {
@@ -305,7 +306,7 @@ impl<S: Single> Managed<S> {
         Ok(completed)
     }
 
-    /// Looks once more whose it is, because what follows cannot be undone.
+    /// Verifies the owner again, because the deletion cannot be undone.
     async fn delete_one(&self, identity: &Identity, thing: &S::Thing) -> Result<(), Failure> {
         if !tags::owned_by(identity, thing.tags()) {
             return Ok(());
@@ -314,7 +315,7 @@ impl<S: Single> Managed<S> {
     }
 }
 
-/// What does not exist any more is what was asked for.
+/// A missing object counts as deleted.
 fn gone_is_fine(result: Result<(), Failure>) -> Result<(), Failure> {
     match result {
         Err(failure) if is_about_an_id(&failure) => Ok(()),

@@ -1,4 +1,4 @@
-//! Batched reads of one kind of thing.
+//! Batched reads of one type of object.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ use crate::{
     release::filter,
 };
 
-/// Reads things by id and by tags.
+/// Reads objects by id and by tags.
 pub(super) struct Reader<'a, S>(&'a Aws, PhantomData<fn() -> S>);
 
 impl<'a, S> Reader<'a, S> {

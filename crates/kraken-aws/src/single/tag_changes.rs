@@ -1,4 +1,4 @@
-//! The user's tags of one thing: how they differ, and what mends it. Tags that others set are left alone.
+//! The user's tags of one object: their differences and changes. Tags that are set outside Kraken are not changed.
 
 use aws_sdk_ec2::types::Tag;
 use kraken_spoke::{Difference, Failure, FieldDiff, Remedy};
@@ -10,18 +10,18 @@ use crate::{
     tags::{self, MEMORY, Tags},
 };
 
-/// A change of one tag, so that a path that drift ignores is not written along with others.
+/// A change of one tag, so that an ignored tag is not written with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TagChange {
-    /// Give it this value.
+    /// Sets the tag to this value.
     Set(String, String),
-    /// Take it off.
+    /// Removes the tag.
     Remove(String),
 }
 
 impl TagChange {
-    /// The tags to set, and the keys to take off before. The memory of what Kraken set is written by the same call as the
-    /// tag: a tag is never there without it.
+    /// The tags to set, and the keys to remove before. The record of tags that Kraken set is written in the same call as
+    /// the tag, so that a tag never exists without it.
     pub(super) fn calls(&self, have: &Tags) -> (Tags, Vec<&str>) {
         let memory = tag_memory::read(have);
         match self {
@@ -29,7 +29,7 @@ impl TagChange {
                 let memory = tag_memory::remember(memory, key);
                 (Tags::from([(key.clone(), value.clone()), (MEMORY.to_owned(), memory)]), vec![])
             }
-            // In this order: a crash in between leaves a memory that knows too much, and not a tag that nobody removes.
+            // In this order: a crash in between leaves a superfluous record, and not a tag that is never removed.
             Self::Remove(key) => {
                 (Tags::from([(MEMORY.to_owned(), tag_memory::forget(memory, key))]), vec![key])
             }
@@ -37,7 +37,7 @@ impl TagChange {
     }
 }
 
-/// The tags that are not as wanted, and those that Kraken set before and are wanted no more.
+/// The tags that differ, and those that Kraken set before and that are no longer desired.
 pub(super) fn differences(wanted: &Tags, have: &Tags) -> Vec<Difference<TagChange>> {
     let absent = || ABSENT.to_owned();
     let differs = |(key, value): (&String, &String)| {
@@ -57,13 +57,13 @@ pub(super) fn differences(wanted: &Tags, have: &Tags) -> Vec<Difference<TagChang
     wanted.iter().filter_map(differs).chain(tags::users(have).into_iter().filter_map(stale)).collect()
 }
 
-/// Sets tags on a thing of EC2.
+/// Sets tags of an EC2 object.
 pub(super) async fn set(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
     let call = aws.ec2().create_tags().resources(id).set_tags(Some(tags::to_sdk(tags)));
     aws.call("CreateTags", "failed to set tags", call.send()).await.map(drop)
 }
 
-/// Takes tags off a thing of EC2.
+/// Removes tags of an EC2 object.
 pub(super) async fn remove(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
     let keys = keys.iter().map(|key| Tag::builder().key(*key).build()).collect();
     let call = aws.ec2().delete_tags().resources(id).set_tags(Some(keys));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_spec_says_is_set_and_what_others_set_is_left_alone() {
+    fn desired_tags_are_set_and_foreign_tags_are_preserved() {
         let have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         let set = |key: &str, value: &str| TagChange::Set(key.into(), value.into());
         assert_eq!(
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_changes_one_tag_neither_sends_nor_removes_another() {
+    fn a_change_of_one_tag_does_not_affect_others() {
         let mut have = tags(&[("Team", "a"), ("Stage", "b")]);
         have.insert(MEMORY.to_owned(), tag_memory::remember(&tag_memory::remember("", "Team"), "Stage"));
         for change in [TagChange::Set("Name".into(), "web".into()), TagChange::Remove("Name".into())] {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kraken_set_goes_with_the_spec() {
+    fn a_tag_that_kraken_set_is_removed_with_the_spec() {
         let mut have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         have.insert(MEMORY.to_owned(), tag_memory::remember("", "Team"));
         assert_eq!(told(&[], &have), [("tags.Team".to_owned(), TagChange::Remove("Team".into()))]);

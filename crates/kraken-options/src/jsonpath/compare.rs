@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 use super::eval::{Exhausted, Steps};
 
-/// How much memory a compiled regular expression may take. Matching is linear in it.
+/// The maximum memory of a compiled regular expression. Matching is linear in it.
 const MAX_REGEX_BYTES: usize = 256 * 1024;
 
 /// Equality; two absent values are equal.
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_and_large_patterns_are_refused() {
+    fn malformed_and_large_patterns_are_rejected() {
         for pattern in ["(", "[", "\\", "a{100000}", "(\\pL{100}){100}", &"(".repeat(500)] {
             assert!(regex(pattern, true).is_none(), "{pattern}");
         }

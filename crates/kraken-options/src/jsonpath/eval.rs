@@ -17,7 +17,7 @@ use crate::lookup::from_end;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted;
 
-/// How many steps are left.
+/// The remaining steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps(usize);
 
@@ -30,7 +30,7 @@ impl Steps {
         self.0
     }
 
-    /// Counts steps. Once there are too few, none are left.
+    /// Counts steps. If too few remain, the rest is discarded.
     pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
         let left = self.0.checked_sub(steps);
         self.0 = left.unwrap_or(0);
@@ -264,7 +264,7 @@ mod tests {
 
     // The tables of examples of RFC 9535, section 2.3 and 2.5.
     #[test]
-    fn selectors_do_what_the_rfc_says() {
+    fn selectors_conform_to_the_rfc() {
         let o = json!({"o": {"j": 1, "k": 2}, "a": [5, 3, [{"j": 4}, {"k": 6}]]});
         for (query, expected) in [
             ("$.o['j','k']", json!([1, 2])),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_do_what_the_rfc_says() {
+    fn slices_conform_to_the_rfc() {
         let letters = json!(["a", "b", "c", "d", "e", "f", "g"]);
         for (query, expected) in [
             ("$[1:3]", "bc"),
@@ -308,7 +308,7 @@ mod tests {
 
     // RFC 9535, section 2.3.5.3.
     #[test]
-    fn filters_do_what_the_rfc_says() {
+    fn filters_conform_to_the_rfc() {
         let data = json!({
             "a": [3, 5, 1, 2, 4, 6, {"b": "j"}, {"b": "k"}, {"b": {}}, {"b": "kilo"}],
             "o": {"p": 1, "q": 2, "r": 3, "s": 5, "t": {"u": 6}},

@@ -1,6 +1,6 @@
 //! JSONPath (RFC 9535): parsed by `jsonpath-rust`, checked here, and evaluated by `eval`.
 //!
-//! Evaluation is our own because a query comes from whoever may write a spec, and the library's has no bound: `$..*` inside
+//! The library parses, but its evaluation is unbounded, and a query comes from any user who can write a spec: `$..*` inside
 //! filters is exponential, and `match()` compiles a regular expression of any size for every value.
 
 mod compare;
@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::path::Step;
 
-/// How deep brackets and parentheses may be nested. The grammar tries alternatives at each level, so the time to parse grows
-/// exponentially with this depth.
+/// The maximum nesting depth of brackets and parentheses. The grammar tries alternatives at each level, so the time to parse
+/// grows exponentially with this depth.
 const MAX_NESTING: usize = 6;
 
 /// A query that was parsed and checked.
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rfc_does_not_know_is_refused() {
+    fn extensions_of_the_rfc_are_rejected() {
         for (query, because) in [
             ("$[?in(@.a, $.b)]", "in() is not a function of the RFC"),
             ("$[?length(@.a)]", "must be compared"),

@@ -6,7 +6,7 @@ use crate::types::Text;
 use crate::values::SecretData;
 use serde_json::json;
 
-/// What the tests below refer to; each spoils a little of it.
+/// The dependencies of the tests below.
 fn values() -> Values {
     let sizes = [("small", "t2.nano"), ("count", "3\n"), ("list", "[\"a\", \"b\"]"), ("big", "99999999999")];
     let db = [("password", "hunter2"), ("port", "5432"), ("list", "[\"first-one\", \"second-one\"]")];
@@ -79,7 +79,7 @@ fn a_literal_resolves_to_itself() {
 }
 
 #[test]
-fn a_config_map_resolves_to_its_text_read_as_the_type() {
+fn a_config_map_resolves_to_its_text_parsed_to_the_type() {
     resolves(&config_map("sizes", "small"), "t2.nano".to_owned());
     resolves(&config_map("sizes", "count"), 3_i32);
     resolves(&config_map("sizes", "count"), "3\n".to_owned());
@@ -123,7 +123,7 @@ fn a_short_reference_resolves_as_the_long_one_does() {
 }
 
 #[test]
-fn a_malformed_short_reference_says_which_part_is_wrong() {
+fn a_malformed_short_reference_is_reported_with_its_part() {
     fails::<String>(
         &short("main"),
         ProblemKind::Invalid,
@@ -165,7 +165,7 @@ fn a_resource_without_a_path_resolves_to_its_main_id() {
 }
 
 #[test]
-fn a_template_resolves_to_its_text_read_as_the_type() {
+fn a_template_resolves_to_its_text_parsed_to_the_type() {
     resolves(&template("http://{{ .LoadBalancer.web.dns }}/"), "http://web.example/".to_owned());
     resolves(&template("1{{ .LoadBalancer.web.count }}"), 13_i64);
     resolves(&template("{{ .ConfigMap.sizes.list }}"), vec!["a".to_owned(), "b".to_owned()]);
@@ -189,7 +189,7 @@ fn versions_of_several_secrets_are_joined() {
 }
 
 #[test]
-fn elements_of_a_secret_list_are_secrets_of_their_own() {
+fn each_element_of_a_secret_list_is_scrubbed() {
     let (taken, resolution) = take::<Vec<String>>(&secret("db", "list"));
     assert_eq!(taken.unwrap().expose().len(), 2);
     let scrubbed = Scrubber::new(&resolution.secrets).scrub("no such group second-one");
@@ -197,7 +197,7 @@ fn elements_of_a_secret_list_are_secrets_of_their_own() {
 }
 
 #[test]
-fn what_is_missing_says_what_it_waits_for() {
+fn a_missing_dependency_is_named() {
     fails::<String>(
         &config_map("sizes", "huge"),
         ProblemKind::Missing,
@@ -227,7 +227,7 @@ fn what_is_missing_says_what_it_waits_for() {
 }
 
 #[test]
-fn the_cause_of_a_missing_value_is_told_for_every_spelling_of_its_kind() {
+fn the_cause_of_a_missing_value_is_found_for_every_spelling_of_its_kind() {
     let mut values = values();
     let asked = ResourceRef { kind: "subnet".into(), name: "a".into(), path: "id".into() };
     values.causes.insert(Dependency::Resource(asked), "subnet a does not exist".into());
@@ -279,7 +279,7 @@ fn a_parse_problem_never_shows_a_secret() {
     fails::<Vec<i64>>(
         &secret("db", "list"),
         ProblemKind::Parse,
-        "spec.field: Secret db key \"list\" is a JSON list, but its content does not fit",
+        "spec.field: Secret db key \"list\" is a JSON list, but its content is invalid",
     );
     fails::<i64>(
         &template("{{ .Secret.db.password }}"),
@@ -289,7 +289,7 @@ fn a_parse_problem_never_shows_a_secret() {
 }
 
 #[test]
-fn malformed_names_are_told_with_their_own_field() {
+fn malformed_names_are_reported_with_their_field() {
     fails::<String>(
         &config_map("", "small"),
         ProblemKind::Invalid,
@@ -318,7 +318,7 @@ fn malformed_names_are_told_with_their_own_field() {
 }
 
 #[test]
-fn a_reference_with_a_malformed_name_is_not_asked_for() {
+fn a_reference_with_a_malformed_name_is_not_requested() {
     let outside = "../../kube-system/secrets/x";
     assert!(take::<String>(&secret(outside, "a")).1.dependencies.is_empty());
     let (taken, resolution) = take::<String>(&template(&format!("{{{{ .Secret[\"{outside}\"].a }}}}")));
@@ -328,7 +328,7 @@ fn a_reference_with_a_malformed_name_is_not_asked_for() {
 }
 
 #[test]
-fn all_problems_and_all_dependencies_are_told_at_once() {
+fn all_problems_and_all_dependencies_are_reported_at_once() {
     let empty = Values::default();
     let mut resolver = Resolver::new(&empty);
     assert_eq!(resolver.take::<String>("a", &config_map("x", "y")), None);
@@ -355,7 +355,7 @@ fn an_absent_option_is_no_problem() {
 }
 
 #[test]
-fn a_rule_of_the_kind_is_told_without_secrets() {
+fn a_violated_rule_of_the_kind_is_reported_without_secrets() {
     let values = values();
     let mut resolver = Resolver::new(&values);
     resolver.problem("userData", "does not start with #!, but with hunter2");
@@ -366,7 +366,7 @@ fn a_rule_of_the_kind_is_told_without_secrets() {
 }
 
 #[test]
-fn a_template_that_renders_to_too_much_is_a_template_problem() {
+fn a_template_with_a_too_large_result_is_a_template_problem() {
     let mut values = values();
     values.config_maps.get_mut("sizes").unwrap().insert("long".into(), "x".repeat(600_000));
     let mut resolver = Resolver::new(&values);

@@ -1,8 +1,9 @@
-//! Whether the holder of a lease is alive, as a process judges that only reads the lease. No client and no clock: times are
-//! passed in.
+//! Detects whether the holder of a lease is alive, for a process that only reads the lease. No client and no clock: times
+//! are passed in.
 //!
-//! Silence is counted on our own monotonic clock, as for a candidate. It has to last longer than the lease: a successor
-//! may take over only when it has expired, and must have the time to do so before anybody is alarmed.
+//! The time without a renewal is measured with our monotonic clock, as for a candidate. It must exceed the lease's
+//! duration: a successor can take over only after the expiry, and must have time to do so before the holder is reported
+//! as dead.
 
 use std::time::Duration;
 
@@ -12,41 +13,41 @@ use kraken_api::DOMAIN;
 
 use crate::clock::Instant;
 
-/// How long after its expiry, or after its release, a lease may stay untaken before nobody is taken for its holder.
+/// The time after its expiry or release until a lease that was not acquired counts as without a holder.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often a lease is read.
+/// The interval between reads of a lease.
 const READ: Duration = Duration::from_secs(10);
-/// The duration of a lease that does not say.
+/// The duration of a lease without one.
 const USUAL: Duration = Duration::from_secs(15);
 
-/// Whether somebody holds a lease.
+/// Whether a lease has a live holder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holder {
-    /// It was not read for long enough.
+    /// It has not been observed for long enough.
     #[default]
     Unknown,
-    /// It is renewed, or whom it belongs to works without it.
+    /// It is renewed, or its controller runs without leader election.
     Alive,
-    /// It has not been renewed since then; the time is its holder's, or absent if the lease does not tell.
+    /// It has not been renewed since this time on the holder's clock, if the lease has one.
     Silent(Option<Timestamp>),
 }
 
-/// Judges by successive reads of one lease.
+/// Evaluates successive reads of one lease.
 #[derive(Debug, Default)]
 pub struct Reader {
     holder: Holder,
-    /// What was read last (the version, or none), and since when it has been so.
+    /// The last observed version, or none, and since when it has been unchanged.
     last: Option<(Option<String>, Instant)>,
-    /// The last time of renewal that was read.
+    /// The last observed renewal time.
     renewed: Option<Timestamp>,
-    /// Whether the lease was ever there.
+    /// Whether the lease ever existed.
     existed: bool,
 }
 
 impl Reader {
-    /// Takes note of a successful read, and says how long to wait before the next.
+    /// Records a successful read, and returns the delay before the next.
     pub fn see(&mut self, found: Option<&Lease>, now: Instant) -> (Holder, Duration) {
-        // Without leader election there is no lease, or one from earlier times that says so.
+        // Without leader election there is no lease, or an old one with a mark.
         if found.map_or(!self.existed, is_unused) {
             *self = Self { holder: Holder::Alive, ..Self::default() };
             return (self.holder, READ);
@@ -74,23 +75,23 @@ impl Reader {
         if left.is_zero() {
             self.holder = Holder::Silent(self.renewed);
         }
-        // At least so often that a renewal is seen before the time is over.
+        // Often enough to observe a renewal before the time expires.
         (self.holder, if left.is_zero() { READ.min(duration) } else { READ.min(duration).min(left) })
     }
 
-    /// Takes note of a read that failed: what happened meanwhile is not known, and silence is counted anew.
+    /// Records a failed read: it is unknown what happened in the meantime, so the time without a renewal starts again.
     pub fn failed(&mut self) -> (Holder, Duration) {
         self.last = None;
         (self.holder, READ)
     }
 }
 
-/// The annotation of a lease that its controller does not use, because leader election is off.
+/// The annotation of a lease that its controller does not use, because leader election is disabled.
 pub(super) fn unused_annotation() -> String {
     format!("{DOMAIN}/leader-election-off")
 }
 
-/// Whether its controller works without it.
+/// Whether its controller runs without it.
 pub(super) fn is_unused(lease: &Lease) -> bool {
     lease.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(&unused_annotation()))
 }
@@ -113,7 +114,7 @@ mod tests {
         Some(Timestamp::UNIX_EPOCH + Duration::from_secs(n))
     }
 
-    /// What a reader says of these reads, each after so many seconds.
+    /// The results of a reader for these reads, each after this number of seconds.
     fn read(reads: &[(u64, Option<Lease>)]) -> Vec<Holder> {
         let (start, mut reader) = (Instant::now(), Reader::default());
         let at = |seconds: &u64| start + Duration::from_secs(*seconds);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewed_lease_has_a_holder_and_a_silent_one_none_when_a_successor_had_its_time() {
+    fn a_lease_without_renewal_has_no_holder_after_expiry_and_grace_period() {
         let reads = [(0, 1), (10, 2), (20, 2), (34, 2), (35, 2), (45, 2), (55, 3)];
         let reads: Vec<_> = reads.into_iter().map(|(at, version)| (at, Some(lease(version)))).collect();
         let silent = Holder::Silent(second(2));
@@ -130,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_was_silent_before_the_first_read_is_not_judged_at_once() {
+    fn a_lease_that_was_stale_before_the_first_read_is_not_reported_at_once() {
         let reads = [(0, Some(lease(1))), (10, Some(lease(1))), (25, Some(lease(1)))];
         assert_eq!(read(&reads), [Holder::Unknown, Holder::Unknown, Holder::Silent(second(1))]);
     }
 
     #[test]
-    fn a_released_lease_is_waited_for_until_somebody_takes_it() {
+    fn a_released_lease_has_a_grace_period() {
         let mut left = released(lease(2), MicroTime(second(7).unwrap_or_default()));
         left.metadata.resource_version = Some("3".into());
         let mut taken = lease(9);
@@ -150,33 +151,33 @@ mod tests {
     }
 
     #[test]
-    fn without_leader_election_nobody_is_missed() {
-        assert_eq!(read(&[(0, None), (60, None)]), [Holder::Alive; 2], "there never was a lease");
+    fn without_leader_election_the_holder_counts_as_alive() {
+        assert_eq!(read(&[(0, None), (60, None)]), [Holder::Alive; 2], "the lease never existed");
         let mut unused = lease(1);
         unused.metadata.annotations = Some([(unused_annotation(), String::new())].into());
         assert_eq!(read(&[(0, Some(unused.clone())), (60, Some(unused))]), [Holder::Alive; 2]);
     }
 
     #[test]
-    fn a_lease_that_is_deleted_has_no_holder_until_it_is_there_again() {
+    fn a_deleted_lease_has_no_holder_until_it_is_recreated() {
         let reads = [(0, Some(lease(1))), (5, Some(lease(2))), (10, None), (20, None), (30, Some(lease(3)))];
         assert_eq!(read(&reads)[2..], [Holder::Alive, Holder::Silent(second(2)), Holder::Alive]);
     }
 
     #[test]
-    fn what_could_not_be_read_proves_nothing() {
+    fn a_failed_read_restarts_the_time_without_renewal() {
         let (start, mut reader) = (Instant::now(), Reader::default());
         let at = |seconds| start + Duration::from_secs(seconds);
         reader.see(Some(&lease(1)), at(0));
         reader.see(Some(&lease(2)), at(10));
         reader.failed();
-        // The API server is back after an hour, and the holder has not renewed yet.
+        // The API server is available again after an hour, and the holder has not renewed yet.
         assert_eq!(reader.see(Some(&lease(2)), at(3600)).0, Holder::Alive);
         assert_eq!(reader.see(Some(&lease(3)), at(3605)).0, Holder::Alive);
     }
 
     #[test]
-    fn it_is_read_as_often_as_needed_and_not_more() {
+    fn the_read_interval_is_sufficient_to_observe_a_renewal() {
         let (start, mut reader) = (Instant::now(), Reader::default());
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(reader.see(Some(&lease(1)), at(0)).1, READ);

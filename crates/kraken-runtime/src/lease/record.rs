@@ -1,11 +1,11 @@
-//! What a lease says and what to do about it. No client and no clock: times are passed in.
+//! Decisions about an observed lease. No client and no clock: times are passed in.
 //!
-//! A lease has expired when *we* have seen it unchanged for its whole duration on *our* monotonic clock, as Kubernetes' own
-//! components count. `renewTime` is another machine's wall clock and proves nothing by itself. But a lease that by it
-//! expired a whole duration ago was most likely left behind by a holder that was killed: then it is enough to see it
-//! unchanged for longer than its holder, renewing each third of the duration, could leave it so. Two clocks would have to
-//! be a duration apart **and** the holder in trouble for two to hold it, and then the writes' own preconditions remain. What
-//! expired longer ago than any clock is wrong is taken at once.
+//! A lease has expired when *this replica* has observed it unchanged for its whole duration on its *own* monotonic clock, as
+//! in Kubernetes' components. `renewTime` is the wall clock of another machine and proves nothing. But if the lease expired
+//! a whole duration ago according to `renewTime`, its holder was probably killed. In this case it is sufficient to observe
+//! it unchanged for longer than its holder, which renews every third of the duration, would leave it. Two replicas could
+//! hold it only if their clocks differ by a duration **and** the holder is delayed, and then the writes' own preconditions
+//! remain. A lease that expired longer ago than any possible clock skew is acquired at once.
 
 use std::time::Duration;
 
@@ -18,32 +18,32 @@ use tokio::time::Instant;
 
 use super::holder::unused_annotation;
 
-/// The duration of a released lease: whoever looks next need not wait.
+/// The duration of a released lease: the next candidate does not wait.
 const RELEASED_SECONDS: i32 = 1;
 
-/// No clock of a working cluster is wrong by so much: certificates and tokens would be refused.
+/// More than the clock skew of any working cluster: certificates and tokens would be rejected.
 const CLOCKS_APART: Duration = Duration::from_mins(10);
 
-/// What a candidate does about the lease it found.
+/// The action of a candidate for an observed lease.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// There is none: create it.
+    /// It does not exist: create it.
     Create,
-    /// It is ours: renew it.
+    /// This replica holds it: renew it.
     Renew,
-    /// Nobody holds it, or its holder has been silent for too long: take it.
+    /// It is released or expired: acquire it.
     Take,
-    /// Somebody else holds it.
+    /// Another replica holds it.
     Wait {
         /// Who.
         holder: String,
-        /// When it expires if it stays unchanged.
+        /// The time of its expiry if it is not renewed.
         left: Duration,
     },
 }
 
-/// Decides about a lease that has been seen unchanged for this long, by a candidate whose wall clock shows `clock`. `usual` is
-/// the duration of a lease that does not say.
+/// Decides about a lease that has been observed unchanged for this time, by a candidate with the wall clock time `clock`.
+/// `usual` is the duration of a lease without one.
 pub(super) fn decide(
     found: Option<&Lease>,
     me: &str,
@@ -66,7 +66,7 @@ pub(super) fn decide(
     let silent = renewed.and_then(|renewed| Duration::try_from(clock.duration_since(renewed)).ok());
     let enough = match silent.unwrap_or_default() {
         silent if silent > duration + CLOCKS_APART => Duration::ZERO,
-        // More than the third of the duration after which it is renewed, with a fifth of that for the request.
+        // Longer than the renewal interval, a third of the duration, plus a fifth of it for the request.
         silent if silent > duration * 2 => duration * 2 / 5,
         _ => duration,
     };
@@ -74,14 +74,14 @@ pub(super) fn decide(
     if left.is_zero() { Decision::Take } else { Decision::Wait { holder: holder.to_owned(), left } }
 }
 
-/// Remembers when the lease was last seen to change.
+/// Remembers when the lease was last observed to change.
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     last: Option<(String, Instant)>,
 }
 
 impl Observer {
-    /// Notes what was found and says since when it has been like that.
+    /// Records the observed lease and returns since when it has been unchanged.
     pub(super) fn see(&mut self, found: Option<&Lease>, now: Instant) -> Instant {
         let version = found.and_then(|lease| lease.metadata.resource_version.clone()).unwrap_or_default();
         match &self.last {
@@ -94,7 +94,7 @@ impl Observer {
     }
 }
 
-/// The lease as `me` writes it to take or renew it, under the version that was found.
+/// The lease that `me` writes to acquire or renew it, with the observed version as the precondition.
 pub(super) fn claim(
     found: Option<Lease>,
     name: &str,
@@ -124,7 +124,7 @@ pub(super) fn claim(
     lease
 }
 
-/// The lease as its holder leaves it.
+/// The lease after its release.
 pub(super) fn released(mut lease: Lease, clock: MicroTime) -> Lease {
     lease.metadata.managed_fields = None;
     if let Some(spec) = &mut lease.spec {
@@ -151,12 +151,12 @@ mod tests {
         claim(None, "kraken-test", holder, Duration::from_secs(30), second(0))
     }
 
-    /// By a candidate whose clock stands still with the holder's.
+    /// The decision of a candidate whose clock equals the holder's.
     fn decide_after(lease: &Lease, seconds: u64) -> Decision {
         decide_at(lease, seconds, 0)
     }
 
-    /// By a candidate whose wall clock shows so many seconds.
+    /// The decision of a candidate with this wall clock time in seconds.
     fn decide_at(lease: &Lease, seconds: u64, clock: u64) -> Decision {
         decide(Some(lease), "me", USUAL, Duration::from_secs(seconds), second(clock).0)
     }
@@ -172,31 +172,27 @@ mod tests {
     }
 
     #[test]
-    fn a_held_lease_is_waited_for_until_its_own_duration_has_passed() {
+    fn a_candidate_waits_for_the_duration_of_a_held_lease() {
         let left = Duration::from_secs(10);
         assert_eq!(decide_after(&held_by("you"), 20), Decision::Wait { holder: "you".to_owned(), left });
         assert_eq!(decide_after(&held_by("you"), 30), Decision::Take);
     }
 
     #[test]
-    fn a_lease_that_expired_long_ago_is_not_waited_for_in_full() {
+    fn a_candidate_waits_less_for_a_lease_that_expired_long_ago() {
         // Held for 30 s and renewed at second 0.
         let lease = held_by("you");
         let waits = |left| Decision::Wait { holder: "you".to_owned(), left: Duration::from_secs(left) };
         assert_eq!(decide_at(&lease, 0, 29), waits(30));
-        assert_eq!(decide_at(&lease, 0, 60), waits(30), "a duration is allowed for clocks that differ");
-        assert_eq!(
-            decide_at(&lease, 0, 61),
-            waits(12),
-            "longer than a holder that lives leaves it unchanged"
-        );
+        assert_eq!(decide_at(&lease, 0, 60), waits(30), "one duration is allowed for clock skew");
+        assert_eq!(decide_at(&lease, 0, 61), waits(12), "longer than a live holder would leave it unchanged");
         assert_eq!(decide_at(&lease, 11, 72), waits(1));
         assert_eq!(decide_at(&lease, 12, 73), Decision::Take);
         assert_eq!(decide_at(&lease, 0, 3600), Decision::Take);
     }
 
     #[test]
-    fn a_holder_whose_clock_is_ahead_or_who_tells_no_time_is_waited_for() {
+    fn a_candidate_waits_if_the_holders_clock_is_ahead_or_unknown() {
         let mut lease = held_by("you");
         lease.spec.as_mut().unwrap().renew_time = Some(second(7200));
         assert!(matches!(decide_at(&lease, 29, 3600), Decision::Wait { .. }));
@@ -205,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_without_a_duration_lasts_as_long_as_ours() {
+    fn a_lease_without_a_duration_has_the_default_duration() {
         for odd in [None, Some(0), Some(-5)] {
             let mut lease = held_by("you");
             lease.spec.as_mut().unwrap().lease_duration_seconds = odd;
@@ -215,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn our_own_lease_is_renewed_and_a_released_one_taken_at_once() {
+    fn a_held_lease_is_renewed_and_a_released_one_acquired_at_once() {
         assert_eq!(decide_after(&held_by("me"), 1000), Decision::Renew);
         assert_eq!(decide_after(&released(held_by("you"), second(1)), 0), Decision::Take);
         assert_eq!(decide_after(&Lease::default(), 0), Decision::Take);
     }
 
     #[test]
-    fn any_change_starts_the_count_anew_and_no_change_does_not() {
+    fn only_a_change_restarts_the_expiry() {
         let mut observer = Observer::default();
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
@@ -233,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_counts_a_transition_and_renewing_does_not() {
+    fn only_acquiring_increments_the_transitions() {
         let taken = claim(Some(held_by("you")), "kraken-test", "me", USUAL, second(9)).spec.unwrap();
         assert_eq!(taken.lease_transitions, Some(1));
         assert_eq!(taken.acquire_time, Some(second(9)));
@@ -243,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_keeps_the_version_it_was_decided_on() {
+    fn a_claim_has_the_observed_version_as_precondition() {
         let lease = claim(Some(version("7")), "kraken-test", "me", USUAL, second(0));
         assert_eq!(lease.metadata.resource_version.as_deref(), Some("7"));
     }

@@ -1,5 +1,4 @@
-//! Candidates against a lease in memory that keeps versions as the API server does. Time is tokio's, and
-//! jumps.
+//! Candidates for an in-memory lease with resourceVersions like the API server's. The clock is tokio's, paused.
 
 use std::sync::{
     Arc,
@@ -16,12 +15,12 @@ use super::*;
 
 const DURATION: Duration = Duration::from_secs(15);
 
-/// One lease and who may reach it.
+/// One lease and the network links to it.
 #[derive(Clone, Default)]
 pub(crate) struct Server {
     lease: Arc<Mutex<Option<Value>>>,
     versions: Arc<AtomicUsize>,
-    /// When it was written.
+    /// The time of its last write.
     writes: Arc<Mutex<Vec<std::time::Instant>>>,
 }
 
@@ -30,7 +29,7 @@ pub(crate) struct Server {
 pub(crate) struct Link {
     /// Requests are lost.
     pub(crate) down: Arc<AtomicBool>,
-    /// The next write arrives, and its answer is lost.
+    /// The next write arrives, and its response is lost.
     swallow: Arc<AtomicBool>,
 }
 
@@ -103,21 +102,21 @@ async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> Option<T> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_standby_takes_a_released_lease_at_once() {
+async fn a_standby_acquires_a_released_lease_at_once() {
     let server = Server::default();
     let leader = acquire(server.candidate("a", &Link::default())).await;
     let standby = crate::task::spawn(acquire(server.candidate("b", &Link::default())));
     tokio::time::sleep(Duration::from_mins(10)).await;
     assert!(!leader.lost().is_cancelled() && !standby.is_finished());
     leader.release().await;
-    let next = within(3, standby).await.expect("the standby still waits").unwrap();
+    let next = within(3, standby).await.expect("the standby is still waiting").unwrap();
     assert_eq!(server.holder(), "b");
     next.release().await;
     assert_eq!(server.holder(), "");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_is_cut_off_gives_up_before_its_successor_starts() {
+async fn a_disconnected_leader_stops_before_its_successor_starts() {
     let server = Server::default();
     let link = Link::default();
     let leader = acquire(server.candidate("a", &link)).await;
@@ -143,11 +142,11 @@ async fn a_lease_taken_by_force_is_lost_at_the_next_renewal() {
         lease["metadata"]["resourceVersion"] = "1000".into();
     }
     assert!(within(7, leader.lost().cancelled()).await.is_some());
-    assert_eq!(server.holder(), "b", "a lost lease is nobody's to release");
+    assert_eq!(server.holder(), "b", "a lost lease must not be released");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_renewal_whose_answer_was_lost_is_recognised() {
+async fn a_renewal_with_a_lost_response_is_recognised() {
     let server = Server::default();
     let link = Link::default();
     let leader = acquire(server.candidate("a", &link)).await;
@@ -169,7 +168,7 @@ async fn a_deleted_lease_is_created_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_release_under_an_old_version_is_tried_again() {
+async fn a_release_is_retried_after_a_conflict() {
     let server = Server::default();
     let leader = acquire(server.candidate("a", &Link::default())).await;
     server.lease.lock().as_mut().unwrap()["metadata"]["resourceVersion"] = "1000".into();
@@ -189,7 +188,7 @@ async fn a_standby_stops_waiting_on_shutdown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_candidates_one_leads() {
+async fn one_of_many_candidates_leads() {
     let server = Server::default();
     let candidates: Vec<_> = (0..10)
         .map(|n| crate::task::spawn(acquire(server.candidate(&n.to_string(), &Link::default()))))
@@ -198,7 +197,7 @@ async fn of_many_candidates_one_leads() {
     assert_eq!(candidates.iter().filter(|candidate| candidate.is_finished()).count(), 1);
 }
 
-/// Every thread of the process's workers computes for two seconds, again and again: what tenants may ask for, and worse.
+/// Every worker thread computes for two seconds repeatedly, which is worse than tenants can cause.
 #[test]
 fn workers_that_compute_do_not_delay_a_renewal() {
     const SHORT: Duration = Duration::from_secs(1);
@@ -234,8 +233,8 @@ fn workers_that_compute_do_not_delay_a_renewal() {
     assert_eq!(server.holder(), "");
 }
 
-/// The worst queries that the budget of a reconcile allows, evaluated by both threads of the workers without a pause; the hub
-/// evaluates them on other threads. The figure is in docs/performance/lease.md.
+/// The most expensive queries within the budget of a reconcile, evaluated continuously by both worker threads; the hub
+/// evaluates them on other threads. The result is in docs/performance/lease.md.
 #[test]
 fn the_worst_queries_of_tenants_delay_a_renewal_by_less_than_a_second() {
     use kraken_options::{Budget, Path};
@@ -254,7 +253,7 @@ fn the_worst_queries_of_tenants_delay_a_renewal_by_less_than_a_second() {
     let connect = || Ok::<_, std::io::Error>(server.client(&Link::default()));
     let lease = thread.candidate(connect, "kraken-system", name, me, DURATION).unwrap();
     let guard = workers.block_on(async { lease.acquire(CancellationToken::new()).await.unwrap() });
-    // As large as a StateDeclaration gets.
+    // The maximum size of a StateDeclaration.
     let data: Value = (0..20_000).map(|n| json!({"a": {"b": n, "c": format!("text {n}")}})).collect();
     let data = Arc::new(data);
     let begin = std::time::Instant::now();
@@ -276,7 +275,7 @@ fn the_worst_queries_of_tenants_delay_a_renewal_by_less_than_a_second() {
         .collect();
     workers.block_on(async move {
         for work in computing {
-            assert!(work.await.unwrap() > 1, "it is measured while queries are evaluated");
+            assert!(work.await.unwrap() > 1, "queries must be evaluated during the measurement");
         }
         assert!(!guard.lost().is_cancelled());
         guard.release().await;
@@ -289,13 +288,13 @@ fn the_worst_queries_of_tenants_delay_a_renewal_by_less_than_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leads_without_a_lease_says_so_in_the_old_one_and_a_later_leader_takes_that_back() {
+async fn a_leader_without_lease_marks_the_old_lease_and_a_later_leader_removes_the_mark() {
     let (server, link) = (Server::default(), Link::default());
     let unused =
         || server.lease.lock().as_ref().is_some_and(|lease| lease.to_string().contains("election-off"));
     let leave = || leave_unused(server.client(&link), "kraken-system", "kraken-test", "kraken-test");
     leave().await.unwrap();
-    assert!(server.lease.lock().is_none(), "none is made for that");
+    assert!(server.lease.lock().is_none(), "no lease is created for the mark");
     acquire(server.candidate("a", &link)).await.release().await;
     leave().await.unwrap();
     assert!(unused());

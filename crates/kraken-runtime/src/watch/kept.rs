@@ -1,4 +1,4 @@
-//! What a store keeps of an object: a Secret or ConfigMap that nobody refers to costs some sixty bytes beside its name.
+//! The stored form of an object: an unreferenced Secret or ConfigMap takes about sixty bytes in addition to its name.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,19 +9,19 @@ use kube::{api::ObjectMeta, core::PartialObjectMeta};
 
 use super::ObjectKey;
 
-/// The label that says which program an object comes from.
+/// The label with the program that manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
 /// An object in a store.
 #[derive(Debug)]
 pub(super) enum Kept<K> {
-    /// As it is.
+    /// Stored unchanged.
     Whole(Arc<K>),
-    /// Put together anew each time that somebody wants it.
+    /// Stored compactly, and rebuilt on each access.
     Lean(Box<Lean>, fn(ObjectMeta) -> K),
 }
 
-/// The metadata of an object that has nothing unusual.
+/// The metadata of an object with only common fields.
 #[derive(Debug)]
 pub(super) struct Lean {
     uid: u128,
@@ -42,7 +42,7 @@ impl<K> Kept<K> {
 }
 
 impl<K> Kept<PartialObjectMeta<K>> {
-    /// Metadata in the smallest form that holds all of it.
+    /// Metadata in its smallest lossless form.
     pub(super) fn metadata(object: Arc<PartialObjectMeta<K>>) -> Self {
         match Lean::of(&object.metadata) {
             Some(lean) => Self::Lean(Box::new(lean), partial),
@@ -56,7 +56,7 @@ fn partial<K>(metadata: ObjectMeta) -> PartialObjectMeta<K> {
 }
 
 impl Lean {
-    /// None if it would not come out as it went in.
+    /// None if the form would not be lossless.
     fn of(meta: &ObjectMeta) -> Option<Self> {
         let lean = Self {
             uid: u128::from_str_radix(&meta.uid.as_ref()?.replace('-', ""), 16).ok()?,
@@ -83,7 +83,7 @@ impl Lean {
     }
 }
 
-/// What is kept of an object's metadata.
+/// The fields of an object's metadata that are stored.
 pub(super) fn essential(meta: ObjectMeta) -> ObjectMeta {
     let own = |words: Option<BTreeMap<String, String>>| {
         let mut words = words?;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_takes_sixty_bytes_and_comes_out_as_it_went_in() {
+    fn common_metadata_is_stored_in_sixty_bytes_without_loss() {
         assert!(size_of::<Lean>() + size_of::<Kept<PartialObjectMeta<Secret>>>() <= 80);
         let kept = kept(&secret());
         assert!(matches!(kept, Kept::Lean(..)));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unusual_is_kept_as_it_is() {
+    fn uncommon_metadata_is_stored_unchanged() {
         let words: BTreeMap<String, String> = [("a".to_owned(), "b".to_owned())].into();
         for unusual in [
             ObjectMeta { uid: Some("not-a-uid".into()), ..secret() },

@@ -1,4 +1,4 @@
-//! The backoff of one watch, and what is told of its failures.
+//! The backoff of one watch, and the reporting of its failures.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tracing::{debug, info, warn};
 
 use crate::{errors::one_line, health::WatchBeat};
 
-/// The first delay after a failure of a watch; each further one doubles it.
+/// The delay after the first failure of a watch; it doubles with each further failure.
 const BACKOFF_BASE: Duration = Duration::from_millis(800);
-/// The longest delay between two tries of one watch.
+/// The maximum delay between two attempts of one watch.
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// A watch that says nothing for so long after its last failure works: nothing happens to what it watches.
+/// A watch without a failure for this time works, even without events.
 const QUIET: Duration = Duration::from_mins(2);
 
 /// The failures of one watch since it last worked: a completed list or an event ends an outage, an attempt does not.
@@ -23,8 +23,8 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    /// Notes one more failure and says when to try again. It is logged once per outage: a watch is retried for as long
-    /// as it takes, and `/readyz` and the metric say so meanwhile.
+    /// Records a failure and returns the delay before the next attempt. It is logged once per outage: a watch is
+    /// retried indefinitely, and `/readyz` and the metric report the outage.
     pub(super) fn goes_on(
         &mut self,
         kind: &'static str,
@@ -54,18 +54,18 @@ impl Outage {
 
     pub(super) fn is_over(&mut self, kind: &'static str) {
         if std::mem::take(&mut self.failures) > 0 {
-            info!(kind, "the watch works again");
+            info!(kind, "the watch has recovered");
         }
         self.last = None;
     }
 }
 
-/// Why a watch failed, in one line and without the body of an answer.
+/// Why a watch failed, in one line and without the body of a response.
 fn cause(error: &watcher::Error) -> String {
     let text = one_line(error);
     match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
-            format!("{text}: the API server does not know this kind; is its CRD installed?")
+            format!("{text}: the API server does not serve this kind; is its CRD installed?")
         }
         _ => text,
     }

@@ -1,7 +1,7 @@
 //! The controllers of Kubernetes that Kraken relies on: the garbage collector and the namespace controller.
 //!
-//! Each does one thing at a time and takes some time for it, by the seed: what they delete goes in any order, and other
-//! requests come in between.
+//! Each performs one action at a time with a delay that the seed determines: deletions have any order, and other
+//! requests can occur in between.
 
 mod collector;
 mod namespaces;
@@ -17,8 +17,8 @@ use super::{ApiServer, Inner, uids::Uids};
 const STEP: u64 = 250;
 
 impl ApiServer {
-    /// The garbage collector and the namespace controller. It never ends; drop it to stop them. `seed` decides how long
-    /// each step takes and in which order things go.
+    /// The garbage collector and the namespace controller. It never ends; drop it to stop them. `seed` determines the
+    /// duration of each step and the order of deletions.
     pub fn run_controllers(&self, seed: u64) -> impl Future<Output = ()> + Send + use<> {
         let inner = self.0.clone();
         async move {
@@ -55,7 +55,7 @@ impl Pace {
 }
 
 impl Inner {
-    /// Waits until something happened that concerns the controllers and that this one has not seen.
+    /// Waits for a change that this controller has not observed.
     async fn concerned(self: &Arc<Self>, seen: &mut u64) {
         loop {
             let notified = self.changed.notified();

@@ -9,7 +9,7 @@ use super::{
     schema::{Place, apply_defaults, prune, validate},
 };
 
-/// A whole object as a request has it: known fields alone, with defaults.
+/// A whole object in a request: known fields only, with defaults.
 pub(super) fn decode(kinds: &Kinds, kind: &Kind, body: Value, strict: bool) -> Result<Value, Fault> {
     let mut object = typed(kind, body)?;
     let mut unknown = meta::normalize(kinds, &mut object)?;
@@ -112,7 +112,7 @@ fn plain(kind: &Kind, map: &mut serde_json::Map<String, Value>) {
     }
 }
 
-/// What an object of this kind holds when nothing was said about it.
+/// The default content of an object of this kind.
 pub(super) fn zero(kind: &Kind) -> Vec<(String, Value)> {
     let fields: &[(&str, Value)] = match kind.plural.as_str() {
         "events" => &[

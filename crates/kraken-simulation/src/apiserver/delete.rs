@@ -19,12 +19,12 @@ use super::{
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// What a deletion came to.
+/// The result of a deletion.
 #[derive(Debug)]
 pub(super) enum Deleted {
-    /// The object stays until its finalizers are gone.
+    /// The object remains until its finalizers are removed.
     Pending(Arc<Object>),
-    /// It is gone: the body of the answer.
+    /// It is deleted: the body of the response.
     Gone(Value),
 }
 
@@ -74,7 +74,7 @@ impl Options {
         })
     }
 
-    /// As the garbage collector does, if it is this very object: the object's own finalizers decide.
+    /// Like the garbage collector, with a UID precondition: the object's finalizers apply.
     pub(super) fn collected(uid: &str, waits: bool) -> Self {
         let policy = waits.then(|| "Foreground".to_owned());
         Self { policy, uid: Some(uid.to_owned()), ..Self::default() }
@@ -195,7 +195,7 @@ fn check_preconditions(kind: &Kind, existing: &Object, options: &Options) -> Res
     Ok(())
 }
 
-/// The finalizers that the object has once its deletion was asked for; null for none.
+/// The finalizers of the object after the request of its deletion; null for none.
 fn finalizers_after(existing: &Object, policy: Option<&str>) -> Value {
     let before = existing.meta("finalizers").as_array().cloned().unwrap_or_default();
     let has = |name: &str| before.iter().any(|finalizer| finalizer == name);

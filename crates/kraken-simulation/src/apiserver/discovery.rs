@@ -1,4 +1,4 @@
-//! What the server says about itself: its version, groups and kinds.
+//! Discovery: the version, groups and kinds of the server.
 
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fault::Cause;
 
-/// What is wrong with a new Event, or with a change of one.
+/// The validation errors of a new or changed Event.
 pub(super) fn check(event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     match old {
         None => check_new(event, causes),

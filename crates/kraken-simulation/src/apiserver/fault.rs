@@ -9,7 +9,7 @@ use super::kinds::Kind;
 pub(super) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// A request that is refused.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     /// The HTTP status.
@@ -19,7 +19,7 @@ pub(super) struct Fault {
     details: Value,
 }
 
-/// One field that is wrong.
+/// An invalid field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     /// `FieldValueInvalid` and the like.
@@ -110,7 +110,7 @@ impl Fault {
         Self::new(409, "AlreadyExists", message).of(kind, name)
     }
 
-    /// With something said before.
+    /// With a prefix.
     pub(super) fn prefixed(mut self, prefix: &str) -> Self {
         self.message.insert_str(0, prefix);
         self
@@ -181,7 +181,7 @@ impl Fault {
         fault
     }
 
-    /// What a patch makes of an object cannot be read.
+    /// The result of a patch cannot be decoded.
     pub(super) fn of_patch(self) -> Self {
         if self.code != 400 {
             return self;
@@ -231,7 +231,7 @@ impl Fault {
         fault
     }
 
-    /// An admission plugin says no.
+    /// An admission plugin rejects the request.
     pub(super) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
         let message = if name.is_empty() {
             format!("{} is forbidden: {why}", kind.resource())
@@ -262,7 +262,7 @@ impl Fault {
         Self { code: 500, reason: "", message: message.into(), details: Value::Null }
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     pub(super) fn body(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::schema::{Schema, SchemaError, Shared};
 
-/// What a kind needs apart from its schema.
+/// The properties of a kind, except its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nature {
     /// Defined by a CRD.
@@ -38,7 +38,7 @@ pub(super) struct Kind {
     pub categories: Vec<String>,
     pub namespaced: bool,
     pub nature: Nature,
-    /// Whether the status is written by itself.
+    /// Whether the status is a subresource.
     pub status: bool,
     /// Where the scale subresource finds its numbers: paths of the spec and of the status.
     pub scale: Option<(Vec<String>, Vec<String>)>,

@@ -1,4 +1,4 @@
-//! Metadata: its form, and what of it can be set and changed.
+//! Metadata: normalization, validation and immutability.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(super) fn take(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata").and_then(Value::as_object_mut).and_then(|metadata| metadata.remove(field))
 }
 
-/// Brings metadata into the form in which it is stored: known fields alone, of the right types, nothing empty. Returns the
+/// Normalizes metadata to its stored form: known fields only, with the correct types, without empty values. Returns the
 /// names of unknown fields.
 pub(super) fn normalize(kinds: &Kinds, object: &mut Value) -> Result<Vec<String>, Fault> {
     let Some(metadata) = object.get_mut("metadata") else { return Ok(Vec::new()) };
@@ -71,7 +71,7 @@ fn drop_empty(metadata: &mut Value) {
     }
 }
 
-/// What is wrong with the metadata of any object.
+/// The validation errors of the metadata of any object.
 pub(super) fn check(kind: &Kind, object: &Value) -> Vec<Cause> {
     let (metadata, mut causes) = (&object["metadata"], Vec::new());
     for field in ["generateName", "name"] {
@@ -141,7 +141,7 @@ fn check_owners(metadata: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What of the metadata an update changes that it must not.
+/// The validation errors of changed immutable metadata.
 pub(super) fn check_update(new: &Value, old: &Value) -> Vec<Cause> {
     let (new, old, mut causes) = (&new["metadata"], &old["metadata"], Vec::new());
     if old["deletionTimestamp"].is_string() {

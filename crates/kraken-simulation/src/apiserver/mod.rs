@@ -1,9 +1,9 @@
-//! An API server in memory, as far as Kraken uses one: below kube's client, in the words, codes and order of checks of
+//! An in-memory API server with the features that Kraken uses, with the messages, codes and order of checks of
 //! kube-apiserver 1.35.
 //!
 //! [`ApiServer::handle`] is synchronous: the effect of a request is atomic. [`ApiServer::client`] is a client with a hook
-//! before and after each request. Nothing here is random and nothing reads a clock but tokio's: the same requests at the
-//! same times have the same answers.
+//! before and after each request. It is deterministic and uses only tokio's clock: the same requests at the same times
+//! have the same responses.
 
 mod controllers;
 mod decode;
@@ -64,7 +64,7 @@ pub struct ApiServer(Arc<Inner>);
 struct Inner {
     kinds: Arc<Kinds>,
     state: Mutex<State>,
-    /// Tells the controllers that there may be something to do.
+    /// Notifies the controllers of a change.
     changed: Arc<Notify>,
 }
 
@@ -72,7 +72,7 @@ struct Inner {
 struct State {
     store: Store,
     uids: Uids,
-    /// Who waits for a write, by kind and watch.
+    /// The watches that wait for a write, by kind.
     sleepers: Vec<BTreeMap<u64, Waker>>,
     next_watch: u64,
     next_client: u64,
@@ -101,12 +101,12 @@ pub enum Revisions {
     /// They go back: a watcher that was ahead hears nothing until they have caught up.
     GoBack,
     /// They jump ahead and the history is compacted, as `etcdutl snapshot restore --bump-revision --mark-compacted` does:
-    /// every watcher lists anew.
+    /// every watcher lists again.
     Bumped,
 }
 
 impl ApiServer {
-    /// A server with the namespaces that every cluster has, and no other objects. `seed` decides the UIDs.
+    /// A server with the namespaces that every cluster has, and no other objects. `seed` determines the UIDs.
     pub fn new(kinds: Arc<Kinds>, seed: u64) -> Self {
         let count = kinds.iter().count();
         let state = State {
@@ -135,7 +135,7 @@ impl ApiServer {
         server
     }
 
-    /// Answers a request. What it writes is written when this returns.
+    /// Handles a request. Its writes are complete when this returns.
     pub fn handle(&self, request: Request<Bytes>) -> Response<Reply> {
         self.handle_of(0, request)
     }
@@ -250,12 +250,12 @@ impl ApiServer {
         state.wake_all();
     }
 
-    /// What a backup taken now has.
+    /// A backup of the current state.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot(self.0.state.lock().store.clone())
     }
 
-    /// Puts a backup in place of what there is. All watches break; the history is that of the backup.
+    /// Restores a backup. All watches break; the history is that of the backup.
     pub fn restore(&self, snapshot: &Snapshot, revisions: Revisions) {
         let mut state = self.0.state.lock();
         let ahead = state.store.revision.saturating_add(1_000_000);
@@ -270,7 +270,7 @@ impl ApiServer {
         state.concern();
     }
 
-    /// How far behind lists are that ask for version 0; `None` for not at all.
+    /// The staleness of lists with version 0; `None` for none.
     pub fn set_cache_lag(&self, lag: Option<Duration>) {
         self.0.state.lock().cache_lag = lag;
     }

@@ -1,4 +1,5 @@
-//! JSON patches as kube-apiserver takes them: `replace` adds what is absent, and what is absent passes a `test` for null.
+//! JSON patches with the semantics of kube-apiserver: `replace` adds an absent field, and an absent field passes a
+//! `test` for null.
 
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ fn parent<'a>(value: &'a mut Value, path: &str) -> Option<(&'a mut Value, String
     (at.is_object() || at.is_array()).then(|| (at, unescaped(last)))
 }
 
-/// What is at a path; the outer `None` if there is no place for it.
+/// The value at a path; the outer `None` if its parent is missing.
 fn get(value: &mut Value, path: &str) -> Option<Option<Value>> {
     match parent(value, path)? {
         (Value::Object(fields), name) => Some(fields.get(&name).cloned()),
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replace_adds_what_is_absent_and_remove_does_not_remove_it() {
+    fn replace_adds_an_absent_field_and_remove_fails() {
         let mut value = json!({"metadata": {}, "list": [1, 2]});
         let mut done = |operation: Value| apply(&mut value, &operation).is_some();
         assert!(done(json!({"op": "replace", "path": "/metadata/finalizers", "value": ["a"]})));

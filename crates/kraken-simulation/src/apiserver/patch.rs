@@ -88,7 +88,7 @@ impl Inner {
         if live.is_some() && managed.is_empty() {
             return Managed::default(); // it is not tracked
         }
-        // What a new object has anyway is nobody's.
+        // Default fields of a new object have no owner.
         let zero = Value::Object(decode::zero(&target.kind).into_iter().collect());
         let is_new = zero.as_object().is_some_and(|zero| !zero.is_empty());
         let live = live.or_else(|| is_new.then_some(&zero));
@@ -123,7 +123,7 @@ impl Inner {
         self.update(state, target, &existing, value, &author)
     }
 
-    /// Stores what a request made of an object, by any way but apply.
+    /// Stores the result of a write other than an apply.
     fn update(
         &self,
         state: &mut State,
@@ -237,7 +237,7 @@ impl Inner {
         self.replace(state, target, &existing, draft, &author)
     }
 
-    /// A change by a controller of Kubernetes itself, whatever the version.
+    /// A change by a Kubernetes controller, without a version precondition.
     pub(super) fn edit(&self, state: &mut State, target: &Target, change: impl FnOnce(&mut Value)) {
         let Some(existing) = state.store.get(target.kind.index, &target.key()).cloned() else { return };
         let mut value = (*existing.value).clone();
@@ -250,7 +250,7 @@ impl Inner {
         };
         let author = Author { manager, dry_run: false };
         if let Err(fault) = self.update(state, target, &existing, value, &author) {
-            tracing::debug!(?fault, name = target.name, "a controller's change was refused");
+            tracing::debug!(?fault, name = target.name, "a controller's change was rejected");
         }
     }
 

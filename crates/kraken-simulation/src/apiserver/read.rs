@@ -79,7 +79,7 @@ impl Inner {
         Ok(body(kind, form, revision, &items, next, left))
     }
 
-    /// The version that a list asks for.
+    /// The requested version of a list.
     fn version(&self, state: &State, kind: &Kind, query: &Query) -> Result<(u64, Objects), Fault> {
         let asked = query.number("resourceVersion")?;
         let newest = state.store.revision;
@@ -187,7 +187,7 @@ pub(super) fn body(
     text.into()
 }
 
-/// Where a list goes on.
+/// The continue token of a list.
 struct Page {
     revision: u64,
     after: Key,

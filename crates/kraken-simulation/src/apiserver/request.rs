@@ -1,4 +1,4 @@
-//! What a request asks for, by its method, path and query.
+//! The parsed method, path and query of a request.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{
     kinds::{Kind, Kinds},
 };
 
-/// What is asked for.
+/// The requested operation.
 #[derive(Debug)]
 pub(super) enum Asked {
     /// One object or a list of a kind.
@@ -22,7 +22,7 @@ pub(super) enum Asked {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub kind: Arc<Kind>,
-    /// Empty for all namespaces and for what has none.
+    /// Empty for all namespaces and for cluster-scoped objects.
     pub namespace: String,
     /// Empty for a list.
     pub name: String,
@@ -124,7 +124,7 @@ impl Query {
     }
 }
 
-/// What a write must not ask for.
+/// Options that are invalid for a write.
 pub(super) fn check_options(method: &Method, query: &Query) -> Result<(), Fault> {
     let kind = match *method {
         Method::POST => "CreateOptions",
@@ -136,14 +136,14 @@ pub(super) fn check_options(method: &Method, query: &Query) -> Result<(), Fault>
     if causes.is_empty() { Ok(()) } else { Err(Fault::invalid_as(kind, "meta.k8s.io", "", &causes)) }
 }
 
-/// What is wrong with a `dryRun`.
+/// The validation error of `dryRun`.
 pub(super) fn dry_run_cause(dry_run: &str) -> Option<Cause> {
     let message = format!("Unsupported value: [{dry_run:?}]: supported values: \"All\"");
     let cause = Cause { reason: "FieldValueNotSupported", message, field: "dryRun".to_owned() };
     (dry_run != "All").then_some(cause)
 }
 
-/// Who writes: the field manager that is named, or the program that the user agent names.
+/// The field manager: the given one, or the program in the user agent.
 pub(super) fn manager(query: &Query, headers: &HeaderMap) -> String {
     if let Some(manager) = query.get("fieldManager") {
         return manager.to_owned();
@@ -153,10 +153,10 @@ pub(super) fn manager(query: &Query, headers: &HeaderMap) -> String {
     if name.is_empty() { "unknown".to_owned() } else { name.to_owned() }
 }
 
-/// The form that is asked for.
+/// The requested representation.
 pub(super) fn form(headers: &HeaderMap) -> Form {
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    // The first that is known wins, as in a list of preferences.
+    // The first known one applies, as in a list of preferences.
     let first = accepted.split(',').next().unwrap_or_default();
     if first.contains("as=PartialObjectMetadata") { Form::Metadata } else { Form::Full }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{fault::Fault, kinds::Kind};
 
-/// What a list or watch is limited to.
+/// The selectors of a list or watch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
     namespace: String,

@@ -15,7 +15,7 @@ use std::{
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
-use kraken_testing::kube_proxy::{Answer, Call, Hook, Order};
+use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
 use kube::client::Body;
 use serde_json::json;
 
@@ -29,12 +29,12 @@ pub struct Connection {
 }
 
 impl ApiServer {
-    /// A client whose every request `hook` decides on, before it has an effect and before the answer is known.
+    /// A client with a `hook` for every request, before its effect and before its response.
     pub fn client(&self, hook: Arc<impl Hook>) -> kube::Client {
         self.connection().client(hook)
     }
 
-    /// The service below such a client, for who wraps it in layers.
+    /// The service below such a client, for wrapping in layers.
     pub fn service<H: Hook>(&self, hook: Arc<H>) -> Service<H> {
         self.connection().service(hook)
     }
@@ -54,7 +54,7 @@ impl Connection {
         kube::Client::new(service, "default")
     }
 
-    /// The service below such a client, for who wraps it in layers.
+    /// The service below such a client, for wrapping in layers.
     pub fn service<H: Hook>(&self, hook: Arc<H>) -> Service<H> {
         Service { connection: self.clone(), hook, calls: Arc::default() }
     }
@@ -77,7 +77,7 @@ impl Connection {
     }
 }
 
-/// A tower service that answers requests of kube's client.
+/// A tower service that handles requests of kube's client.
 #[derive(Debug)]
 pub struct Service<H> {
     connection: Connection,
@@ -118,7 +118,7 @@ impl<H: Hook> tower::Service<Request<Body>> for Service<H> {
     }
 }
 
-/// The answer instead of the real one; an error is a connection that breaks.
+/// The response instead of the real one; an error is a broken connection.
 fn ordered(order: Order) -> io::Result<Option<Response<Reply>>> {
     let code = match order {
         Order::Pass => return Ok(None),
@@ -136,7 +136,7 @@ fn ordered(order: Order) -> io::Result<Option<Response<Reply>>> {
     };
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "code": code, "reason": reason, "message": "refused by the fault injection",
+        "code": code, "reason": reason, "message": "rejected by the fault injection",
     });
     let mut response = Response::new(Reply::json(&status));
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

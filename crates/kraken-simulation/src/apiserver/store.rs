@@ -1,4 +1,4 @@
-//! The objects, and what happened to them in which order: as etcd keeps them.
+//! The objects and their history, like etcd.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -24,7 +24,7 @@ pub(super) struct Key {
 pub(super) struct Object {
     /// Without `managedFields`.
     pub value: Arc<Value>,
-    /// Who owns which field.
+    /// The field ownership.
     pub managed: Arc<Managed>,
     /// Whether what is stored lacks defaults that every reader sees, so that a write without a change is a write.
     pub lacks_defaults: bool,
@@ -40,7 +40,7 @@ impl Object {
         Self { value: Arc::new(value), managed, lacks_defaults, whole, item, metadata }
     }
 
-    /// As JSON; made once.
+    /// The JSON form, serialized once.
     pub(super) fn bytes(&self, form: Form) -> Bytes {
         let made = |shown: Shown<'_>| Bytes::from(serde_json::to_vec(&shown).unwrap_or_default());
         let bytes = match form {
@@ -118,9 +118,9 @@ impl Serialize for ShownMeta<'_> {
 pub(super) struct Entry {
     pub revision: u64,
     pub at: Instant,
-    /// What was there before.
+    /// The previous object.
     pub before: Option<Arc<Object>>,
-    /// What is there now; of a deletion the last version, with the revision of the deletion.
+    /// The current object; for a deletion the last version, with the revision of the deletion.
     pub after: Arc<Object>,
     pub deleted: bool,
 }
@@ -166,7 +166,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// An empty one for so many kinds.
+    /// An empty store for this number of kinds.
     pub(super) fn new(kinds: usize) -> Self {
         Self { tables: (0..kinds).map(|_| Table::default()).collect(), revision: 1, compacted: 0 }
     }
@@ -208,7 +208,7 @@ impl Store {
         table.history.push_back(Entry { revision, at, before, after: last, deleted: true });
     }
 
-    /// Forgets what happened up to now.
+    /// Compacts the history.
     pub(super) fn compact(&mut self) {
         self.compacted = self.revision;
         for table in &mut self.tables {

@@ -1,4 +1,4 @@
-//! What each kind does with an object before it is stored.
+//! The strategy of each kind: preparation and validation before storage.
 
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ fn differs(value: &Value, old: &Value) -> bool {
         || new.iter().any(|(name, value)| name != "metadata" && old.get(name) != Some(value))
 }
 
-/// What is wrong with an object, by its schema and the rules of its kind.
+/// The validation errors of an object, by its schema and the rules of its kind.
 pub(super) fn check(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     match kind.nature {

@@ -10,7 +10,7 @@ const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 pub(super) struct Uids(Stream);
 
 impl Uids {
-    /// Begins anew.
+    /// Restarts.
     pub(super) fn new(seed: u64) -> Self {
         Self(Stream::new(seed))
     }

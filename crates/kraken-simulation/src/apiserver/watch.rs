@@ -22,9 +22,9 @@ use super::{
     store::Entry,
 };
 
-/// How often a watch says how far it is, if nothing happens.
+/// The interval of bookmarks of a watch without events.
 const BOOKMARK: Duration = Duration::from_mins(1);
-/// How long a watch lasts that does not say.
+/// The default timeout of a watch.
 const TIMEOUT: Duration = Duration::from_mins(40);
 
 /// An open watch.
@@ -37,7 +37,7 @@ pub(super) struct Watch {
     form: Form,
     /// The last revision that was delivered or passed over.
     seen: u64,
-    /// What goes out before anything else.
+    /// The initial events.
     first: Vec<Bytes>,
     bookmarks: bool,
     next_bookmark: Instant,
@@ -101,7 +101,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Ends with an error that makes the watcher list anew.
+    /// Ends with an error that makes the watcher list again.
     fn expire(&mut self, state: &State) {
         let message = format!("too old resource version: {} ({})", self.seen, state.store.compacted);
         let fault = Fault::expired(message);
@@ -122,7 +122,7 @@ impl Watch {
         line("BOOKMARK", &Bytes::from(object.to_string()))
     }
 
-    /// The next event that has reached this watch; otherwise when to look again.
+    /// The next event for this watch; otherwise when to check again.
     fn next(&mut self, state: &State, now: Instant) -> Result<Bytes, Option<Instant>> {
         let lag = state.lag(self.client, self.target.kind.index);
         let Some(table) = state.store.table(self.target.kind.index) else { return Err(None) };
@@ -200,7 +200,7 @@ impl Drop for Watch {
     }
 }
 
-/// The event of a write for who selects: an object that begins or ceases to match comes and goes.
+/// The event of a write for a watch with a selector: an object that starts or stops matching is added or deleted.
 fn event(entry: &Entry, selector: &Selector, form: Form) -> Option<Bytes> {
     let was = entry.before.as_ref().is_some_and(|before| selector.matches(&before.value));
     let is = !entry.deleted && selector.matches(&entry.after.value);
@@ -221,7 +221,7 @@ fn line(type_: &str, object: &Bytes) -> Bytes {
     text.into()
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub enum Reply {
     /// All of it.
     Whole(Option<Bytes>),

@@ -16,16 +16,16 @@ use super::{
     strategy, time,
 };
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Debug)]
 pub(super) enum Written {
-    /// The object as it is now.
+    /// The current object.
     Stored(u16, Arc<Object>),
-    /// It was the last finalizer: the object is gone.
+    /// It was the last finalizer: the object is deleted.
     Gone(Arc<Object>),
 }
 
-/// Who writes, and how.
+/// The field manager and operation.
 #[derive(Debug)]
 pub(super) struct Author {
     pub manager: Manager,
@@ -240,7 +240,7 @@ impl Inner {
     }
 }
 
-/// What an update cannot change, whatever it says.
+/// Fields that an update cannot change.
 fn keep_system_fields(value: &mut Value, old: &Value) {
     let old = &old["metadata"];
     if value["metadata"]["uid"].is_null() {

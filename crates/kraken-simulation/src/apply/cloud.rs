@@ -1,10 +1,10 @@
-//! What people and other tools do to remote objects.
+//! Out-of-band changes of remote objects.
 
 use super::kube::Result;
 use super::remote::Found;
 use crate::schedule::Tamper;
 
-/// What Kraken's own tags begin with.
+/// The prefix of Kraken's tags.
 const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 
 /// Changes a remote object; `tags` are those that it gets, if the change is that it gets some.

@@ -13,7 +13,7 @@ use crate::schedule::{Lost, ObjectName, Propagation};
 /// The name of a tag that people search by.
 const NAME_TAG: &str = "Name";
 
-/// As `kubectl edit`: what is there, changed, as a patch of the difference.
+/// Like `kubectl edit`: a patch of the difference to the current object.
 pub(super) fn edit(kube: &Kube<'_>, name: &ObjectName, path: &str, value: Option<Value>) -> Result {
     let live = existing(kube, name)?;
     let mut edited = live.clone();

@@ -1,4 +1,4 @@
-//! Remote objects that people and other tools create.
+//! Out-of-band creation of remote objects.
 
 use kraken_testing::Simulator;
 use kraken_testing::simulator::Kind;
@@ -8,18 +8,18 @@ use super::{Installation, cloud_of, remote};
 use crate::check::remote_kind;
 use crate::schedule::ObjectName;
 
-/// Creates a remote object of a kind, in what is there of its VPCs and subnets, and tags it.
+/// Creates a remote object of a kind, in existing VPCs and subnets, and tags it.
 pub(super) fn create(
-    world: &dyn Installation,
+    engine: &dyn Installation,
     kind: &str,
     name: &str,
     tags_of: Option<&ObjectName>,
 ) -> Result {
     let unknown = || format!("there is no kind {kind}");
-    let (of, cloud) = (remote_kind(kind).ok_or_else(unknown)?, cloud_of(world, kind).ok_or_else(unknown)?);
+    let (of, cloud) = (remote_kind(kind).ok_or_else(unknown)?, cloud_of(engine, kind).ok_or_else(unknown)?);
     let mut tags = match tags_of {
         Some(object) => {
-            let mut tags = remote::owner_tags(&Kube::new(world.api()), object)?;
+            let mut tags = remote::owner_tags(&Kube::new(engine.api()), object)?;
             tags.extend(cluster_tag(&cloud));
             tags
         }
@@ -133,7 +133,7 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
             ],
         ),
         // Two subnets in two zones are seldom there: nobody makes one by hand.
-        Kind::LoadBalancer => return Err("nobody creates one by hand".to_owned()),
+        Kind::LoadBalancer => return Err("it is not created out of band".to_owned()),
     };
     let ids = ids.map_err(|error| error.to_string())?;
     ids.into_iter().next().map(drop).ok_or_else(|| "it was not created".to_owned())

@@ -1,4 +1,4 @@
-//! Requests as kubectl makes them.
+//! Requests like those of kubectl.
 
 use http::{Method, Request};
 use hyper::body::Bytes;
@@ -12,11 +12,11 @@ const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 const JSON: &str = "application/json";
 
-/// A person with kubectl and all rights.
+/// A user with kubectl and all permissions.
 #[derive(Clone, Copy, Debug)]
 pub struct Kube<'a>(&'a ApiServer);
 
-/// What came of it: nothing, or the refusal.
+/// The result: nothing, or the error.
 pub(super) type Result = std::result::Result<(), String>;
 
 impl<'a> Kube<'a> {
@@ -38,7 +38,7 @@ impl<'a> Kube<'a> {
         self.done(&Method::PATCH, &path, APPLY, Some(object))
     }
 
-    /// Makes the object what the manifest says, and nothing of what others wrote.
+    /// Replaces the object by the manifest, without fields of others.
     pub(super) fn replace(&self, object: &Value) -> Result {
         let name = name_of(object);
         let live = self.get(&name).ok_or_else(|| format!("there is no {name}"))?;

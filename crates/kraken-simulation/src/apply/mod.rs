@@ -1,5 +1,5 @@
-//! Carries out operations: on the API server as people with kubectl do, and on the cloud as people and other tools do. An
-//! operation about something that does not exist does nothing.
+//! Performs operations: on the API server like users with kubectl, and out of band on the cloud. An operation on a
+//! missing object has no effect.
 
 mod cloud;
 mod cluster;
@@ -20,7 +20,7 @@ use crate::schedule::{Controller, ObjectName, Operation, Remote, Tamper};
 pub use kube::Kube;
 pub(crate) use set::set;
 
-/// How long `kubectl replace --force` waits until the object is gone, to create it again.
+/// The time that `kubectl replace --force` waits for the deletion of the object before it recreates it.
 const RECREATE: Duration = Duration::from_secs(20);
 
 /// What operations are carried out on.
@@ -29,13 +29,13 @@ pub trait Installation {
     fn api(&self) -> &ApiServer;
     /// The cloud in which a controller works now.
     fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>>;
-    /// Every cloud that somebody has worked in.
+    /// All clouds that were used.
     fn clouds(&self) -> Vec<Arc<Simulator>>;
     /// Restarts a controller with another region or account; without one that of before.
     fn restart(&self, controller: Controller, region: Option<&str>, account: Option<&str>);
 }
 
-/// What people remember from one operation to the next.
+/// State between operations.
 #[derive(Debug, Default)]
 pub struct Memory {
     /// The plan that was approved last, or read last, of each object.
@@ -43,13 +43,14 @@ pub struct Memory {
     backup: Option<Snapshot>,
 }
 
-/// Carries out an operation, and returns what came of it: nothing for success, else the refusal or why nothing was done.
-pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Operation) -> Option<String> {
-    let kube = Kube::new(world.api());
+/// Performs an operation, and returns its result: nothing for success, otherwise the error or the reason why it had no
+/// effect.
+pub fn operation(engine: &dyn Installation, memory: &mut Memory, operation: &Operation) -> Option<String> {
+    let kube = Kube::new(engine.api());
     let result = match operation {
         Operation::Apply { object } => kube.apply(object),
         Operation::Replace { object } => kube.replace(object),
-        Operation::Recreate { object } => recreate(world.api(), object.clone()),
+        Operation::Recreate { object } => recreate(engine.api(), object.clone()),
         Operation::Edit { object, path, value } => cluster::edit(&kube, object, path, value.clone()),
         Operation::SetData { object, key, value } => cluster::set_data(&kube, object, key, value.as_deref()),
         Operation::Scale { object, replicas } => cluster::scale(&kube, object, *replicas),
@@ -57,16 +58,16 @@ pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Oper
         Operation::DeleteNamespace { name } => cluster::delete_namespace(&kube, name),
         Operation::CreateNamespace { name } => cluster::create_namespace(&kube, name),
         Operation::Adopt { object, remote, by_id } => {
-            remote::find(world, remote).and_then(|found| cluster::adopt(&kube, object, &found, *by_id))
+            remote::find(engine, remote).and_then(|found| cluster::adopt(&kube, object, &found, *by_id))
         }
         Operation::Approve { object, stale } => cluster::approve(&kube, memory, object, *stale),
         Operation::Annotate { object, annotation } => cluster::annotate(&kube, object, annotation),
         Operation::Strip { object, lost } => cluster::strip(&kube, object, *lost),
         Operation::ForgeStatus { object, status } => cluster::forge(&kube, object, status),
         Operation::CreateRemote { kind, name, tags_of } => {
-            create::create(world, kind, name, tags_of.as_ref())
+            create::create(engine, kind, name, tags_of.as_ref())
         }
-        Operation::TamperRemote { remote, tamper } => remote::find(world, remote).and_then(|found| {
+        Operation::TamperRemote { remote, tamper } => remote::find(engine, remote).and_then(|found| {
             let tags = match tamper {
                 Tamper::OwnerTagsOf(object) => remote::owner_tags(&kube, object)?,
                 _ => vec![],
@@ -74,20 +75,20 @@ pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Oper
             cloud::tamper(&found, tamper, &tags)
         }),
         Operation::Restart { controller, region, account } => {
-            world.restart(*controller, region.as_deref(), account.as_deref());
+            engine.restart(*controller, region.as_deref(), account.as_deref());
             Ok(())
         }
         Operation::ExpireCredentials { lasts } => {
-            expire(world.clouds(), *lasts);
+            expire(engine.clouds(), *lasts);
             Ok(())
         }
         Operation::Backup => {
-            memory.backup = Some(world.api().snapshot());
+            memory.backup = Some(engine.api().snapshot());
             Ok(())
         }
         Operation::Restore => match &memory.backup {
             Some(backup) => {
-                world.api().restore(backup, Revisions::Bumped);
+                engine.api().restore(backup, Revisions::Bumped);
                 Ok(())
             }
             None => Err("there is no backup".to_owned()),
@@ -96,24 +97,24 @@ pub fn operation(world: &dyn Installation, memory: &mut Memory, operation: &Oper
     result.err()
 }
 
-/// Keeps what Describe calls show of a remote object as it is, for a while.
-pub(crate) fn stale(world: &dyn Installation, remote: &Remote, lasts: Duration) {
-    if let Ok(found) = remote::find(world, remote) {
+/// Freezes a remote object in Describe calls for some time.
+pub(crate) fn stale(engine: &dyn Installation, remote: &Remote, lasts: Duration) {
+    if let Ok(found) = remote::find(engine, remote) {
         found.cloud.keep_described(found.kind, &found.id, lasts);
     }
 }
 
-/// Keeps a remote object out of what Describe calls show, for a while. What was not shown a moment ago stays visible: a lag that
-/// goes on and on cannot be told from a deletion.
-pub(crate) fn hide(world: &dyn Installation, remote: &Remote, lasts: Duration) {
+/// Hides a remote object from Describe calls for some time. A recently hidden object remains visible, because an endless delay
+/// cannot be distinguished from a deletion.
+pub(crate) fn hide(engine: &dyn Installation, remote: &Remote, lasts: Duration) {
     const CAUGHT_UP: Duration = Duration::from_secs(15);
-    let Ok(found) = remote::find(world, remote) else { return };
+    let Ok(found) = remote::find(engine, remote) else { return };
     if found.cloud.described_since(&found.id).is_some_and(|since| since.elapsed() >= CAUGHT_UP) {
         found.cloud.hide(found.kind, &found.id, lasts);
     }
 }
 
-/// Deletes the object, and creates it when it is gone; gives up after a while.
+/// Deletes the object, and recreates it after its deletion; gives up after a timeout.
 fn recreate(api: &ApiServer, object: serde_json::Value) -> Result<(), String> {
     let name = kube::name_of(&object);
     Kube::new(api).delete(&name, crate::schedule::Propagation::Background)?;
@@ -123,7 +124,7 @@ fn recreate(api: &ApiServer, object: serde_json::Value) -> Result<(), String> {
         while tokio::time::Instant::now() < until {
             let kube = Kube::new(&api);
             if kube.get(&name).is_none() {
-                let _ = kube.create(&object); // its namespace may be gone: then it stays away
+                let _ = kube.create(&object); // its namespace may be deleted: then it is not recreated
                 return;
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
@@ -145,8 +146,8 @@ fn expire(clouds: Vec<Arc<Simulator>>, lasts: Duration) {
 }
 
 /// The cloud in which the controller of a kind works.
-fn cloud_of(world: &dyn Installation, kind: &str) -> Option<Arc<Simulator>> {
-    world.cloud(Controller::of(kind))
+fn cloud_of(engine: &dyn Installation, kind: &str) -> Option<Arc<Simulator>> {
+    engine.cloud(Controller::of(kind))
 }
 
 #[cfg(test)]

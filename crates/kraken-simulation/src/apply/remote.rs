@@ -32,17 +32,17 @@ impl fmt::Debug for Found {
 }
 
 /// The remote object that is meant, if it lives.
-pub(crate) fn find(world: &dyn Installation, remote: &Remote) -> Result<Found, String> {
+pub(crate) fn find(engine: &dyn Installation, remote: &Remote) -> Result<Found, String> {
     let found = match remote {
-        Remote::Of(object, number) => of(world, object, *number),
-        Remote::Named(name) => named(world, name),
+        Remote::Of(object, number) => of(engine, object, *number),
+        Remote::Named(name) => named(engine, name),
     };
     found.ok_or_else(|| format!("{remote} does not exist"))
 }
 
-fn of(world: &dyn Installation, object: &ObjectName, number: usize) -> Option<Found> {
-    let (kind, cloud) = (remote_kind(&object.kind)?, cloud_of(world, &object.kind)?);
-    let live = Kube::new(world.api()).get(object)?;
+fn of(engine: &dyn Installation, object: &ObjectName, number: usize) -> Option<Found> {
+    let (kind, cloud) = (remote_kind(&object.kind)?, cloud_of(engine, &object.kind)?);
+    let live = Kube::new(engine.api()).get(object)?;
     let uid = live["metadata"]["uid"].as_str()?;
     let ids: Vec<&str> = live
         .pointer("/status/externalIds")
@@ -63,8 +63,8 @@ fn of(world: &dyn Installation, object: &ObjectName, number: usize) -> Option<Fo
     Some(Found { cloud, kind, id: thing.id, tags: thing.tags })
 }
 
-fn named(world: &dyn Installation, name: &str) -> Option<Found> {
-    for cloud in world.clouds() {
+fn named(engine: &dyn Installation, name: &str) -> Option<Found> {
+    for cloud in engine.clouds() {
         for kind in Kind::ALL {
             if let Some(id) = cloud.tagged(kind, "Name", name).into_iter().next() {
                 let tags =
@@ -76,7 +76,7 @@ fn named(world: &dyn Installation, name: &str) -> Option<Found> {
     None
 }
 
-/// The tags that say that a remote object is an object's, without the cluster.
+/// The owner tags of an object, without the cluster.
 pub(super) fn owner_tags(kube: &Kube<'_>, object: &ObjectName) -> Result<Vec<(String, String)>, String> {
     let live = kube.get(object).ok_or_else(|| format!("there is no {object}"))?;
     let uid = live["metadata"]["uid"].as_str().unwrap_or_default();

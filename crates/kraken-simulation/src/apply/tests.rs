@@ -1,4 +1,4 @@
-//! Operations on the API server and the cloud in memory, with nobody who reconciles.
+//! Tests of operations on the in-memory API server and cloud, without controllers.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -17,25 +17,25 @@ use kraken_simulation::story;
 #[derive(Parser)]
 #[command(name = "kraken-simulate", max_term_width = 110)]
 struct Cli {
-    /// Run this seed, and tell its story if it fails.
+    /// Run this seed, and print its story if it fails.
     #[arg(long)]
     seed: Option<u64>,
-    /// Run the schedule of this file, and tell its story.
+    /// Run the schedule in this file, and print its story.
     #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     schedule: Option<PathBuf>,
-    /// Print every call, operation and fault of the one that is run.
+    /// Print every call, operation and fault of the run.
     #[arg(long)]
     trace: bool,
-    /// Print what each writing call of the one that is run sends, and what is answered.
+    /// Print the request and response bodies of each write of the run.
     #[arg(long)]
     bodies: bool,
-    /// Tell the story also if nothing fails.
+    /// Print the story even if no check fails.
     #[arg(long)]
     story: bool,
-    /// Run seeds for so many minutes.
+    /// Run seeds for this number of minutes.
     #[arg(long)]
     minutes: Option<f64>,
-    /// Run so many seeds.
+    /// Run this number of seeds.
     #[arg(long)]
     seeds: Option<u64>,
     /// The first of many seeds.
@@ -106,7 +106,7 @@ fn mutants(cli: &Cli, names: &[String]) -> Result<bool> {
         match &hunt.found {
             Some((seed, violation)) => println!("{name}: found by seed {seed} in {took:.1} s: {violation}"),
             None => println!(
-                "{name}: not found by {} seeds in {took:.1} s; its place was reached by {}",
+                "{name}: not found by {} seeds in {took:.1} s; its location was reached by {}",
                 hunt.tried, hunt.reached
             ),
         }
@@ -131,7 +131,7 @@ fn one(cli: &Cli, schedule: &Schedule, title: &str) -> Result<bool> {
             println!("{}", story::story(&report));
         }
         let statistics = report.statistics;
-        println!("{title}: good; {statistics:?}");
+        println!("{title}: passed; {statistics:?}");
         return Ok(true);
     }
     explain(cli, schedule, &report, title)?;
@@ -182,11 +182,11 @@ fn tabulate(summary: &Summary) {
     }
 }
 
-/// Searches for a shorter schedule, writes it to a file and tells its story.
+/// Shrinks a schedule, writes it to a file and prints its story.
 fn explain(
     cli: &Cli,
     schedule: &Schedule,
-    report: &kraken_simulation::world::Report,
+    report: &kraken_simulation::engine::Report,
     title: &str,
 ) -> Result<()> {
     let class = run::class(report).unwrap_or_default().to_owned();
@@ -195,7 +195,7 @@ fn explain(
     } else {
         let shrunk = run::shortened(schedule, &class, SHRINKING);
         println!(
-            "{title}: {} steps of {} are left, after {} runs",
+            "{title}: {} of {} steps remain after {} runs",
             shrunk.schedule.steps.len(),
             schedule.steps.len(),
             shrunk.runs

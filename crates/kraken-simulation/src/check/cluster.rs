@@ -1,9 +1,9 @@
-//! Judges writes to the API server, and what is stored there.
+//! Checks writes to the API server, and the stored objects.
 
 use std::time::Duration;
 
 use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, INTENT_ANNOTATION};
-use kraken_testing::kube_proxy::Call;
+use kraken_testing::fault_proxy::Call;
 use serde_json::Value;
 
 use super::history::{Changes, uid_of};
@@ -16,7 +16,7 @@ use crate::schedule::Controller;
 pub const FORGED: &str = "forged";
 
 impl Checks {
-    /// Looks at the cluster, and at what is stored there for everybody to read.
+    /// Checks the cluster, including all readable content.
     pub(super) fn observe(&mut self, now: Duration) -> Changes {
         let objects = (self.view.objects)();
         let changes = self.history.observe(now, &objects);
@@ -42,7 +42,7 @@ impl Checks {
         changes
     }
 
-    /// What others than controllers did.
+    /// Changes by others than controllers.
     pub(super) fn note_outside(&mut self, now: Duration, changes: &Changes) {
         for (uid, before, after) in &changes.all {
             let disturbed = self.history.records.get(uid).and_then(|record| record.disturbed);
@@ -68,7 +68,7 @@ impl Checks {
         if status >= 300 {
             return self.note_outside(now, &changes);
         }
-        // A creation names no object; what is gone or different at the same moment is not what it created.
+        // A creation names no object; objects that were deleted or changed at the same moment are not created by it.
         let creates = call.object.is_empty() && call.name.starts_with("POST");
         let is_meant = |object: &Value| {
             let (namespace, name) = (&object["metadata"]["namespace"], &object["metadata"]["name"]);
@@ -139,18 +139,18 @@ impl Checks {
             self.violated(
                 now,
                 Class::DriftReplaced,
-                format!("a replacement of {title} begins, which nobody edited"),
+                format!("a replacement of {title} begins, without an edit"),
             );
         }
     }
 
-    /// The finalizer must outlive what it stands for.
+    /// The finalizer must outlive the remote objects.
     fn check_finalizer(&mut self, now: Duration, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
         let title = record.title();
         let kind = super::remote::remote_kind(&record.kind);
         let cloud = (self.view.cloud)();
-        // What is to be left behind and is on its way out needs nobody to wait for it.
+        // A retained object that is being deleted needs no finalizer.
         let keeps = record.latest().policy().keeps();
         let left = cloud.of_uid(uid).find(|(id, remote)| {
             let is_a_copy = self.tampered.contains_key(*id);
@@ -166,7 +166,7 @@ impl Checks {
         }
     }
 
-    /// An intent counts only if nobody wrote since it was decided.
+    /// An intent is valid only if the object was not changed since the decision.
     fn check_precondition(&mut self, now: Duration, by: &Caller, call: &Call) {
         if !by.controller.is_spoke() || !call.name.starts_with("PATCH") {
             return;
@@ -182,7 +182,7 @@ impl Checks {
         }
     }
 
-    /// Who writes must hold the lease.
+    /// The writer must hold the lease.
     fn check_leader(&mut self, now: Duration, by: &Caller, call: &Call) {
         if by.identity.is_empty()
             || call.name.contains("leases")
@@ -206,7 +206,7 @@ impl Checks {
         }
     }
 
-    /// The hub writes only the ConfigMaps and Secrets that an export made.
+    /// The hub writes only the ConfigMaps and Secrets that an export created.
     fn check_export(&mut self, now: Duration, before: Option<&Value>, after: Option<&Value>) {
         let Some(object) = before.or(after) else { return };
         if object["kind"] != "ConfigMap" && object["kind"] != "Secret" {
@@ -229,7 +229,7 @@ impl Checks {
             };
             if !self.history.records.values().any(is_made) {
                 let verb = if after.is_some() { "changes" } else { "deletes" };
-                let message = format!("the hub {verb} {}, which no export made", title(before));
+                let message = format!("the hub {verb} {}, which is not a target of an export", title(before));
                 self.violated(now, Class::ForeignObject, message);
             }
         }
@@ -240,7 +240,7 @@ impl Checks {
         let Some(object) = object else { return };
         let (text, encoded) = (object[part].to_string(), "Zm9yZ2Vk");
         if text.contains(FORGED) || text.contains(encoded) {
-            let message = format!("{} has a value that somebody forged: {}", title(object), around(&text));
+            let message = format!("{} has a forged value: {}", title(object), around(&text));
             self.violated(now, Class::Forged, message);
         }
     }

@@ -9,7 +9,7 @@ use super::policy::{external_ids, intent, strings};
 use super::remote::{plain, remote_kind};
 use super::{Caller, Checks, Class};
 
-/// What a count may be at most, where its value cannot be told.
+/// The maximum of a count, if its value is unknown.
 const UNKNOWN: usize = 10;
 
 impl Checks {
@@ -38,8 +38,8 @@ impl Checks {
         }
     }
 
-    /// What lives of a resource: by its tags, if no person put them there, and what the resource has on record although
-    /// somebody took its tags off.
+    /// The live objects of a resource: by their tags, unless a user copied them, and recorded objects whose tags were
+    /// removed.
     pub(super) fn live_of(&self, uid: &str, record: &Record, candidates: &[Version]) -> Vec<String> {
         let kind = remote_kind(&record.kind);
         // A key pair is on record by its name.

@@ -1,10 +1,10 @@
-//! What must hold when nothing fails any more: everything is in place or says why not, then nothing happens, and after everything
-//! was deleted nothing is left.
+//! Invariants after faults end: everything is in place or reports why not, then nothing is written, and after everything is
+//! deleted nothing remains.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use kraken_testing::kube_proxy::Call;
+use kraken_testing::fault_proxy::Call;
 use serde_json::Value;
 
 use super::history::Record;
@@ -13,10 +13,10 @@ use super::remote::remote_kind;
 use super::{Checks, Class};
 use crate::oracle::Oracle;
 
-/// For how long what was written is remembered.
+/// The time for which writes are recorded.
 const REMEMBERED: Duration = Duration::from_mins(10);
 
-/// What was written lately.
+/// The recent writes.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
     /// Writes that had an effect.
@@ -56,7 +56,7 @@ fn counted(list: &VecDeque<(Duration, String)>, since: Duration) -> BTreeMap<&st
 }
 
 impl Checks {
-    /// What is not settled yet, in words: neither ready nor with a condition that names its cause. Nothing is recorded.
+    /// The unsettled objects, as text: neither Ready nor with a condition that names the cause. Records no violation.
     pub fn unsettled(&self) -> Vec<String> {
         let objects = (self.view.objects)();
         let unsettled = |object: &Value| {
@@ -80,7 +80,7 @@ impl Checks {
         objects.iter().filter_map(|object| unsettled(object)).collect()
     }
 
-    /// Some time after faults ended: everything must be settled, and the cloud and the exports must be what the specs say.
+    /// Some time after faults end: everything must be settled, and the cloud and the exports must match the specs.
     pub fn converged(&mut self, now: Duration) {
         self.outside(now);
         for what in self.unsettled() {
@@ -99,7 +99,7 @@ impl Checks {
         self.check_orphans(now);
     }
 
-    /// As many remote objects as the spec says, with the tags that it says.
+    /// The number and tags of remote objects must match the spec.
     fn check_remote(&mut self, now: Duration, oracle: &Oracle<'_>, object: &Value) {
         let uid = super::history::uid_of(object);
         let Some(record) = self.history.records.get(uid) else { return };
@@ -113,7 +113,7 @@ impl Checks {
             _ => Some(1),
         };
         let title = record.title();
-        // Nobody looks for drift: what somebody deleted or changed without Kraken is not noticed before the next edit.
+        // Without resyncs, out-of-band changes are not detected before the next edit.
         let unwatched = ["0", "0s"].map(Value::from).contains(&object["spec"]["lifecycle"]["resyncInterval"]);
         if wanted.is_some_and(|wanted| wanted < live.len() || (wanted > live.len() && !unwatched)) {
             let message = format!(
@@ -134,7 +134,7 @@ impl Checks {
         }
     }
 
-    /// Everything with the cluster's tags belongs to somebody.
+    /// Every object with the cluster's tags must have an owner.
     fn check_orphans(&mut self, now: Duration) {
         let mut orphans = vec![];
         for (id, remote) in &self.cloud.0 {
@@ -151,11 +151,11 @@ impl Checks {
             }
         }
         for orphan in orphans {
-            self.violated(now, Class::Orphan, format!("{orphan}, which is gone"));
+            self.violated(now, Class::Orphan, format!("{orphan}, which is deleted"));
         }
     }
 
-    /// Everything is to have been at rest for so long: nothing was written, and what is refused is not tried again and again.
+    /// After this time in steady state: nothing was written, and rejected calls are not repeated without backoff.
     pub fn rested(&mut self, now: Duration, quiet: Duration) {
         let mut found = vec![];
         for (what, times) in counted(&self.rest.writes, now.saturating_sub(quiet)) {
@@ -164,7 +164,7 @@ impl Checks {
         let resources =
             self.history.all_live().filter(|(_, record)| is_resource(&record.latest().value)).count();
         let minutes = u32::try_from(REMEMBERED.as_secs() / 60).unwrap_or(10);
-        // What the provider refuses is tried again each minute at the latest, at first a little more often.
+        // Calls that the provider rejects are retried at least every minute, at first more often.
         let most = u32::try_from(resources).unwrap_or(u32::MAX).saturating_mul(minutes * 2 + 8).max(60);
         for (action, times) in counted(&self.rest.attempts, now.saturating_sub(REMEMBERED)) {
             if times > most {
@@ -206,7 +206,7 @@ fn is_open(object: &Value, ready: &Value) -> bool {
         | "CredentialsMissing"
         | "ControllerNotConfigured"
         | "WriteFailed" => true,
-        // The provider says what has to happen first.
+        // The provider reports a prerequisite.
         "Creating" | "Updating" | "Replacing" | "Deleting" => {
             !message.trim_end().ends_with(')')
                 && !(reason == "Updating" && message.contains("still shows the old value"))

@@ -1,4 +1,4 @@
-//! All checks as the checker of a world.
+//! All checks, as the checker of a simulation.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,23 +6,24 @@ use std::time::Duration;
 
 use kraken_runtime::coverage::{self, Reached};
 use kraken_runtime::mutants::{self, Asked, Mutant};
-use kraken_testing::kube_proxy::{Answer, Call};
+use kraken_testing::fault_proxy::{Answer, Call};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
 
 use super::{Caller, Checks, Class, Cloud, PLACE, logs, ready_of};
+use crate::engine::{self, Checker, Event, Place, View, Violation, What};
 use crate::oracle::Oracle;
 use crate::schedule::{
     Action, Controller, Fault, ObjectName, Operation, Propagation, Remote, Schedule, Side, Tamper,
 };
-use crate::world::{self, Checker, Event, Place, View, Violation, What};
 
-/// How long a fault may be noticed after it is over: by then every watch is open again and every retry was made.
+/// The time for which a fault may have effects after its end: by then every watch is reconnected and every retry was
+/// made.
 const AFTERMATH: Duration = Duration::from_mins(1);
 
 thread_local! {
-    /// Must be dropped on the thread that it was made on.
+    /// Must be dropped on the thread that created it.
     static READING: RefCell<Option<DefaultGuard>> = const { RefCell::new(None) };
 }
 
@@ -30,21 +31,21 @@ thread_local! {
 #[derive(Debug)]
 pub struct FullCheck {
     checks: Option<Checks>,
-    /// What the checks look at.
+    /// The state for the checks.
     now: Arc<Mutex<Now>>,
     removes_orphans: bool,
     /// The seeded bug of this run, if it has one.
     mutant: Option<Mutant>,
-    /// How long each fault of the schedule lasts, by the words that the trace has for it.
+    /// The duration of each fault of the schedule, by its text in the trace.
     faults: Vec<(String, Duration)>,
-    /// What people create without Kraken.
+    /// Objects that were created out of band.
     remotes: Vec<String>,
     leaks: logs::Leaks,
     reached: Arc<Mutex<Reached>>,
     asked: Arc<Mutex<Asked>>,
     /// Whether all is being deleted.
     is_ending: bool,
-    /// What was pending at a revision of the cluster.
+    /// The pending objects at a revision of the cluster.
     pending: (u64, Vec<String>),
     told: usize,
 }
@@ -95,7 +96,7 @@ impl FullCheck {
         self
     }
 
-    /// What the controllers will have reached when the run is over.
+    /// The coverage of the controllers after the run.
     pub fn reached(&self) -> Arc<Mutex<Reached>> {
         self.reached.clone()
     }
@@ -105,7 +106,7 @@ impl FullCheck {
         self.asked.clone()
     }
 
-    /// The objects of the cluster as they were looked at last, as JSON.
+    /// The last observed objects of the cluster, as JSON.
     pub fn objects(&self) -> impl Fn() -> String + 'static {
         let now = self.now.clone();
         move || {
@@ -113,7 +114,7 @@ impl FullCheck {
         }
     }
 
-    /// Takes the world as it is for what the checks look at.
+    /// Updates the state for the checks.
     fn look(&mut self, view: &View<'_>, with_cloud: bool) {
         let mut now = self.now.lock();
         now.objects = view.api.all_objects().into();
@@ -145,7 +146,7 @@ impl FullCheck {
         })
     }
 
-    /// What was found since the last time.
+    /// The new violations.
     fn found(&mut self, at: Duration) -> Vec<Violation> {
         let leaks = std::mem::take(&mut *self.leaks.lock());
         let checks = self.checks();
@@ -187,7 +188,7 @@ fn suffix(place: &Place) -> String {
     }
 }
 
-/// How long a fault lasts at most, as far as its words say.
+/// The maximum duration of a fault, according to its text.
 fn lasts(fault: &Fault) -> Duration {
     match fault {
         Fault::Crash { down, .. } | Fault::Kill { down, .. } => *down,
@@ -210,7 +211,7 @@ fn lasts(fault: &Fault) -> Duration {
     }
 }
 
-fn caller(caller: &world::Caller) -> Caller {
+fn caller(caller: &engine::Caller) -> Caller {
     let process = caller.process;
     Caller {
         controller: process.controller,
@@ -227,7 +228,7 @@ impl Checker for FullCheck {
         match &event.what {
             What::Operation(text) => {
                 self.look(view, true);
-                // A backup that is restored and a namespace that goes have an aftermath too.
+                // A restored backup and a deleted namespace have subsequent effects too.
                 let lasts = if text.contains("backup") || text.contains("namespace") {
                     AFTERMATH
                 } else {
@@ -261,7 +262,7 @@ impl Checker for FullCheck {
     fn called(
         &mut self,
         view: &View<'_>,
-        by: &world::Caller,
+        by: &engine::Caller,
         side: Side,
         call: &Call,
         answer: &Answer,
@@ -291,7 +292,7 @@ impl Checker for FullCheck {
             self.look(view, true);
             return self.checks().left();
         }
-        // It depends on objects alone, and is asked every second.
+        // It depends only on objects, and is called every second.
         if self.pending.0 != revision {
             self.look(view, false);
             let objects = self.now.lock().objects.clone();
@@ -316,7 +317,7 @@ impl Checker for FullCheck {
     fn teardown(&mut self, view: &View<'_>) -> Vec<Operation> {
         self.is_ending = true;
         let mut operations = teardown(view);
-        // What people made themselves, the newest first.
+        // Objects that were created out of band, the newest first.
         operations.extend(self.remotes.iter().rev().map(|name| Operation::TamperRemote {
             remote: Remote::Named(name.clone()),
             tamper: Tamper::Delete,
@@ -395,7 +396,7 @@ pub(super) fn is_elsewhere(object: &Value) -> bool {
     ready_of(object)["reason"] == "LocationMismatch"
 }
 
-/// The class of a violation that a world reports.
+/// The class of a violation that a simulation reports.
 pub fn class_of(violation: &Violation) -> Option<Class> {
     serde_json::from_value(json!(lower(&violation.invariant))).ok()
 }

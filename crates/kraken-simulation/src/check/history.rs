@@ -30,9 +30,10 @@ pub(super) struct Record {
     pub name: String,
     /// Never empty.
     pub versions: Vec<Version>,
-    /// When it was gone.
+    /// The time of its deletion.
     pub gone: Option<Duration>,
-    /// When anybody but its controller last took something of its status, finalizers or annotations, or restored an old form.
+    /// The last time that another than its controller removed parts of its status, finalizers or annotations, or
+    /// restored an old version.
     pub disturbed: Option<Duration>,
     /// Whether it went in a way that no controller could have noticed in time.
     pub excused: bool,
@@ -56,16 +57,16 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct History {
     pub records: BTreeMap<String, Record>,
-    /// The objects as they were seen last. What is elsewhere in memory is another version.
+    /// The last observed objects. A different memory address is a different version.
     last: Arc<[Arc<Value>]>,
-    /// When each process made its first call: it knows nothing of what was replaced before.
+    /// The time of each process's first call: it does not know versions that were replaced before.
     began: BTreeMap<Caller, Duration>,
 }
 
-/// What one look at the cluster found different.
+/// The changes in the cluster since the last observation.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The UID, what was before, and what is now.
+    /// The UID, the previous and the current object.
     pub all: Vec<(String, Option<Arc<Value>>, Option<Arc<Value>>)>,
 }
 
@@ -82,7 +83,7 @@ fn address(object: &Arc<Value>) -> usize {
     Arc::as_ptr(object).cast::<u8>().addr()
 }
 
-/// Both lists without what they begin and end with in common: after one write there is hardly anything left.
+/// Both lists without their common prefix and suffix: after one write, little remains.
 fn differing<'a>(old: &'a [Arc<Value>], new: &'a [Arc<Value>]) -> (&'a [Arc<Value>], &'a [Arc<Value>]) {
     let is_same = |(old, new): &(&Arc<Value>, &Arc<Value>)| Arc::ptr_eq(old, new);
     let start = old.iter().zip(new).take_while(is_same).count();
@@ -122,7 +123,7 @@ impl History {
         record.versions.get(start..).unwrap_or_default()
     }
 
-    /// Takes note of what the cluster has now.
+    /// Records the current objects of the cluster.
     pub(super) fn observe(&mut self, now: Duration, objects: &Arc<[Arc<Value>]>) -> Changes {
         let mut changes = Changes::default();
         let last = std::mem::replace(&mut self.last, objects.clone());

@@ -1,8 +1,8 @@
-//! Judges one call to the cloud by what its caller can have known.
+//! Checks one call to the cloud against the versions that its caller can have known.
 
 use std::time::Duration;
 
-use kraken_testing::kube_proxy::Call;
+use kraken_testing::fault_proxy::Call;
 use kraken_testing::simulator::Kind;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ impl Checks {
         if status >= 300 && before == self.cloud {
             return;
         }
-        // What somebody did to the cluster since the last look.
+        // Changes by others in the cluster since the last check.
         let changes = self.observe(now);
         self.note_outside(now, &changes);
         let mut asked = Asked::of(call);
@@ -75,7 +75,7 @@ impl Checks {
         let what = format!("{what} for {}", record.title());
         let candidates = self.history.candidates(record, by, now, self.calm);
         if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
-            return self.violated(now, Class::CreatedForGone, format!("{what}, which is gone"));
+            return self.violated(now, Class::CreatedForGone, format!("{what}, which is deleted"));
         }
         let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
         let has_intent = |version: &Version| {
@@ -91,7 +91,7 @@ impl Checks {
         } else if self.is_only_drift(&uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
         } else if is_elsewhere(candidates, by) {
-            Some((Class::Elsewhere, "whose objects are in another place"))
+            Some((Class::Elsewhere, "whose objects are in another location"))
         } else if self.is_unapproved(&uid, candidates, asked.verb) {
             Some((Class::Unapproved, "of which no such plan is approved"))
         } else {
@@ -132,14 +132,14 @@ impl Checks {
             return;
         };
         if record.gone.is_some() && self.removes_orphans && asked.verb == Verb::Delete {
-            return; // what was the policy of an object that is gone binds nobody
+            return; // the policy of a deleted object does not apply
         }
         if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
             if !self.removes_orphans && !is_recent {
                 self.violated(
                     now,
                     Class::NotOurs,
-                    format!("{what}, which belongs to {}, which is gone", record.title()),
+                    format!("{what}, which belongs to {}, which is deleted", record.title()),
                 );
             }
             return;
@@ -181,7 +181,7 @@ impl Checks {
             policy.retain
                 || (!policy.delete && adopted(&version.value).iter().any(|adopted| adopted == plain(id)))
         };
-        // What a disruption began is finished whatever else is said.
+        // A disruption in progress is completed in any case.
         let is_disrupted = remote.tags.contains_key(DISRUPTION);
         let is_own = asked.is_about_ownership();
         let found = if all(|policy| policy.paused) {
@@ -204,7 +204,7 @@ impl Checks {
         }
     }
 
-    /// Owner tags are put on what has none: it is adopted, or on record.
+    /// Owner tags may be set on an object without owner if it is adopted or recorded.
     fn judge_claim(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
         let Some(uid) = asked.uid() else { return };
         let what = format!("{} claims {id} for {uid}", asked.action);
@@ -234,7 +234,8 @@ impl Checks {
         }
     }
 
-    /// Whether everything that these versions say was in place before, with the same values: what differs is drift.
+    /// Whether the desired state of these versions was in place before with the same values, so that a difference is
+    /// drift.
     pub(super) fn is_only_drift(&self, uid: &str, candidates: &[Version]) -> bool {
         let Some(record) = self.history.records.get(uid) else { return false };
         let in_place = |version: &Version| {
@@ -265,7 +266,7 @@ impl Checks {
         last.is_none_or(|last| last + SLACK < since)
     }
 
-    /// Whether nobody agreed to this, where somebody has to.
+    /// Whether a required approval is missing.
     fn is_unapproved(&self, uid: &str, candidates: &[Version], verb: Verb) -> bool {
         if !all(candidates, |policy| policy.manual) {
             return false;

@@ -1,8 +1,8 @@
-//! What is left after everything was deleted, and what explains it.
+//! Remaining objects after everything was deleted, and their explanations.
 //!
-//! A resource may be left only if its condition names what is in its way, and that is nothing that a controller has to delete: what
-//! people made or took the tags off, what was let go, what was lost when somebody removed a finalizer, or another resource that
-//! is left for such a reason.
+//! A resource may remain only if its condition names the cause, and no controller is responsible for it: objects that users created
+//! or whose tags they removed, released objects, objects that were orphaned by a removed finalizer, or another resource that
+//! remains for such a reason.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::remote::{plain, remote_kind};
 use super::{Checks, Cloud, Remote};
 
 impl Checks {
-    /// What is left of what must go when everything is deleted, in words. Nothing is recorded.
+    /// The remaining objects that must be deleted, as text. Records no violation.
     pub fn left(&self) -> Vec<String> {
         let objects = (self.view.objects)();
         let cloud = (self.view.cloud)();
@@ -31,19 +31,19 @@ impl Checks {
             let meta = &object["metadata"];
             let reason = ready(object);
             format!(
-                "{} {}/{} is left: {}: {}",
+                "{} {}/{} remains: {}: {}",
                 object["kind"], meta["namespace"], meta["name"], reason["reason"], reason["message"]
             )
         });
         let left = cloud.0.iter().filter(|(_, remote)| remote.exists).filter_map(|(id, remote)| {
             let record = remote.uid().and_then(|uid| self.history.records.get(uid));
-            // What a person made or tagged is that person's.
+            // Objects that a user created or tagged belong to the user.
             let is_tagged = record.is_some() && !self.tampered.contains_key(id);
-            // Nobody deletes what a person gave the tags of another resource.
+            // An object that a user tagged with another resource's tags is not deleted.
             let is_still = |maker: &&String| remote.uid().is_none_or(|uid| uid == maker.as_str());
             let maker = self.launched.get(id).filter(|_| !self.released.contains(id)).filter(is_still);
             let maker = maker.and_then(|uid| self.history.records.get(uid));
-            // What is to be left behind and has no tags any more is left behind.
+            // A retained object without tags may remain.
             let maker = maker.filter(|record| {
                 remote.uid().is_some()
                     || (!record.latest().policy().keeps() && !self.is_untraceable(id, record))
@@ -51,7 +51,7 @@ impl Checks {
             let is_main = |record: &Record| remote_kind(&record.kind) == Some(remote.kind);
             let is_lost = |record: &Record| is_main(record) && !record.excused && record.gone.is_some();
             let owner = record.filter(|_| is_tagged).or(maker).filter(|record| is_lost(record))?;
-            Some(format!("{id} of {} is left in the cloud", owner.title()))
+            Some(format!("{id} of {} remains in the cloud", owner.title()))
         });
         let is_internal = |text: &String| {
             ["DependencyRequest", "StateDeclaration"].iter().any(|kind| text.starts_with(kind))
@@ -63,7 +63,7 @@ impl Checks {
         all
     }
 
-    /// The UIDs of the resources that are being deleted and whose conditions name what keeps them.
+    /// The UIDs of resources that are being deleted and whose conditions name the cause.
     fn explained(&self, objects: &[Arc<Value>], cloud: &Cloud) -> BTreeSet<String> {
         let staying: Vec<(&str, Kind)> = cloud
             .0
@@ -105,8 +105,8 @@ impl Checks {
         }
     }
 
-    /// Whether nothing says any more whose a remote object without owner tags is: people took the tags off before its id was on
-    /// record, or the record too. A key pair is on record by its name, which anybody may give to another one.
+    /// Whether the owner of a remote object without owner tags cannot be found: people removed the tags before its id was
+    /// recorded, or removed the record too. A key pair is recorded by its name, which is not unique over time.
     fn is_untraceable(&self, id: &str, maker: &Record) -> bool {
         let Some(stripped) = self.tampered.get(id) else { return false };
         let then = maker.versions.iter().take_while(|version| version.at <= *stripped).last();
@@ -115,11 +115,11 @@ impl Checks {
         !is_recorded || maker.disturbed.is_some_and(|at| at >= *stripped)
     }
 
-    /// Whether a remote object may exist for ever: nobody's controller has to delete it.
+    /// Whether a remote object may remain: no controller must delete it.
     fn may_stay(&self, id: &str, remote: &Remote) -> bool {
         let owner = remote.uid().and_then(|uid| Some((uid, self.history.records.get(uid)?)));
         match (self.launched.get(id), owner) {
-            // What a resource has adopted is that resource's.
+            // An adopted object belongs to its resource.
             (None, owner) => owner.is_none_or(|(_, record)| record.gone.is_some()),
             (Some(maker), owner) => {
                 let is_lost = |record: &Record| record.gone.is_some() && record.excused;
@@ -130,9 +130,9 @@ impl Checks {
     }
 }
 
-/// Whether the provider refuses without a name, in words that stand for something of these kinds.
+/// Whether the provider's error names no object, but implies one of these kinds.
 fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
-    // A protection that only people turn on, and that no field of the spec turned on.
+    // Termination protection that somebody else turned on.
     if message.contains("'disableApiTermination'") {
         return true;
     }
@@ -152,10 +152,10 @@ fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
 fn is_ours(object: &Value) -> bool {
     let is_group = object["apiVersion"].as_str().is_some_and(|version| version.contains(DOMAIN));
     let made = &object["metadata"]["annotations"][EXPORTED_BY_ANNOTATION];
-    // Facts are people's own.
+    // Static states belong to users.
     let is_fact = text(&object["metadata"]["name"]).starts_with("static-");
     let is_own = is_resource(object) || object["kind"] == "ConfigExport";
-    // What somebody orphaned is nobody's.
+    // Orphaned objects have no owner.
     is_own || (owners(object).next().is_some() && !is_fact && (is_group || made.is_string()))
 }
 
@@ -169,7 +169,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Whether it comes with something else, as the default security group of a VPC does.
+/// Whether it was created with another object, like the default security group of a VPC.
 fn is_made_along(remote: &Remote) -> bool {
     use Kind::{ListenerRule, RouteTable, SecurityGroup, Volume};
     matches!(remote.kind, SecurityGroup | RouteTable | Volume | ListenerRule) && remote.tags.is_empty()

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_line_with_a_secret_value_is_seen() {
+    fn a_log_line_with_a_secret_value_is_detected() {
         let (leaks, guard) = read();
         tracing::info!(name = "web", "created");
         tracing::debug!("canary-password");

@@ -1,7 +1,8 @@
-//! What must hold after every call and at the end, whatever fails.
+//! The invariants after every call and at the end, with any faults.
 //!
-//! A controller is judged by what it can have known: [`history`] keeps every version of every object, and which of them a
-//! process can still be acting on. A call is a violation only if each of those forbids it.
+//! A call is checked against the versions that its controller can have known: [`history`] keeps every version of every
+//! object, and determines which of them a process can still be acting on. A call is a violation only if each of these
+//! versions forbids it.
 
 mod cluster;
 mod counts;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_testing::canary::Canary;
-use kraken_testing::kube_proxy::{Answer, Call};
+use kraken_testing::fault_proxy::{Answer, Call};
 use serde_json::Value;
 
 pub use cluster::FORGED;
@@ -35,10 +36,10 @@ pub use violation::{Class, Violation};
 use crate::schedule::Controller;
 use history::History;
 
-/// How long a controller may act on what it read before, while nothing fails: reads that wait for a batch, calls that take their
-/// time, watch events on their way.
+/// The time for which a controller may act on an outdated version without faults: reads that wait for a batch, slow calls, watch
+/// events in transit.
 const SLACK: Duration = Duration::from_secs(10);
-/// How many violations are kept: after the first few, the others follow from them.
+/// The maximum number of recorded violations: further ones are usually consequences.
 const KEPT: usize = 20;
 
 /// The Ready condition of an object.
@@ -61,7 +62,7 @@ pub struct Caller {
     pub place: String,
 }
 
-/// What the checks look at.
+/// The state for the checks.
 pub struct View {
     /// Every object that the API server has.
     pub objects: Box<dyn Fn() -> Arc<[Arc<Value>]> + Send>,
@@ -79,18 +80,18 @@ impl fmt::Debug for View {
 #[derive(Debug)]
 pub struct Checks {
     view: View,
-    /// Whether controllers delete what belongs to nobody.
+    /// Whether controllers delete orphans.
     removes_orphans: bool,
     history: History,
-    /// The cloud after the last change that was seen.
+    /// The cloud after the last observed change.
     cloud: Arc<Cloud>,
-    /// Which resource's launch made a remote object.
+    /// The resource whose launch created a remote object.
     launched: BTreeMap<String, String>,
-    /// When somebody changed the tags of a remote object without Kraken, or created it.
+    /// The time of out-of-band creations and tag changes of remote objects.
     tampered: BTreeMap<String, Duration>,
-    /// What a controller let go of.
+    /// The objects that a controller released.
     released: BTreeSet<String>,
-    /// What each plan was that a controller published, by UID and hash.
+    /// The published plans, by UID and hash.
     plans: BTreeMap<(String, String), String>,
     /// The UIDs of which a deletion was begun.
     deleting: BTreeSet<String>,
@@ -104,7 +105,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// `removes_orphans`: the controllers delete what belongs to nobody.
+    /// `removes_orphans`: the controllers delete orphans.
     pub fn new(view: View, removes_orphans: bool) -> Self {
         let cloud = (view.cloud)();
         Self {
@@ -154,7 +155,7 @@ impl Checks {
         }
     }
 
-    /// To be called after each thing that somebody else than a controller did, to the cluster or to the cloud.
+    /// Must be called after each change by others than controllers, in the cluster or in the cloud.
     pub fn outside(&mut self, now: Duration) {
         self.is_at(now);
         let changes = self.observe(now);
@@ -168,19 +169,19 @@ impl Checks {
         self.cloud = cloud;
     }
 
-    /// A text that everybody can read: a log line, a metric.
+    /// A public text: a log line, a metric.
     pub fn text(&mut self, now: Duration, place: &str, text: &str) {
         if let Some(form) = self.canary.found(text) {
             self.violated(now, Class::Secret, format!("{place} has a Secret's value {form}: {text}"));
         }
     }
 
-    /// A controller ended by itself.
+    /// A controller ended unexpectedly.
     pub fn panicked(&mut self, now: Duration, what: &str) {
         self.violated(now, Class::Panicked, what.to_owned());
     }
 
-    /// What was violated so far.
+    /// The violations so far.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }

@@ -16,14 +16,14 @@ fn key(kind: &str) -> String {
     kind.chars().filter(|c| *c != '-').collect::<String>().to_lowercase()
 }
 
-/// Who asks, by the owner that controls the request.
+/// The dependent, by the controlling owner of the request.
 fn asker(request: &Value) -> Option<Node> {
     let owners = request["metadata"]["ownerReferences"].as_array()?;
     let owner = owners.iter().find(|owner| owner["controller"] == true)?;
     Some((key(owner["kind"].as_str()?), owner["name"].as_str()?.to_owned()))
 }
 
-/// What it refers to.
+/// Its dependencies.
 fn named(request: &Value) -> impl Iterator<Item = Node> {
     let all = request["spec"]["krakenResourceDependencies"].as_array().into_iter().flatten();
     all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
@@ -36,7 +36,7 @@ impl Checks {
             return;
         }
         let Some(record) = self.history.records.get(uid) else { return };
-        // Who began to refer to it a moment ago, or while something fails, may not be known.
+        // Recent references, or references during faults, may be unknown.
         let Some(settled) = now.checked_sub(SLACK).filter(|at| self.calm.is_some_and(|calm| calm <= *at))
         else {
             return;
@@ -69,7 +69,7 @@ impl Checks {
             }
             graph.entry(from).or_default().extend(named(latest));
         }
-        // Of a circle nobody blocks the others.
+        // Members of a cycle do not block each other.
         let (mut reached, mut open) = (BTreeSet::new(), vec![node.clone()]);
         while let Some(next) = open.pop() {
             if reached.insert(next.clone()) {

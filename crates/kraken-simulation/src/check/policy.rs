@@ -1,10 +1,10 @@
-//! What a version of an object allows, read from its JSON: also of what no controller can decode.
+//! The policies of a version of an object, read from its JSON, even if it cannot be decoded.
 
 use serde_json::Value;
 
 use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER, INTENT_ANNOTATION};
 
-/// What is allowed.
+/// The policies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Policy {
     pub paused: bool,
@@ -23,7 +23,7 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Whether what the resource has may be left behind: all of it, or what it adopted.
+    /// Whether remote objects may be retained: all of them, or adopted ones.
     pub(super) fn keeps(&self) -> bool {
         self.retain || (self.adopts && !self.delete)
     }
@@ -60,7 +60,7 @@ pub(super) fn intent(object: &Value) -> Option<Value> {
     serde_json::from_str(object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?).ok()
 }
 
-/// The hash that somebody approved.
+/// The approved hash.
 pub(super) fn approved(object: &Value) -> Option<&str> {
     object["metadata"]["annotations"][APPROVED_PLAN_ANNOTATION].as_str()
 }

@@ -1,8 +1,8 @@
-//! The cloud as it really is, and what a call to it is about: who is meant, and what is done to it.
+//! The actual state of the cloud, and the subjects and effects of a call.
 
 use std::collections::BTreeMap;
 
-use kraken_testing::kube_proxy::Call;
+use kraken_testing::fault_proxy::Call;
 use kraken_testing::simulator::{Kind, Simulator};
 
 /// What every tag key of the suite begins with.
@@ -23,7 +23,7 @@ pub struct Remote {
     pub tags: BTreeMap<String, String>,
     /// Whether it is there and not on its way out.
     pub alive: bool,
-    /// Whether it is there at all; what is on its way out is.
+    /// Whether it exists, including objects that are being deleted.
     pub exists: bool,
 }
 
@@ -44,7 +44,7 @@ impl Remote {
 pub struct Cloud(pub BTreeMap<String, Remote>);
 
 impl Cloud {
-    /// Adds what a simulator has, lags left aside. `place` tells its ids from those of the others.
+    /// Adds the actual objects of a simulator. `place` distinguishes its ids from those of others.
     pub fn add(&mut self, simulator: &Simulator, place: &str) {
         let all = &mut self.0;
         let qualified = |id: String| format!("{id}{place}");
@@ -96,10 +96,10 @@ pub(crate) fn remote_kind(kind: &str) -> Option<Kind> {
     })
 }
 
-/// What a call does to its subjects.
+/// The effect of a call on its subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// It makes something new.
+    /// It creates an object.
     Create,
     /// It ends them.
     Delete,
@@ -111,12 +111,12 @@ pub(super) enum Verb {
     Change,
 }
 
-/// A call to the cloud in the words of the checks.
+/// A call to the cloud, in the terms of the checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub action: String,
     pub verb: Verb,
-    /// The ids of what is changed; what is only referred to is not in it.
+    /// The ids of changed objects, without referenced ones.
     pub subjects: Vec<String>,
     /// The tags that it sets.
     pub tags: BTreeMap<String, String>,
@@ -171,7 +171,7 @@ impl Asked {
         self.tags.get(EPOCH)?.parse().ok()
     }
 
-    /// Whether only tags of the suite's own are set or removed: to claim, or to let go.
+    /// Whether only Kraken's tags are set or removed: to claim, or to release.
     pub(super) fn is_about_ownership(&self) -> bool {
         match self.verb {
             Verb::Tag => self.tags.contains_key(UID),
@@ -181,7 +181,7 @@ impl Asked {
     }
 }
 
-/// The ids of what a call changes.
+/// The ids of objects that a call changes.
 pub(crate) fn subjects(call: &Call) -> Vec<String> {
     Asked::of(call).subjects
 }
@@ -279,7 +279,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_call_names_its_subjects_and_not_what_it_refers_to() {
+    fn subjects_of_a_call_exclude_references() {
         let asked = Asked::of(&call("AssociateAddress", "AllocationId=eipalloc-1&InstanceId=i-1"));
         assert_eq!((asked.verb, asked.subjects), (Verb::Change, vec!["eipalloc-1".to_owned()]));
         let asked = Asked::of(&call("TerminateInstances", "InstanceId.1=i-1&InstanceId.2=i-2"));
@@ -289,7 +289,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_creating_call_says_for_whom_it_is() {
+    fn a_create_call_names_its_owner() {
         let form = "TagSpecification.1.ResourceType=vpc&TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com%2Fuid\
                     &TagSpecification.1.Tag.1.Value=u-1&TagSpecification.1.Tag.2.Key=kraken-iac.eoinfennessy.com%2Fepoch\
                     &TagSpecification.1.Tag.2.Value=3";

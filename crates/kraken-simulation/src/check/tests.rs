@@ -1,4 +1,4 @@
-//! Each check fails on a history made up for it, and only then.
+//! Each check fails for a specific history, and only for it.
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -11,7 +11,7 @@ const NS: &str = "prod";
 const TAGS: &str = "TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com/uid&TagSpecification.1.Tag.1.Value=u-1\
                     &TagSpecification.1.Tag.2.Key=kraken-iac.eoinfennessy.com/epoch&TagSpecification.1.Tag.2.Value=1";
 
-/// A cluster and a cloud that the test changes by hand.
+/// A cluster and a cloud that the test changes directly.
 struct Scene {
     objects: Arc<Mutex<Vec<Arc<Value>>>>,
     cloud: Arc<Mutex<Cloud>>,
@@ -105,7 +105,7 @@ impl Scene {
         self.thing(id, &[("uid", "u-1"), ("cluster", "c")]);
     }
 
-    /// What the controller made before.
+    /// The objects that the controller created before.
     fn made(&mut self, id: &str) {
         self.ours(id);
         self.cloud_call("CreateVpc", TAGS);
@@ -158,7 +158,7 @@ fn up(lifecycle: Value) -> Scene {
 }
 
 #[test]
-fn a_second_object_of_a_uid_is_seen() {
+fn a_second_object_of_a_uid_is_detected() {
     let mut scene = up(json!({}));
     scene.made("vpc-2");
     scene.is(Class::TooMany);
@@ -178,7 +178,7 @@ fn a_replacement_explains_a_second_object() {
 }
 
 #[test]
-fn what_a_person_copied_with_its_tags_does_not_count() {
+fn a_copy_with_owner_tags_does_not_count() {
     let mut scene = up(json!({}));
     scene.ours("vpc-copy");
     scene.outside();
@@ -187,7 +187,7 @@ fn what_a_person_copied_with_its_tags_does_not_count() {
 }
 
 #[test]
-fn what_has_no_owner_tags_must_not_be_deleted() {
+fn an_object_without_owner_tags_must_not_be_deleted() {
     let mut scene = up(json!({}));
     scene.thing("vpc-9", &[]);
     scene.outside();
@@ -197,7 +197,7 @@ fn what_has_no_owner_tags_must_not_be_deleted() {
 }
 
 #[test]
-fn what_another_cluster_or_resource_has_must_not_be_taken() {
+fn an_object_of_another_owner_must_not_be_claimed() {
     let mut scene = up(json!({}));
     scene.thing("vpc-8", &[("uid", "u-1"), ("cluster", "other")]);
     scene.thing("vpc-9", &[("uid", "u-2"), ("cluster", "c")]);
@@ -210,7 +210,7 @@ fn what_another_cluster_or_resource_has_must_not_be_taken() {
 }
 
 #[test]
-fn only_what_is_adopted_or_on_record_may_be_claimed() {
+fn only_adopted_or_recorded_objects_may_be_claimed() {
     let tag = "Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
     for (adopt, is_fine) in [(json!({"id": "vpc-9"}), true), (json!({"id": "vpc-8"}), false)] {
         let mut scene = Scene::of(vpc(json!({"adopt": adopt})));
@@ -222,14 +222,14 @@ fn only_what_is_adopted_or_on_record_may_be_claimed() {
 }
 
 #[test]
-fn what_is_protected_must_not_be_deleted() {
+fn a_protected_object_must_not_be_deleted() {
     let mut scene = up(json!({"protect": true}));
     scene.delete();
     scene.is(Class::Protected);
 }
 
 #[test]
-fn a_policy_binds_only_who_can_know_it() {
+fn a_policy_applies_only_to_processes_that_can_know_it() {
     let mut scene = up(json!({}));
     scene.set(vpc(json!({"protect": true})));
     scene.outside();
@@ -258,7 +258,7 @@ fn a_policy_binds_only_who_can_know_it() {
 }
 
 #[test]
-fn what_is_retained_or_adopted_must_not_be_deleted() {
+fn a_retained_or_adopted_object_must_not_be_deleted() {
     let mut scene = up(json!({"deletion": "Retain"}));
     scene.delete();
     scene.is(Class::Retained);
@@ -271,7 +271,7 @@ fn what_is_retained_or_adopted_must_not_be_deleted() {
 }
 
 #[test]
-fn what_is_paused_must_not_be_changed_or_created() {
+fn a_paused_resource_must_not_be_changed_or_created() {
     let mut scene = Scene::of(vpc(json!({"paused": true})));
     scene.made("vpc-1");
     scene.is(Class::Paused);
@@ -323,7 +323,7 @@ fn a_manual_plan_is_carried_out_only_after_its_approval() {
 }
 
 #[test]
-fn a_replacement_without_an_edit_is_seen() {
+fn a_replacement_without_an_edit_is_detected() {
     let placed = |boundary: Value, generation: i64| {
         let mut object = vpc(json!({"replace": "CreateFirst"}));
         object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] =
@@ -340,7 +340,7 @@ fn a_replacement_without_an_edit_is_seen() {
 }
 
 #[test]
-fn a_launch_without_an_intent_is_seen() {
+fn a_launch_without_an_intent_is_detected() {
     let mut bare = vpc(json!({}));
     bare["metadata"]["annotations"] = json!({});
     let mut scene = Scene::of(bare);
@@ -353,7 +353,7 @@ fn a_launch_without_an_intent_is_seen() {
 }
 
 #[test]
-fn an_intent_without_a_precondition_is_seen() {
+fn an_intent_without_a_precondition_is_detected() {
     let mut scene = up(json!({}));
     let body = |version: Value| {
         json!({"metadata": {
@@ -368,7 +368,7 @@ fn an_intent_without_a_precondition_is_seen() {
 }
 
 #[test]
-fn a_launch_for_an_object_that_is_gone_is_seen() {
+fn a_launch_for_a_deleted_object_is_detected() {
     let mut scene = up(json!({}));
     scene.cloud.lock().0.clear();
     scene.remove("u-1");
@@ -379,7 +379,7 @@ fn a_launch_for_an_object_that_is_gone_is_seen() {
 }
 
 #[test]
-fn a_launch_in_another_place_is_seen() {
+fn a_launch_in_another_location_is_detected() {
     let mut object = vpc(json!({}));
     object["status"]["location"] = json!({"account": "1", "region": "eu-west-1"});
     let mut scene = Scene::of(object);
@@ -388,7 +388,7 @@ fn a_launch_in_another_place_is_seen() {
 }
 
 #[test]
-fn a_finalizer_that_goes_before_its_object_is_seen() {
+fn an_early_finalizer_removal_is_detected() {
     for (alive, is_fine) in [(true, false), (false, true)] {
         let mut scene = up(json!({}));
         if !alive {
@@ -402,7 +402,7 @@ fn a_finalizer_that_goes_before_its_object_is_seen() {
 }
 
 #[test]
-fn a_deletion_out_of_order_is_seen() {
+fn a_deletion_out_of_order_is_detected() {
     let request = |name: &str, to: &str| {
         json!({
             "kind": "DependencyRequest",
@@ -432,7 +432,7 @@ fn map(name: &str, annotations: Value, data: Value) -> Value {
 }
 
 #[test]
-fn the_hub_touches_only_what_an_export_made() {
+fn the_hub_changes_only_targets_of_exports() {
     let export = json!({"kind": "ConfigExport", "metadata": {"namespace": NS, "name": "e", "uid": "e-1"}});
     for (maker, is_fine) in [("e-1", true), ("e-2", false)] {
         let mut scene = Scene::of(export.clone());
@@ -446,7 +446,7 @@ fn the_hub_touches_only_what_an_export_made() {
 }
 
 #[test]
-fn a_forged_value_that_reaches_an_export_is_seen() {
+fn a_forged_value_in_an_export_is_detected() {
     let mut scene = up(json!({}));
     scene.set(map("x", json!({}), json!({"k": "vpc-0forged"})));
     scene.write(&hub_caller(), &json!({}));
@@ -454,7 +454,7 @@ fn a_forged_value_that_reaches_an_export_is_seen() {
 }
 
 #[test]
-fn a_write_without_the_lease_is_seen() {
+fn a_write_without_the_lease_is_detected() {
     let lease = json!({"kind": "Lease", "metadata": {"name": "kraken-aws-vpc", "uid": "l"}, "spec": {"holderIdentity": "one"}});
     for (identity, is_fine) in [("one", true), ("two", false)] {
         let mut scene = up(json!({}));
@@ -467,7 +467,7 @@ fn a_write_without_the_lease_is_seen() {
 }
 
 #[test]
-fn a_secret_value_outside_of_secrets_is_seen() {
+fn a_secret_value_outside_of_secrets_is_detected() {
     let mut scene = up(json!({}));
     scene.set(json!({"kind": "Secret", "metadata": {"uid": "s"}, "data": {"a": "Y2FuYXJ5"}}));
     scene.outside();
@@ -487,7 +487,7 @@ fn status(object: &mut Value, status: &str, reason: &str, message: &str) {
 }
 
 #[test]
-fn at_the_end_everything_is_ready_or_says_why_not() {
+fn at_the_end_every_resource_is_ready_or_reports_why_not() {
     for (reason, message, expected) in [
         ("Available", "in place", None),
         ("Creating", "", Some(Class::NotConverged)),
@@ -511,7 +511,7 @@ fn at_the_end_everything_is_ready_or_says_why_not() {
 }
 
 #[test]
-fn at_the_end_as_much_lives_as_the_spec_says_with_its_tags() {
+fn at_the_end_count_and_tags_match_the_spec() {
     let mut object = vpc(json!({}));
     object["spec"]["tags"] = json!({"Team": "web"});
     status(&mut object, "True", "Available", "");
@@ -526,7 +526,7 @@ fn at_the_end_as_much_lives_as_the_spec_says_with_its_tags() {
 }
 
 #[test]
-fn what_belongs_to_nobody_is_seen_at_the_end() {
+fn an_orphan_is_detected_at_the_end() {
     let mut scene = up(json!({}));
     let mut bare = vpc(json!({}));
     bare["metadata"]["finalizers"] = json!([]);
@@ -542,7 +542,7 @@ fn what_belongs_to_nobody_is_seen_at_the_end() {
 }
 
 #[test]
-fn nothing_is_written_at_rest() {
+fn a_write_in_steady_state_is_detected() {
     let mut scene = up(json!({}));
     scene.pass(300);
     scene.checks.rested(scene.now, Duration::from_secs(60));
@@ -559,7 +559,7 @@ fn nothing_is_written_at_rest() {
 }
 
 #[test]
-fn a_new_process_knows_nothing_of_what_was_replaced_before_it_began() {
+fn a_new_process_does_not_know_older_versions() {
     let mut scene = up(json!({}));
     scene.set(vpc(json!({"protect": true})));
     scene.outside();
@@ -571,14 +571,14 @@ fn a_new_process_knows_nothing_of_what_was_replaced_before_it_began() {
 }
 
 #[test]
-fn after_everything_was_deleted_nothing_is_left() {
+fn a_remaining_object_is_detected_after_all_are_deleted() {
     let mut scene = up(json!({}));
     scene.checks.emptied(scene.now);
     assert_eq!(scene.classes(), [Class::LeftBehind], "the object itself");
 }
 
 #[test]
-fn what_is_left_must_name_something_that_no_controller_has_to_delete() {
+fn a_remaining_resource_must_name_an_unmanaged_object() {
     for (message, is_explained) in [("it is used by vpc-9", true), ("vpc-1 has dependencies", false)] {
         let mut deleting = vpc(json!({}));
         deleting["metadata"]["deletionTimestamp"] = json!("now");
@@ -594,7 +594,7 @@ fn what_is_left_must_name_something_that_no_controller_has_to_delete() {
 }
 
 #[test]
-fn a_controller_that_ends_by_itself_is_seen() {
+fn an_unexpected_end_of_a_controller_is_detected() {
     let mut scene = up(json!({}));
     scene.checks.panicked(scene.now, "kraken-hub panicked");
     scene.is(Class::Panicked);

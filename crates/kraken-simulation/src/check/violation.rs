@@ -1,61 +1,61 @@
-//! What is violated, in a form by which two failures can be told to be the same.
+//! Violations, in a form that allows comparing two failures.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A class of violations: what stays the same while a schedule is made shorter.
+/// A class of violations, which must not change during shrinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Class {
     /// More remote objects of a UID live than spec and replacement explain.
     TooMany,
-    /// A call changed, deleted or claimed what is not the resource's.
+    /// A call changed, deleted or claimed an object of another owner.
     NotOurs,
-    /// A call deleted or replaced what is protected.
+    /// A call deleted or replaced a protected object.
     Protected,
-    /// A call deleted what is to be left behind.
+    /// A call deleted a retained object.
     Retained,
-    /// A call changed what is paused.
+    /// A call changed an object of a paused resource.
     Paused,
     /// A call changed what only drift explains, although drift is only reported.
     Reported,
-    /// A call was made for a plan that nobody approved.
+    /// A call was made for an unapproved plan.
     Unapproved,
-    /// A replacement began although nobody edited anything.
+    /// A replacement began without an edit.
     DriftReplaced,
     /// Something was created without an intent on record.
     NoIntent,
     /// An intent was written without a precondition.
     NoPrecondition,
-    /// Something was created for an object that is gone or going.
+    /// An object was created for a resource that is deleted or being deleted.
     CreatedForGone,
-    /// Something was created in another place than the resource's other objects.
+    /// An object was created in another location than the resource's other objects.
     Elsewhere,
     /// A finalizer went while something lived.
     FinalizerEarly,
-    /// Something was deleted although others refer to it.
+    /// An object was deleted although others refer to it.
     OutOfOrder,
     /// An object of the cluster was written that is not the controller's.
     ForeignObject,
     /// A process wrote that does not hold the lease.
     NotLeader,
-    /// A Secret's value is where everybody can read it.
+    /// A Secret's value is publicly readable.
     Secret,
-    /// A value that somebody forged was acted on.
+    /// A forged value was used.
     Forged,
-    /// A controller ended by itself or panicked.
+    /// A controller ended unexpectedly or panicked.
     Panicked,
-    /// After faults ended, a resource is neither ready nor says why.
+    /// After faults ended, a resource is neither Ready nor reports why.
     NotConverged,
-    /// After faults ended, the cloud or an export is not what the specs say.
+    /// After faults ended, the cloud or an export does not match the specs.
     Wrong,
-    /// Something carries the tags of the cluster and belongs to nobody.
+    /// An object has the tags of the cluster and no owner.
     Orphan,
-    /// At rest, something was written.
+    /// An object was written in steady state.
     Restless,
-    /// At rest, calls were made again and again.
+    /// Calls were repeated in steady state.
     Busy,
     /// After everything was deleted, something was left.
     LeftBehind,

@@ -1,4 +1,4 @@
-//! Edits of one field: plausible ones by kind, policies, and whatever the schema has.
+//! Edits of one field: plausible ones by kind, policies, and fields of the schema.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::kinds;
 /// An edit: a JSON pointer, and the new value, if it is not removed.
 pub(crate) type Edit = (String, Option<Value>);
 
-/// The fields that people edit, and what they set them to, as JSON; `-` removes the field.
+/// Fields and their values for edits, as JSON; `-` removes the field.
 fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
     const TEAM: (&str, &[&str]) = ("/spec/tags/Team", &[r#""web""#, r#""shop""#, "-"]);
     const TAGS: (&str, &[&str]) =
@@ -173,7 +173,7 @@ fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
     }
 }
 
-/// An edit that somebody who knows the kind makes; not all are possible with every spec.
+/// A plausible edit of a kind; not all are possible with every spec.
 pub(crate) fn sensible(rng: &mut Rng, kind: &str) -> Option<Edit> {
     let (path, values) = rng.pick(plausible(kind))?;
     let value = rng.pick(values)?;
@@ -205,7 +205,7 @@ pub(crate) fn policy(rng: &mut Rng, kind: &str) -> Edit {
     (format!("/spec/lifecycle/{field}"), value)
 }
 
-/// A value that is wrong for the field, in a way that the API server may or may not notice.
+/// An invalid value of the field, which the API server may or may not detect.
 pub(crate) fn invalid(rng: &mut Rng, kind: &str) -> Option<Edit> {
     let (path, _) = rng.pick(plausible(kind))?;
     if path.starts_with("/spec/tags") {
@@ -233,14 +233,14 @@ pub(crate) fn invalid(rng: &mut Rng, kind: &str) -> Option<Edit> {
     Some(((*path).to_owned(), Some(value)))
 }
 
-/// Some field that the schema has, with a value that fits it more or less.
+/// A field of the schema, with a more or less valid value.
 pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
     let mut schema = kinds::spec_schema(kind)?;
     let mut path = "/spec".to_owned();
     loop {
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|all| !all.contains_key("valueFrom")) else { break };
-        // Maps keep the order of their keys, so that a seed means the same everywhere.
+        // Maps keep the order of their keys, so that a seed has the same meaning everywhere.
         let names: Vec<&String> = properties.keys().collect();
         let name = rng.pick(&names)?;
         path = format!("{path}/{name}");

@@ -1,4 +1,4 @@
-//! What fails, one fault after the other.
+//! Generation of faults.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ fn kube_call(rng: &mut Rng, controller: Controller, object: &ObjectName) -> Call
     CallMatch { side: Side::Kube, action, nth: nth(rng) }
 }
 
-/// The calls that a kind makes to change the cloud; the first one creates.
+/// The mutating calls of a kind; the first one creates.
 pub(crate) fn writes(kind: &str) -> &'static [&'static str] {
     match kind {
         "EC2Instance" => &[
@@ -194,7 +194,7 @@ pub(crate) fn writes(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// An action of the kind, and a code that AWS documents for it and that says that nothing was done.
+/// An action of the kind, and a documented error code that means that it had no effect.
 fn refusal(rng: &mut Rng, kind: &str) -> (&'static str, &'static str) {
     let action = rng.pick(writes(kind)).copied().unwrap_or("*");
     let action = if rng.chance(25) { "*" } else { action };

@@ -1,5 +1,5 @@
-//! Which operations, faults and policies one seed uses, and how often: every seed has a random part of them with random
-//! weights, so that rare ones meet each other instead of drowning among all others.
+//! The operations, faults and policies of one seed, and their frequency: every seed has a random subset with random
+//! weights, so that rare ones coincide.
 
 use super::rng::Rng;
 
@@ -52,7 +52,7 @@ use Class::{
     TagRemote, Throttle, Watches,
 };
 
-/// How often each class comes among those of its half.
+/// The frequency of each class among operations or faults.
 const OPERATIONS: [(Class, usize); 24] = [
     (Apply, 10),
     (Edit, 12),
@@ -114,7 +114,7 @@ pub(crate) struct Policies {
     pub(crate) depends: bool,
 }
 
-/// What one seed uses.
+/// The subset of one seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Mix {
     operations: Vec<(Class, usize)>,
@@ -148,7 +148,7 @@ impl Mix {
             interval: rng.chance(30),
             depends: rng.chance(20),
         };
-        // One seed in ten has no fault at all: what goes wrong there needs no fault to explain it.
+        // One seed in ten has no faults, to find failures without faults.
         Self { operations, faults, fault_share: rng.one([0, 10, 20, 30, 30, 40, 40, 50, 50, 70]), policies }
     }
 

@@ -1,4 +1,4 @@
-//! Schedules from seeds: a stack, what people and accidents do to it, and what fails meanwhile.
+//! Generation of schedules from seeds: a stack, operations and faults.
 
 mod edits;
 mod faults;
@@ -24,7 +24,7 @@ pub const NAMESPACE: &str = "prod";
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 /// The apiVersion of exports.
 const EXPORTS: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
-/// The apiVersion of what the suite writes for itself.
+/// The apiVersion of Kraken's internal objects.
 const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
 
 /// How many operations and faults there are after the stack was applied.
@@ -45,7 +45,7 @@ pub fn generate(seed: u64) -> Schedule {
         clock.now += rng.time(Duration::from_millis(1), Duration::from_millis(500));
         step(clock.now, Operation::Apply { object }.into());
     }
-    // Most of what follows happens to a stack that is up; some of it while it comes up.
+    // Most steps occur after the stack is Ready, some before.
     if rng.chance(70) {
         clock.now += rng.time(Duration::from_secs(5), Duration::from_secs(60));
     }
@@ -61,7 +61,7 @@ pub fn generate(seed: u64) -> Schedule {
     Schedule { seed, settings, steps }
 }
 
-/// When the next step comes: mostly soon, now and then after everything has settled.
+/// The time of the next step: usually soon, sometimes after everything has settled.
 struct Clock {
     now: Duration,
     /// The usual time between two steps.
@@ -86,7 +86,7 @@ fn pace(rng: &mut Rng) -> Duration {
 fn settings(rng: &mut Rng) -> Settings {
     let seconds = Duration::from_secs;
     let window = rng.one([10, 20, 30, 60]);
-    // The cloud shows what it created within the window: that is what the window says.
+    // The cloud shows new objects within the visibility window, which is its definition.
     let lag = |rng: &mut Rng, percent: usize| {
         if rng.chance(percent) {
             rng.time(Duration::from_millis(100), seconds(window / 2))

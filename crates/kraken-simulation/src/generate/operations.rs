@@ -1,4 +1,4 @@
-//! What people and accidents do, one operation after the other.
+//! Generation of operations.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::rng::Rng;
 use super::stack::{Stack, id_path, name_of};
 use crate::schedule::{Controller, Lost, ObjectName, Operation, Propagation, Remote, Tamper};
 
-/// The people of one seed, with the manifests that they keep.
+/// The users of one seed, with their manifests.
 #[derive(Debug)]
 pub(crate) struct People {
     pub(crate) stack: Stack,
-    /// The remote objects that were created without Kraken, with their kinds.
+    /// The remote objects that were created out of band, with their kinds.
     remotes: Vec<(String, String)>,
     backed_up: bool,
 }
@@ -37,7 +37,7 @@ impl People {
                 }
             }
         }
-        // Now and then one is forgotten at first.
+        // Sometimes one is initially omitted.
         if rng.chance(20) {
             let forgotten = rng.below(all.len());
             all.remove(forgotten);
@@ -151,7 +151,7 @@ impl People {
         Remote::Of(object, number)
     }
 
-    /// A manifest as it is kept, with an edit or two if so wanted.
+    /// A manifest, with an optional edit or two.
     fn manifest(&mut self, rng: &mut Rng, edited: bool) -> Value {
         let index = rng.below(self.stack.objects.len());
         let Some(object) = self.stack.objects.get_mut(index) else { return Value::Null };
@@ -231,7 +231,7 @@ impl People {
         Operation::Strip { object: self.any_name(rng), lost }
     }
 
-    /// Edits or deletes what the suite writes for itself, or an export's target.
+    /// Edits or deletes Kraken's internal objects, or an export's target.
     fn internal(&self, rng: &mut Rng) -> Operation {
         let object = self.spoke_object(rng);
         let lower = object.kind.to_lowercase();

@@ -28,7 +28,7 @@ impl Rng {
         least + self.below(most.saturating_sub(least) + 1)
     }
 
-    /// True so many times out of a hundred.
+    /// True with this probability in percent.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -60,7 +60,7 @@ impl Rng {
         None
     }
 
-    /// A time between the two, in milliseconds: short ones as often as long ones, whatever the unit.
+    /// A time between the two, in milliseconds, distributed logarithmically.
     pub(crate) fn time(&mut self, least: Duration, most: Duration) -> Duration {
         let millis = |duration: Duration| usize::try_from(duration.as_millis()).unwrap_or(usize::MAX);
         let (mut low, high) = (millis(least).max(1), millis(most).max(1));

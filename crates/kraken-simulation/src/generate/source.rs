@@ -1,5 +1,5 @@
-//! Where the value of an option comes from: written out, or from a ConfigMap, a Secret, a fact, a template or another resource,
-//! in each of the ways in which that can be spelled.
+//! The source of the value of an option: a literal, a ConfigMap, a Secret, a static state, a template or another resource, in
+//! every syntax.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::rng::Rng;
 
-/// What every secret text has in it that must be seen nowhere but in Secrets and in the calls that need it.
+/// The marker in every Secret value, which may only occur in Secrets and in the calls that need it.
 pub const CANARY: &str = "canary";
 
 /// The ConfigMaps, Secrets and facts that a stack's options refer to.

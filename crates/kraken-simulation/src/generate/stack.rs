@@ -35,11 +35,11 @@ pub(crate) const KINDS: [(&str, &str, usize); 14] = [
     ("ListenerRule", "rule.RuleArn", 2),
 ];
 
-/// What a seed's people want to have.
+/// The desired stack of a seed.
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub(crate) namespace: String,
-    /// The manifests of what the spokes and the hub reconcile, in an order in which they could be made.
+    /// The manifests of the stack, in a possible order of creation.
     pub(crate) objects: Vec<Value>,
     pub(crate) sources: Sources,
 }
@@ -133,7 +133,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A reference to the main id of what is needed.
+    /// A reference to the main id of a dependency.
     fn needed(&mut self, kind: &'static str) -> Value {
         let name = self.need(kind);
         self.id(kind, name)
@@ -167,7 +167,7 @@ impl Builder<'_> {
         json!({"valueFrom": {"configMap": {"name": target, "key": "id"}}})
     }
 
-    /// An export of some of what there is.
+    /// An export of some values of the stack.
     fn export(&mut self, number: usize) {
         let secret = self.rng.chance(40);
         let mut entries = Vec::new();

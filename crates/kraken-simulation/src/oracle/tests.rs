@@ -1,4 +1,4 @@
-//! The oracle says what is wrong, and nothing else.
+//! Tests of the oracle: it reports exactly the contradictions.
 
 use serde_json::json;
 

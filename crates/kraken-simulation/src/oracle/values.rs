@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Oracle, data};
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A key of a ConfigMap or a Secret: the kind, the name, the key.

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 use super::steps::Step;
 
-/// What is left of an answer without accepted differences.
+/// A response without accepted differences.
 pub(super) fn without(_step: &Step, mut answer: Value) -> Value {
     let Some(body) = answer.get_mut("body").and_then(Value::as_object_mut) else { return answer };
     let code = body.get("code").and_then(Value::as_u64).unwrap_or_default();
-    // The words of Go's decoders, with whole objects and Go's types in them, are not repeated here.
+    // The messages of Go's decoders, which contain whole objects and Go types, are not reproduced.
     let is_undecodable = matches!(code, 400 | 415 | 500);
     let is_path =
         body.contains_key("text") || (code == 404 && body.get("details") == Some(&serde_json::json!({})));
     if is_path {
-        // A path that is not served is told in plain text by some of Kubernetes' servers.
+        // Some of Kubernetes' servers respond with plain text for a path that is not served.
         body.clear();
     } else if is_undecodable || is_of_patch(body) {
         body.retain(|name, _| name == "code");

@@ -1,4 +1,4 @@
-//! Where two answers differ, for people.
+//! Readable differences between two responses.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::steps::{Step, What};
 
-/// The first step whose answers differ, with the steps that lead to it.
+/// The first step with different responses, with the preceding steps.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// What was done, the step that differs at the end.
+    /// The steps, with the differing one at the end.
     pub steps: Vec<Step>,
-    /// By path: what the in-memory API server said, and what kube-apiserver said.
+    /// By path: the values of the in-memory API server and of kube-apiserver.
     pub paths: Vec<(String, Value, Value)>,
     /// What kube-apiserver answered.
     pub(super) answer: Value,
 }
 
 impl Difference {
-    /// Whether the two servers may now hold different things, so that nothing is learnt from going on.
+    /// Whether the state of the two servers may differ now, so that continuing is pointless.
     pub(super) fn is_final(&self) -> bool {
         let is_request =
             self.steps.last().is_some_and(|step| matches!(step.what, What::Call(_) | What::Watch(_)));
@@ -30,7 +30,7 @@ impl Difference {
         !is_request || self.paths.iter().any(|(path, ..)| changes(path))
     }
 
-    /// What makes two differences the same one: the method and where the answers differ, lists and names aside.
+    /// The signature of a difference: the method and the differing paths, without indexes and names.
     pub fn signature(&self) -> String {
         let method = match self.steps.last().map(|step| &step.what) {
             Some(What::Call(request)) => match &request.content_type {
@@ -71,7 +71,7 @@ impl fmt::Display for Difference {
         }
         let message = &self.answer["body"]["message"];
         if message.is_string() {
-            writeln!(f, "    kube-apiserver says {message}")?;
+            writeln!(f, "    kube-apiserver responds: {message}")?;
         }
         for (path, left, right) in &self.paths {
             writeln!(f, "    {path}\n      in memory: {left}\n      real:      {right}")?;
@@ -80,7 +80,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Every place where two values differ; `null` stands for what is not there.
+/// All paths at which two values differ; `null` for a missing value.
 pub(super) fn between(left: &Value, right: &Value) -> Vec<(String, Value, Value)> {
     let mut found = Vec::new();
     collect(String::new(), left, right, &mut found);

@@ -1,9 +1,9 @@
-//! The in-memory API server compared with kube-apiserver: the same random requests to both, the answers equal but for
-//! times, UIDs and resource versions, of which the order must be the same.
+//! Compares the in-memory API server with kube-apiserver: the same random requests to both must have equal responses,
+//! except for times, UIDs and resource versions, whose order must be equal.
 //!
-//! A sequence of requests runs in namespaces of its own on both servers. Each answer is written without what differs
-//! between any two servers ([`normal`]) and compared at once; a difference is shrunk to the shortest sequence that shows
-//! it. What knowingly differs is in [`accepted`].
+//! A sequence of requests runs in separate namespaces on both servers. Each response is normalized ([`normal`]) and
+//! compared at once; a difference is shrunk to the shortest sequence that reproduces it. Accepted differences are in
+//! [`accepted`].
 
 mod accepted;
 mod difference;
@@ -26,7 +26,7 @@ use std::{
 };
 
 use anyhow::Result;
-use kraken_testing::kube_proxy::{Answer, Call, Hook, Order};
+use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
 use kube::Client;
 
 use crate::apiserver::{ApiServer, Kinds};
@@ -65,8 +65,8 @@ pub struct Compared {
     pub differences: Vec<Difference>,
 }
 
-/// Runs the sequence of a seed, of so many requests. After a difference that leaves both servers in the same state it
-/// goes on.
+/// Runs the sequence of a seed with this number of requests. It continues after a difference that leaves both servers
+/// in the same state.
 ///
 /// # Errors
 /// When a server does not answer at all.

@@ -1,4 +1,4 @@
-//! Answers without what differs between any two servers: UIDs, times, resource versions, generated names.
+//! Normalization of responses: UIDs, times, resource versions, generated names.
 //!
 //! A UID becomes the number of its first appearance. So does a resource version, with how many of the versions seen so
 //! far are older: equal texts on both servers mean that versions are in the same order. The version of a list is only
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// Times before this are those of the requests and are compared as they are. 2015-01-01.
 const OWN_TIMES_END: i64 = 1_420_070_400;
 
-/// What one server said so far.
+/// The values in the responses of one server so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Normaliser {
     /// Begins the name of each namespace of this run.
@@ -27,7 +27,7 @@ pub(super) struct Normaliser {
 }
 
 impl Normaliser {
-    /// Of a server that said nothing yet.
+    /// For a server without responses.
     pub(super) fn new(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), ..Self::default() }
     }
@@ -213,7 +213,7 @@ fn in_one_order(status: &mut Map<String, Value>) {
     let causes = status.get_mut("details").and_then(|details| details.get_mut("causes"));
     let Some(causes) = causes.and_then(Value::as_array_mut).filter(|causes| causes.len() > 1) else { return };
     causes.sort_by_key(ToString::to_string);
-    // The metadata is checked twice, and what is wrong is told as often.
+    // The metadata is validated twice, and errors are repeated.
     causes.dedup();
     if causes.len() == 1 {
         return;
@@ -234,7 +234,7 @@ fn is_uid(text: &str) -> bool {
     })
 }
 
-/// What stands for a time of the server.
+/// The placeholder of a server time.
 fn time(text: &str) -> Option<&'static str> {
     let looks = text.len() >= 20 && text.ends_with('Z') && text.as_bytes().get(10) == Some(&b'T');
     let time: Timestamp = text.parse().ok().filter(|_| looks)?;
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_between_servers_is_left_out() {
+    fn server_specific_values_are_normalized() {
         let mut normal = Normaliser::new("p1-");
         let uid = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
         let object = json!({"metadata": {

@@ -108,7 +108,7 @@ impl Pair {
         Ok((memory, real))
     }
 
-    /// Looks at all objects of both until they are equal and stay so, or time is up.
+    /// Compares all objects of both until they are equal and stable, or until the timeout.
     async fn settle(&mut self) -> Result<(Value, Value)> {
         let began = Instant::now();
         let mut equal = 0;

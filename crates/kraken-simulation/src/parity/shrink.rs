@@ -9,7 +9,7 @@ use super::{difference::Difference, steps::Step};
 /// How long it is worth trying.
 const BUDGET: Duration = Duration::from_secs(15);
 
-/// Leaves out whatever the difference does not need. `run` does the steps on fresh servers.
+/// Removes all steps that are not necessary for the difference. `run` performs the steps on new servers.
 ///
 /// # Errors
 /// As `run`.

@@ -1,4 +1,4 @@
-//! One of the two servers, with what it said so far.
+//! One of the two servers, with its responses so far.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -67,7 +67,7 @@ impl Side {
             self.refresh(request).await?;
         }
         let (status, body) = self.send(request).await?;
-        let bytes = body.collect().await.context("the answer broke off")?.to_bytes();
+        let bytes = body.collect().await.context("the response was interrupted")?.to_bytes();
         let raw = serde_json::from_slice(&bytes)
             .unwrap_or_else(|_| json!({"text": String::from_utf8_lossy(&bytes)}));
         let is_everywhere = collection(&request.path).as_deref() == Some(request.path.as_str());
@@ -95,7 +95,7 @@ impl Side {
             self.watches.insert(step, Stream::new(body));
             return Ok(json!({"status": status}));
         }
-        let bytes = body.collect().await.context("the answer broke off")?.to_bytes();
+        let bytes = body.collect().await.context("the response was interrupted")?.to_bytes();
         let raw = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(json!({"status": status, "body": self.normal.of(&raw)}))
     }
@@ -136,7 +136,7 @@ impl Side {
         for collection in &self.collections {
             let request = Request { method: "GET".into(), path: collection.clone(), ..Request::default() };
             let (status, body) = self.send(&request).await?;
-            let bytes = body.collect().await.context("the answer broke off")?.to_bytes();
+            let bytes = body.collect().await.context("the response was interrupted")?.to_bytes();
             if status == 200 {
                 let list: Value = serde_json::from_slice(&bytes).context("a list is no JSON")?;
                 all.insert(collection.clone(), self.own(list, true)["items"].clone());
@@ -166,7 +166,7 @@ impl Side {
         let query = vec![("limit".to_owned(), "1".to_owned())];
         let request = Request { method: "GET".into(), path, query, ..Request::default() };
         let (_, body) = self.send(&request).await?;
-        body.collect().await.context("the answer broke off")?;
+        body.collect().await.context("the response was interrupted")?;
         Ok(())
     }
 

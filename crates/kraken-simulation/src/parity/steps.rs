@@ -61,7 +61,7 @@ pub enum Body {
     Text(String),
     /// The answer to an earlier step, with changes.
     Edited {
-        /// Whose answer.
+        /// The step of the response.
         step: usize,
         /// By JSON pointer: the new value, or nothing to take it out.
         edits: Vec<(String, Option<Value>)>,

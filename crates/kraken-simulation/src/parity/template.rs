@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::steps::Body;
 
-/// What stands for the answer of a step that was left out or said nothing at that path.
+/// The placeholder for a response of a removed step, or for a missing value.
 const NOTHING: &str = "987654321";
 
 /// What was answered, by step.

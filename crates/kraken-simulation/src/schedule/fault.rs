@@ -41,7 +41,7 @@ pub enum Fault {
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
-    /// The leader's process is suspended as by SIGSTOP: its clock goes on, it does not.
+    /// The leader's process is suspended like by SIGSTOP, while time advances.
     Suspend {
         /// Which controller's.
         controller: Controller,
@@ -49,9 +49,9 @@ pub enum Fault {
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
-    /// The connection closes without an answer.
+    /// The connection closes without a response.
     Lose {
-        /// Whose call.
+        /// The caller.
         controller: Controller,
         /// Which.
         call: CallMatch,
@@ -60,9 +60,9 @@ pub enum Fault {
         /// How many calls in a row.
         times: u32,
     },
-    /// The answer is late.
+    /// The response is delayed.
     Delay {
-        /// Whose call.
+        /// The caller.
         controller: Controller,
         /// Which.
         call: CallMatch,
@@ -72,9 +72,9 @@ pub enum Fault {
         /// How many calls in a row.
         times: u32,
     },
-    /// The API server refuses a request with this status code: 409, 410, 429, 500, 503, 504.
+    /// The API server rejects a request with this status code: 409, 410, 429, 500, 503, 504.
     Refuse {
-        /// Whose request.
+        /// The caller.
         controller: Controller,
         /// Which.
         call: CallMatch,
@@ -83,9 +83,9 @@ pub enum Fault {
         /// How many requests in a row.
         times: u32,
     },
-    /// The cloud refuses calls of an action with this code, one that is documented for it.
+    /// The cloud rejects calls of an action with this documented code.
     Fail {
-        /// Whose call.
+        /// The caller.
         controller: Controller,
         /// Which.
         call: CallMatch,
@@ -99,9 +99,9 @@ pub enum Fault {
         /// Which controller's.
         controller: Controller,
     },
-    /// The API server forgets its history: watches that are behind or begin before get 410.
+    /// The API server compacts its history: watches behind it get 410.
     Compact,
-    /// Watch events come late, those of one resource or of all.
+    /// Watch events of one resource or of all are delayed.
     DelayWatches {
         /// Which controller's.
         controller: Controller,
@@ -116,16 +116,16 @@ pub enum Fault {
     },
     /// No request reaches the API server, and all watches end.
     ApiOutage {
-        /// Whose requests; without one everybody's.
+        /// The requests of this controller; of all if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         controller: Option<Controller>,
         /// For how long.
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
-    /// Every call to the cloud is refused as unavailable.
+    /// Every call to the cloud fails as unavailable.
     CloudOutage {
-        /// Whose calls; without one everybody's.
+        /// The calls of this controller; of all if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         controller: Option<Controller>,
         /// For how long.
@@ -134,7 +134,7 @@ pub enum Fault {
     },
     /// The cloud throttles each action.
     Throttle {
-        /// How many calls of an action can come at once.
+        /// The maximum burst of calls of an action.
         burst: u32,
         /// For how long; one call of an action per second.
         #[serde(rename = "lastsMillis", with = "millis")]
@@ -148,7 +148,7 @@ pub enum Fault {
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
-    /// A launch gets fewer instances than it asks for.
+    /// A launch gets fewer instances than requested.
     PartialLaunches {
         /// How many at most.
         most: usize,
@@ -156,7 +156,7 @@ pub enum Fault {
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
-    /// Describe calls show one remote object as it is now, whatever becomes of it meanwhile, as a replica that lags.
+    /// Describe calls show a frozen state of one remote object, like a stale replica.
     Stale {
         /// Which.
         remote: Remote,
@@ -174,7 +174,7 @@ pub enum Fault {
     },
 }
 
-/// Which call of a controller a fault is about.
+/// The call of a controller that a fault affects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallMatch {
     /// To whom.
@@ -186,7 +186,7 @@ pub struct CallMatch {
     pub nth: u32,
 }
 
-/// Who is called.
+/// The called server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Side {
@@ -202,7 +202,7 @@ pub enum Side {
 pub enum Moment {
     /// Before the call has an effect.
     Before,
-    /// After its effect, before the caller gets the answer.
+    /// After its effect, before the caller gets the response.
     After,
 }
 

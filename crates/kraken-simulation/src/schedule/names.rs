@@ -1,4 +1,4 @@
-//! How schedules name what they are about.
+//! Names of objects in schedules.
 
 use std::fmt;
 use std::str::FromStr;
@@ -61,7 +61,7 @@ impl From<ObjectName> for String {
     }
 }
 
-/// A remote object, by what it has to do with rather than by its id, which a shorter schedule would change.
+/// A remote object, by its owner or name and not by its id, which shrinking would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Remote {

@@ -1,4 +1,4 @@
-//! What people and accidents do.
+//! The operations.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::millis;
 use super::names::{Controller, ObjectName, Remote};
 
-/// What people, other tools and accidents do, to the cluster, to the cloud and to the installation.
+/// Operations of users and other tools on the cluster, the cloud and the installation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Operation {
@@ -22,14 +22,14 @@ pub enum Operation {
         /// As for apply.
         object: Value,
     },
-    /// `kubectl replace --force`: deleted, and created again as soon as it is gone.
+    /// `kubectl replace --force`: deleted, and recreated after the deletion.
     Recreate {
         /// As for apply.
         object: Value,
     },
     /// `kubectl patch --type merge` of one field.
     Edit {
-        /// Whose.
+        /// The object.
         object: ObjectName,
         /// A JSON pointer to the field, of which the fields on the way are created: `/spec/lifecycle/replace`.
         path: String,
@@ -71,7 +71,7 @@ pub enum Operation {
     },
     /// Sets `lifecycle.adopt`, to the id or the `Name` tag that a remote object has now.
     Adopt {
-        /// Who shall manage it.
+        /// The resource that adopts it.
         object: ObjectName,
         /// What.
         remote: Remote,
@@ -80,42 +80,42 @@ pub enum Operation {
     },
     /// Approves the plan in `status.plan`.
     Approve {
-        /// Whose.
+        /// The object.
         object: ObjectName,
-        /// Approves the plan that was there when this operation was carried out before, or a wrong hash.
+        /// Approves an earlier plan, or a wrong hash.
         stale: bool,
     },
     /// Sets an annotation to the present time: `reconcile-requested-at` or `creation-confirmed-at`.
     Annotate {
-        /// Whose.
+        /// The object.
         object: ObjectName,
         /// The annotation, without the domain.
         annotation: String,
     },
-    /// Takes off what the controllers keep in the object's metadata or status.
+    /// Removes Kraken's records from the object's metadata or status.
     Strip {
-        /// Whose.
+        /// The object.
         object: ObjectName,
         /// What.
         lost: Lost,
     },
     /// Writes into the status by the status subresource.
     ForgeStatus {
-        /// Whose.
+        /// The object.
         object: ObjectName,
         /// A merge patch of the status.
         status: Value,
     },
-    /// Creates a remote object without Kraken, with a `Name` tag of this name.
+    /// Creates a remote object out of band, with a `Name` tag of this name.
     CreateRemote {
         /// The kind that Kraken would give it.
         kind: String,
-        /// How other operations call it.
+        /// The name for other operations.
         name: String,
-        /// With the owner tags of this object, as a copy made by a person has them.
+        /// With the owner tags of this object, like a copy made by a user.
         tags_of: Option<ObjectName>,
     },
-    /// Changes or deletes a remote object without Kraken.
+    /// Changes or deletes a remote object out of band.
     TamperRemote {
         /// Which.
         remote: Remote,
@@ -133,7 +133,7 @@ pub enum Operation {
     },
     /// The credentials of all spokes expire and are renewed.
     ExpireCredentials {
-        /// For how long the cloud refuses them.
+        /// The time for which the cloud rejects them.
         #[serde(rename = "lastsMillis", with = "millis")]
         lasts: Duration,
     },
@@ -173,13 +173,13 @@ pub enum Lost {
     Status,
 }
 
-/// What happens to a remote object without Kraken.
+/// An out-of-band change of a remote object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Tamper {
     /// It is deleted.
     Delete,
-    /// It loses all tags that Kraken set to know it again.
+    /// It loses all identity tags.
     StripOwnerTags,
     /// It gets the owner tags of another object.
     OwnerTagsOf(ObjectName),

@@ -44,7 +44,7 @@ pub struct Settings {
     /// How long a call to the cloud takes.
     #[serde(with = "millis")]
     pub cloud_latency: Duration,
-    /// How long new objects, launches and changes are not in the cloud's answers.
+    /// The delays of new objects, launches and changes in the cloud's responses.
     #[serde(with = "millis")]
     pub describe_lag: Duration,
     /// How long a new instance is unknown to calls that change it.
@@ -53,7 +53,7 @@ pub struct Settings {
     /// How long changed tags are described as they were.
     #[serde(with = "millis")]
     pub tag_lag: Duration,
-    /// How long each of the cloud's states on the way takes: pending, stopping, provisioning, ...
+    /// The duration of the cloud's transitional states: pending, stopping, provisioning, ...
     #[serde(with = "millis")]
     pub transition: Duration,
     /// How long the terminated are still described.

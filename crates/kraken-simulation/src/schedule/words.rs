@@ -1,4 +1,4 @@
-//! Actions in words: one line each, as the story tells them.
+//! Descriptions of actions: one line each, for the story.
 
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl fmt::Display for Operation {
                 write!(to, "replace {} with {}, without metadata of others", name(object), spec(object))
             }
             Self::Recreate { object } => {
-                write!(to, "delete {} and create it again with {}", name(object), spec(object))
+                write!(to, "delete and recreate {} with {}", name(object), spec(object))
             }
             Self::Edit { object, path, value: Some(value) } => {
                 write!(to, "edit {object}: set {} to {}", field(path), short(value))
@@ -70,18 +70,18 @@ impl fmt::Display for Operation {
                 write!(to, "forge the status of {object}: {}", short(status))
             }
             Self::CreateRemote { kind, name, tags_of: None } => {
-                write!(to, "create a remote {kind} {name} without Kraken")
+                write!(to, "create a remote {kind} {name} out of band")
             }
             Self::CreateRemote { kind, name, tags_of: Some(object) } => {
-                write!(to, "create a remote {kind} {name} without Kraken, with the owner tags of {object}")
+                write!(to, "create a remote {kind} {name} out of band, with the owner tags of {object}")
             }
             Self::TamperRemote { remote, tamper } => match tamper {
-                Tamper::Delete => write!(to, "delete {remote} without Kraken"),
+                Tamper::Delete => write!(to, "delete {remote} out of band"),
                 Tamper::StripOwnerTags => write!(to, "remove the owner tags of {remote}"),
                 Tamper::OwnerTagsOf(object) => write!(to, "give {remote} the owner tags of {object}"),
                 Tamper::Tag { key, value: Some(value) } => write!(to, "set tag {key}={value} of {remote}"),
                 Tamper::Tag { key, value: None } => write!(to, "remove tag {key} of {remote}"),
-                Tamper::Change { number } => write!(to, "change {remote} without Kraken (change {number})"),
+                Tamper::Change { number } => write!(to, "change {remote} out of band (change {number})"),
             },
             Self::Restart { controller, region, account } => {
                 write!(to, "restart {controller}")?;
@@ -117,18 +117,22 @@ impl fmt::Display for Fault {
                 write!(to, "fault: the leader of {controller} is suspended for {}", time(*lasts))
             }
             Self::Lose { controller, call, moment, times } => {
-                let what = if *moment == Moment::Before { "request" } else { "answer" };
+                let what = if *moment == Moment::Before { "request" } else { "response" };
                 write!(to, "fault: the {what} of {controller}'s {call} will be lost{}", in_a_row(*times))
             }
             Self::Delay { controller, call, by, times } => {
                 let by = time(*by);
-                write!(to, "fault: the answer of {controller}'s {call} will be {by} late{}", in_a_row(*times))
+                write!(
+                    to,
+                    "fault: the response of {controller}'s {call} will be {by} late{}",
+                    in_a_row(*times)
+                )
             }
             Self::Refuse { controller, call, status, times } => {
-                write!(to, "fault: {controller}'s {call} will be refused with {status}{}", in_a_row(*times))
+                write!(to, "fault: {controller}'s {call} will be rejected with {status}{}", in_a_row(*times))
             }
             Self::Fail { controller, call, code, times } => {
-                write!(to, "fault: {controller}'s {call} will be refused with {code}{}", in_a_row(*times))
+                write!(to, "fault: {controller}'s {call} will be rejected with {code}{}", in_a_row(*times))
             }
             Self::CutWatches { controller } => write!(to, "fault: all watches of {controller} end"),
             Self::Compact => to.write_str("fault: the API server's history is compacted"),
@@ -219,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_are_told_in_words() {
+    fn actions_are_described() {
         let vpc = "prod/VPC/main".parse().unwrap();
         let edit = Operation::Edit { object: vpc, path: "/spec/tags/a".to_owned(), value: Some(json!("b")) };
         assert_eq!(edit.to_string(), r#"edit prod/VPC/main: set spec.tags.a to "b""#);

@@ -1,4 +1,4 @@
-//! The cloud simulator as a program of its own, to point controllers or an AWS CLI at.
+//! The cloud simulator as a separate program, for controllers or the AWS CLI.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ struct Args {
     /// Where to listen
     #[arg(long, default_value = "127.0.0.1:5001")]
     listen: SocketAddr,
-    /// How long every answer takes at least
+    /// The minimum duration of every response
     #[arg(long, default_value_t = 0)]
     latency: u64,
     /// How long an instance is pending
@@ -46,7 +46,7 @@ struct Args {
     /// How long each step of a volume, NAT gateway, load balancer or target takes
     #[arg(long, default_value_t = 50)]
     settling: u64,
-    /// Refuse launches that name a subnet, security group or key pair that does not exist
+    /// Reject launches with a subnet, security group or key pair that does not exist
     #[arg(long)]
     strict_network: bool,
     /// How many instances can live at once

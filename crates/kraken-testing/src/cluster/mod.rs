@@ -1,4 +1,4 @@
-//! A Kubernetes control plane of our own: etcd, kube-apiserver and kube-controller-manager on loopback.
+//! A local Kubernetes control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
 
 mod programs;
 
@@ -23,7 +23,7 @@ use crate::{audit, kubeconfig};
 const READY_WITHIN: Duration = Duration::from_mins(1);
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
-/// What a control plane can have beyond the default.
+/// The options of a control plane.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ControlPlaneOptions {
     /// Log every write of the service accounts in `kraken-system`, and their reads of single objects; read it with
@@ -81,7 +81,7 @@ impl ControlPlane {
         }
     }
 
-    /// The one control plane that all tests of this process share; started by whoever asks first.
+    /// The control plane that all tests of this process share; started on first use.
     ///
     /// Tests keep apart by namespace ([`crate::namespace`]). Each test makes its own [`ControlPlane::client`],
     /// because a client belongs to the runtime that made it and every `#[tokio::test]` has its own.
@@ -98,7 +98,7 @@ impl ControlPlane {
         &self.server
     }
 
-    /// A kubeconfig with every right.
+    /// A kubeconfig with all permissions.
     pub fn admin_kubeconfig(&self) -> PathBuf {
         admin_kubeconfig(self.scratch.path())
     }
@@ -108,7 +108,7 @@ impl ControlPlane {
         self.scratch.path()
     }
 
-    /// A client with every right, bound to the runtime that calls this.
+    /// A client with all permissions, bound to the current runtime.
     ///
     /// # Errors
     /// When the kubeconfig cannot be read.
@@ -136,7 +136,7 @@ impl ControlPlane {
         Ok(path)
     }
 
-    /// A client with the rights of that service account.
+    /// A client with the permissions of that service account.
     ///
     /// # Errors
     /// As [`ControlPlane::kubeconfig_for_service_account`].
@@ -146,8 +146,8 @@ impl ControlPlane {
 
     /// Restarts kube-controller-manager.
     ///
-    /// Its garbage collector looks for new kinds every 30 seconds only, a constant of Kubernetes; a restart
-    /// after CRDs were installed makes it know them at once.
+    /// Its garbage collector discovers new kinds only every 30 seconds, a constant of Kubernetes; a restart after CRDs
+    /// are installed avoids this delay.
     ///
     /// # Errors
     /// When it cannot be started again.

@@ -1,4 +1,4 @@
-//! How each program of the control plane is started, and how to tell that it works.
+//! The start and the readiness checks of the programs of the control plane.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ const PORT_ATTEMPTS: usize = 5;
 /// How a start ended when it was no error.
 pub(super) enum Start {
     Ready,
-    /// Somebody else took the port between our choice and the server's bind: choose again.
+    /// Another process took the port between our choice and the server's bind: choose again.
     LostItsPort,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn start_apiserver(
     Ok((Process::spawn(&spec)?, format!("https://127.0.0.1:{port}")))
 }
 
-/// Waits until kube-apiserver says that it is ready, bootstrap roles included.
+/// Waits until kube-apiserver is ready, including its bootstrap roles.
 pub(super) async fn apiserver_ready(
     apiserver: &mut Process,
     client: &Client,

@@ -1,4 +1,4 @@
-//! What Argo CD says of objects by a health script.
+//! The health of objects according to Argo CD's health scripts.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,16 +11,16 @@ use tokio::process::Command;
 
 use super::{HEALTH, MODULE};
 
-/// What the script returned for an object.
+/// The result of the script for an object.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Health {
     /// `Healthy`, `Progressing`, `Degraded` or `Suspended`.
     pub status: String,
-    /// What Argo CD shows beside it.
+    /// The message that Argo CD shows.
     pub message: String,
 }
 
-/// What the script of this file returns for each object.
+/// The results of this file's script for each object.
 ///
 /// # Errors
 /// When Go is absent or the script fails, with what it said.

@@ -11,7 +11,7 @@ use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 
 use super::{Document, POLL};
 
-/// What discovery said, asked once a kind.
+/// Cached discovery results, per kind.
 #[derive(Debug, Default)]
 pub struct Kinds {
     found: HashMap<GroupVersionKind, (ApiResource, ApiCapabilities)>,
@@ -20,7 +20,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The kinds of these documents, for who applies many of them at once.
+    /// The kinds of these documents, for callers that apply many at once.
     ///
     /// # Errors
     /// When the API server does not serve one.

@@ -1,4 +1,4 @@
-//! Lists moto's instances without an AWS SDK: what Kraken did is checked with code that is not Kraken's.
+//! Lists moto's instances without an AWS SDK, so that Kraken's actions are verified with independent code.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use super::REGION;
 use crate::{http, xml};
 
-/// What tests look at of an EC2 instance.
+/// The fields of an EC2 instance for tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     /// `i-...`.

@@ -77,8 +77,8 @@ impl Moto {
         instances::list(&self.endpoint).await
     }
 
-    /// Carries out an action of EC2, such as `DescribeVpcs`, as somebody else than Kraken would, and returns the answer in the
-    /// spelling of EC2's XML: lists as arrays, an empty list as an empty text.
+    /// Calls an EC2 action, such as `DescribeVpcs`, out of band, and returns the response with the names of EC2's XML: lists
+    /// as arrays, an empty list as an empty string.
     ///
     /// # Errors
     /// When moto does not answer, or refuses.
@@ -94,7 +94,7 @@ impl Moto {
         Ok(xml::parse(&answer.body).with_context(|| format!("moto's {action} cannot be read"))?.to_json())
     }
 
-    /// Forgets everything.
+    /// Resets moto.
     ///
     /// # Errors
     /// When moto does not answer.
@@ -104,20 +104,21 @@ impl Moto {
     }
 }
 
-/// The environment that makes an AWS SDK talk to `endpoint` with credentials that are worth nothing.
+/// The environment variables for an AWS SDK to use `endpoint` with dummy credentials.
 pub fn environment(endpoint: &str) -> Vec<(String, String)> {
     [
         ("KRAKEN_AWS_ENDPOINT", endpoint),
         ("AWS_REGION", REGION),
         ("AWS_ACCESS_KEY_ID", "testing"),
         ("AWS_SECRET_ACCESS_KEY", "testing"),
-        ("AWS_EC2_METADATA_DISABLED", "true"), // without it, absent credentials are looked for over the network
+        ("AWS_EC2_METADATA_DISABLED", "true"), // without it, missing credentials are looked up over the network
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .to_vec()
 }
 
-/// The environment that makes the `aws` command talk to `endpoint`: version 1 knows the region by another name than version 2.
+/// The environment variables for the `aws` command to use `endpoint`: versions 1 and 2 use different names for the
+/// region.
 pub fn cli_environment(endpoint: &str) -> Vec<(String, String)> {
     let mut variables = environment(endpoint);
     for (name, _) in &mut variables {

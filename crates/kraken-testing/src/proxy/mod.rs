@@ -1,6 +1,6 @@
-//! A reverse proxy in front of moto: counts and journals calls by `Action`, and fails them as a test says.
+//! A reverse proxy in front of moto: counts and records calls by `Action`, and injects scripted failures.
 //!
-//! It runs on a thread of its own, because a server on the runtime of one test would die with that test.
+//! It runs on a separate thread, because a server on the runtime of one test would end with that test.
 
 mod script;
 mod server;
@@ -100,7 +100,7 @@ impl Proxy {
         self.shared.lock().journal.clone()
     }
 
-    /// Forgets counts and journal; scripted failures stay.
+    /// Clears counts and journal; scripted failures remain.
     pub fn clear(&self) {
         let mut state = self.shared.lock();
         state.journal.clear();
@@ -117,7 +117,7 @@ impl Proxy {
         self.shared.lock().script.push(action, Fault { when, how }, None);
     }
 
-    /// Forgets all scripted failures.
+    /// Clears all scripted failures.
     pub fn heal(&self) {
         self.shared.lock().script = Script::default();
     }

@@ -1,4 +1,4 @@
-//! Which calls shall fail, when and how.
+//! The scripted failures of calls.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 /// Whether moto gets to see the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// The failure comes instead of the call: nothing happened in the cloud.
+    /// Before the call: it has no effect in the cloud.
     Before,
-    /// The failure comes instead of the answer: it happened, and the caller does not learn so.
+    /// After the call: it takes effect, and its response is lost.
     After,
 }
 
-/// What the caller sees.
+/// The result for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
     /// An error in AWS's XML, such as 503 `RequestLimitExceeded`.
@@ -24,9 +24,9 @@ pub enum How {
         /// AWS's text.
         message: String,
     },
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     Drop,
-    /// The call ([`When::Before`]) or its answer ([`When::After`]) is held back that long, and then goes on.
+    /// The call ([`When::Before`]) or its response ([`When::After`]) is delayed by this time.
     Delay(Duration),
 }
 
@@ -36,7 +36,7 @@ impl How {
         Self::Error { status, code: code.to_owned(), message: message.to_owned() }
     }
 
-    /// The throttling that every AWS API knows.
+    /// The throttling error of AWS APIs.
     pub fn throttled() -> Self {
         Self::error(503, "RequestLimitExceeded", "Request limit exceeded.")
     }
@@ -53,11 +53,11 @@ pub(super) struct Fault {
 struct Entry {
     action: String,
     fault: Fault,
-    /// `None`: for all calls to come.
+    /// `None`: for all further calls.
     left: Option<u32>,
 }
 
-/// The failures to come, oldest first.
+/// The pending failures, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Script(VecDeque<Entry>);
 

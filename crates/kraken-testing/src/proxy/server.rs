@@ -37,7 +37,7 @@ pub(super) async fn run(
     .await;
 }
 
-/// Answers one call. An `Err` makes hyper close the connection without an answer.
+/// Handles one call. With an `Err`, hyper closes the connection without a response.
 async fn answer(
     request: Request<Incoming>,
     client: &Upstream,
@@ -100,7 +100,7 @@ async fn forward(head: Parts, body: Bytes, client: &Upstream, upstream: &str) ->
         .unwrap_or_else(|problem| error(502, "BadGateway", &format!("the proxy got no answer: {problem}")))
 }
 
-/// Without what is meant for one connection only.
+/// Removes hop-by-hop headers.
 fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     for name in [CONNECTION, TRANSFER_ENCODING, EXPECT] {
         headers.remove(name);

@@ -1,4 +1,4 @@
-//! What a call is answered with.
+//! Responses of calls.
 
 use super::cloud::Cloud;
 use super::form::Form;
@@ -9,14 +9,14 @@ use super::refusal::Refusal;
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) body: Xml,
-    /// What it changed or returned, for the journal.
+    /// The changed or returned objects, for the journal.
     pub(super) ids: Vec<String>,
 }
 
 /// Carries out one action.
 pub(super) type Handler = fn(&mut Cloud, &Form) -> Result<Answer, Refusal>;
 
-/// What an action without an answer of its own answers.
+/// The default response of an action.
 pub(super) fn done(ids: Vec<String>) -> Answer {
     let mut body = Xml::default();
     body.text("return", true);
@@ -24,7 +24,7 @@ pub(super) fn done(ids: Vec<String>) -> Answer {
 }
 
 impl Answer {
-    /// An answer about one thing.
+    /// A response about one object.
     pub(super) fn about(id: impl Into<String>, write: impl FnOnce(&mut Xml)) -> Self {
         let mut body = Xml::default();
         write(&mut body);

@@ -1,4 +1,4 @@
-//! One call from its arrival to what its caller gets, whatever carries it there.
+//! The processing of one call from its arrival to its response, independent of the transport.
 
 use tokio::time::Duration;
 
@@ -9,14 +9,14 @@ use super::journal::{Call, Outcome, Phase};
 use super::refusal::Refusal;
 use super::shared::Shared;
 
-/// What the caller gets.
+/// The result for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) body: String,
 }
 
-/// Answers one call; `None` is a connection that is closed without an answer.
+/// Handles one call; `None` closes the connection without a response.
 pub(super) async fn answer(form: &Form, shared: &Shared) -> Option<Reply> {
     let (mut call, fault) = shared.lock().arrive(form, false);
     if !shared.goes_on(Phase::Before, &call) {
@@ -71,7 +71,7 @@ fn refused(refusal: &Refusal, call: &Call) -> Reply {
     Reply { status: refusal.status, body: refusal.xml(call.service, &request_id(call.number)) }
 }
 
-/// The id of the request that AWS tells in its answer.
+/// The request id in AWS's response.
 pub(super) fn request_id(number: u64) -> String {
     format!("00000000-0000-4000-8000-{number:012x}")
 }

@@ -1,4 +1,4 @@
-//! What a call changed: each thing that it touched is compared with what it was before.
+//! The changes of a call: each accessed object is compared with its previous state.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::registry::Thing;
 use super::tags::Tags;
 
-/// One thing that a call changed.
+/// One changed object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Its kind.
@@ -17,13 +17,13 @@ pub struct Change {
     pub id: String,
     /// What became of it.
     pub what: What,
-    /// Its tags before the call; none of what the call created.
+    /// Its tags before the call; none if the call created it.
     pub tags_before: Tags,
     /// Its tags after the call.
     pub tags: Tags,
 }
 
-/// What became of a thing.
+/// The type of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// It was created.
@@ -36,7 +36,7 @@ pub enum What {
     Used,
 }
 
-/// A thing as it was when a call first touched it.
+/// The state of an object before the first access of a call.
 #[derive(Debug)]
 struct Before {
     /// `None`: it was not there.
@@ -46,12 +46,12 @@ struct Before {
     used: bool,
 }
 
-/// What the call that is carried out has touched.
+/// The objects that the current call accessed.
 #[derive(Debug, Default)]
 pub(super) struct Touched(BTreeMap<Thing, Before>);
 
 impl Cloud {
-    /// Remembers a thing as it is, before a call about it changes it. `used`: the call is about something else.
+    /// Keeps a copy of an object before a call changes it. `used`: the call changes another object.
     pub(super) fn touch<T: Kept>(&mut self, number: u64, used: bool) {
         let thing = T::thing(number);
         if let Some(before) = self.touched.0.get_mut(&thing) {
@@ -63,7 +63,7 @@ impl Cloud {
         self.touched.0.insert(thing, Before { text, tags, lived, used });
     }
 
-    /// As [`Cloud::touch`], of a kind that only the running program knows.
+    /// As [`Cloud::touch`], for a kind that is known at run time only.
     pub(super) fn touch_any(&mut self, thing: Thing) {
         if let Some(before) = self.touched.0.get_mut(&thing) {
             before.used = false;
@@ -74,7 +74,7 @@ impl Cloud {
         self.touched.0.insert(thing, Before { text, tags, lived, used: false });
     }
 
-    /// What has changed since the call began.
+    /// The changes since the call began.
     pub(super) fn changes(&mut self) -> Vec<Change> {
         let touched = std::mem::take(&mut self.touched).0;
         let changes: Vec<Change> =

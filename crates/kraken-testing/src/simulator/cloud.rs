@@ -1,4 +1,4 @@
-//! The account: everything that exists, and what happens to it by itself as time passes.
+//! The account: all objects, and their state transitions over time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -19,15 +19,15 @@ use super::registry::{Registry, Thing};
 use super::stale::Stale;
 use super::tags::Tags;
 
-/// What a client token was used for.
+/// The use of a client token.
 #[derive(Debug, Clone)]
 pub(super) struct Used {
     pub(super) digest: String,
-    /// The numbers of what was made.
+    /// The numbers of the created objects.
     pub(super) made: Vec<u64>,
 }
 
-/// What happens by itself.
+/// A scheduled transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// Changed tags are described.
@@ -38,9 +38,9 @@ pub(super) enum Event {
     NatDeleted(u64),
     /// A volume is detached.
     Detached(u64),
-    /// The interfaces of a deleted load balancer are gone.
+    /// The interfaces of a deleted load balancer are deleted.
     Released(u64),
-    /// What was deleted is not described any more.
+    /// A deleted object is no longer described.
     Vanished(Thing),
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct Cloud {
     pub(super) options: SimulatorOptions,
-    /// When the account was made, by the clock on the wall and by the one that moves it.
+    /// The creation time of the account, by the wall clock and by the simulated clock.
     born: (Timestamp, Instant),
     /// The time of the call that is carried out.
     pub(super) now: Instant,
@@ -64,7 +64,7 @@ pub(super) struct Cloud {
     pub(super) balancing: Balancing,
     pub(super) stale: Stale,
     tokens: BTreeMap<(Kind, String), Used>,
-    /// What the next launch may get at most.
+    /// The limit of the next launch.
     pub(super) next_launch: Option<usize>,
     events: BinaryHeap<Reverse<(Instant, Event)>>,
 }
@@ -110,7 +110,7 @@ impl Cloud {
         now.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
     }
 
-    /// Lets time pass. It never goes back: somebody may ask outside of the runtime whose clock it is.
+    /// Advances the time. It never goes back, even if a caller is outside the runtime with its clock.
     pub(super) fn tick(&mut self, now: Instant) {
         let now = now.max(self.now);
         while let Some(Reverse((at, event))) = self.events.peek().copied()
@@ -136,7 +136,7 @@ impl Cloud {
         }
     }
 
-    /// Lets something happen at its time.
+    /// Schedules a transition.
     pub(super) fn schedule(&mut self, at: Instant, event: Event) {
         self.events.push(Reverse((at, event)));
     }
@@ -146,10 +146,10 @@ impl Cloud {
         let seen = self.now + self.options.tag_lag;
         self.registry.with_history(thing, |history| history.set(seen, tags));
         self.schedule(seen, Event::Settled(thing));
-        self.tick(self.now); // without a lag it is seen at once
+        self.tick(self.now); // without a delay it is visible at once
     }
 
-    /// What a call's token was used for already, for a call that makes things of this kind.
+    /// The previous use of a create call's token.
     pub(super) fn used(&self, kind: Kind, form: &Form) -> Result<Option<Used>, Refusal> {
         let Some(token) = form.get("ClientToken").filter(|token| !token.is_empty()) else { return Ok(None) };
         if let Some(used) = self.tokens.get(&(kind, token.to_owned())) {
@@ -166,7 +166,7 @@ impl Cloud {
         Ok(None)
     }
 
-    /// Remembers what a call's token was used for, if it has one.
+    /// Records the use of a call's token, if it has one.
     pub(super) fn use_token(&mut self, kind: Kind, form: &Form, made: Vec<u64>) {
         if let Some(token) = form.text("ClientToken").filter(|token| !token.is_empty()) {
             self.tokens.insert((kind, token), Used { digest: form.digest(), made });

@@ -1,4 +1,4 @@
-//! The simulator without sockets: an HTTP client for AWS's SDK whose calls are carried out in this process.
+//! The simulator without sockets: an HTTP client for AWS's SDK whose calls are executed in this process.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use hyper::body::Bytes;
 
-use crate::kube_proxy::{Answer, Call, Hook, Order, cloud_call};
+use crate::fault_proxy::{Answer, Call, Hook, Order, cloud_call};
 
 use super::Simulator;
 use super::calling::{Reply, answer, request_id};
@@ -25,8 +25,8 @@ use super::service::Service;
 use super::shared::Shared;
 
 impl Simulator {
-    /// An HTTP client for the SDK of one process: every call of it asks `hook` before and after its effect. It must be used
-    /// within a runtime; a call that has arrived takes effect also if its caller has gone meanwhile, as in AWS.
+    /// An HTTP client for the SDK of one process: `hook` is called before and after the effect of every call. It must be
+    /// used within a runtime; a call that has arrived takes effect even if its caller has ended, as in AWS.
     pub fn connector(&self, hook: Arc<impl Hook>) -> SharedHttpClient {
         let (shared, numbers) = (Arc::clone(&self.shared), AtomicU64::default());
         SharedHttpClient::new(InProcess(Arc::new(Inner { shared, hook, numbers })))
@@ -67,7 +67,7 @@ impl<H: Hook> HttpConnector for InProcess<H> {
             let work = tokio::spawn(async move { inner.answered(body).await });
             let closed = |message: &str| ConnectorError::io(io::Error::other(message.to_owned()).into());
             let reply = work.await.map_err(|error| closed(&error.to_string()))?;
-            let Some((status, body)) = reply else { return Err(closed("closed without an answer")) };
+            let Some((status, body)) = reply else { return Err(closed("closed without a response")) };
             let status = status.try_into().map_err(|error| ConnectorError::other(Box::new(error), None))?;
             let mut response = HttpResponse::new(status, SdkBody::from(body));
             response.headers_mut().insert("content-type", "text/xml;charset=UTF-8");
@@ -92,7 +92,7 @@ impl<H: Hook> Inner<H> {
     }
 }
 
-/// What happens instead, if the order is not to go on.
+/// The result if the order is not to pass the call on.
 fn ordered(order: Order, form: &Form) -> Option<Option<Reply>> {
     let service = Service::of(form);
     match order {

@@ -1,4 +1,4 @@
-//! Who carries out which call. One is carried out at a time, so each is atomic.
+//! Dispatches calls to actions. One call is executed at a time, so each is atomic.
 
 use super::answer::{Answer, Handler};
 use super::cloud::Cloud;

@@ -1,4 +1,4 @@
-//! The errors that AWS documents for each call that the controllers make, as data to draw faults from.
+//! The errors that AWS documents for the calls of the controllers, as data for generating faults.
 //!
 //! Sources: the "Client error codes" and "Server error codes" of the EC2 API reference, and "Errors" of each action of the Elastic
 //! Load Balancing (2015-12-01) and STS API references.
@@ -6,16 +6,16 @@
 /// An error that AWS documents for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedError {
-    /// The code in the answer.
+    /// The error code.
     pub code: &'static str,
-    /// The status of the answer.
+    /// The HTTP status.
     pub status: u16,
     /// The message.
     pub message: &'static str,
     /// Whether the call may have had its effect nonetheless.
     pub applied: bool,
-    /// Whether it tells something of the account that must be so for AWS to send it: something does not exist, or is in use. The
-    /// simulator sends these by itself when they are true; sent at random they would be lies.
+    /// Whether it depends on the state of the account: an object does not exist, or is in use. The simulator sends these errors
+    /// when they apply; at random they would be wrong.
     pub caused: bool,
 }
 
@@ -68,11 +68,11 @@ const STS: &[DocumentedError] = &[
     any("ServiceUnavailable", 503, "The request has failed due to a temporary failure of the server."),
 ];
 
-/// The state of an object that was just made, changed or freed, which not every part of AWS has learned.
+/// A stale state of an object that was just created, changed or released.
 const DEPENDENCY: DocumentedError = any("DependencyViolation", 400, "resource has a dependent object");
 const MISMATCH: DocumentedError = caused("IdempotentParameterMismatch");
 
-/// What is documented of single actions, beside what is documented of all.
+/// Errors of single actions, in addition to common errors.
 const OWN: &[(&str, &[DocumentedError])] = &[
     (
         "RunInstances",
@@ -382,7 +382,7 @@ const OWN: &[(&str, &[DocumentedError])] = &[
 /// The actions of Elastic Load Balancing that no other API has by that name, by a part of their names.
 const OF_ELB: [&str; 6] = ["LoadBalancer", "TargetGroup", "Target", "Listener", "Rule", "SetSubnets"];
 
-/// The errors that AWS documents for an action, first those that are its own.
+/// The errors that AWS documents for an action, its own first.
 pub fn documented_errors(action: &str) -> Vec<&'static DocumentedError> {
     let of_all = if action == "GetCallerIdentity" {
         STS

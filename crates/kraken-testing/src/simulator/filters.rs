@@ -1,4 +1,4 @@
-//! Filters of Describe calls: which values match, and the fewest candidates to look at.
+//! Filters of Describe calls: matching, and the smallest set of candidates.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Filter {
         Ok(filters)
     }
 
-    /// Refuses filters that are not among these, or that have no values.
+    /// Rejects unknown filters, and filters without values.
     pub(super) fn check(filters: &[Self], is_known: impl Fn(&str) -> bool) -> Result<(), Refusal> {
         let wrong = filters.iter().find(|filter| !is_known(&filter.name) || filter.values.is_empty());
         let refusal = |name| Refusal::new("InvalidParameterValue", format!("The filter '{name}' is invalid"));
@@ -48,12 +48,12 @@ impl Filter {
         !self.values.iter().any(|value| value.contains(['*', '?', '\\']))
     }
 
-    /// Whether things of this kind can be found by it.
+    /// Whether this kind supports it.
     pub(super) fn is_of<T: Described>(name: &str) -> bool {
         name.starts_with("tag:") || name == "tag-key" || T::FILTERS.contains(&name)
     }
 
-    /// Whether a thing, as it is described, passes.
+    /// Whether an object, as described, matches.
     pub(super) fn passes<T: Described>(&self, cloud: &Cloud, number: u64, thing: &T) -> bool {
         let tags = || cloud.registry.tags(T::thing(number), cloud.now);
         if let Some(key) = self.name.strip_prefix("tag:") {
@@ -65,7 +65,7 @@ impl Filter {
         thing.values(&self.name, cloud).iter().any(|value| self.matches(value))
     }
 
-    /// Every thing that could pass, by the index of tags; `None` if it cannot tell.
+    /// All candidates, by the tag index; `None` if the index does not apply.
     fn candidates<'a>(&self, rack: &'a Rack) -> Option<Vec<&'a BTreeSet<u64>>> {
         if let Some(key) = self.name.strip_prefix("tag:") {
             return Some(if self.is_exact() {
@@ -79,7 +79,7 @@ impl Filter {
     }
 }
 
-/// The things to look at, from `first` on in the order of their making: those of the narrowest filter.
+/// The candidates from `first` on, in the order of their creation: those of the narrowest filter.
 pub(super) fn candidates<'a>(
     rack: &'a Rack,
     filters: &[Filter],
@@ -97,7 +97,7 @@ pub(super) fn candidates<'a>(
     }
 }
 
-/// `*` stands for any text, `?` for one character, and a backslash takes that away from them.
+/// `*` matches any text, `?` one character, and a backslash escapes them.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     match (pattern, text) {
         ([], []) => true,

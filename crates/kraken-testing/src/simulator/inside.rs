@@ -1,4 +1,4 @@
-//! What a test can see of the cloud as it really is: lags hide nothing here.
+//! Access of tests to the actual state of the cloud, without delays.
 
 use std::collections::BTreeMap;
 use tokio::time::Instant;
@@ -18,7 +18,7 @@ pub struct Living {
     pub id: String,
     /// All its tags.
     pub tags: BTreeMap<String, String>,
-    /// The number of the call that made it.
+    /// The number of the call that created it.
     pub made_by: u64,
 }
 
@@ -29,14 +29,14 @@ pub struct ThingRecord {
     pub id: String,
     /// All its tags.
     pub tags: BTreeMap<String, String>,
-    /// The number of the call that made it.
+    /// The number of the call that created it.
     pub made_by: u64,
     /// Whether it lives: it is not deleted, nor on its way to that.
     pub alive: bool,
 }
 
 impl Simulator {
-    /// Every thing of a kind that ever was, oldest first.
+    /// All current and former objects of a kind, oldest first.
     pub fn things(&self, kind: Kind) -> Vec<ThingRecord> {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
@@ -50,7 +50,7 @@ impl Simulator {
         cloud.registry.ever(kind).map(record).collect()
     }
 
-    /// Everything of every kind that lives, oldest first within its kind. `known` is a [`Simulator::revision`]: `None` if
+    /// All live objects of all kinds, oldest first within each kind. `known` is a [`Simulator::revision`]: `None` if
     /// nothing has changed since.
     pub fn living(&self, known: Option<u64>) -> Option<Vec<Living>> {
         let mut state = self.shared.lock();
@@ -68,14 +68,14 @@ impl Simulator {
         Some(living.collect())
     }
 
-    /// Grows with every change of anything, by a call or by itself.
+    /// Increases with every change, by a call or a transition.
     pub fn revision(&self) -> u64 {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
         state.cloud.revision
     }
 
-    /// What lives and has this tag, by the index of tags: as cheap as what it finds.
+    /// The live objects with this tag, by the tag index.
     pub fn living_with(&self, key: &str, value: &str) -> Vec<(Kind, String)> {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
@@ -93,7 +93,7 @@ impl Simulator {
         found
     }
 
-    /// How many things of each kind live; kinds without any are left out.
+    /// The number of live objects per kind; kinds without any are omitted.
     pub fn alive(&self) -> BTreeMap<Kind, usize> {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
@@ -102,7 +102,7 @@ impl Simulator {
         Kind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
     }
 
-    /// The ids of the living things of a kind that have this tag.
+    /// The ids of the live objects of a kind with this tag.
     pub fn tagged(&self, kind: Kind, key: &str, value: &str) -> Vec<String> {
         let things = self.things(kind).into_iter();
         let found =
@@ -110,14 +110,14 @@ impl Simulator {
         found.map(|thing| thing.id).collect()
     }
 
-    /// The calls that were refused with this code.
+    /// The calls that were rejected with this code.
     pub fn refusals(&self, code: &str) -> Vec<Call> {
         let state = self.shared.lock();
         let is_meant = |call: &&Call| matches!(&call.outcome, Outcome::Refused(refused) if refused == code);
         state.journal.iter().filter(is_meant).cloned().collect()
     }
 
-    /// The calls that were refused because something else still needed what they were to delete.
+    /// The deletions that were rejected because of dependent objects.
     pub fn dependency_violations(&self) -> Vec<Call> {
         self.refusals(DEPENDENCY_VIOLATION)
     }

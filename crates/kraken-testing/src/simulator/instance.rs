@@ -77,7 +77,7 @@ impl Metadata {
     }
 }
 
-/// What a launch asks for and later calls change.
+/// The settings of a launch, which later calls can change.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the API")]
 pub(super) struct Settings {
@@ -107,7 +107,7 @@ pub(super) struct Place {
 /// One instance.
 #[derive(Debug, Clone)]
 pub(super) struct Instance {
-    /// Counts launches; ids and addresses come from it.
+    /// The number of the launch, from which ids and addresses are derived.
     pub(super) number: u64,
     pub(super) id: String,
     pub(super) place: Place,
@@ -182,7 +182,7 @@ impl Instance {
         self.elastic.clone().or_else(own)
     }
 
-    /// What DescribeInstances and RunInstances say of it.
+    /// The representation in DescribeInstances and RunInstances.
     fn write_all(&self, xml: &mut Xml, cloud: &Cloud) {
         let (settings, state) = (&self.settings, self.state(cloud.now));
         xml.text("instanceId", &self.id);

@@ -1,4 +1,4 @@
-//! What is written down of every call, and the hook that watches calls as they happen.
+//! The journal of calls, and the hook for calls.
 
 use tokio::time::Instant;
 
@@ -6,7 +6,7 @@ use super::changes::Change;
 use super::form::Form;
 use super::service::Service;
 
-/// One call, or one thing that was done [outside](super::Simulator::outside).
+/// One call, or one [out-of-band change](super::Simulator::outside).
 #[derive(Debug, Clone)]
 pub struct Call {
     /// Counts from 1 in the order of arrival. The journal itself is in the order of effects.
@@ -17,26 +17,26 @@ pub struct Call {
     pub service: Service,
     /// `RunInstances`, ...
     pub action: String,
-    /// Whether no API client made it, but the test itself.
+    /// Whether the test made it, and no API client.
     pub outside: bool,
     /// The parameters, long values cut and user data left out.
     pub parameters: String,
     /// The ids that it changed or, for a Describe call, returned. Empty before the effect.
     pub ids: Vec<String>,
-    /// What it changed, in no order of time.
+    /// The changes, in no particular order.
     pub changes: Vec<Change>,
     /// What became of it.
     pub outcome: Outcome,
-    /// Whether the caller did not get the cloud's answer: a closed connection, or an error instead.
+    /// Whether the caller did not get the cloud's response: a closed connection, or an error instead.
     pub lost: bool,
 }
 
-/// What the cloud did.
+/// The result in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing yet: the call has only arrived. Never in the journal.
     Arrived,
-    /// What was asked for.
+    /// The request.
     Done,
     /// Nothing; it answered with this code.
     Refused(String),
@@ -53,7 +53,7 @@ pub enum Phase {
     AfterEffect,
 }
 
-/// How a call goes on after the hook.
+/// The order of a hook for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// As it would.

@@ -1,4 +1,4 @@
-//! What every kind of thing has in common for the calls that make, find and remove one.
+//! The common operations of all kinds of objects: create, find and remove.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::registry::{Entry, Sight, Thing};
 use super::tags::{History, Tags};
 
-/// A kind of thing that the cloud keeps.
+/// A kind of object in the cloud.
 pub(super) trait Kept: Clone + Debug + Send + Sized + 'static {
     /// Which kind.
     const KIND: Kind;
@@ -30,7 +30,7 @@ pub(super) trait Kept: Clone + Debug + Send + Sized + 'static {
     }
 }
 
-/// Says where things of a kind are kept.
+/// Defines the storage of a kind.
 macro_rules! kept {
     ($($type:ident: $kind:ident in $part:ident.$field:ident;)*) => {$(
         impl Kept for $type {
@@ -48,7 +48,7 @@ macro_rules! kept {
 }
 pub(super) use kept;
 
-/// Does something with the thing of a number, whatever kind it is of.
+/// Applies a function to the object with a number, for any kind.
 macro_rules! of_kind {
     ($cloud:expr, $thing:expr, $one:ident => $done:expr, $($kind:ident)*) => {
         match $thing.kind {
@@ -60,14 +60,14 @@ macro_rules! of_kind {
 pub(super) use of_kind;
 
 impl Cloud {
-    /// All of a thing but its tags, to tell whether it changed.
+    /// All fields of an object except its tags, for comparison.
     pub(super) fn text(&self, thing: Thing) -> Option<String> {
         of_kind!(self, thing, one => format!("{one:?}"),
             Instance Volume Vpc Subnet InternetGateway RouteTable SecurityGroup Address NatGateway KeyPair
             LoadBalancer TargetGroup Listener ListenerRule)
     }
 
-    /// Whether a thing is there and more than a memory.
+    /// Whether an object exists.
     pub(super) fn lives(&self, thing: Thing) -> bool {
         let state = |number| self.instances.get(&number).map(|instance| instance.state(self.now));
         self.registry.is_present(thing)
@@ -80,14 +80,14 @@ impl Cloud {
             }
     }
 
-    /// Makes a thing whose id comes from its number.
+    /// Creates an object whose id is derived from its number.
     pub(super) fn make<T: Kept>(&mut self, tags: Tags, thing: impl FnOnce(String) -> T) -> u64 {
         let id = id(T::KIND.prefix(), self.registry.next_number(T::KIND));
         let made = thing(id.clone());
         self.make_as(id, tags, made)
     }
 
-    /// Makes a thing with this id.
+    /// Creates an object with this id.
     pub(super) fn make_as<T: Kept>(&mut self, id: String, tags: Tags, made: T) -> u64 {
         let number = self.registry.next_number(T::KIND);
         let entry = Entry {
@@ -103,14 +103,14 @@ impl Cloud {
         number
     }
 
-    /// Takes a thing away.
+    /// Removes an object.
     pub(super) fn unmake<T: Kept>(&mut self, number: u64) -> Option<T> {
         self.touch::<T>(number, false);
         self.registry.remove(T::thing(number));
         T::all_mut(self).remove(&number)
     }
 
-    /// The numbers of these ids, if such a call knows all of them.
+    /// The numbers of these ids, if all are visible to the call.
     pub(super) fn numbers(&self, kind: Kind, ids: &[&str], sight: Sight) -> Result<BTreeSet<u64>, Refusal> {
         ids.iter().try_for_each(|id| kind.check(id))?;
         let (mut found, mut missing) = (BTreeSet::new(), vec![]);
@@ -125,13 +125,13 @@ impl Cloud {
         if missing.is_empty() { Ok(found) } else { Err(kind.missing(&missing)) }
     }
 
-    /// The number of the one thing that a call is about.
+    /// The number of the object of a call.
     pub(super) fn number<T: Kept>(&self, id: &str) -> Result<u64, Refusal> {
         let found = self.numbers(T::KIND, &[id], Sight::Known)?.into_iter().next();
         found.ok_or_else(|| T::KIND.missing(&[id]))
     }
 
-    /// The one thing that a call is about.
+    /// The object of a call.
     pub(super) fn one<T: Kept>(&self, id: &str) -> Result<&T, Refusal> {
         let number = self.number::<T>(id)?;
         T::all(self).get(&number).ok_or_else(|| T::KIND.missing(&[id]))
@@ -144,7 +144,7 @@ impl Cloud {
         T::all_mut(self).get_mut(&number).ok_or_else(|| T::KIND.missing(&[id]))
     }
 
-    /// A thing that something else names, however new it is.
+    /// A referenced object, even if it is not visible yet.
     pub(super) fn there<T: Kept>(&self, id: &str) -> Option<&T> {
         let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
         T::all(self).get(&thing.number)

@@ -1,8 +1,8 @@
-//! The kinds of things there are, and how AWS names, numbers and misses each of them.
+//! The kinds of objects, with AWS's names, ids and error codes.
 
 use super::refusal::{Refusal, is_well_formed};
 
-/// A kind of thing in the account. All but the last four are EC2's; those are the load balancing API's.
+/// A kind of object in the account. The last four are of Elastic Load Balancing, the others of EC2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A virtual machine.
@@ -17,7 +17,7 @@ pub enum Kind {
     InternetGateway,
     /// Where a subnet's packets go.
     RouteTable,
-    /// What an interface lets in and out.
+    /// A security group.
     SecurityGroup,
     /// An Elastic IP address.
     Address,
@@ -27,11 +27,11 @@ pub enum Kind {
     KeyPair,
     /// An application or network load balancer.
     LoadBalancer,
-    /// What a load balancer sends requests to.
+    /// A target group.
     TargetGroup,
     /// A port that a load balancer listens on.
     Listener,
-    /// What a listener does with the requests that fit conditions.
+    /// A listener rule.
     ListenerRule,
 }
 
@@ -54,7 +54,7 @@ impl Kind {
         Self::ListenerRule,
     ];
 
-    /// What its ids begin with; nothing for those whose ids are ARNs.
+    /// The prefix of its ids; empty for ARNs.
     pub(super) fn prefix(self) -> &'static str {
         match self {
             Self::Instance => "i-",
@@ -130,7 +130,7 @@ impl Kind {
         }
     }
 
-    /// Refuses an id that is not spelled like one of this kind.
+    /// Rejects a malformed id of this kind.
     pub(super) fn check(self, id: &str) -> Result<(), Refusal> {
         let code = match self {
             Self::Instance => "InvalidInstanceID.Malformed",
@@ -158,12 +158,12 @@ impl Kind {
     }
 }
 
-/// An id that is the same for the same number and looks like AWS's.
+/// A deterministic id for a number, in AWS's format.
 pub(super) fn id(prefix: &str, number: u64) -> String {
     format!("{prefix}0{:016x}", mixed(number))
 }
 
-/// splitmix64: no two numbers have one image, and neighbours look nothing alike.
+/// splitmix64: bijective, and adjacent numbers have very different results.
 pub(super) fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

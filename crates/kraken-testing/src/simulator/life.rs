@@ -1,4 +1,4 @@
-//! A state that becomes another one by itself.
+//! A state with a scheduled transition.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Describe calls: by id, by filter, page by page, the same for every kind of thing.
+//! Describe calls by id and by filter, with pagination, for all kinds of objects.
 
 use std::collections::BTreeSet;
 
@@ -11,25 +11,25 @@ use super::markup::Xml;
 use super::refusal::Refusal;
 use super::registry::Sight;
 
-/// What a Describe call tells of a kind of thing.
+/// The description of a kind for Describe calls.
 pub(super) trait Described: Kept {
     /// The parameter with ids.
     const IDS: &'static str;
-    /// The element of the answer with all that were found.
+    /// The element of the response with the results.
     const SET: &'static str;
-    /// What they can be found by, beside tags.
+    /// The supported filters, in addition to tags.
     const FILTERS: &'static [&'static str];
-    /// The fewest and the most on a page that can be asked for; `None`: AWS tells all at once.
+    /// The minimum and maximum page size; `None` if AWS has no pagination.
     const PAGE: Option<(usize, usize)> = Some((5, 1000));
 
-    /// What a filter looks at.
+    /// The filtered field.
     fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String>;
 
     /// Everything but the tags.
     fn write(&self, xml: &mut Xml, cloud: &Cloud);
 }
 
-/// What is on a page, and where the next one begins.
+/// The content of a page, and the start of the next one.
 #[derive(Debug)]
 pub(super) struct Page<'a, T> {
     pub(super) members: Vec<(u64, &'a T)>,
@@ -37,7 +37,7 @@ pub(super) struct Page<'a, T> {
 }
 
 impl<T: Described> Page<'_, T> {
-    /// The answer with the members written so far in `body`.
+    /// The response with the members in `body`.
     pub(super) fn answer(self, cloud: &Cloud, mut body: Xml) -> Answer {
         if let Some(number) = self.next {
             body.text("nextToken", to_token(number));
@@ -58,7 +58,7 @@ pub(super) fn describe<T: Described>(cloud: &mut Cloud, form: &Form) -> Result<A
     describe_of::<T>(cloud, form, None)
 }
 
-/// A Describe call about these things alone, if there are any named otherwise than by id.
+/// A Describe call for these objects only, if they are named by something other than the id.
 pub(super) fn describe_of<T: Described>(
     cloud: &Cloud,
     form: &Form,
@@ -70,13 +70,13 @@ pub(super) fn describe_of<T: Described>(
     Ok(page.answer(cloud, body))
 }
 
-/// All that AWS says of a thing.
+/// The whole description of an object.
 pub(super) fn write<T: Described>(xml: &mut Xml, cloud: &Cloud, number: u64, thing: &T) {
     thing.write(xml, cloud);
     xml.tags(cloud.registry.tags(T::thing(number), cloud.now));
 }
 
-/// The answer to the call that made a thing: what it is, in an element of this name.
+/// The response to a create call: the object, in an element with this name.
 pub(super) fn made<T: Described>(cloud: &Cloud, number: u64, name: &str) -> Answer {
     let mut body = Xml::default();
     if let Some(thing) = T::all(cloud).get(&number) {
@@ -85,7 +85,7 @@ pub(super) fn made<T: Described>(cloud: &Cloud, number: u64, name: &str) -> Answ
     Answer { body, ids: ids::<T>(cloud, [number]) }
 }
 
-/// The page that a call asks for.
+/// The requested page.
 pub(super) fn page<'a, T: Described>(
     cloud: &'a Cloud,
     form: &Form,
@@ -140,7 +140,8 @@ pub(super) fn page_size(cloud: &Cloud, form: &Form, bounds: (usize, usize)) -> R
     }
 }
 
-/// Where a page begins. It names the next thing and not a count, so that nothing is skipped when something before it goes.
+/// The start of a page. It names the next object and not an offset, so that nothing is skipped if an earlier object is
+/// deleted.
 pub(super) fn next_token(form: &Form) -> Result<u64, Refusal> {
     let Some(token) = form.get("NextToken").filter(|token| !token.is_empty()) else { return Ok(0) };
     let number = token.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());

@@ -1,4 +1,4 @@
-//! Writing the XML of answers. Reading XML is in `crate::xml`.
+//! Writes the XML of responses. The parser is in `crate::xml`.
 
 use std::fmt::{Display, Write as _};
 
@@ -71,7 +71,7 @@ impl Xml {
         });
     }
 
-    /// Text without an element of its own.
+    /// Text without an element.
     pub(super) fn plain(&mut self, text: &str) {
         self.add(format_args!("{}", escaped(text)));
     }
@@ -84,7 +84,7 @@ impl Xml {
         });
     }
 
-    /// The answer to an action with what was written so far in it.
+    /// The response of an action with the content written so far.
     pub(super) fn response(self, service: Service, action: &str, request_id: &str) -> String {
         let (namespace, body) = (service.namespace(), self.0);
         let inner = match service {

@@ -1,15 +1,14 @@
-//! AWS's EC2 and load balancers as far as Kraken uses them, in this process: fast, and faithful where moto is not (client tokens, states that
-//! take time, reads that lag, pages, limits, protection, capacity). Everything that it does is written down, and each call
-//! can be made to fail, or be watched, before and after its effect.
+//! An in-process simulator of the parts of EC2 and Elastic Load Balancing that Kraken uses: fast, and faithful where moto is not (client
+//! tokens, state transitions, delayed reads, pagination, limits, protection, capacity). It records every call, and faults and hooks can be
+//! injected before and after each call's effect.
 //!
-//! It runs on a thread of its own and carries out one call at a time. A [hook](Simulator::on_call) runs on that thread:
-//! nothing happens in the cloud while it does. It may use the [`Simulator`], but not over HTTP.
+//! It runs on a separate thread and executes one call at a time. A [hook](Simulator::on_call) runs on that thread:
+//! nothing else happens in the cloud at the same time. It may use the [`Simulator`], but not over HTTP.
 //!
 //! [`Simulator::in_process`] has neither thread nor socket: [`Simulator::connector`] is an HTTP client for AWS's SDK, and time
-//! is that of the runtime that uses it. What such a simulator does comes from the calls, their times and its options
-//! alone.
+//! is that of the runtime that uses it. Its behavior depends only on the calls, their times and its options.
 //!
-//! What it leaves out: images and types are whatever is spelled like one; there is no default VPC, and no packet ever moves.
+//! Not simulated: every well-formed image or type is accepted; there is no default VPC and no network traffic.
 
 mod actions;
 mod answer;
@@ -74,10 +73,10 @@ use shared::Shared;
 /// 2026-01-01T00:00:00Z
 const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
-/// An instance that exists or existed, as it really is and not as a lagging Describe tells.
+/// An existing or former instance with its actual state, not that of delayed Describe calls.
 #[derive(Debug, Clone)]
 pub struct InstanceRecord {
-    /// What is described of it.
+    /// Its description.
     pub instance: Instance,
     /// The client token of its launch.
     pub token: Option<String>,
@@ -85,9 +84,9 @@ pub struct InstanceRecord {
     pub launched_by: u64,
     /// The number of the call that terminated it.
     pub ended_by: Option<u64>,
-    /// Whether termination is refused.
+    /// Whether termination is rejected.
     pub protected: bool,
-    /// Whether it has been terminated for so long that it is not described any more.
+    /// Whether it was terminated so long ago that it is no longer described.
     pub vanished: bool,
 }
 
@@ -150,7 +149,7 @@ impl Simulator {
         state.journal.iter().filter(counted).count()
     }
 
-    /// Forgets the journal; what it was about stays.
+    /// Clears the journal; the objects remain.
     pub fn clear_journal(&self) {
         self.shared.lock().journal.clear();
     }
@@ -171,12 +170,12 @@ impl Simulator {
         counts
     }
 
-    /// Changes its behaviour from now on. What is on its way already is not made faster.
+    /// Changes its behaviour from now on. Transitions in progress are not affected.
     pub fn configure(&self, change: impl FnOnce(&mut SimulatorOptions)) {
         change(&mut self.shared.lock().cloud.options);
     }
 
-    /// The next launch that is no replay gets at most so many instances; fewer than its `MinCount` is a refusal.
+    /// The next new launch gets at most this number of instances; fewer than its `MinCount` is an error.
     pub fn limit_next_launch(&self, most: usize) {
         self.shared.lock().cloud.next_launch = Some(most);
     }
@@ -196,12 +195,12 @@ impl Simulator {
         self.shared.lock().script.push(action, 0, true, when, how);
     }
 
-    /// Every call is refused as with expired credentials until [`Simulator::heal`].
+    /// Every call is rejected as with expired credentials until [`Simulator::heal`].
     pub fn expire_credentials(&self) {
         self.fail_always("*", When::Before, How::error(400, "RequestExpired", "Request has expired."));
     }
 
-    /// Forgets all scripted failures.
+    /// Clears all scripted failures.
     pub fn heal(&self) {
         self.shared.lock().script = script::Script::default();
     }

@@ -1,4 +1,4 @@
-//! How the simulated cloud behaves: its times, lags, limits and what it has.
+//! The options of the simulated cloud: times, delays, limits and resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,11 +21,11 @@ pub struct SimulatorOptions {
     pub account: String,
     /// The region. Default: us-east-1.
     pub region: String,
-    /// What ids come from, with the account and the region: two accounts have no id in common. Default: 0.
+    /// The seed of ids, together with the account and the region: ids of two accounts never collide. Default: 0.
     pub seed: u64,
     /// The time on the wall when it starts, which then follows the clock of tokio. Default: now.
     pub epoch: Option<Timestamp>,
-    /// How long every answer takes at least. Default: none.
+    /// The minimum duration of every response. Default: none.
     pub latency: Duration,
     /// From `pending` to `running`, after a launch and after a start. Default: 50 ms.
     pub pending: Duration,
@@ -59,21 +59,21 @@ pub struct SimulatorOptions {
     pub change_lag: Duration,
     /// How long changed tags are described as they were. Default: none.
     pub tag_lag: Duration,
-    /// The most instances on a page, whatever was asked for. Default: 1000.
+    /// The maximum page size, regardless of the request. Default: 1000.
     pub page_size: usize,
-    /// The images there are; `None` (the default) stands for every well-formed id.
+    /// The existing images; `None` (the default) accepts every well-formed id.
     pub images: Option<BTreeSet<String>>,
-    /// Whether a launch is refused that names a subnet, security group or key pair that does not exist. Default: no,
-    /// every well-formed id stands for one.
+    /// Whether a launch with a missing subnet, security group or key pair is rejected. Default: no, every well-formed
+    /// id is accepted.
     pub strict_network: bool,
-    /// How many instances can live at once; a launch gets what is left of it. Default: no limit.
+    /// The maximum number of live instances; a launch gets the remaining capacity. Default: no limit.
     pub capacity: Option<usize>,
-    /// How many instances a launch gets at most, whatever its `MaxCount`; fewer than its `MinCount` is a refusal. Default:
-    /// no limit.
+    /// The maximum number of instances per launch, regardless of its `MaxCount`; fewer than its `MinCount` is an error.
+    /// Default: no limit.
     pub per_launch: Option<usize>,
-    /// The instance types that exist; `None` (the default) stands for every name that is spelled like one.
+    /// The existing instance types; `None` (the default) accepts every well-formed name.
     pub instance_types: Option<BTreeSet<String>>,
-    /// Token buckets by action; `*` gives one to each action without its own. Default: none, no call is throttled.
+    /// Token buckets by action; `*` applies to each action without its own. Default: none, no call is throttled.
     pub limits: BTreeMap<String, Limit>,
 }
 
@@ -83,14 +83,14 @@ impl SimulatorOptions {
         format!("{}:{}", self.region, self.account)
     }
 
-    /// Where numbers of things, and with them ids, begin.
+    /// The first number of objects, from which ids are derived.
     pub(super) fn base(&self) -> u64 {
         if self.seed == 0 && self.region == REGION && self.account == ACCOUNT {
             return 0;
         }
         let place = self.place();
         let mixed = place.bytes().fold(mixed(self.seed), |hash, byte| mixed(hash ^ u64::from(byte)));
-        // What looks at the last digits alone, such as addresses, still counts from 1.
+        // Values that use only the last digits, such as addresses, still count from 1.
         (mixed >> 33) << 32
     }
 }
@@ -98,9 +98,9 @@ impl SimulatorOptions {
 /// A token bucket: each call takes one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
-    /// How many calls can come at once.
+    /// The size of the bucket.
     pub burst: f64,
-    /// How many tokens come back in a second.
+    /// The tokens per second.
     pub per_second: f64,
 }
 

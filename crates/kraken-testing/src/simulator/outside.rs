@@ -1,4 +1,4 @@
-//! What happens in the account without Kraken: people, other tools, AWS itself. No fault, limit or hook applies to it.
+//! Out-of-band changes in the account: by users, other tools, or AWS. Faults, limits and hooks do not apply.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ impl Simulator {
     /// Carries out a call of the API, given by its parameters without `Action`; returns the ids it is about.
     ///
     /// # Errors
-    /// The cloud's refusal.
+    /// The cloud's error.
     pub fn outside(&self, action: &str, parameters: &[(&str, &str)]) -> Result<Vec<String>> {
         let mut all = vec![("Action", action)];
         all.extend(parameters);
@@ -24,8 +24,7 @@ impl Simulator {
         result.map(|answer| answer.ids).map_err(|refusal| anyhow!("{}: {}", refusal.code, refusal.message))
     }
 
-    /// Describe calls do not show a thing for a while, as if they were answered by a replica that lags. It is none of
-    /// the account's doing: everything else goes on.
+    /// Hides an object from Describe calls for some time, like a stale replica. Other calls are not affected.
     pub fn hide(&self, kind: Kind, id: &str, time: Duration) {
         let mut state = self.shared.lock();
         let thing = state.cloud.registry.thing(id).filter(|thing| thing.kind == kind);
@@ -34,14 +33,14 @@ impl Simulator {
         }
     }
 
-    /// Since when, or from when on, Describe calls show a thing.
+    /// The time from which Describe calls show an object.
     pub fn described_since(&self, id: &str) -> Option<Instant> {
         let state = self.shared.lock();
         state.cloud.registry.thing(id).and_then(|thing| state.cloud.registry.since(thing))
     }
 
-    /// Describe calls show a thing as it is now, whatever becomes of it meanwhile, as if they were answered by a replica that
-    /// lags. Its tags, and whether it exists, are shown as they are.
+    /// Freezes the representation of an object in Describe calls, like a stale replica. Its tags and its existence are not
+    /// affected.
     pub fn keep_described(&self, kind: Kind, id: &str, time: Duration) {
         let mut state = self.shared.lock();
         let thing = state.cloud.registry.thing(id).filter(|thing| thing.kind == kind);
@@ -50,7 +49,7 @@ impl Simulator {
         }
     }
 
-    /// Somebody terminates an instance.
+    /// Terminates an instance out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -58,7 +57,7 @@ impl Simulator {
         self.outside("TerminateInstances", &[("InstanceId.1", id)]).map(drop)
     }
 
-    /// Somebody stops an instance.
+    /// Stops an instance out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -66,7 +65,7 @@ impl Simulator {
         self.outside("StopInstances", &[("InstanceId.1", id)]).map(drop)
     }
 
-    /// Somebody sets a tag, or removes it (`None`); the id of a load balancer and its parts is an ARN.
+    /// Sets a tag out of band, or removes it (`None`); the id of a load balancing object is an ARN.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -88,7 +87,7 @@ impl Simulator {
         self.outside(action, &parameters).map(drop)
     }
 
-    /// Somebody sets or takes off an instance's termination protection.
+    /// Enables or disables an instance's termination protection out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -98,7 +97,7 @@ impl Simulator {
         self.outside("ModifyInstanceAttribute", &parameters).map(drop)
     }
 
-    /// Somebody launches an instance with these tags; returns its id.
+    /// Launches an instance with these tags out of band; returns its id.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -117,6 +116,6 @@ impl Simulator {
         ];
         parameters.extend(numbered.iter().map(|(name, value)| (name.as_str(), *value)));
         let ids = self.outside("RunInstances", &parameters)?;
-        ids.into_iter().next().ok_or_else(|| anyhow!("the launch made nothing"))
+        ids.into_iter().next().ok_or_else(|| anyhow!("the launch created nothing"))
     }
 }

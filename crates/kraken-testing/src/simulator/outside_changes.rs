@@ -1,5 +1,5 @@
-//! What people and other tools change of a thing, by kind: every property that a controller can see. Each change is a call
-//! of the API, with values that nobody's manifest has.
+//! Out-of-band changes of objects, by kind: every property that a controller can observe. Each change is an API call, with
+//! values that no manifest has.
 
 use anyhow::{Result, anyhow, bail};
 
@@ -7,12 +7,12 @@ use super::kind::Kind;
 use super::service::Service;
 use super::{Simulator, outside_values};
 
-/// One change of a thing of some kind.
+/// One change of an object of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutsideChange {
-    /// What it does, in words: `stop`.
+    /// Its name: `stop`.
     pub name: &'static str,
-    /// The calls with their parameters. A value that begins with `$` is looked up: `$id` is the thing itself.
+    /// The calls with their parameters. A value that starts with `$` is looked up: `$id` is the object's id.
     calls: &'static [(&'static str, &'static str)],
 }
 
@@ -150,7 +150,7 @@ const KEY_PAIR: &[OutsideChange] = changes! {
         CreateKeyPair "KeyName=$name KeyType=ed25519";
 };
 
-/// What can be changed of things of a kind; nothing of NAT gateways, which AWS cannot change either.
+/// The possible changes of objects of a kind; none for NAT gateways, which AWS cannot change either.
 pub fn outside_changes(kind: Kind) -> &'static [OutsideChange] {
     match kind {
         Kind::Instance => INSTANCE,
@@ -171,12 +171,12 @@ pub fn outside_changes(kind: Kind) -> &'static [OutsideChange] {
 }
 
 impl Simulator {
-    /// Somebody changes a thing; `number` chooses among the changes of its kind, modulo how many there are. Returns the
+    /// Changes an object out of band; `number` selects one of the changes of its kind, modulo their number. Returns the
     /// name of the change.
     ///
     /// # Errors
-    /// As [`Simulator::outside`], and when there is no such thing, nothing that can be changed of it, or what the change is
-    /// about is not there: a route to delete. The error names the change.
+    /// As [`Simulator::outside`], and if the object does not exist, cannot be changed, or lacks the part that the change
+    /// requires, such as a route to delete. The error names the change.
     pub fn change_outside(&self, id: &str, number: usize) -> Result<&'static str> {
         let kind = self.kind_of(id).ok_or_else(|| anyhow!("there is no {id}"))?;
         let changes = outside_changes(kind);
@@ -188,14 +188,14 @@ impl Simulator {
         Ok(change.name)
     }
 
-    /// Somebody carries out one of [`outside_changes`] on a thing.
+    /// Performs one of [`outside_changes`] on an object.
     ///
     /// # Errors
     /// As [`Simulator::change_outside`].
     pub fn carry_out_outside(&self, id: &str, change: &OutsideChange) -> Result<()> {
         let mut calls = vec![];
         for (action, template) in change.calls {
-            // All of them before the first call: it may delete what the next one names.
+            // All of them before the first call, which may delete an object that the next one names.
             calls.push((*action, outside_values::filled(&self.shared.lock().cloud, id, template)?));
         }
         let is_elb = id.starts_with("arn:");
@@ -210,12 +210,12 @@ impl Simulator {
         Ok(())
     }
 
-    /// What kind an existing thing is of.
+    /// The kind of an existing object.
     pub fn kind_of(&self, id: &str) -> Option<Kind> {
         self.shared.lock().cloud.registry.thing(id).map(|thing| thing.kind)
     }
 
-    /// Somebody takes off every tag whose key is so.
+    /// Removes every tag with a matching key out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].

@@ -1,4 +1,4 @@
-//! What people and other tools create: a thing of every kind, with what it needs.
+//! Out-of-band creation of objects of every kind, with their dependencies.
 
 use anyhow::{Result, anyhow};
 
@@ -6,8 +6,8 @@ use super::Simulator;
 use super::kind::Kind;
 
 impl Simulator {
-    /// Somebody creates a thing of a kind with these tags, and whatever it needs that is not there: a VPC for a subnet. That
-    /// has no tags. Returns its id. Names and ranges come from `name`: the same name twice may be refused.
+    /// Creates an object of a kind with these tags out of band, and its missing dependencies, such as a VPC for a subnet,
+    /// without tags. Returns its id. Names and ranges are derived from `name`: using the same name twice may be rejected.
     ///
     /// # Errors
     /// As [`Simulator::outside`].

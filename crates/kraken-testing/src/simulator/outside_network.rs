@@ -1,4 +1,4 @@
-//! What happens to networks and load balancers without Kraken: drift, as people and other tools make it.
+//! Out-of-band changes of networks and load balancers: drift.
 
 use anyhow::{Result, anyhow, bail};
 
@@ -11,13 +11,13 @@ impl Simulator {
     /// Carries out a call of the load balancing API, as [`Simulator::outside`] does one of EC2's.
     ///
     /// # Errors
-    /// The cloud's refusal.
+    /// The cloud's error.
     pub fn outside_elb(&self, action: &str, parameters: &[(&str, &str)]) -> Result<Vec<String>> {
         let version = ("Version", Service::Elb.version());
         self.outside(action, &[&[version], parameters].concat())
     }
 
-    /// Somebody removes a route.
+    /// Removes a route out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -27,7 +27,7 @@ impl Simulator {
         self.outside("DeleteRoute", &[("RouteTableId", table), (name, destination)]).map(drop)
     }
 
-    /// Somebody lets TCP from a range in on one port.
+    /// Allows inbound TCP from a range on one port out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -35,7 +35,7 @@ impl Simulator {
         self.rule_outside("AuthorizeSecurityGroupIngress", group, port, range)
     }
 
-    /// Somebody takes such a rule away.
+    /// Removes such a rule out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -55,7 +55,7 @@ impl Simulator {
         self.outside(action, &parameters).map(drop)
     }
 
-    /// Somebody detaches an internet gateway from its VPC.
+    /// Detaches an internet gateway from its VPC out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`], and when it is attached to none.
@@ -68,7 +68,7 @@ impl Simulator {
         self.outside("DetachInternetGateway", &[("InternetGatewayId", id), ("VpcId", &vpc)]).map(drop)
     }
 
-    /// Somebody moves a listener to another port.
+    /// Changes the port of a listener out of band.
     ///
     /// # Errors
     /// As [`Simulator::outside`].
@@ -77,10 +77,10 @@ impl Simulator {
         self.outside_elb("ModifyListener", &[("ListenerArn", arn), ("Port", &port)]).map(drop)
     }
 
-    /// Somebody deletes a thing, of whatever kind; returns when the cloud has accepted that.
+    /// Deletes an object of any kind out of band; returns when the cloud has accepted the call.
     ///
     /// # Errors
-    /// As [`Simulator::outside`], and when there is no such thing.
+    /// As [`Simulator::outside`], and if the object does not exist.
     pub fn delete_outside(&self, id: &str) -> Result<()> {
         let kind = self.shared.lock().cloud.registry.thing(id).map(|thing| thing.kind);
         let Some(kind) = kind else { bail!("there is no {id}") };

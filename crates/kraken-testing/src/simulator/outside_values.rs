@@ -1,4 +1,4 @@
-//! What the changes by others look up: the parts of a thing, and what is around it.
+//! The lookups of out-of-band changes: the parts and the environment of an object.
 
 use anyhow::{Result, anyhow};
 
@@ -7,7 +7,7 @@ use super::elb;
 use super::instance::Instance;
 use super::network::{self, default_group};
 
-/// The parameters of a call: `Name=value` with what is looked up in the place of its name, or several such.
+/// The parameters of a call: `Name=value`, with lookups replaced by their results.
 pub(super) fn filled(cloud: &Cloud, id: &str, template: &str) -> Result<Vec<(String, String)>> {
     let mut filled = vec![];
     for field in template.split_whitespace() {
@@ -44,7 +44,7 @@ fn value(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
     }
 }
 
-/// The VPC that a thing is in.
+/// The VPC of an object.
 fn vpc(cloud: &Cloud, id: &str) -> Option<String> {
     let instance = cloud.there::<Instance>(id).map(|one| one.place.vpc.clone());
     instance.or_else(|| elb::vpc_of(cloud, id))

@@ -1,11 +1,11 @@
-//! AWS's errors, in its own words: controllers read codes, and some read the ids out of the text.
+//! AWS's errors, with its messages: controllers use the codes, and sometimes the ids in the messages.
 
 use super::markup::Xml;
 use super::service::Service;
 
 pub(super) const DEPENDENCY_VIOLATION: &str = "DependencyViolation";
 
-/// An error that AWS answers with.
+/// An error response of AWS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
@@ -14,7 +14,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// One that is the request's fault.
+    /// A client error.
     pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
         Self::with_status(400, code, message)
     }

@@ -1,4 +1,4 @@
-//! Everything's id, tags and visibility, whatever kind it is of.
+//! Ids, tags and visibility of objects of all kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
@@ -10,11 +10,11 @@ use super::tags::{History, TagIndex, Tags};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Thing {
     pub(super) kind: Kind,
-    /// Counts the things of its kind from 1.
+    /// The number of the object within its kind, from 1.
     pub(super) number: u64,
 }
 
-/// Who sees a thing: both kinds of calls may lag behind its making.
+/// The visibility of an object: both kinds of calls may be delayed after its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sight {
     /// A Describe call.
@@ -23,27 +23,27 @@ pub(super) enum Sight {
     Known,
 }
 
-/// What is kept of each thing, also of those that are gone.
+/// The entry of each object, including deleted ones.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) id: String,
     pub(super) tags: History,
     pub(super) described_from: Instant,
     pub(super) known_from: Instant,
-    /// The number of the call that made it.
+    /// The number of the call that created it.
     pub(super) made_by: u64,
 }
 
-/// The things of one kind.
+/// The objects of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
     entries: BTreeMap<u64, Entry>,
-    /// Those that are not gone.
+    /// The existing ones.
     pub(super) present: BTreeSet<u64>,
     pub(super) index: TagIndex,
 }
 
-/// Every thing there is.
+/// All existing objects.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     /// Numbers begin after it.
@@ -57,7 +57,7 @@ impl Registry {
         Self { base, ..Self::default() }
     }
 
-    /// The number of the next thing of a kind.
+    /// The number of the next object of a kind.
     pub(super) fn next_number(&self, kind: Kind) -> u64 {
         let last = self.racks.get(&kind).and_then(|rack| rack.entries.last_key_value());
         last.map_or(self.base, |(last, _)| *last) + 1
@@ -71,7 +71,7 @@ impl Registry {
         rack.entries.insert(thing.number, entry);
     }
 
-    /// It is gone; only its entry stays.
+    /// It is deleted; only its entry remains.
     pub(super) fn remove(&mut self, thing: Thing) {
         let Some(rack) = self.racks.get_mut(&thing.kind) else { return };
         let Some(entry) = rack.entries.get(&thing.number) else { return };
@@ -90,12 +90,12 @@ impl Registry {
         }
     }
 
-    /// From when on Describe calls show a thing.
+    /// The time from which Describe calls show an object.
     pub(super) fn since(&self, thing: Thing) -> Option<Instant> {
         self.rack(thing.kind)?.entries.get(&thing.number).map(|entry| entry.described_from)
     }
 
-    /// What an id stands for.
+    /// The object with an id.
     pub(super) fn thing(&self, id: &str) -> Option<Thing> {
         self.by_id.get(id).copied()
     }
@@ -104,13 +104,13 @@ impl Registry {
         self.racks.get(&kind)
     }
 
-    /// The present things of a kind, oldest first.
+    /// The existing objects of a kind, oldest first.
     pub(super) fn present(&self, kind: Kind) -> impl Iterator<Item = Thing> + '_ {
         let numbers = self.rack(kind).map(|rack| &rack.present).into_iter().flatten();
         numbers.map(move |number| Thing { kind, number: *number })
     }
 
-    /// Every thing of a kind that ever was, with whether it is there.
+    /// All current and former objects of a kind, with their existence.
     pub(super) fn ever(&self, kind: Kind) -> impl Iterator<Item = (Thing, &Entry, bool)> + '_ {
         self.rack(kind).into_iter().flat_map(move |rack| {
             rack.entries.iter().map(move |(number, entry)| {
@@ -127,7 +127,7 @@ impl Registry {
         self.rack(thing.kind).is_some_and(|rack| rack.present.contains(&thing.number))
     }
 
-    /// Whether a present thing can be seen by such a call.
+    /// Whether an existing object is visible to such a call.
     pub(super) fn is_seen(&self, thing: Thing, sight: Sight, now: Instant) -> bool {
         self.is_present(thing)
             && self.entry(thing).is_some_and(|entry| match sight {
@@ -147,7 +147,7 @@ impl Registry {
         self.entry(thing).map(|entry| entry.tags.latest().clone()).unwrap_or_default()
     }
 
-    /// Changes the history of its tags. What is gone is in no index and does not come back into one.
+    /// Changes the history of its tags. Deleted objects are not indexed.
     pub(super) fn with_history(&mut self, thing: Thing, change: impl FnOnce(&mut History)) {
         let Some(rack) = self.racks.get_mut(&thing.kind) else { return };
         let Some(entry) = rack.entries.get_mut(&thing.number) else { return };

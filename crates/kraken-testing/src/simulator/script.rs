@@ -1,4 +1,4 @@
-//! Which calls shall fail, when and how: the proxy's faults, for a chosen call.
+//! Scripted failures: the proxy's faults, for a selected call.
 
 use crate::proxy::{How, When};
 
@@ -13,7 +13,7 @@ struct Entry {
     how: How,
 }
 
-/// The faults to come, oldest first.
+/// The pending faults, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Script(Vec<Entry>);
 

@@ -25,14 +25,14 @@ pub(super) async fn run(
 ) {
     serve(listener, "simulator", stopped, move |request| {
         let shared = Arc::clone(&shared);
-        // Each call is a task of its own: like AWS, it is carried out even if the caller has gone.
+        // Each call is a separate task: like in AWS, it is executed even if the caller has ended.
         let call = tokio::spawn(async move { answer(request, &shared).await });
         async { call.await.map_err(io::Error::other)? }
     })
     .await;
 }
 
-/// Answers one call. An `Err` makes hyper close the connection without an answer.
+/// Handles one call. With an `Err`, hyper closes the connection without a response.
 async fn answer(request: Request<Incoming>, shared: &Shared) -> Answered {
     let query = request.uri().query().unwrap_or_default().to_owned();
     let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();

@@ -1,4 +1,4 @@
-//! The APIs that are simulated. They share an endpoint; the version in a call tells which one it is for.
+//! The simulated APIs. They share an endpoint; the version in a call selects the API.
 
 use super::form::Form;
 
@@ -9,7 +9,7 @@ pub enum Service {
     Ec2,
     /// Elastic Load Balancing, version 2.
     Elb,
-    /// STS: whose credentials they are.
+    /// STS: the account of the credentials.
     Sts,
 }
 
@@ -30,7 +30,7 @@ impl Service {
         }
     }
 
-    /// The XML namespace of its answers.
+    /// The XML namespace of its responses.
     pub(super) fn namespace(self) -> &'static str {
         match self {
             Self::Ec2 => "http://ec2.amazonaws.com/doc/2016-11-15",

@@ -1,4 +1,4 @@
-//! What the server's thread and the test share.
+//! The state that the server's thread and the test share.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ type Hook = Arc<dyn Fn(Phase, &Call) -> Verdict + Send + Sync>;
 
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Beside the state, because a hook uses the state.
+    /// Separate from the state, because a hook uses the state.
     hook: Mutex<Option<Hook>>,
 }
 
@@ -57,7 +57,7 @@ impl Shared {
         *self.hook.lock().unwrap_or_else(PoisonError::into_inner) = hook;
     }
 
-    /// Whether the call goes on.
+    /// Whether the call is passed on.
     pub(super) fn goes_on(&self, phase: Phase, call: &Call) -> bool {
         let hook = self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone();
         hook.is_none_or(|hook| hook(phase, call) == Verdict::Continue)
@@ -65,7 +65,7 @@ impl Shared {
 }
 
 impl State {
-    /// A call arrives; returns it with the fault that is scripted for it.
+    /// A call arrives; returns it with its scripted fault.
     pub(super) fn arrive(&mut self, form: &Form, outside: bool) -> (Call, Option<(When, How)>) {
         self.arrived += 1;
         let action = form.get("Action").unwrap_or_default();
@@ -106,7 +106,7 @@ impl State {
         self.journal.push(call.clone());
     }
 
-    /// Writes down that a call's answer did not get to its caller.
+    /// Records that a call's response did not reach its caller.
     pub(super) fn note_lost(&mut self, number: u64) {
         if let Some(call) = self.journal.iter_mut().rev().find(|call| call.number == number) {
             call.lost = true;

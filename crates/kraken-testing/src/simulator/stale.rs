@@ -1,4 +1,4 @@
-//! Things that Describe calls show as they were, as a replica that lags does.
+//! Objects that Describe calls show with a former state, like a stale replica.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -15,13 +15,13 @@ use super::network::{
 };
 use super::registry::Thing;
 
-/// What is shown instead of the truth, and until when.
+/// The stale state, and its end.
 #[derive(Debug, Default)]
 pub(super) struct Stale(BTreeMap<Thing, (Instant, Box<dyn Former>)>);
 
-/// A thing as it was.
+/// The former state of an object.
 trait Former: Debug + Send {
-    /// Takes the thing's place and keeps what was there, so that doing it twice changes nothing.
+    /// Swaps the states; doing it twice restores them.
     fn swap(&mut self, cloud: &mut Cloud, number: u64);
 }
 
@@ -41,7 +41,7 @@ fn former<T: Kept>(thing: &T) -> Box<dyn Former> {
 }
 
 impl Cloud {
-    /// Describe calls show a thing as it is now, until then.
+    /// Freezes the current state of an object in Describe calls, until then.
     pub(super) fn keep_described(&mut self, thing: Thing, until: Instant) {
         let former = of_kind!(self, thing, one => former(one),
             Instance Volume Vpc Subnet InternetGateway RouteTable SecurityGroup Address NatGateway KeyPair
@@ -51,7 +51,7 @@ impl Cloud {
         }
     }
 
-    /// Carries a call out; one that `reads` sees things as they were, where that is to be so.
+    /// Executes a call; a read sees the frozen states.
     pub(super) fn seen<T>(&mut self, reads: bool, call: impl FnOnce(&mut Self) -> T) -> T {
         let now = self.now;
         self.stale.0.retain(|_, (until, _)| *until > now);

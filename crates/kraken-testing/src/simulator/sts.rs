@@ -1,8 +1,8 @@
-//! Whose credentials calls are made with: there is one account.
+//! STS: there is one account.
 
 use super::answer::{Answer, Handler};
 
-/// Who carries an action out.
+/// The implementation of an action.
 pub(super) fn handler(action: &str) -> Option<Handler> {
     (action == "GetCallerIdentity").then_some(|cloud, _| {
         let account = cloud.options.account.as_str();

@@ -1,4 +1,4 @@
-//! Tags that are seen later than they are set, and the index that finds things by them.
+//! Delayed tags, and the tag index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 /// Tags by key.
 pub(super) type Tags = BTreeMap<String, String>;
 
-/// The tags of one thing: as they are, and as they are described while a change lags.
+/// The tags of one object: current, and as described during a delay.
 #[derive(Debug, Clone)]
 pub(super) struct History(Vec<(Instant, Tags)>);
 
@@ -32,7 +32,7 @@ impl History {
         self.0.push((from, tags));
     }
 
-    /// Forgets what is not described any more.
+    /// Removes history that is no longer described.
     pub(super) fn settle(&mut self, now: Instant) {
         if let Some(current) = self.0.iter().rposition(|(from, _)| *from <= now) {
             self.0.drain(..current);
@@ -46,7 +46,7 @@ impl History {
     }
 }
 
-/// Numbers of things by tag. What is found may have had the tag a moment ago: the finder looks again.
+/// Numbers of objects by tag. A result may only have had the tag before: the caller checks again.
 #[derive(Debug, Default)]
 pub(super) struct TagIndex {
     values: BTreeMap<String, BTreeMap<String, BTreeSet<u64>>>,
@@ -76,12 +76,12 @@ impl TagIndex {
         }
     }
 
-    /// The things with this tag.
+    /// The objects with this tag.
     pub(super) fn with(&self, key: &str, value: &str) -> Option<&BTreeSet<u64>> {
         self.values.get(key)?.get(value)
     }
 
-    /// The things with a tag of this key.
+    /// The objects with a tag with this key.
     pub(super) fn with_key(&self, key: &str) -> Option<&BTreeSet<u64>> {
         self.keys.get(key)
     }

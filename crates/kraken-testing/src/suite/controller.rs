@@ -15,7 +15,7 @@ const READY_WITHIN: Duration = Duration::from_mins(1);
 const ENDED_WITHIN: Duration = Duration::from_secs(30);
 const PORT_ATTEMPTS: usize = 5;
 
-/// What is needed to start a controller again.
+/// The settings for restarting a controller.
 #[derive(Clone, Debug)]
 pub(super) struct Launch {
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub struct Controller {
 #[derive(Debug)]
 struct Running {
     process: Process,
-    /// A new port at every start: the old one may belong to somebody else by then.
+    /// A new port at every start: the old one may be in use by then.
     address: String,
 }
 
@@ -74,7 +74,7 @@ impl Controller {
         self.lock().process.is_running()
     }
 
-    /// Ends it as a crash would (SIGKILL), and returns when it is gone.
+    /// Kills it like a crash (SIGKILL), and returns when it has ended.
     ///
     /// # Errors
     /// When it was not running.
@@ -82,7 +82,7 @@ impl Controller {
         self.end(Signal::SIGKILL).await
     }
 
-    /// Ends it as Kubernetes would (SIGTERM), and returns when it is gone.
+    /// Stops it like Kubernetes (SIGTERM), and returns when it has ended.
     ///
     /// # Errors
     /// When it was not running, or takes more than 30 seconds.
@@ -121,7 +121,7 @@ impl Controller {
         self.start().await
     }
 
-    /// As [`Controller::restart`], with these variables besides its own; a later start is without them.
+    /// As [`Controller::restart`], with these additional variables for this start only.
     ///
     /// # Errors
     /// As [`Controller::restart`].
@@ -141,7 +141,7 @@ impl Controller {
         self.lock().process.rss_bytes()
     }
 
-    /// What it answers to `GET <path>` on its health and metrics port.
+    /// Its response to `GET <path>` on its health and metrics port.
     ///
     /// # Errors
     /// When it does not answer.
@@ -159,7 +159,7 @@ impl Controller {
         if answer.status == 200 { Ok(answer.body) } else { bail!("/metrics answered {}", answer.status) }
     }
 
-    /// Waits until `/readyz` says yes.
+    /// Waits until `/readyz` returns 200.
     ///
     /// # Errors
     /// When it ends, or is not ready within a minute.

@@ -1,4 +1,5 @@
-//! The controllers as their real binaries, each with the token of its own service account, never an admin's.
+//! The controllers as their real binaries, each with the token of its own service account and never with admin
+//! permissions.
 
 mod controller;
 mod webhooks;
@@ -25,17 +26,18 @@ pub const NAMESPACE: &str = "kraken-system";
 pub struct SuiteOptions {
     /// The controllers to start, by folder name; all under `controllers/` if `None`.
     pub only: Option<Vec<String>>,
-    /// How often drift is looked for (`5m`, `10s`, `0`); the controllers' default if `None`.
+    /// The resync interval (`5m`, `10s`, `0`); the controllers' default if `None`.
     pub resync_interval: Option<String>,
-    /// What they take for AWS instead of moto itself, for example a [`crate::Proxy`].
+    /// The endpoint that they use as AWS instead of moto, for example a [`crate::Proxy`].
     pub cloud_endpoint: Option<String>,
     /// Environment of single controllers, by folder name: `Some` sets a variable, `None` removes it.
     pub env: BTreeMap<String, BTreeMap<String, Option<String>>>,
-    /// Whether the controllers review what is written before it is stored.
+    /// Whether admission webhooks are enabled.
     pub webhooks: bool,
-    /// The namespaces to work in, with Roles in each and no right across the cluster (`config/overlays/namespaced`); all if `None`.
+    /// The namespaces to watch, with Roles in each and no cluster-wide permissions (`config/overlays/namespaced`); all
+    /// if `None`.
     pub namespaces: Option<Vec<String>>,
-    /// Where the binaries are; beside the running executable if `None`.
+    /// The folder of the binaries; that of the running executable if `None`.
     pub bin_dir: Option<PathBuf>,
 }
 
@@ -63,8 +65,8 @@ pub struct Suite {
     scratch: Scratch,
 }
 
-/// Installs the CRDs, the rights of every controller and of people, and the admission policies, as `config/default` does, without the
-/// Deployments: no node runs them here.
+/// Installs the CRDs, the RBAC of controllers and users, and the admission policies, like `config/default` without the Deployments,
+/// because there are no nodes.
 ///
 /// # Errors
 /// When they were not generated yet, or the API refuses one.
@@ -107,7 +109,7 @@ async fn install_in(control_plane: &ControlPlane, namespaces: &[String]) -> Resu
 }
 
 impl Suite {
-    /// Installs CRDs and RBAC, starts the controllers, and waits until each says that it is ready.
+    /// Installs CRDs and RBAC, starts the controllers, and waits until all are ready.
     ///
     /// # Errors
     /// When something is not built or generated, or a controller is not ready within a minute; the end of its

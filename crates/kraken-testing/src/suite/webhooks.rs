@@ -30,7 +30,7 @@ pub(super) async fn install(client: &Client, controller: &str, port: u16) -> Res
     manifests::apply(client, &documents, NAMESPACE).await.map(drop)
 }
 
-/// Waits until the controller has made its certificate and the API server trusts it.
+/// Waits until the controller has issued its certificate and the API server trusts it.
 pub(super) async fn wait(client: &Client, controller: &str) -> Result<()> {
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let name = format!("kraken-{controller}");

@@ -5,7 +5,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Things of a size and a colour.
+/// A toy resource with a size and a colour.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "testing.kraken-iac.eoinfennessy.com",
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
     kind = "Gadget",
     namespaced,
     status = "ResourceStatus",
-    doc = "A thing of a size and a colour, in a cloud that exists in tests only."
+    doc = "A toy resource with a size and a colour, in a cloud for tests only."
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GadgetSpec {
@@ -28,7 +28,8 @@ pub struct GadgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Opt<i64>>,
 
-    /// Words that are never shown, and are given to it at creation only. Example: `{valueFrom: {secret: {name: words, key: first}}}`.
+    /// A password that is never shown, and applied at creation only. Example:
+    /// `{valueFrom: {secret: {name: words, key: first}}}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<Opt<String>>,
 

@@ -11,17 +11,17 @@ use parking_lot::Mutex;
 /// A gadget as the cloud has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thing {
-    /// The cloud's own id.
+    /// The id in the cloud.
     pub id: String,
     /// The UID of the resource it belongs to.
     pub owner: String,
-    /// The launch that made it.
+    /// The launch that created it.
     pub epoch: i64,
     /// Its size.
     pub size: i64,
     /// Its colour.
     pub colour: String,
-    /// What the cloud says of it: it repeats the password, as a careless cloud would.
+    /// The description in the cloud, which contains the password.
     pub note: String,
     /// Deleted, and still shown.
     pub gone: bool,
@@ -29,12 +29,12 @@ pub struct Thing {
     pub lag: usize,
     /// What reads show instead, and how many of them still do: a change that is not visible yet.
     pub stale: Option<(Box<Thing>, usize)>,
-    /// Where it is: from elsewhere it cannot be seen.
+    /// Its region: it cannot be observed from other regions.
     pub at: Option<Location>,
 }
 
 impl Thing {
-    /// What the next read shows of it.
+    /// The representation in the next read.
     pub(super) fn read(&mut self) -> Option<Self> {
         if self.lag > 0 {
             self.lag -= 1;
@@ -53,20 +53,20 @@ impl Thing {
     }
 }
 
-/// What goes wrong with the next call of an operation.
+/// The fault of the next call of an operation.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// Refused before anything happened.
+    /// Rejected without an effect.
     Before(FailureClass),
-    /// Done, and the answer is lost.
+    /// Takes effect, and the response is lost.
     LostAnswer,
     /// The controller's own code panics.
     Panic,
-    /// What is created stays invisible for this many reads.
+    /// The number of reads for which a new object is invisible.
     Lag(usize),
-    /// What is changed is shown as it was for this many reads.
+    /// The number of reads for which a change is invisible.
     Stale(usize),
-    /// Of what is created, so many are visible at once and the others stay invisible for so many reads.
+    /// The number of new objects that are visible at once, and the number of reads for which the others are invisible.
     LagOfSome(usize, usize),
 }
 
@@ -78,15 +78,15 @@ struct Inside {
     most: BTreeMap<String, usize>,
     /// Something outside writes this epoch on everything.
     epoch_of_all: Option<i64>,
-    /// How many one launch makes at most.
+    /// The maximum number of objects of one launch.
     capacity: Option<usize>,
     /// Where calls arrive.
     here: Option<Location>,
     faults: BTreeMap<&'static str, VecDeque<Fault>>,
     journal: Vec<String>,
-    /// How many looks searched everything.
+    /// The number of searches by tag.
     searches: usize,
-    /// What is deleted leaves no trace, as with most kinds of most clouds.
+    /// Whether deleted objects disappear at once, as for most kinds.
     traceless: bool,
 }
 
@@ -95,17 +95,17 @@ struct Inside {
 pub struct Cloud(Arc<Mutex<Inside>>);
 
 impl Cloud {
-    /// Makes the next call of this operation go wrong.
+    /// Injects a fault into the next call of this operation.
     pub fn fault(&self, operation: &'static str, fault: Fault) {
         self.0.lock().faults.entry(operation).or_default().push_back(fault);
     }
 
-    /// From now on what is deleted leaves no trace.
+    /// Deleted objects disappear at once from now on.
     pub fn forget_what_is_deleted(&self) {
         self.0.lock().traceless = true;
     }
 
-    /// From now on one launch makes so many at most, like a cloud that is short of capacity.
+    /// Limits the number of objects per launch, like limited capacity.
     pub fn limit_launches(&self, most: usize) {
         self.0.lock().capacity = Some(most);
     }
@@ -120,7 +120,7 @@ impl Cloud {
         self.0.lock().most.get(owner).copied().unwrap_or_default()
     }
 
-    /// From now on calls arrive in this region: what was made elsewhere cannot be seen from there.
+    /// Sets the region of calls: objects in other regions cannot be observed.
     pub fn move_to(&self, region: &str) {
         let here = Location { account: "123456789012".to_owned(), region: region.to_owned() };
         self.0.lock().here = Some(here);
@@ -131,7 +131,7 @@ impl Cloud {
         self.0.lock().here.clone()
     }
 
-    /// How many one launch makes, of so many that are asked for.
+    /// The number of objects that a launch creates, for this requested number.
     pub(super) fn capacity(&self, asked: usize) -> usize {
         self.0.lock().capacity.map_or(asked, |most| asked.min(most))
     }
@@ -141,7 +141,7 @@ impl Cloud {
         self.0.lock().journal.clone()
     }
 
-    /// How many looks searched everything so far.
+    /// The number of searches by tag so far.
     pub fn searches(&self) -> usize {
         self.0.lock().searches
     }
@@ -150,12 +150,12 @@ impl Cloud {
         self.0.lock().searches += looks;
     }
 
-    /// The gadgets of one resource that are not gone.
+    /// The live gadgets of one resource.
     pub fn alive(&self, owner: &str) -> Vec<Thing> {
         self.0.lock().things.values().filter(|t| t.owner == owner && !t.gone).cloned().collect()
     }
 
-    /// Puts a gadget of this owner (nobody, if empty) there, which no controller of now created; returns its id.
+    /// Creates a gadget out of band with this owner (none if empty); returns its id.
     pub fn insert(&self, owner: &str) -> String {
         let mut inside = self.0.lock();
         let id = format!("g-outside-{}", inside.things.len());
@@ -197,7 +197,7 @@ impl Cloud {
         })
     }
 
-    /// Runs one call: what `work` does, journaled, with the fault that is due.
+    /// Runs one call: records it, and injects the pending fault.
     pub(super) fn call<T>(
         &self,
         operation: &'static str,
@@ -213,7 +213,7 @@ impl Cloud {
             message: message.to_owned(),
         };
         match fault {
-            Some(Fault::Before(class)) => return Err(failure(class, "the toy cloud refuses")),
+            Some(Fault::Before(class)) => return Err(failure(class, "the toy cloud rejects the call")),
             #[allow(clippy::panic, reason = "a fault that tests ask for")]
             Some(Fault::Panic) => panic!("the panic that a test asked for"),
             _ => {}
@@ -236,7 +236,7 @@ impl Cloud {
             inside.things.retain(|_, thing| !thing.gone);
         }
         match fault {
-            Some(Fault::LostAnswer) => return Err(failure(FailureClass::Transient, "the answer was lost")),
+            Some(Fault::LostAnswer) => return Err(failure(FailureClass::Transient, "the response was lost")),
             Some(Fault::Lag(reads)) => {
                 for thing in inside.things.values_mut().filter(|t| !before.contains_key(&t.id)) {
                     thing.lag = reads;

@@ -1,7 +1,7 @@
 //! A whole spoke in miniature: the kind `Gadget` in a cloud that is a map in memory.
 //!
-//! It shows what a newcomer writes (`api.rs`, `plan.rs`, `external.rs`; a real spoke adds a `main.rs`), and it lets
-//! tests meet what a real cloud does seldom: answers that are lost, reads that lag, calls that panic.
+//! It is an example of a kind (`api.rs`, `plan.rs`, `external.rs`; a real spoke adds a `main.rs`), and simulates rare
+//! behavior of a real cloud in tests: lost responses, delayed reads, panics.
 
 mod api;
 pub mod cloud;

@@ -1,11 +1,11 @@
-//! What is wanted, and how it differs from what is there. No client required.
+//! The desired state, and its comparison with the observed state. No client required.
 
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy, Resolved, Resolver};
 use serde_json::{Value, json};
 
 use super::{api::GadgetSpec, cloud::Thing};
 
-/// A gadget with every value known.
+/// A gadget with all values.
 #[derive(Debug)]
 pub struct Desired {
     pub size: i64,
@@ -39,7 +39,7 @@ pub(super) fn desired(spec: &GadgetSpec, values: &mut Resolver<'_>) -> Option<De
     })
 }
 
-/// The password as it may be shown: nothing if there is none.
+/// The redacted password: empty if there is none.
 pub(super) fn password_shown(desired: &Desired) -> String {
     let shown = |password: &Resolved<String>| password.public().map_or("***", String::as_str).to_owned();
     desired.password.as_ref().map(shown).unwrap_or_default()

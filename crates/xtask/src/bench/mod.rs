@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what Kraken costs the API server and the cloud, counted outside of Kraken.
+//! `cargo xtask bench`: Kraken's load on the API server and the cloud, measured outside Kraken.
 
 mod report;
 mod rest;
@@ -33,9 +33,9 @@ const REST: Duration = Duration::from_secs(20);
 pub(crate) enum Command {
     /// Create EC2Instances, wait until all are Ready, and count writes, cloud calls and memory.
     Create(Create),
-    /// Thousands of instances at rest: count reads per resync, and writes, of which there must be none.
+    /// Thousands of instances in steady state: counts reads per resync, and writes, which must be zero.
     Rest(rest::Rest),
-    /// From a user's edit to the first call to the cloud, while thousands are looked at.
+    /// The latency from a user's edit to the first call to the cloud, during resyncs of thousands of resources.
     Edit(rest::Rest),
     /// Web tiers of 12 resources each, all at once: writes, calls, time against the longest chain, order of deletion.
     Tiers(tiers::Tiers),
@@ -68,7 +68,7 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         Command::Tiers(tiers) => return tiers::run(tiers).await,
     };
     stage::prepare().await?;
-    // No drift checks while counting: what is measured at rest is what happens when nothing is due.
+    // No resyncs while counting: steady state means that nothing is due.
     let suite = SuiteOptions { resync_interval: Some("1h".to_owned()), ..SuiteOptions::default() };
     let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
     let environment = stage::start(options).await?;
@@ -143,8 +143,8 @@ async fn prepare_namespace(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// The API server is busy for seconds after new CRDs, and moto's first launch makes its default VPC: neither is
-/// Kraken's doing, so one resource comes and goes before anything is counted.
+/// The API server is busy for seconds after new CRDs, and moto's first launch creates its default VPC. Neither is
+/// caused by Kraken, so one resource is created and deleted before the measurement.
 async fn warm_up(client: &Client, gvk: &GroupVersionKind, create: &Create, board: &mut Board) -> Result<()> {
     let api = instances(client, gvk);
     let deadline = Instant::now() + create.timeout;
@@ -208,7 +208,7 @@ fn row(name: &str, measured: f64, promised: f64) -> [String; 4] {
     [name.to_owned(), rounded(measured), format!("at most {}", rounded(promised)), verdict.to_owned()]
 }
 
-/// Whole numbers as they are, others with two digits.
+/// Integers unchanged, others with two digits.
 fn rounded(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }

@@ -1,4 +1,4 @@
-//! What the benchmark found, against what Kraken promises.
+//! The results of the benchmark, compared with the targets.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,14 +48,14 @@ impl Report {
         memory: Vec<(String, u64)>,
     ) -> Self {
         let rss_bytes: BTreeMap<String, u64> = memory.into_iter().collect();
-        // The other spokes run too, and have nothing to do.
+        // The other spokes run too, and are idle.
         let at_work = ["hub", "aws-ec2-instance"].iter().filter_map(|name| rss_bytes.get(*name)).sum();
         let per_resource = |number: u64| number_of(number) / f64::from(resources);
         let creates = cloud_calls.get("RunInstances").copied().unwrap_or_default();
         let seconds = took.as_secs_f64();
         let at_most = |name, value, limit| Check { name, value, limit, ok: value <= limit, counted: true };
         let rate = f64::from(resources) / seconds;
-        // Each resource is created once, and the event that says so is besides.
+        // Each resource is created once, and the event of its creation is not counted.
         let of_creation = writes.events.min(u64::from(resources));
         let counted = writes.total.saturating_sub(of_creation);
         let checks = vec![
@@ -89,7 +89,7 @@ impl Report {
         }
     }
 
-    /// Whether every promise that counts was kept.
+    /// Whether all binding targets were met.
     pub(super) fn passed(&self) -> bool {
         self.checks.iter().all(|check| check.ok || !check.counted)
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_promise_fails_but_a_slow_machine_does_not() {
+    fn a_missed_target_fails_except_for_speed() {
         assert!(report(60, 1).passed());
         assert!(!report(61, 1).passed());
         assert!(!report(60, 0).checks.is_empty());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_event_of_a_creation_is_besides_and_no_other_is() {
+    fn only_the_event_of_a_creation_is_not_counted() {
         let of = |total: u64, events: u64| {
             let tally = Tally { total, events, ..Tally::default() };
             let calls = BTreeMap::from([("RunInstances".to_owned(), 10)]);

@@ -1,4 +1,4 @@
-//! `bench rest` and `bench edit`: thousands of instances on the simulator, which answers as fast as AWS does.
+//! `bench rest` and `bench edit`: thousands of instances on the simulator, with the response times of AWS.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::{stage, ui};
 const RESYNCS: u32 = 3;
 /// As many ids as one Describe takes.
 const IDS_PER_CALL: u64 = 1000;
-/// Between two edits: a person and a pipeline, not a flood.
+/// The delay between two edits, like those of users and pipelines.
 const BETWEEN_EDITS: Duration = Duration::from_millis(400);
 /// What an edit must not wait longer than, 99 times of 100.
 const EDIT_LIMIT: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(crate) struct Rest {
     /// How many EC2Instances.
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u16).range(1..))]
     n: u16,
-    /// How often drift is looked for.
+    /// The resync interval.
     #[arg(long, default_value = "20s")]
     resync: String,
     /// How many edits, for `edit`.
@@ -78,7 +78,7 @@ pub(crate) async fn rest(rest: Rest) -> Result<ExitCode> {
     let setting = setting(&rest).await?;
     let interval = humantime::parse_duration(&rest.resync).context("--resync is not a duration")?;
     // From the middle between two resyncs, so that whole ones are counted.
-    ui::step("waiting for the first resync", quiet_after_a_sweep(&setting, interval)).await?;
+    ui::step("waiting for the first resync", idle_after_a_sweep(&setting, interval)).await?;
     let before = setting.environment.control_plane.writes()?.len();
     setting.simulator.clear_journal();
     ui::step(&format!("watching {RESYNCS} resyncs"), async {
@@ -108,15 +108,15 @@ pub(crate) async fn rest(rest: Rest) -> Result<ExitCode> {
     Ok(if reads <= promised && tally.total == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Waits until a sweep has passed and nothing is asked for a while.
-async fn quiet_after_a_sweep(setting: &Setting, interval: Duration) -> Result<()> {
+/// Waits until a sweep is complete and no calls are made for some time.
+async fn idle_after_a_sweep(setting: &Setting, interval: Duration) -> Result<()> {
     setting.simulator.clear_journal();
     setting.simulator.wait_for("DescribeInstances", 1, interval * 2).await?;
     tokio::time::sleep(interval / 2).await;
     Ok(())
 }
 
-/// Measures from an edit to the first call it leads to, while everything is looked at all the time.
+/// Measures the latency from an edit to its first call, during continuous resyncs.
 pub(crate) async fn edit(rest: Rest) -> Result<ExitCode> {
     let setting = setting(&rest).await?;
     let api = instances(&setting.client, &setting.gvk);

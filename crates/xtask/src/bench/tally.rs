@@ -12,11 +12,11 @@ pub(super) struct Row {
     pub(super) verb: String,
     pub(super) resource: String,
     pub(super) number: u64,
-    /// How many of them the server refused, conflicts for example; they cost as much as the others.
+    /// The number of rejected requests, conflicts for example; they cost as much as the others.
     pub(super) refused: u64,
 }
 
-/// All writes of a time. Leases are told apart: they are renewed by the clock, not by work.
+/// All writes of a period. Leases are separate, because they are renewed periodically, independent of work.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct Tally {
     pub(super) rows: Vec<Row>,
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn leases_are_apart_and_refused_writes_count() {
+    fn leases_are_separate_and_rejected_writes_count() {
         let writes = [
             write("leases", "patch", 200),
             write("a", "patch", 200),

@@ -1,5 +1,5 @@
-//! `bench tiers`: a hundred web tiers at once on the simulator, each in a namespace of its own, applied and deleted in no
-//! order at all within each.
+//! `bench tiers`: a hundred web tiers on the simulator, each in its own namespace, applied and deleted in random order
+//! within each.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -24,9 +24,9 @@ use crate::board::{Board, View};
 use crate::{stage, ui};
 
 const SAMPLES: &str = "config/samples/web-tier";
-/// Applied and deleted by so many hands at once.
+/// The number of clients that apply and delete in parallel.
 const HANDS: usize = 16;
-/// Plain writes by which the API server's own speed is measured.
+/// The number of plain writes that measure the API server's speed.
 const PLAIN_WRITES: usize = 2000;
 const WRITES_PER_RESOURCE: f64 = 6.0;
 
@@ -35,7 +35,7 @@ pub(crate) struct Tiers {
     /// How many web tiers of 12 resources.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
     n: u16,
-    /// How long all may take to become Ready, and to be gone.
+    /// The timeout until all are Ready, and until all are deleted.
     #[arg(long, default_value = "15m", value_parser = humantime::parse_duration)]
     timeout: Duration,
 }
@@ -45,16 +45,16 @@ struct Setting {
     simulator: Simulator,
     client: Client,
     board: Board,
-    /// The samples without what Kraken has no part in.
+    /// The samples without objects that Kraken does not reconcile.
     samples: Vec<Document>,
     kinds: Kinds,
     timeout: Duration,
 }
 
-/// Measures, and says which promise was missed.
+/// Measures, and reports missed targets.
 pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
     let mut setting = Setting::new(&tiers).await?;
-    // The first one pays for what is done once.
+    // The first one includes one-time work.
     for what in ["warming up with one tier", "measuring one tier alone"] {
         let name = [what.replace(' ', "-")];
         ui::step(what, setting.alone(&name)).await?;
@@ -85,7 +85,7 @@ pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
     let applied = resources + namespaces.len();
     let server = number_of(tally.total + applied as u64) / speed;
     let bound = 3.0 * chain.as_secs_f64() + server;
-    // Of the events, one for each resource says that it is in place; those of actions on the cloud are besides.
+    // One event per resource reports it as in place; events of actions on the cloud are not counted.
     let of_actions = tally.events.saturating_sub(resources as u64);
     let per_resource = number_of(tally.total.saturating_sub(of_actions)) / number_of(resources as u64);
     ui::headline(&format!("{} web tiers, {resources} resources", tiers.n));
@@ -96,14 +96,14 @@ pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
         println!("refused: {call}");
     }
     println!(
-        "one tier alone {:.1} s; plain writes {speed:.0}/s; all gone after {:.1} s",
+        "one tier alone {:.1} s; plain writes {speed:.0}/s; all deleted after {:.1} s",
         chain.as_secs_f64(),
         gone_after.as_secs_f64()
     );
     let rows = [
         row("writes to Kubernetes per resource", per_resource, WRITES_PER_RESOURCE),
         row("seconds until all are Ready", took.as_secs_f64(), bound),
-        row("deletions that the cloud refused", number_of(violations.len() as u64), 0.0),
+        row("deletions that the cloud rejected", number_of(violations.len() as u64), 0.0),
     ];
     print!("{}", ui::table(&["", "measured", "promised", ""], rows));
     let kept = per_resource <= WRITES_PER_RESOURCE && took.as_secs_f64() <= bound && violations.is_empty();
@@ -147,8 +147,8 @@ impl Setting {
         Ok(())
     }
 
-    /// Every object of every namespace: one tier after the other, as people apply them, and each in an order that has nothing
-    /// to do with what refers to what, and is the same each time.
+    /// All objects of all namespaces: one tier after the other, like users apply them, each in a fixed order that is
+    /// independent of the references.
     fn shuffled<'a>(&'a self, namespaces: &'a [String]) -> Vec<(&'a String, &'a Document)> {
         let mut all: Vec<_> = namespaces
             .iter()
@@ -189,10 +189,12 @@ impl Setting {
             .buffer_unordered(HANDS)
             .try_collect::<()>()
             .await?;
-        self.board.wait("all being gone", Instant::now() + self.timeout, <[View]>::is_empty).await
+        self.board
+            .wait("the deletion of all resources", Instant::now() + self.timeout, <[View]>::is_empty)
+            .await
     }
 
-    /// One tier from apply to Ready: the longest chain of references, with nobody in its way.
+    /// One tier from apply to Ready: the longest chain of references, without other load.
     async fn alone(&mut self, namespace: &[String; 1]) -> Result<Duration> {
         self.make(namespace).await?;
         let started = Instant::now();
@@ -203,8 +205,8 @@ impl Setting {
         Ok(took)
     }
 
-    /// Writes per second that the API server takes without Kraken having any part in it: custom resources of the size of a
-    /// VPC's state, to which nothing refers.
+    /// Writes per second of the API server without Kraken: custom resources of the size of a VPC's state, to which nothing
+    /// refers.
     async fn plain_writes(&self) -> Result<f64> {
         let api: &Api<StateDeclaration> = &Api::namespaced(self.client.clone(), "default");
         let started = Instant::now();
@@ -236,7 +238,7 @@ impl Setting {
         calls
     }
 
-    /// The calls that were made before their turn.
+    /// The calls that were made too early.
     fn refused_deletions(&self) -> Vec<String> {
         let refused = |outcome: &Outcome| matches!(outcome, Outcome::Refused(code) if code == "DependencyViolation" || code == "ResourceInUse");
         let calls = self.simulator.journal();

@@ -32,13 +32,13 @@ pub(crate) struct Choice {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Samples {
-    /// Instances that refer to a ConfigMap and to each other.
+    /// Instances with references to a ConfigMap and to each other.
     Quickstart,
-    /// A network, instances and a load balancer, whose address ends in a ConfigMap.
+    /// A network, instances and a load balancer, whose address is exported to a ConfigMap.
     WebTier,
 }
 
-/// Sets the stage, tells the story, and either stays up until asked to stop or (`once`) ends at once.
+/// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
 pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
     let began = Instant::now();
     let environment = stop.race(set_up()).await?;
@@ -47,7 +47,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
             let mut story = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
             stop.race(story.refuse()).await?;
             stop.race(story.create()).await?;
-            stop.race(story.supply_what_is_missing()).await?;
+            stop.race(story.add_missing_key()).await?;
             stop.race(story.scale()).await?;
             stop.race(story.results()).await?;
             pause(stop, &choice, || show::what_to_try(&environment)).await;
@@ -63,13 +63,13 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
     }
     ui::headline("Done");
     println!(
-        "Everything is Ready, changed and gone again as it should, {:.0} s in all.",
+        "All resources were created, changed and deleted as expected, in {:.0} s.",
         began.elapsed().as_secs_f64()
     );
     Ok(())
 }
 
-/// Stays up until asked to stop, unless everything is to happen at once.
+/// Keeps running until Ctrl-C, unless `once` is set.
 async fn pause(stop: &mut Stop, choice: &Choice, tell: impl FnOnce()) {
     if !choice.once {
         tell();
@@ -79,7 +79,7 @@ async fn pause(stop: &mut Stop, choice: &Choice, tell: impl FnOnce()) {
 }
 
 async fn set_up() -> Result<Environment> {
-    ui::headline("Setting the stage");
+    ui::headline("Starting the environment");
     stage::prepare().await?;
     let environment = stage::start(stage::with_webhooks()).await?;
     println!("   Kubernetes: {}", environment.control_plane.server());

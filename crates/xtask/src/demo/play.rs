@@ -51,7 +51,7 @@ impl<'stage> Play<'stage> {
     pub(super) async fn all_ready(&mut self) -> Result<()> {
         let expected = self.expected();
         self.board
-            .wait("every resource becoming Ready", self.deadline, |views| {
+            .wait("all resources to become Ready", self.deadline, |views| {
                 views.iter().filter(|view| view.is_ready()).count() == expected
             })
             .await
@@ -68,7 +68,7 @@ impl<'stage> Play<'stage> {
         Ok(())
     }
 
-    /// Deletes all samples and waits until Kraken's are gone.
+    /// Deletes all samples and waits until Kraken's resources are deleted.
     pub(super) async fn delete(&mut self) -> Result<()> {
         ui::headline("Deleting everything");
         let deadline = Instant::now() + self.timeout;

@@ -1,4 +1,4 @@
-//! What the quickstart does, chapter by chapter. A chapter ends when the cluster and the cloud show what it promised.
+//! The steps of the quickstart demo. A step ends when the cluster and the cloud have the expected state.
 
 use std::time::Duration;
 
@@ -45,36 +45,35 @@ impl<'stage> Quickstart<'stage> {
         Ok(Self { play: Play::begin(environment, SAMPLES, timeout).await? })
     }
 
-    /// What is mistaken is not stored, and its author learns of all mistakes at once.
+    /// An invalid object is rejected, with all its problems at once.
     pub(super) async fn refuse(&self) -> Result<()> {
         ui::headline("Applying an EC2Instance with three mistakes");
-        let mistaken = manifests::parse("the mistaken EC2Instance", MISTAKEN)?;
+        let mistaken = manifests::parse("the invalid EC2Instance", MISTAKEN)?;
         let Err(refusal) = manifests::apply(&self.play.client, &mistaken, NAMESPACE).await else {
-            bail!("the mistaken EC2Instance was stored");
+            bail!("the invalid EC2Instance was stored");
         };
         // kubectl prints the message; the causes in it are one for each field.
         let Some(kube::Error::Api(status)) = refusal.downcast_ref::<kube::Error>() else {
-            return Err(refusal.context("the mistaken EC2Instance was not refused but failed"));
+            return Err(refusal.context("the invalid EC2Instance was not rejected but failed"));
         };
         let causes = status.details.iter().flat_map(|details| &details.causes);
         let causes: Vec<String> = causes.map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         let refusal = causes.join("\n   ");
         for field in ["imageID", "userData", "lifecycle.ignoreChanges[0]"] {
             if !refusal.contains(&format!("spec.{field}")) {
-                bail!("the refusal does not name {field}: {refusal}");
+                bail!("the error does not name {field}: {refusal}");
             }
         }
         println!("   {refusal}");
         Ok(())
     }
 
-    /// Everything becomes Ready but the one resource whose reference names nothing, and that says so.
+    /// All resources become Ready except the one with a missing dependency, which reports it.
     pub(super) async fn create(&mut self) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}"));
         manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
         let expected = self.play.expected();
-        let what =
-            "every resource becoming Ready, and the one with a missing reference saying what is missing";
+        let what = "all resources to become Ready, and the one with a missing dependency to report it";
         self.play
             .board
             .wait(what, self.play.deadline, |views| {
@@ -86,13 +85,13 @@ impl<'stage> Quickstart<'stage> {
             .await
     }
 
-    /// The missing key appears, and nobody has to touch the resource that waited for it.
-    pub(super) async fn supply_what_is_missing(&mut self) -> Result<()> {
+    /// The missing key is added, and the waiting resource is reconciled.
+    pub(super) async fn add_missing_key(&mut self) -> Result<()> {
         self.play.set(SETTINGS, MISSING_KEY, "t3.small").await?;
         self.play.all_ready().await
     }
 
-    /// A number in the ConfigMap goes from 1 to 2, and so does the number of instances.
+    /// A count in the ConfigMap changes from 1 to 2, and so does the number of instances.
     pub(super) async fn scale(&mut self) -> Result<()> {
         self.play.set(SETTINGS, "count", "2").await?;
         let has = |views: &[View], ids: usize| {
@@ -106,7 +105,7 @@ impl<'stage> Quickstart<'stage> {
 
     /// Shows what came out of it.
     pub(super) async fn results(&self) -> Result<()> {
-        ui::headline("What is there now");
+        ui::headline("Current state");
         let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
         let secrets: Api<Secret> = Api::namespaced(self.play.client.clone(), NAMESPACE);
         for export in self.play.samples.iter().filter(|sample| sample.gvk.kind == "ConfigExport") {
@@ -135,7 +134,7 @@ impl<'stage> Quickstart<'stage> {
             .map(|instance| instance.id.as_str())
             .collect();
         if !alive.is_empty() {
-            bail!("all resources are gone, but moto still runs {}", alive.join(", "));
+            bail!("all resources are deleted, but moto still runs {}", alive.join(", "));
         }
         println!("moto holds {} instances, all terminated", instances.len());
         Ok(())

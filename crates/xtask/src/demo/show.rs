@@ -119,7 +119,7 @@ Everything stays up until you press Ctrl-C, which deletes the samples and stops 
   {lines}
 
 The `aws` command works in that terminal too: `aws ec2 describe-instances`. Logs are in {} and {}",
-        paint(Colour::Bold, "== Your turn"),
+        paint(Colour::Bold, "== Try it yourself"),
         ui::exports(&environment.control_plane.admin_kubeconfig(), environment.moto.endpoint()),
         environment.control_plane.folder().display(),
         environment.suite.folder().display(),

@@ -31,10 +31,10 @@ impl<'stage> WebTier<'stage> {
 
     /// Everything is applied, the last first, and becomes Ready.
     pub(super) async fn create(&mut self) -> Result<()> {
-        ui::headline(&format!("Applying {SAMPLES}, the last of the chain first"));
+        ui::headline(&format!("Applying {SAMPLES}, in reverse order of the references"));
         manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
         self.play.all_ready().await?;
-        ui::headline("What a pod can mount");
+        ui::headline("The exported values");
         self.address().await.map(drop)
     }
 
@@ -45,7 +45,7 @@ impl<'stage> WebTier<'stage> {
         let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
         while port(&maps.get(ADDRESS).await?) != Some(OTHER_PORT) {
             if std::time::Instant::now() > deadline {
-                bail!("ConfigMap {ADDRESS} does not follow to port {OTHER_PORT}");
+                bail!("ConfigMap {ADDRESS} was not updated to port {OTHER_PORT}");
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -53,7 +53,7 @@ impl<'stage> WebTier<'stage> {
         self.address().await.map(drop)
     }
 
-    /// Everything is deleted at once, and goes in the order that the references tell.
+    /// Everything is deleted at once, in the order of the references.
     pub(super) async fn delete(&mut self) -> Result<()> {
         self.play.delete().await?;
         let calls = self.play.environment.proxy.journal();
@@ -64,9 +64,9 @@ impl<'stage> WebTier<'stage> {
             .map(|call| call.action.as_str())
             .collect();
         if !in_vain.is_empty() {
-            bail!("everything is gone, but AWS refused {}", in_vain.join(", "));
+            bail!("everything is deleted, but AWS rejected {}", in_vain.join(", "));
         }
-        println!("AWS refused no deletion: nothing was asked for before its turn");
+        println!("AWS rejected no deletion: no deletion was requested too early");
         show::calls(&self.play.environment.proxy.calls());
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What Argo CD has to be told: without a health script it takes a resource for healthy as soon as it exists.
+//! Health scripts for Argo CD: without one, it considers a resource healthy as soon as it exists.
 
 use std::fmt::Write as _;
 

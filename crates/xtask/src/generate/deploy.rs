@@ -2,8 +2,8 @@
 
 use super::MARK;
 
-/// Its image is named by who built it: `kustomize edit set image kraken-hub=...`. The optional ConfigMap and Secret of
-/// its name set its environment, which is its flags.
+/// Set the image with `kustomize edit set image kraken-hub=...`. The optional ConfigMap and Secret with its name set
+/// its environment variables, and thereby its flags.
 const TEMPLATE: &str = r#"apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -227,7 +227,7 @@ pub(super) fn budgets(controllers: &[String]) -> String {
     format!("{MARK}\n{}", budgets.join("---\n"))
 }
 
-/// Credentials that all spokes of one provider share: `config/aws-credentials` makes them for AWS.
+/// The shared credentials of all spokes of one provider: `config/aws-credentials` generates them for AWS.
 const CREDENTIALS: &str = "        - secretRef:
             name: kraken-{provider}-credentials
             optional: true

@@ -1,5 +1,5 @@
-//! `config/overlays/namespaced`: an installation whose controllers work in some namespaces only and have no right across the
-//! cluster. ClusterRoles become Roles in each of these namespaces, with the same rules.
+//! `config/overlays/namespaced`: an installation whose controllers watch selected namespaces only and have no cluster-wide
+//! permissions. ClusterRoles become Roles in each of these namespaces, with the same rules.
 
 use anyhow::{Context as _, Result};
 use kraken_testing::suite::NAMESPACE;
@@ -12,7 +12,8 @@ const TEAM: &str = "team-a";
 /// Where the cluster's id is read. A get of a namespace is a request in that namespace, so that a Role grants it.
 const IDENTIFYING_NAMESPACE: &str = "kube-system";
 
-/// Everything but the ClusterRoles of controllers; those of people, which Kubernetes aggregates, bind nobody.
+/// Everything except the ClusterRoles of controllers; the ClusterRoles for users, which Kubernetes aggregates, bind
+/// nobody.
 const OVERLAY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 # Copy this folder; write your namespaces into settings.yaml, separated by commas, and have a copy of the folder team for each.
@@ -67,7 +68,7 @@ patches:
               value: \"\"
 ";
 
-/// A controller by its folder, and the documents of its rights.
+/// A controller by its folder, and its RBAC documents.
 pub(super) type Rights = (String, Vec<Value>);
 
 /// The files of the overlay, by their names below it.
@@ -104,7 +105,7 @@ pub(super) fn overlay(components: &[Rights]) -> Result<Vec<(&'static str, String
         object("Role", "kraken-cluster-id", Some(IDENTIFYING_NAMESPACE), &id),
         binding("kraken-cluster-id", Some(IDENTIFYING_NAMESPACE), &accounts),
     ];
-    // Orphans can be told only by who sees all namespaces.
+    // Detecting orphans requires access to all namespaces.
     let data = json!({"data": {"KRAKEN_NAMESPACES": TEAM, "KRAKEN_ORPHAN_INTERVAL": "0"}});
     let settings: Vec<Value> =
         names.iter().map(|name| object("ConfigMap", name, Some(NAMESPACE), &data)).collect();
@@ -122,8 +123,8 @@ fn rules(role: &Value) -> Vec<Value> {
     role["rules"].as_array().cloned().unwrap_or_default()
 }
 
-/// Whether a rule means something in a Role: not the cluster's id, not the configuration of webhooks, and not the verb that
-/// admission policies ask for across the cluster (they know these service accounts by name).
+/// Whether a rule is meaningful in a Role: not the cluster's id, not the configuration of webhooks, and not the
+/// cluster-wide verb of the admission policies (they identify these service accounts by name).
 fn is_of_namespaces(rule: &Value) -> bool {
     let of_cluster = ["namespaces", "validatingwebhookconfigurations"].map(|resource| json!([resource]));
     !of_cluster.contains(&rule["resources"]) && rule["verbs"] != json!(["publish"])

@@ -1,6 +1,6 @@
-//! ValidatingAdmissionPolicies: rules that the API server itself enforces, whatever webhooks and controllers run.
+//! ValidatingAdmissionPolicies: rules that the API server enforces, even if webhooks and controllers are unavailable.
 //!
-//! They are made from the CRDs: which kinds there are, which have a lifecycle, and where a spec can name a Secret.
+//! They are generated from the CRDs, which show the kinds, their lifecycles, and the fields that can refer to a Secret.
 
 mod secrets;
 
@@ -8,15 +8,15 @@ use anyhow::{Context as _, Result};
 use kraken_api::APPROVED_PLAN_ANNOTATION;
 use serde_json::{Value, json};
 
-/// Who may write what controllers publish: the service accounts in the controllers' namespace, and whoever has the verb `publish`
-/// across the cluster, which each controller's ClusterRole grants. Charts replace the namespace.
+/// The condition for a controller: a service account in the controllers' namespace, or the cluster-wide verb `publish`, which
+/// each controller's ClusterRole grants. Charts replace the namespace.
 const BY_CONTROLLER: &str = "request.userInfo.username.startsWith('system:serviceaccount:kraken-system:kraken-') || \
     authorizer.group('core.kraken-iac.eoinfennessy.com').resource('statedeclarations').check('publish').allowed()";
 /// The garbage collector and the namespace controller, which change metadata alone.
 const BY_KUBERNETES: &str = "oldObject != null && object.spec == oldObject.spec && \
     (request.userInfo.username == 'system:kube-controller-manager' || \
     request.userInfo.username.startsWith('system:serviceaccount:kube-system:'))";
-/// Facts that a person writes.
+/// Static states, which users write.
 const IS_STATIC: &str =
     "request.resource.resource == 'statedeclarations' && object.metadata.name.startsWith('static-')";
 
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// What a policy says, without its name.
+/// The content of a policy, without its name.
 struct Policy {
     rules: Vec<Value>,
     conditions: Vec<Value>,
@@ -128,7 +128,7 @@ fn forbidden(expression: &str, message: &str) -> Value {
 }
 
 fn records(rules: Vec<Value>) -> Policy {
-    let message = "DependencyRequests and StateDeclarations are written by Kraken's controllers only; a person writes \
+    let message = "only Kraken's controllers write DependencyRequests and StateDeclarations; users can write \
                    StateDeclarations named static-<name>";
     let expression = format!("({BY_CONTROLLER}) || ({IS_STATIC}) || ({BY_KUBERNETES})");
     Policy {
@@ -140,7 +140,7 @@ fn records(rules: Vec<Value>) -> Policy {
 }
 
 fn status(rules: Vec<Value>) -> Policy {
-    let message = "the status, with its plan, is written by Kraken's controllers only";
+    let message = "only Kraken's controllers write the status and its plan";
     Policy {
         rules,
         conditions: vec![],
@@ -152,11 +152,11 @@ fn status(rules: Vec<Value>) -> Policy {
 fn protect(rules: Vec<Value>) -> Policy {
     let expression = "!oldObject.?spec.?lifecycle.?protect.orValue(false)";
     let message =
-        "spec.lifecycle.protect is true: set it to false to delete this resource and what it manages";
+        "spec.lifecycle.protect is true: set it to false to delete this resource and its remote objects";
     Policy { rules, conditions: vec![], variables: vec![], validations: vec![forbidden(expression, message)] }
 }
 
-/// Approving a plan, and no longer asking for approval.
+/// Approving a plan, and disabling manual approval.
 fn approve(rules: Vec<Value>) -> Policy {
     let approved =
         |object: &str| format!("{object}.metadata.?annotations[?'{APPROVED_PLAN_ANNOTATION}'].orValue('')");
@@ -171,7 +171,7 @@ fn approve(rules: Vec<Value>) -> Policy {
     let may = "authorizer.group(request.resource.group).resource(request.resource.resource).namespace(request.namespace)\
                .name(object.metadata.name).check('approve').allowed()";
     let message = format!(
-        "approving a plan (the annotation {APPROVED_PLAN_ANNOTATION}) and ending spec.lifecycle.approval: Manual take the verb \
+        "approving a plan (the annotation {APPROVED_PLAN_ANNOTATION}) and disabling spec.lifecycle.approval: Manual require the verb \
          approve on this kind (ClusterRole kraken-approve)"
     );
     Policy {

@@ -1,5 +1,5 @@
-//! The rights of people: ClusterRoles that Kubernetes adds to its own `view`, `edit` and `admin`, so that whoever may edit a
-//! namespace may edit what Kraken has in it, and whoever administers it may approve plans.
+//! The permissions of users: ClusterRoles that Kubernetes aggregates to `view`, `edit` and `admin`, so that users with
+//! `edit` in a namespace can edit Kraken's resources in it, and users with `admin` can approve plans.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use kraken_testing::manifests;
 
 use super::MARK;
 
-/// The category of kinds that people write.
+/// The category of kinds that users write.
 const OF_USERS: &str = "kraken";
-/// The category of kinds that controllers write: people only read them.
+/// The category of kinds that controllers write: users can only read them.
 pub(super) const INTERNAL: &str = "kraken-internal";
 
 const READ: [&str; 3] = ["get", "list", "watch"];
-/// What the annotation that approves a plan takes: the policy `approve` asks for it.
+/// The verb for approving plans, which the policy `approve` requires.
 const APPROVE: [&str; 1] = ["approve"];
 const WRITE: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
 
@@ -25,7 +25,7 @@ type Kinds = BTreeMap<String, Vec<String>>;
 /// The roles for the kinds of these CRDs.
 ///
 /// # Errors
-/// When a CRD is in neither category: nobody could read its objects.
+/// If a CRD is in neither category: users could not read its objects.
 pub(super) fn roles(crds: &str) -> Result<String> {
     let (mut of_users, mut planned, mut all) = (Kinds::new(), Kinds::new(), Kinds::new());
     for crd in manifests::parse("the CRDs", crds)? {
@@ -57,7 +57,7 @@ pub(super) fn roles(crds: &str) -> Result<String> {
     Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}"))
 }
 
-/// A ClusterRole that Kubernetes adds to its own of these names.
+/// A ClusterRole that Kubernetes aggregates to these roles.
 fn role(name: &str, to: &[&str], kinds: &Kinds, verbs: &[&str]) -> String {
     let mut text = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  labels:\n    \
                     app.kubernetes.io/part-of: kraken\n"
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn people_edit_their_own_kinds_and_read_all() {
+    fn users_edit_their_kinds_and_read_all() {
         let crds = [crd("vpcs", "kraken"), crd("statedeclarations", "kraken-internal")].join("---\n");
         let text = roles(&crds).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_nobody_could_read_is_told() {
+    fn a_kind_without_a_category_is_an_error() {
         assert!(roles(&crd("things", "other")).unwrap_err().to_string().contains("things.a.b"));
     }
 }

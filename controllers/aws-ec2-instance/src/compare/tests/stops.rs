@@ -1,4 +1,4 @@
-//! What AWS changes only on a stopped instance, step by step.
+//! Tests of changes that require a stopped instance, step by step.
 
 use super::*;
 use crate::{
@@ -25,7 +25,7 @@ fn refused(stop: bool) -> Mark {
     Mark { stop, refused: Some("instanceType=t2.large".into()) }
 }
 
-/// The first thing to do, as the loop picks it where disruption is allowed.
+/// The first action of the loop if disruption is allowed.
 fn first(changes: Value, instances: Vec<Instance>) -> Option<Change> {
     differences(changes, instances).into_iter().find_map(|(_, _, _, remedy)| match remedy {
         Remedy::Change(change) | Remedy::Disruptive(change, _) | Remedy::Resume(change) => Some(change),
@@ -62,7 +62,7 @@ fn a_disruption_is_marked_stopped_changed_started_and_cleared() {
 }
 
 #[test]
-fn whatever_follows_a_stop_of_kraken_is_resumed_and_no_drift() {
+fn the_steps_after_a_stop_by_kraken_are_resumed_and_not_drift() {
     for (state, instance_type) in [("stopped", "t2.nano"), ("stopped", "t2.large"), ("running", "t2.large")] {
         let found = differences(resize(), vec![marked("i-1", state, instance_type, &stopping())]);
         assert!(matches!(found[0].3, Remedy::Resume(_)), "{state} {instance_type}: {found:?}");
@@ -70,7 +70,7 @@ fn whatever_follows_a_stop_of_kraken_is_resumed_and_no_drift() {
 }
 
 #[test]
-fn an_edit_that_is_taken_back_leaves_nothing_stopped() {
+fn an_instance_is_started_after_a_reverted_edit() {
     let start = Change::Start(ids(&["i-1"]));
     assert_eq!(first(json!({}), vec![marked("i-1", "stopped", "t2.nano", &stopping())]), Some(start));
     let clear = mark_of("i-1", Mark::default());
@@ -78,7 +78,7 @@ fn an_edit_that_is_taken_back_leaves_nothing_stopped() {
 }
 
 #[test]
-fn a_refused_change_is_not_tried_again_and_the_instance_is_started() {
+fn a_rejected_change_is_not_retried_and_the_instance_is_started() {
     let start = Change::Start(ids(&["i-1"]));
     assert_eq!(first(resize(), vec![marked("i-1", "stopped", "t2.nano", &refused(true))]), Some(start));
     let running = |mark| vec![marked("i-1", "running", "t2.nano", &mark)];
@@ -106,7 +106,7 @@ fn one_instance_is_stopped_at_a_time() {
 }
 
 #[test]
-fn an_instance_that_somebody_stopped_is_changed_and_its_stop_stays_drift() {
+fn an_instance_stopped_out_of_band_is_changed_and_remains_drift() {
     let spec = json!({"instanceType": {"value": "t2.large"}, "maxCount": {"value": 2}});
     let found = differences(spec, vec![in_state("i-1", "stopped"), instance("i-2")]);
     assert_eq!(found.len(), 3);
@@ -116,7 +116,7 @@ fn an_instance_that_somebody_stopped_is_changed_and_its_stop_stays_drift() {
 }
 
 #[test]
-fn no_instance_is_stopped_for_a_spec_that_only_a_replacement_fulfils() {
+fn no_instance_is_stopped_for_a_spec_that_requires_a_replacement() {
     let spec = json!({"instanceType": {"value": "t2.large"}, "imageID": {"value": "ami-2"}});
     let found = differences(spec, vec![instance("i-1")]);
     assert!(found.iter().all(|one| matches!(one.3, Remedy::Immutable(_))), "{found:?}");
@@ -130,7 +130,7 @@ fn an_instance_store_cannot_be_stopped() {
 }
 
 #[test]
-fn user_data_is_compared_only_when_it_was_read_and_is_never_shown() {
+fn user_data_is_compared_only_if_read_and_never_shown() {
     let wanted = desired(json!({"userData": {"value": "new"}}));
     let mut observed = Observed::new(vec![in_state("i-1", "stopped")]);
     assert_eq!(compare(&wanted, &observed).differences.len(), 1, "only the start");

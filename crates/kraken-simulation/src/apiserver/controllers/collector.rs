@@ -1,4 +1,4 @@
-//! The garbage collector: what has no owner any more goes; what is orphaned or deleted in the foreground is let go.
+//! The garbage collector: deletes objects without owners, and handles orphaning and foreground deletion.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,14 +14,14 @@ use crate::apiserver::{
     store::{Key, Object},
 };
 
-/// One thing to do.
+/// An action.
 #[derive(Clone, Debug)]
 enum Task {
     /// None of its owners exists or stays; in the foreground if its owner waits for it and it has dependents itself.
     Delete(Target, String, bool),
-    /// It has owners that exist and others that do not: these references go.
+    /// It has existing and missing owners: remove the references to the missing ones.
     Forget(Target, BTreeSet<String>),
-    /// All of its dependents are gone or were orphaned: this finalizer goes.
+    /// All its dependents are deleted or orphaned: remove this finalizer.
     Release(Target, &'static str),
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
 }
 
 impl Inner {
-    /// What is to be done now.
+    /// The pending actions.
     fn tasks(&self, state: &State) -> Vec<Task> {
         let mut tasks = Vec::new();
         for kind in self.kinds.iter() {
@@ -100,7 +100,7 @@ impl Inner {
         }
     }
 
-    /// Who names this UID as its owner, and whether it blocks the owner's deletion.
+    /// The objects with this UID as an owner, and whether they block the owner's deletion.
     fn dependents(&self, state: &State, uid: &str) -> Vec<(Target, bool)> {
         let mut dependents = Vec::new();
         for kind in self.kinds.iter() {
@@ -164,7 +164,7 @@ enum Owner {
     Present,
     /// It waits for its dependents.
     Leaving,
-    /// It is gone.
+    /// It is deleted.
     Absent,
     /// Its kind is not served.
     Unknown,

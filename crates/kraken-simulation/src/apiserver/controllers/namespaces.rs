@@ -1,4 +1,5 @@
-//! The namespace controller: empties a namespace that is being deleted, kind by kind, and lets it go when nothing is left.
+//! The namespace controller: deletes the content of a namespace that is being deleted, kind by kind, and then finalizes
+//! it.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -102,7 +103,7 @@ impl Inner {
         }
     }
 
-    /// Says in the status what is left.
+    /// Reports the remaining content in the status.
     fn report(&self, namespace: &str) {
         let mut state = self.state.lock();
         let (mut resources, mut finalizers) = (Vec::new(), BTreeMap::<String, usize>::new());
@@ -154,7 +155,7 @@ impl Inner {
         });
     }
 
-    /// Lets the namespace go if it is empty.
+    /// Finalizes the namespace if it is empty.
     fn finalize(&self, namespace: &str) {
         let is_empty =
             !self.kinds.iter().filter(|kind| kind.namespaced).any(|kind| self.is_used(kind, namespace));

@@ -7,7 +7,7 @@ use crate::apiserver::schema::{Additional, List, Schema, Type};
 /// One step of a path, as it is written in `fieldsV1`: `f:name`, `k:{"type":"Ready"}`, `v:"text"`.
 pub(super) type Element = String;
 
-/// What a field is called as a step.
+/// The step of a field.
 pub(super) fn field(name: &str) -> Element {
     format!("f:{name}")
 }
@@ -31,9 +31,9 @@ pub(super) fn shown(element: &str) -> String {
 pub(super) enum Node<'a> {
     /// A whole object: the schema of its kind, and that of the metadata.
     Root(&'a Schema, &'a Schema),
-    /// Known.
+    /// In the schema.
     Of(&'a Schema),
-    /// Not in the schema: merges by what it is.
+    /// Not in the schema: merged by its JSON type.
     Deduced,
     /// One value.
     Leaf,

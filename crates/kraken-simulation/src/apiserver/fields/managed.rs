@@ -1,4 +1,4 @@
-//! Who owns which fields: `metadata.managedFields`.
+//! Field ownership: `metadata.managedFields`.
 
 use serde::{Serialize, Serializer, ser::SerializeSeq};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::set::Set;
 /// How many managers that are no appliers an object remembers.
 const MANAGERS: usize = 10;
 
-/// What a manager does.
+/// The operation of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Operation {
     /// Server-side apply.
@@ -17,7 +17,7 @@ pub(in super::super) enum Operation {
     Update,
 }
 
-/// Whose an entry is.
+/// The manager of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Manager {
     pub operation: Operation,
@@ -41,7 +41,7 @@ pub(super) struct Entry {
 pub(in super::super) struct Managed(pub(super) Vec<Entry>);
 
 impl Managed {
-    /// Whether nobody owns anything.
+    /// Whether no manager owns a field.
     pub(in super::super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,7 +57,7 @@ impl Managed {
         self == other || untimed(self) == untimed(other)
     }
 
-    /// What a request says: `None` if it says nothing.
+    /// The value in a request: `None` if absent.
     pub(in super::super) fn read(list: &Value) -> Option<Self> {
         let items = list.as_array()?;
         if items.is_empty() || (items.len() == 1 && items.first().is_some_and(|item| *item == json!({}))) {

@@ -22,12 +22,12 @@ use crate::apiserver::{
 pub(in super::super) struct Applied {
     /// The object.
     pub value: Value,
-    /// Who owns what in it.
+    /// The field ownership.
     pub managed: Managed,
 }
 
-/// Merges `config` into the live object and takes out what this manager applied before and does not any more, unless
-/// others own it too.
+/// Merges `config` into the live object and removes fields that this manager applied before and no longer applies,
+/// unless others own them too.
 pub(in super::super) fn applied(
     schemas: (&Schema, &Schema),
     live: &Value,
@@ -47,7 +47,7 @@ pub(in super::super) fn applied(
     }
     let before;
     let managed = if managed.is_empty() && live["metadata"]["uid"].is_string() {
-        // What is there and owned by nobody was there before anything was applied.
+        // Existing fields without an owner precede the first apply.
         let name = "before-first-apply".to_owned();
         let manager = Manager { operation: Operation::Update, name, ..manager.clone() };
         before = updated(schemas, None, live, managed, &manager, now, ignored);
@@ -138,7 +138,7 @@ fn refused(conflicts: &[(Manager, String, Set)]) -> Fault {
     Fault::apply_conflict(message, &causes)
 }
 
-/// Takes out what was applied last time and is owned by nobody now.
+/// Removes fields that were applied last time and have no owner now.
 fn pruned(node: Node<'_>, merged: Value, last: &Set, everyone: &Set) -> Value {
     let (last, everyone) = (last.with_named_fields(node), everyone.with_named_fields(node));
     let all = paths_of(node, &merged).with_named_fields(node);
@@ -146,7 +146,7 @@ fn pruned(node: Node<'_>, merged: Value, last: &Set, everyone: &Set) -> Value {
         value.as_ref().map(|value| paths_of(node, value).with_named_fields(node)).unwrap_or_default()
     };
     let without = removed(node, &merged, &last);
-    // What somebody owns comes back, and so does what was not applied before.
+    // Fields with an owner are restored, and so are fields that were not applied before.
     let kept = paths(&without).union(&everyone);
     let without = removed(node, &merged, &all.difference(&kept));
     let gone = all.difference(&paths(&without)).intersection(&last);

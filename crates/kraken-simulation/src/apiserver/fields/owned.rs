@@ -10,7 +10,7 @@ use super::{
 };
 use crate::apiserver::schema::Schema;
 
-/// What nobody owns.
+/// Fields without an owner.
 fn unowned() -> Set {
     let mut set = Set::of(&["apiVersion", "kind", "metadata"]);
     let meta = Set::of(&[
@@ -28,7 +28,7 @@ fn unowned() -> Set {
     set
 }
 
-/// Without what nobody owns and what the endpoint does not write.
+/// Without fields that have no owner or that the endpoint does not write.
 pub(super) fn own(set: &Set, ignored: &[&str]) -> Set {
     set.without(&Set::of(ignored)).difference(&unowned())
 }
@@ -45,7 +45,7 @@ pub(super) fn compared(node: Node<'_>, live: Option<&Value>, new: &Value, ignore
     comparison
 }
 
-/// After a write that is no apply: who wrote owns what it changed, and nobody else does.
+/// After a write other than an apply: the writer is the only owner of the changed fields.
 pub(in super::super) fn updated(
     schemas: (&Schema, &Schema),
     live: Option<&Value>,

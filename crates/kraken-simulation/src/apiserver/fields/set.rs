@@ -10,9 +10,9 @@ use super::element::{Element, Node, shown};
 /// A set of paths, as a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set {
-    /// What is in it at this level.
+    /// The elements at this level.
     pub members: BTreeSet<Element>,
-    /// What is in it below; never empty sets.
+    /// The nested sets, never empty.
     pub children: BTreeMap<Element, Set>,
 }
 
@@ -35,14 +35,14 @@ impl Set {
         }
     }
 
-    /// What is in either.
+    /// The union.
     pub(super) fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
         all.extend(other);
         all
     }
 
-    /// Adds what is in the other.
+    /// Adds the elements of the other set.
     pub(super) fn extend(&mut self, other: &Self) {
         self.members.extend(other.members.iter().cloned());
         for (element, below) in &other.children {
@@ -53,7 +53,7 @@ impl Set {
         }
     }
 
-    /// What is in both.
+    /// The intersection.
     pub(super) fn intersection(&self, other: &Self) -> Self {
         let mut both = Self {
             members: self.members.intersection(&other.members).cloned().collect(),
@@ -67,7 +67,7 @@ impl Set {
         both
     }
 
-    /// What is in this and not in the other, path by path.
+    /// The difference, path by path.
     pub(super) fn difference(&self, other: &Self) -> Self {
         let mut rest = Self {
             members: self.members.difference(&other.members).cloned().collect(),

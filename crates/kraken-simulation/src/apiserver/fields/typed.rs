@@ -1,4 +1,4 @@
-//! Whether an applied object has the types and the fields that its schema says: without them it cannot be merged.
+//! Checks whether an applied object has the types and fields of its schema, which is required for a merge.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::apiserver::{
     schema::{Additional, List, Schema, Type},
 };
 
-/// What does not fit, as one text; empty if all does.
+/// The mismatches, as one text; empty if there are none.
 pub(super) fn untyped(node: Node<'_>, config: &Value) -> String {
     let mut errors = Vec::new();
     check(node, config, "", &mut errors);
@@ -89,7 +89,7 @@ fn check_items(node: Node<'_>, schema: &Schema, items: &[Value], path: &str, err
     }
 }
 
-/// Why an item cannot be told from others.
+/// Why an item has no unique key.
 fn unkeyed(list: &List, value: &Value) -> Option<String> {
     let why = match (list, value) {
         (List::Map(_), Value::Null) => "associative list with keys may not have a null element",

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Additional, Schema};
 
-/// Fills in what is absent. A null that its schema does not allow counts as absent.
+/// Applies defaults. A null that the schema does not allow counts as absent.
 pub(in super::super) fn apply_defaults(value: &mut Value, schema: &Schema) {
     if !schema.has_defaults {
         return;

@@ -1,7 +1,7 @@
 //! Structural schemas, compiled once for all simulations of a process.
 //!
-//! A walker of our own and no JSON-schema crate: a structural schema also prunes, defaults and says how lists and maps
-//! merge, one walk over one tree does each of these, and errors must have the words and codes of kube-apiserver.
+//! An own implementation and not a JSON schema crate: a structural schema also prunes, applies defaults and defines how
+//! lists and maps merge, and errors must have the messages and codes of kube-apiserver.
 
 mod defaults;
 mod prune;
@@ -25,7 +25,7 @@ use rules::Rule;
 pub struct SchemaError {
     /// Where in the schema.
     pub path: String,
-    /// What is wrong or not known here.
+    /// The invalid or unknown fields.
     pub why: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Type {
     Boolean,
 }
 
-/// How the items of a list are told apart when it is merged.
+/// The merge strategy of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum List {
     /// Not at all: the list is one value.
@@ -74,7 +74,7 @@ pub(super) struct Schema {
     rules: Vec<Rule>,
 }
 
-/// What `additionalProperties` says.
+/// The schema in `additionalProperties`.
 #[derive(Debug)]
 pub(super) enum Additional {
     /// Anything.
@@ -83,7 +83,7 @@ pub(super) enum Additional {
     Of(Box<Schema>),
 }
 
-/// What a value may be, apart from its type.
+/// The constraints of a value, except its type.
 #[derive(Debug, Default)]
 struct Limits {
     enum_: Vec<Value>,

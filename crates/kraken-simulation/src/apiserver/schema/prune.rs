@@ -1,10 +1,10 @@
-//! Removes what the schema does not know.
+//! Prunes unknown fields.
 
 use serde_json::Value;
 
 use super::{Additional, Schema};
 
-/// Prunes a whole object: its type and metadata stay as they are. Returns the paths of what was removed.
+/// Prunes a whole object except its type and metadata. Returns the removed paths.
 pub(in super::super) fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut removed = Vec::new();
     let Value::Object(map) = object else { return removed };

@@ -1,5 +1,5 @@
-//! CEL rules. Only those that Kraken's CRDs have, each as a function: an interpreter would be larger than what it is for.
-//! A rule that is not here fails the compilation of its schema, so that none is passed over.
+//! The CEL rules of Kraken's CRDs, each as a function: an interpreter would be disproportionate. An unknown rule fails
+//! the compilation of its schema, so that none is ignored.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Whether a value is as its schema says, in the words of kube-apiserver.
+//! Validation of a value against its schema, with the messages of kube-apiserver.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl Place<'_> {
     }
 }
 
-/// Adds what is wrong to `causes`. What is as it was before an update does not count.
+/// Adds validation errors to `causes`. Values that an update does not change are not validated.
 pub(in super::super) fn validate(
     value: &Value,
     old: Option<&Value>,
@@ -105,7 +105,7 @@ pub(in super::super) fn validate(
     }
 }
 
-/// The item of the list before that this one was made of: by its keys; items of other lists cannot be told apart.
+/// The corresponding item of the previous list, by its keys; items of other lists cannot be matched.
 fn correlated<'a>(old: &'a Value, item: &Value, schema: &Schema) -> Option<&'a Value> {
     let Some(List::Map(keys)) = &schema.list else { return None };
     old.as_array()?.iter().find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
@@ -140,7 +140,7 @@ pub(in super::super) fn check_rules(
     }
 }
 
-/// Whether there is nothing wrong, without saying what.
+/// Whether the value is valid, without error messages.
 fn is_valid(value: &Value, schema: &Schema) -> bool {
     // Most branches only say what is required.
     if let Value::Object(map) = value
@@ -190,7 +190,7 @@ fn branches(value: &Value, schema: &Schema, place: &Place<'_>, causes: &mut Vec<
     }
 }
 
-/// What is wrong with the first of the branches that fail.
+/// The errors of the first failing branch.
 fn nearest(value: &Value, branches: &[Schema], place: &Place<'_>, causes: &mut Vec<Cause>) {
     if let Some(first) = branches.first() {
         validate(value, None, first, place, causes);
@@ -284,7 +284,7 @@ fn duplicate_items(items: &[Value], schema: &Schema, place: &Place<'_>, causes: 
         _ => return,
     };
     for (index, key) in keys.iter().enumerate() {
-        // Told once, at the second of them.
+        // Reported once, at the second occurrence.
         if keys.get(..index).is_some_and(|before| before.iter().filter(|other| *other == key).count() == 1) {
             let message = format!("Duplicate value: {}", shown(key));
             let field = Place::Item(place, index).text();
@@ -293,7 +293,7 @@ fn duplicate_items(items: &[Value], schema: &Schema, place: &Place<'_>, causes: 
     }
 }
 
-/// The type that is wanted and the one that is there, if they differ.
+/// The expected and the actual type, if they differ.
 fn wrong_type(value: &Value, schema: &Schema) -> Option<(&'static str, &'static str)> {
     let wanted = match schema.type_ {
         _ if schema.int_or_string => "integer,string",

@@ -15,7 +15,7 @@ fn managers(object: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_not_applied_any_more_goes_unless_another_manager_owns_it() {
+async fn fields_no_longer_applied_are_removed_unless_owned_by_another() {
     let api = Api::new();
     let path = format!("{MAPS}/a");
     assert_eq!(api.apply(&path, "one", false, &map(json!({"a": "1", "b": "2", "c": "3"}))).0, 201);
@@ -40,7 +40,7 @@ async fn a_field_of_another_manager_conflicts_unless_forced() {
 }
 
 #[tokio::test]
-async fn an_apply_that_changes_nothing_is_no_write() {
+async fn an_apply_without_changes_does_not_write() {
     let api = Api::new();
     let path = format!("{MAPS}/a");
     let first = api.apply(&path, "one", true, &map(json!({"a": "1"}))).1;
@@ -49,7 +49,7 @@ async fn an_apply_that_changes_nothing_is_no_write() {
 }
 
 #[tokio::test]
-async fn finalizers_are_a_set_and_owners_are_told_apart_by_uid() {
+async fn finalizers_are_a_set_and_owners_are_keyed_by_uid() {
     let api = Api::new();
     let owner = |uid: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": uid});
     let config = |finalizer: &str, uid: &str| {
@@ -67,7 +67,7 @@ async fn finalizers_are_a_set_and_owners_are_told_apart_by_uid() {
 }
 
 #[tokio::test]
-async fn an_update_takes_what_it_changes() {
+async fn an_update_owns_the_changed_fields() {
     let api = Api::new();
     let path = format!("{MAPS}/a");
     api.apply(&path, "one", true, &map(json!({"a": "1", "b": "2"})));

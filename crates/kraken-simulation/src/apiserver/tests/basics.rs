@@ -21,7 +21,7 @@ async fn the_same_seed_gives_the_same_uids() {
 }
 
 #[tokio::test]
-async fn a_name_that_exists_is_refused_and_one_that_is_generated_is_not() {
+async fn a_name_that_exists_is_rejected_and_one_that_is_generated_is_not() {
     let api = Api::new();
     api.map("a");
     let (code, body) = api.send("POST", MAPS, "application/json", &json!({"metadata": {"name": "a"}}));
@@ -32,7 +32,7 @@ async fn a_name_that_exists_is_refused_and_one_that_is_generated_is_not() {
 }
 
 #[tokio::test]
-async fn a_write_that_changes_nothing_is_no_write() {
+async fn a_write_without_changes_does_not_write() {
     let api = Api::new();
     let made = api.map("a");
     let (_, same) = api.merge(&format!("{MAPS}/a"), &json!({"data": {"a": "1"}}));
@@ -79,7 +79,7 @@ async fn the_status_is_written_by_itself() {
 }
 
 #[tokio::test]
-async fn a_json_patch_is_refused_if_a_test_does_not_hold() {
+async fn a_json_patch_is_rejected_if_a_test_does_not_hold() {
     let api = Api::new();
     let made = api.map("a");
     let path = format!("{MAPS}/a");
@@ -91,7 +91,7 @@ async fn a_json_patch_is_refused_if_a_test_does_not_hold() {
 }
 
 #[tokio::test]
-async fn an_object_with_finalizers_goes_with_the_last_one() {
+async fn an_object_is_deleted_with_its_last_finalizer() {
     let api = Api::new();
     let mut object = vpc("a");
     object["metadata"]["finalizers"] = json!(["x.io/a", "x.io/b"]);
@@ -133,7 +133,7 @@ async fn a_dry_run_stores_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_is_created_where_there_is_no_namespace_or_one_that_goes() {
+async fn creation_fails_in_a_missing_or_terminating_namespace() {
     let api = Api::new();
     let path = "/api/v1/namespaces/team/configmaps";
     let object = json!({"metadata": {"name": "a"}});
@@ -199,7 +199,7 @@ async fn a_scale_changes_the_number_in_the_spec() {
 }
 
 #[tokio::test]
-async fn a_backup_brings_back_what_was_there() {
+async fn a_backup_restores_the_objects() {
     let api = Api::new();
     let before = api.map("a");
     let backup = api.0.snapshot();

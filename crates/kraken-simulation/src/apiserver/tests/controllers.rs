@@ -30,7 +30,7 @@ fn names(api: &Api, path: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_owned_goes_after_its_owner() {
+async fn owned_objects_are_deleted_after_their_owner() {
     let api = Api::new();
     let owner = api.map("owner");
     api.post(SECRETS, &owned("a", &owner, false));
@@ -42,7 +42,7 @@ async fn what_is_owned_goes_after_its_owner() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_of_another_uid_is_none() {
+async fn an_owner_with_another_uid_counts_as_missing() {
     let api = Api::new();
     let mut owner = api.map("owner");
     owner["metadata"]["uid"] = "another".into();
@@ -76,7 +76,7 @@ async fn orphans_stay_and_a_foreground_deletion_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_goes_when_nothing_is_left_in_it() {
+async fn a_namespace_is_deleted_when_it_is_empty() {
     let api = Api::new();
     api.post("/api/v1/namespaces", &json!({"metadata": {"name": "team"}}));
     let path = "/api/v1/namespaces/team/configmaps";

@@ -1,4 +1,4 @@
-//! What the schemas of CRDs do.
+//! Tests of the schemas of CRDs.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn causes(body: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn unknown_fields_are_pruned_or_refused_if_that_is_asked_for() {
+async fn unknown_fields_are_pruned_or_rejected_if_that_is_asked_for() {
     let api = Api::new();
     let mut object = vpc("a");
     object["spec"]["nonsense"] = json!(1);
@@ -22,7 +22,7 @@ async fn unknown_fields_are_pruned_or_refused_if_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_a_schema_does_not_describe_is_kept() {
+async fn undescribed_fields_are_preserved() {
     let api = Api::new();
     let made =
         api.post(STATES, &json!({"metadata": {"name": "a"}, "spec": {"data": {"deep": [{"x": null}]}}}));
@@ -61,11 +61,11 @@ async fn the_rules_of_the_crds_are_checked() {
     let (code, body) =
         api.send("POST", EXPORTS, "application/json", &export("ConfigMap", json!("kubernetes.io/tls")));
     assert_eq!(code, 422, "{body}");
-    assert!(body["message"].as_str().unwrap().contains("secretType needs configType: Secret"), "{body}");
+    assert!(body["message"].as_str().unwrap().contains("secretType requires configType: Secret"), "{body}");
 }
 
 #[tokio::test]
-async fn what_was_wrong_before_does_not_stand_in_the_way_of_an_update() {
+async fn unchanged_invalid_values_do_not_block_an_update() {
     let api = Api::new();
     api.post(VPCS, &vpc("a"));
     let path = format!("{VPCS}/a");

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kraken_testing::kube_proxy::{Answer, Call, Hook, Order};
+use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
 use kube::api::{WatchEvent, WatchParams};
 
 use super::*;
 
-/// Lets everything pass.
+/// Passes every request.
 pub(super) struct Pass;
 
 impl Hook for Pass {
@@ -38,7 +38,7 @@ fn told(event: &WatchEvent<ConfigMap>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_tells_what_happens_after_its_version() {
+async fn a_watch_delivers_events_after_its_version() {
     let api = Api::new();
     let start = version(&api.map("a")).to_string();
     let mut events = maps(&api).watch(&WatchParams::default(), &start).await.unwrap().boxed();
@@ -51,7 +51,7 @@ async fn a_watch_tells_what_happens_after_its_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_says_how_far_it_is_and_ends_in_time() {
+async fn a_watch_sends_bookmarks_and_ends_at_its_timeout() {
     let api = Api::new();
     let start = version(&api.map("a"));
     let params = WatchParams::default().timeout(90);
@@ -103,7 +103,7 @@ async fn an_object_that_begins_to_match_is_added_and_one_that_ceases_is_deleted(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_is_one_of_a_request_that_took_effect() {
+async fn a_request_with_a_lost_response_took_effect() {
     struct Lose;
     impl Hook for Lose {
         async fn before(&self, _: &Call) -> Order {

@@ -1,4 +1,4 @@
-//! What objects hold beside their metadata: valid most of the time.
+//! Generated contents of objects except metadata: mostly valid.
 
 use serde_json::{Map, Value, json};
 

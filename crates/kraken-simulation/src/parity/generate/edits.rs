@@ -1,4 +1,4 @@
-//! Metadata as it is written, and what is changed in it.
+//! Generated metadata, and edits of it.
 
 use serde_json::{Map, Value, json};
 
@@ -100,7 +100,7 @@ impl Generator<'_> {
         metadata
     }
 
-    /// Changes of an answer that is sent back, by JSON pointer.
+    /// Edits of a response that is sent back, by JSON pointer.
     pub(super) fn edits(&mut self, key: &Key, status: bool) -> Vec<(String, Option<Value>)> {
         let mut edits = Vec::new();
         for _ in 0..self.random.below(3) {

@@ -18,7 +18,7 @@ pub struct Kind {
     pub scale: bool,
     /// The schema, of a custom resource.
     pub schema: Option<Value>,
-    /// How often it is asked for.
+    /// Its frequency.
     pub weight: usize,
 }
 

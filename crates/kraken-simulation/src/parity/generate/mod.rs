@@ -1,5 +1,5 @@
-//! Requests decided by a seed and by what was answered so far: most do what the product does, many collide with an
-//! earlier one, some are wrong.
+//! Requests generated from a seed and earlier responses: most are like those of the product, many conflict with an
+//! earlier one, some are invalid.
 
 mod contents;
 mod edits;
@@ -24,10 +24,10 @@ use values::Values;
 const NAMESPACES: [&str; 2] = ["<<a>>", "<<b>>"];
 /// Few names, so that requests meet.
 const NAMES: [&str; 5] = ["a", "b", "c", "main", "web.1"];
-/// Who writes.
+/// The field managers.
 const MANAGERS: [&str; 4] = ["kraken-hub", "kraken-aws-ec2", "kubectl", "person"];
 
-/// What a sequence is about.
+/// The topic of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// Everything that has one answer at once.
@@ -41,16 +41,16 @@ pub enum Profile {
 /// An object: the index of its kind, its namespace, its name.
 type Key = (usize, String, String);
 
-/// Makes the steps of one sequence.
+/// Generates the steps of one sequence.
 #[derive(Debug)]
 pub struct Generator<'a> {
     random: Random,
     kinds: &'a [Kind],
     profile: Profile,
     next: usize,
-    /// The answers that held an object, oldest first.
+    /// The responses with an object, oldest first.
     history: BTreeMap<Key, Vec<usize>>,
-    /// The objects that exist, as last seen.
+    /// The last observed objects.
     objects: BTreeMap<Key, Value>,
     /// Lists that were cut: the step, its request.
     cut: Vec<(usize, Request)>,
@@ -113,7 +113,7 @@ impl<'a> Generator<'a> {
         Step { id, what }
     }
 
-    /// Takes note of the answer to the last step.
+    /// Records the response to the last step.
     pub fn learn(&mut self, step: &Step, answer: &Value) {
         let What::Call(request) = &step.what else { return };
         let body = &answer["body"];

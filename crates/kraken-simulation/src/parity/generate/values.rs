@@ -7,11 +7,11 @@ use crate::parity::random::Random;
 /// Deeper values are left out, unless they must be there.
 const DEPTH: usize = 7;
 
-/// Makes values by a schema.
+/// Generates values from a schema.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     pub(super) random: &'a mut Random,
-    /// In how many of 100 places something is wrong.
+    /// The percentage of invalid values.
     pub(super) wrong: usize,
 }
 
@@ -140,7 +140,7 @@ impl Values<'_> {
         }
     }
 
-    /// A value that is not what the schema says.
+    /// A value that violates the schema.
     fn spoiled(&mut self, schema: &Value) -> Value {
         if let Some(longest) = schema["maxLength"].as_u64().filter(|longest| *longest < 400) {
             if self.random.chance(40) {

@@ -277,7 +277,7 @@ impl Generator<'_> {
         What::Call(Request { method: "DELETE".into(), path, body, ..Request::default() })
     }
 
-    /// Requests that make no sense.
+    /// Malformed requests.
     pub(super) fn malformed(&mut self) -> What {
         let key = self.any_object(|_| true);
         let (object, collection) = (self.path_of(&key), self.kinds[key.0].path(&key.1));

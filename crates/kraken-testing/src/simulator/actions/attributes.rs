@@ -75,7 +75,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids: vec![id.to_owned()] })
 }
 
-/// ModifyInstanceMetadataOptions: what is not named stays.
+/// ModifyInstanceMetadataOptions: absent fields are unchanged.
 pub(super) fn metadata(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let now = cloud.now;
     let instance = cloud.one_mut::<Instance>(form.required("InstanceId")?)?;
@@ -97,7 +97,7 @@ pub(super) fn metadata(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal
     Ok(Answer { body, ids: vec![instance.id.clone()] })
 }
 
-/// MonitorInstances and UnmonitorInstances. The answer speaks of the way there, as AWS's does.
+/// MonitorInstances and UnmonitorInstances. The response has the transitional state, as in AWS.
 pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer, Refusal> {
     let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)?;
     let ids = ids::<Instance>(cloud, numbers.iter().copied());
@@ -115,7 +115,7 @@ pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer
     Ok(Answer { body, ids })
 }
 
-/// Types are many and change: whatever is spelled like one is one, unless the options say which there are.
+/// Every well-formed instance type exists, unless the options list the existing ones.
 pub(super) fn type_exists(cloud: &Cloud, name: &str) -> Result<(), Refusal> {
     if cloud.options.instance_types.as_ref().is_some_and(|types| !types.contains(name)) {
         return Err(Refusal::value(name, "InstanceType"));

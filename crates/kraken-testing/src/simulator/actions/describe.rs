@@ -25,7 +25,7 @@ pub(super) fn instances(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(page.answer(cloud, body))
 }
 
-/// A reservation, as RunInstances answers it too.
+/// A reservation, which is also the response of RunInstances.
 pub(super) fn write_reservation(xml: &mut Xml, members: &[&Instance], cloud: &Cloud) {
     if let Some(first) = members.first() {
         xml.text("reservationId", &first.reservation);
@@ -35,7 +35,7 @@ pub(super) fn write_reservation(xml: &mut Xml, members: &[&Instance], cloud: &Cl
     xml.list("instancesSet", members, |xml, instance| write(xml, cloud, instance.number, *instance));
 }
 
-/// DescribeImages: those that are asked for, else those that the options name.
+/// DescribeImages: the requested images, otherwise those in the options.
 pub(super) fn images(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let mut ids: Vec<String> = form.list("ImageId").into_iter().map(str::to_owned).collect();
     for id in &ids {
@@ -78,7 +78,7 @@ pub(super) fn instance_types(cloud: &Cloud, form: &Form) -> Result<Answer, Refus
     Ok(Answer { body, ids: names })
 }
 
-/// DescribeInstanceTypeOfferings of the types that a filter names: whatever exists is offered everywhere.
+/// DescribeInstanceTypeOfferings for the types in a filter: every existing type is offered in every zone.
 pub(super) fn offerings(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let filters = Filter::of(form)?;
     Filter::check(&filters, |name| ["location", "instance-type"].contains(&name))?;
@@ -98,7 +98,7 @@ pub(super) fn offerings(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids: types })
 }
 
-/// AWS's refusal of an image that does not exist.
+/// AWS's error for a missing image.
 pub(super) fn image_exists(cloud: &Cloud, id: &str) -> Result<(), Refusal> {
     if !is_well_formed(id, "ami-") {
         return Err(Refusal::malformed("InvalidAMIID.Malformed", id, "ami-"));

@@ -50,7 +50,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids: rows[start..end].iter().map(|row| row.id.to_owned()).collect() })
 }
 
-/// The fewest things that could pass.
+/// The smallest set of candidates.
 fn candidates(cloud: &Cloud, filters: &[Filter]) -> Vec<Thing> {
     let exact = |name: &str| {
         let filter = filters.iter().find(|filter| filter.name == name && filter.is_exact())?;

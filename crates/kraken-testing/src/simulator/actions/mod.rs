@@ -1,4 +1,4 @@
-//! What each action does that is about instances, images or tags.
+//! The actions for instances, images and tags.
 
 mod attributes;
 mod describe;
@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 pub(super) use profiles::association as profile_of;
 pub(super) use tags::given;
 
-/// Who carries an action out.
+/// The implementation of an action.
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
         "RunInstances" => run::run,

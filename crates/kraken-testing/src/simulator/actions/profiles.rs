@@ -1,4 +1,4 @@
-//! IAM instance profiles: an instance has one or none. Whatever name is given stands for a profile.
+//! IAM instance profiles: an instance has at most one. Every name is a valid profile.
 
 use crate::simulator::answer::Answer;
 use crate::simulator::cloud::Cloud;
@@ -84,7 +84,7 @@ fn required(cloud: &Cloud, form: &Form) -> Result<String, Refusal> {
     named(cloud, form).ok_or_else(missing)
 }
 
-/// The instance whose association a call is about.
+/// The instance of an association.
 fn associated<'a>(cloud: &'a mut Cloud, form: &Form) -> Result<&'a mut Instance, Refusal> {
     let wanted = form.required("AssociationId")?.to_owned();
     let has =

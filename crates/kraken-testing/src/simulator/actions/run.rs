@@ -15,7 +15,7 @@ use super::describe::{image_exists, write_reservation};
 use super::tags::specified;
 use super::{attributes, profiles};
 
-/// Carries out a launch, or answers with the one that its token was used for.
+/// Executes a launch, or returns the one that its token was used for.
 pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     if let Some(used) = cloud.used(Kind::Instance, form)? {
         replay(cloud, &used)?;
@@ -64,8 +64,7 @@ pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(answer(cloud, &numbers))
 }
 
-/// Whatever shows a launch in parts is shown in the least convenient order: the one that comes first in every list
-/// appears last.
+/// Objects of a launch that appear one by one do so in the worst order: the first of every list appears last.
 fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
     let (lag, count) = (cloud.options.describe_lag, u32::try_from(numbers.len()).unwrap_or(u32::MAX));
     for (turn, number) in (1..).zip(numbers.iter().rev()) {
@@ -74,8 +73,8 @@ fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
     }
 }
 
-/// Whether a token's second call gets the first one's answer. Of several instances AWS does not say when a token is spent;
-/// here it is when all are terminated, so that a launch that can still be found by its token is.
+/// Whether a token's second call gets the first response. AWS does not document when the token of several instances
+/// expires; here it does when all are terminated, so that a launch can be found by its token.
 fn replay(cloud: &Cloud, used: &Used) -> Result<(), Refusal> {
     let over =
         |number| cloud.instances.get(number).is_none_or(|one| one.state(cloud.now) == State::Terminated);

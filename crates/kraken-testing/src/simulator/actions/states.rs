@@ -12,7 +12,7 @@ use crate::simulator::registry::{Sight, Thing};
 
 use super::instance_ids;
 
-/// TerminateInstances; what is over already is no error.
+/// TerminateInstances; a terminated instance is not an error.
 pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let takes = cloud.options.shutting_down;
     let (now, call) = (cloud.now, cloud.call);
@@ -62,7 +62,7 @@ pub(super) fn stop(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     })
 }
 
-/// Gives each instance the life that `next` says, if it says one of every instance or refuses none.
+/// Sets the next state of each instance, unless `next` rejects one of them.
 fn transition(
     cloud: &mut Cloud,
     form: &Form,
@@ -81,7 +81,7 @@ fn transition(
         if let Some(life) = life {
             instance.life = life;
         }
-        // The answer tells what was begun, even if it takes no time.
+        // The response has the transitional state, even if it takes no time.
         let current = life.map_or(before, |life| life.from);
         changed.push((instance.id.clone(), before, current));
     }

@@ -67,7 +67,7 @@ fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<Thing>), Re
     Ok((ids.into_iter().map(str::to_owned).collect(), things))
 }
 
-/// The tags that a call gives to what it makes: those of its kind, and only that kind has any.
+/// The tags in a create call: only for the created kind.
 pub(in crate::simulator) fn given(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
     for specification in form.structures("TagSpecification") {
         let named = specification.get("ResourceType").unwrap_or_default();
@@ -79,7 +79,7 @@ pub(in crate::simulator) fn given(form: &Form, kind: Kind) -> Result<Tags, Refus
     specified(form, kind)
 }
 
-/// The tags that a call gives to things of one kind, among others.
+/// The tags in a create call for objects of one kind.
 pub(super) fn specified(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
     let specifications = form.structures("TagSpecification").into_iter();
     let of_kind = specifications.filter(|one| one.get("ResourceType") == Some(kind.tag_type()));
@@ -87,7 +87,7 @@ pub(super) fn specified(form: &Form, kind: Kind) -> Result<Tags, Refusal> {
     checked(tags.map(|(key, value)| (key, value.unwrap_or_default())).collect())
 }
 
-/// AWS's rules for the tags of one thing.
+/// AWS's rules for the tags of one object.
 pub(in crate::simulator) fn checked(tags: Tags) -> Result<Tags, Refusal> {
     if tags.len() > MOST_TAGS {
         let message = format!("The maximum number of tags that you can attach to a resource is {MOST_TAGS}");

@@ -1,4 +1,4 @@
-//! What a listener does with a request.
+//! Actions of listeners.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ impl Action {
         if let Self::Forward { groups, .. } = self { groups } else { &[] }
     }
 
-    /// Refuses a target group that this load balancer cannot use with this protocol.
+    /// Rejects a target group that this load balancer cannot use with this protocol.
     pub(super) fn check(&self, cloud: &Cloud, one: &LoadBalancer, protocol: &str) -> Result<(), Refusal> {
         if !one.settings.application && !matches!(self, Self::Forward { .. }) {
             let message = "Only forward actions are supported by the listeners of a network load balancer";

@@ -63,12 +63,12 @@ fn defaults(tables: [&[(&str, &str)]; 2]) -> Attributes {
     all.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// What a new load balancer has.
+/// The attributes of a new load balancer.
 pub(super) fn of_load_balancer(application: bool) -> Attributes {
     defaults([OF_ALL, if application { OF_APPLICATION } else { OF_NETWORK }])
 }
 
-/// What a new target group has.
+/// The attributes of a new target group.
 pub(super) fn of_target_group(http: bool) -> Attributes {
     defaults([OF_GROUP, if http { OF_HTTP_GROUP } else { OF_TCP_GROUP }])
 }

@@ -1,4 +1,4 @@
-//! How a target group tells whether its targets are well.
+//! The health check of a target group.
 
 use crate::simulator::form::Form;
 use crate::simulator::markup::Xml;
@@ -23,7 +23,7 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// AWS's defaults for a target group of this protocol, with what a call says otherwise.
+    /// AWS's defaults for a target group of this protocol, with the parameters of a call.
     pub(super) fn of(form: &Form, http: bool) -> Result<Self, Refusal> {
         let protocol = if http { "HTTP" } else { "TCP" };
         let mut health = Self {
@@ -49,7 +49,7 @@ impl Health {
         self.protocol.starts_with("HTTP")
     }
 
-    /// What a call does not name stays.
+    /// Absent fields are unchanged.
     pub(super) fn change(&mut self, form: &Form) -> Result<(), Refusal> {
         for (name, field) in
             [("HealthCheckProtocol", &mut self.protocol), ("HealthCheckPort", &mut self.port)]

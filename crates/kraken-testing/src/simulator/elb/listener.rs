@@ -19,7 +19,7 @@ pub(in crate::simulator) struct Listener {
     pub(super) settings: Settings,
 }
 
-/// What a call sets.
+/// The parameters of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) port: usize,
@@ -49,7 +49,7 @@ impl Settings {
         ["HTTPS", "TLS"].contains(&self.protocol.as_str())
     }
 
-    /// Refuses what this load balancer cannot do.
+    /// Rejects unsupported settings of this load balancer.
     pub(super) fn check(&self, cloud: &Cloud, one: &LoadBalancer) -> Result<(), Refusal> {
         let allowed: &[&str] =
             if one.settings.application { &["HTTP", "HTTPS"] } else { &["TCP", "TLS", "UDP", "TCP_UDP"] };
@@ -73,7 +73,7 @@ impl Settings {
     }
 }
 
-/// Certificates are many and elsewhere: whatever is spelled like one is one.
+/// Every well-formed certificate ARN is valid.
 fn is_certificate(arn: &str) -> bool {
     arn.starts_with("arn:aws:acm:") || arn.starts_with("arn:aws:iam:")
 }

@@ -55,7 +55,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(paging::answer::<Listener>(cloud, number))
 }
 
-/// What is not named stays, but for what a plain protocol has no use for.
+/// Absent fields are unchanged, except TLS fields of a plain protocol.
 fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("ListenerArn")?;
     let number = cloud.number::<Listener>(arn)?;
@@ -97,7 +97,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(nothing(arn))
 }
 
-/// A listener goes with its rules.
+/// A listener is deleted with its rules.
 pub(super) fn unmake(cloud: &mut Cloud, number: u64) {
     let Some(listener) = cloud.unmake::<Listener>(number) else { return };
     let its = ListenerRule::all(cloud).iter().filter(|(_, rule)| rule.listener == listener.arn);
@@ -107,7 +107,7 @@ pub(super) fn unmake(cloud: &mut Cloud, number: u64) {
     }
 }
 
-/// Refuses a port that another listener of the load balancer has.
+/// Rejects a port of another listener of the load balancer.
 fn is_free(cloud: &Cloud, balancer: &str, port: usize, own: Option<&str>) -> Result<(), Refusal> {
     let is_other = |listener: &Listener| {
         listener.load_balancer == balancer && listener.settings.port == port && own != Some(&*listener.arn)

@@ -1,4 +1,4 @@
-//! Load balancers: made once per name, provisioned for a while, deleted with their listeners.
+//! Load balancers: unique by name, provisioned for some time, deleted with their listeners.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(in crate::simulator) struct LoadBalancer {
     life: Life<&'static str>,
 }
 
-/// What can never change.
+/// The immutable fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) application: bool,
@@ -160,7 +160,7 @@ fn named<'a>(cloud: &'a Cloud, name: &str) -> Option<(u64, &'a LoadBalancer)> {
     all.find(|(_, one)| one.name == name)
 }
 
-/// Whether both have the same members, in whatever order.
+/// Whether both have the same members, ignoring order.
 pub(super) fn same(one: &[String], other: &[String]) -> bool {
     one.iter().collect::<BTreeSet<_>>() == other.iter().collect::<BTreeSet<_>>()
 }
@@ -182,7 +182,8 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     paging::describe::<LoadBalancer>(cloud, form, (!names.is_empty()).then_some(&found), |_| true)
 }
 
-/// What does not exist is deleted already. Its interfaces stay for a while, and with them what they need.
+/// A missing object counts as deleted. The interfaces remain for some time, and block the deletion of their
+/// dependencies.
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("LoadBalancerArn")?;
     Kind::LoadBalancer.check(arn)?;

@@ -70,7 +70,7 @@ fn set_address_type(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer::about(arn, |xml| xml.text("IpAddressType", wanted)))
 }
 
-/// The interfaces of a deleted load balancer are gone.
+/// The interfaces of a deleted load balancer are deleted.
 pub(in crate::simulator) fn released(cloud: &mut Cloud, number: u64) {
     let Some(one) = cloud.balancing.load_balancers.remove(&number) else { return };
     one.vacate(cloud, &[]);

@@ -34,7 +34,7 @@ pub(super) use target_group::TargetGroup;
 /// All load balancers of the account.
 #[derive(Debug, Default)]
 pub(super) struct Balancing {
-    /// Also those that are deleted and whose interfaces are not gone yet.
+    /// Including deleted ones whose interfaces still exist.
     load_balancers: BTreeMap<u64, LoadBalancer>,
     target_groups: BTreeMap<u64, TargetGroup>,
     listeners: BTreeMap<u64, Listener>,
@@ -65,7 +65,7 @@ pub(super) fn vpc_of(cloud: &Cloud, id: &str) -> Option<String> {
     group.or_else(|| cloud.there::<LoadBalancer>(id).map(|one| one.vpc.clone()))
 }
 
-/// Who carries an action out.
+/// The implementation of an action.
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let subjects = [
         load_balancer::handler,
@@ -89,7 +89,7 @@ kept! {
     ListenerRule: ListenerRule in balancing.rules;
 }
 
-/// An answer that says nothing.
+/// An empty response.
 fn nothing(id: &str) -> Answer {
     Answer { body: Xml::default(), ids: vec![id.to_owned()] }
 }

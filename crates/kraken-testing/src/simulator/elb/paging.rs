@@ -16,17 +16,17 @@ use super::invalid;
 /// AWS's limit.
 const MOST: usize = 400;
 
-/// What such a call tells of a kind of thing.
+/// The description of a kind for Describe calls.
 pub(super) trait Told: Kept {
     /// The parameter with ARNs.
     const ARNS: &'static str;
-    /// The element of the answer with all that were found.
+    /// The element of the response with the results.
     const SET: &'static str;
 
     fn tell(&self, xml: &mut Xml, cloud: &Cloud);
 }
 
-/// The answer with those of these that a Describe call sees, page by page; all that pass if none are named.
+/// The response with the visible objects, page by page; all matching ones if none are named.
 pub(super) fn describe<T: Told>(
     cloud: &Cloud,
     form: &Form,
@@ -53,7 +53,7 @@ pub(super) fn describe<T: Told>(
     Ok(Answer { body, ids: ids::<T>(cloud, page.into_iter().map(|(number, _)| *number)) })
 }
 
-/// The answer to a call that made or changed one.
+/// The response to a create or change call.
 pub(super) fn answer<T: Told>(cloud: &Cloud, number: u64) -> Answer {
     let mut body = Xml::default();
     body.members(T::SET, T::all(cloud).get(&number), |xml, thing| thing.tell(xml, cloud));
@@ -71,7 +71,7 @@ fn page_size(cloud: &Cloud, form: &Form) -> Result<usize, Refusal> {
     Ok(size.min(cloud.options.page_size).max(1))
 }
 
-/// Where a page begins. It names the next thing, so that nothing is skipped when something before it goes.
+/// The start of a page. It names the next object, so that nothing is skipped if an earlier object is deleted.
 fn marker(form: &Form) -> Result<u64, Refusal> {
     let Some(marker) = form.get("Marker").filter(|marker| !marker.is_empty()) else { return Ok(0) };
     let number = marker.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());

@@ -14,7 +14,7 @@ use super::listener::Listener;
 use super::paging::{self, Told};
 use super::rule_conditions::Condition;
 
-/// In the place of the default rule's priority: after all others.
+/// The priority of the default rule: after all others.
 const DEFAULT: usize = usize::MAX;
 
 /// A rule of a listener.

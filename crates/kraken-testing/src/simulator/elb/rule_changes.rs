@@ -49,7 +49,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(paging::answer::<ListenerRule>(cloud, number))
 }
 
-/// Refuses actions that the listener's load balancer cannot do.
+/// Rejects actions that the listener's load balancer does not support.
 fn check(cloud: &Cloud, listener: &str, actions: &[Action]) -> Result<(), Refusal> {
     let listener = cloud.there::<Listener>(listener).ok_or_else(|| Kind::Listener.missing(&[listener]))?;
     let balancer = &listener.load_balancer;
@@ -73,7 +73,7 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(paging::answer::<ListenerRule>(cloud, number))
 }
 
-/// All or none, and each as if the others had theirs already: two rules can swap.
+/// Atomic, so that two rules can swap their priorities.
 fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let mut wanted = vec![];
     for pair in form.structures("RulePriorities.member") {
@@ -105,7 +105,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(nothing(arn))
 }
 
-/// Refuses a priority that a rule of the listener has, other than these.
+/// Rejects a priority of another rule of the listener.
 fn is_free(cloud: &Cloud, listener: &str, priority: usize, own: &[String]) -> Result<(), Refusal> {
     if !(1..=50_000).contains(&priority) {
         return Err(invalid(format!("The rule priority '{priority}' must be between 1 and 50000")));

@@ -1,4 +1,4 @@
-//! What a request has to fit for a rule.
+//! The conditions of a rule.
 
 use crate::simulator::form::Form;
 use crate::simulator::markup::Xml;

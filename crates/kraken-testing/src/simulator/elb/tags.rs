@@ -55,7 +55,7 @@ fn checked(tags: Tags) -> Result<Tags, Refusal> {
     Ok(tags)
 }
 
-/// The things that a call names, in its order.
+/// The objects that a call names, in its order.
 fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, Thing)>, Refusal> {
     let arns = form.list("ResourceArns.member");
     if arns.is_empty() {

@@ -1,4 +1,4 @@
-//! Target groups: made once per name, kept while a listener sends requests to them.
+//! Target groups: unique by name, not deletable while a listener uses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub(in crate::simulator) struct TargetGroup {
     pub(super) targets: BTreeMap<(String, usize), Target>,
 }
 
-/// What can never change.
+/// The immutable fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) protocol: String,
@@ -171,7 +171,7 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(paging::answer::<TargetGroup>(cloud, number))
 }
 
-/// What does not exist is deleted already.
+/// A missing object counts as deleted.
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("TargetGroupArn")?;
     Kind::TargetGroup.check(arn)?;

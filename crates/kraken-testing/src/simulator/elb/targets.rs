@@ -17,7 +17,7 @@ use super::{invalid, nothing};
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     healthy_from: Instant,
-    /// When it is gone, once it has been deregistered.
+    /// When a deregistered target disappears.
     gone_at: Option<Instant>,
 }
 
@@ -87,7 +87,7 @@ fn can_be_target(cloud: &Cloud, group: &TargetGroup, id: &str) -> Result<(), Ref
     Ok(())
 }
 
-/// What is not registered is no error. Without a port, all of a target's ports are meant.
+/// An unregistered target is not an error. Without a port, all ports of a target are deregistered.
 fn deregister(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("TargetGroupArn")?;
     let gone_at = cloud.now + cloud.options.draining;

@@ -11,11 +11,11 @@ use crate::simulator::listing::{Described, describe_of};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
-/// Who uses an address.
+/// The user of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Use {
     pub(super) association: String,
-    /// `None` for what is AWS's own: a NAT gateway.
+    /// `None` for an AWS-managed interface: a NAT gateway.
     pub(super) instance: Option<String>,
     pub(super) interface: String,
     pub(super) private: String,

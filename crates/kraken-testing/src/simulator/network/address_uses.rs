@@ -56,7 +56,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids: vec![id.to_owned(), owner] })
 }
 
-/// The instance that a call names, or whose interface it names.
+/// The instance in a call, directly or by its interface.
 fn instance<'a>(cloud: &'a Cloud, form: &Form) -> Result<&'a Instance, Refusal> {
     let instance = match form.get("NetworkInterfaceId") {
         None => cloud.one::<Instance>(form.required("InstanceId")?)?,
@@ -92,7 +92,7 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(done(vec![id]))
 }
 
-/// Takes an address from whatever has it.
+/// Disassociates an address.
 pub(super) fn free(cloud: &mut Cloud, id: &str) {
     let used = cloud.there_mut::<Address>(id).and_then(|address| address.used.take());
     if let Some(owner) = used.and_then(|used| used.instance)

@@ -12,12 +12,12 @@ use super::{RouteTable, Subnet};
 #[derive(Debug, Clone)]
 pub(super) struct Association {
     pub(super) id: String,
-    /// `None`: with the VPC, which makes the table its main one.
+    /// `None`: with the VPC, as its main route table.
     pub(super) subnet: Option<String>,
 }
 
 impl Association {
-    /// One that makes its table the main one.
+    /// A main association.
     pub(super) fn main(cloud: &mut Cloud) -> Self {
         Self { id: cloud.network.part("rtbassoc-"), subnet: None }
     }
@@ -41,7 +41,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-/// AWS answers a repeated call with the association that there is.
+/// AWS responds to a repeated call with the existing association.
 fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("RouteTableId")?;
     let table = cloud.one::<RouteTable>(id)?;

@@ -11,7 +11,7 @@ use crate::simulator::refusal::Refusal;
 
 use super::Volume;
 
-/// What a volume is attached to.
+/// The attachment of a volume.
 #[derive(Debug, Clone)]
 pub(super) struct Attachment {
     pub(super) instance: String,
@@ -120,7 +120,7 @@ fn answer(volume: &str, attachment: &Attachment, state: &str) -> Answer {
     Answer::about(volume, |xml| attachment.write(xml, volume, state))
 }
 
-/// A volume that was being detached is free, unless it was attached again meanwhile.
+/// A detaching volume becomes available, unless it was attached again in the meantime.
 pub(in crate::simulator) fn detached(cloud: &mut Cloud, number: u64) {
     let now = cloud.now;
     let Some(volume) = Volume::all_mut(cloud).get_mut(&number) else { return };

@@ -20,7 +20,7 @@ impl Cidr {
         Some(Self { first: address.to_bits() & mask(length), length })
     }
 
-    /// As [`Cidr::parse`], with AWS's refusal of what a parameter holds.
+    /// As [`Cidr::parse`], with AWS's error for a parameter.
     pub(super) fn of(text: &str, parameter: &str) -> Result<Self, Refusal> {
         Self::parse(text).ok_or_else(|| malformed(text, parameter))
     }
@@ -42,7 +42,7 @@ impl Cidr {
         address.to_bits() & mask(self.length) == self.first
     }
 
-    /// The addresses that AWS does not keep for itself: the first four and the last.
+    /// The addresses that AWS does not reserve: all except the first four and the last.
     pub(super) fn hosts(self) -> impl Iterator<Item = Ipv4Addr> {
         let last = self.first | !mask(self.length);
         (self.first.saturating_add(4)..last).map(Ipv4Addr::from_bits)
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn what_is_no_range_is_rejected() {
         for text in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "moon/8"] {
             assert_eq!(Cidr::of(text, "cidrBlock").unwrap_err().code, "InvalidParameterValue", "{text}");
             assert!(of_v6(text, "cidrBlock").is_err());

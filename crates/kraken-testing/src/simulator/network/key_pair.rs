@@ -24,7 +24,7 @@ pub(in crate::simulator) struct KeyPair {
     fingerprint: String,
     /// `rsa` or `ed25519`.
     of: &'static str,
-    /// As it was imported.
+    /// The imported key.
     public: Option<String>,
     created: String,
 }
@@ -63,7 +63,7 @@ impl Described for KeyPair {
     }
 }
 
-/// Refuses a launch with a key that does not exist, in a strict network.
+/// Rejects a launch with a missing key, in a strict network.
 pub(in crate::simulator) fn key_exists(cloud: &Cloud, name: &str) -> Result<(), Refusal> {
     if cloud.options.strict_network && named(cloud, name).is_none() {
         return Err(Kind::KeyPair.missing(&[name]));
@@ -137,7 +137,7 @@ fn make(
     Ok(Answer { body, ids: vec![id] })
 }
 
-/// What looks like AWS's fingerprints of RSA keys: so many bytes, here of another digest than AWS's.
+/// A fingerprint in AWS's format for RSA keys, with another digest than AWS's.
 fn colons(key: &[u8], length: usize) -> String {
     let digest = Sha256::digest(key);
     digest.iter().take(length).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
@@ -162,7 +162,7 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(page.answer(cloud, body))
 }
 
-/// By name, what does not exist is deleted already.
+/// By name, a missing key counts as deleted.
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let number = match form.get("KeyPairId") {
         Some(id) => Some(cloud.number::<KeyPair>(id)?),

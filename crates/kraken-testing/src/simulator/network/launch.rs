@@ -1,4 +1,4 @@
-//! What a launch uses of the network, and gives back when its instances end.
+//! The network resources of a launch, which are released when its instances end.
 
 use std::net::Ipv4Addr;
 
@@ -10,11 +10,11 @@ use crate::simulator::refusal::{Refusal, is_well_formed};
 
 use super::{SecurityGroup, Subnet, address_uses, default_group, volume, zones};
 
-/// Where instances are that name no subnet, or one that the simulator does not know.
+/// The location of instances without a known subnet.
 const SOMEWHERE: (&str, &str, &str) =
     ("subnet-0123456789abcdef0", "sg-0123456789abcdef0", "vpc-0a1b2c3d4e5f60718");
 
-/// What a launch names of the network, checked.
+/// The validated network settings of a launch.
 #[derive(Debug, Clone)]
 pub(in crate::simulator) struct Site {
     pub(in crate::simulator) subnet: String,
@@ -69,7 +69,7 @@ pub(in crate::simulator) fn site(cloud: &Cloud, network: &Form, count: usize) ->
     Ok(Site { subnet, groups, public, room, address })
 }
 
-/// Refuses groups that are not spelled like any, and in a strict network those that do not exist.
+/// Rejects malformed security group ids, and in a strict network missing groups.
 pub(in crate::simulator) fn groups_exist(cloud: &Cloud, groups: &[String]) -> Result<(), Refusal> {
     let is_wrong = |group: &&String| {
         !is_well_formed(group, "sg-")

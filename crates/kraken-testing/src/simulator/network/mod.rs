@@ -54,7 +54,7 @@ pub(super) struct Network {
     addresses: BTreeMap<u64, Address>,
     nats: BTreeMap<u64, NatGateway>,
     key_pairs: BTreeMap<u64, KeyPair>,
-    /// Counts what has an id and is no thing of its own: associations, rules.
+    /// The counter for ids of parts of objects: associations, rules.
     parts: u64,
 }
 
@@ -63,14 +63,14 @@ impl Network {
         Self { parts: base, ..Self::default() }
     }
 
-    /// An id for a part of a thing.
+    /// An id for a part of an object.
     fn part(&mut self, prefix: &str) -> String {
         self.parts += 1;
         id(prefix, self.parts)
     }
 }
 
-/// Who carries an action out.
+/// The implementation of an action.
 pub(super) fn handler(action: &str) -> Option<Handler> {
     let subjects = [
         vpc::handler,

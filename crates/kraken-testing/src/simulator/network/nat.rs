@@ -1,4 +1,4 @@
-//! NAT gateways: pending, available, deleting, deleted; or failed, where AWS makes one only to tell why not.
+//! NAT gateways: pending, available, deleting, deleted; or failed.
 
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler};
@@ -144,7 +144,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(answer(cloud, form, number))
 }
 
-/// What AWS finds out only while it makes one.
+/// Errors that AWS detects only during the creation.
 fn failure(
     cloud: &Cloud,
     vpc: &str,
@@ -197,7 +197,7 @@ fn answer(cloud: &Cloud, form: &Form, number: u64) -> Answer {
     Answer { body, ids: ids::<NatGateway>(cloud, [number]) }
 }
 
-/// What is deleted already, or on its way to that, is no error.
+/// A deleted or deleting gateway is not an error.
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("NatGatewayId")?;
     let number = cloud.number::<NatGateway>(id)?;

@@ -1,4 +1,4 @@
-//! The parts of networks, for those who change them outside of the controllers.
+//! The parts of networks, for out-of-band changes.
 
 use crate::simulator::cloud::Cloud;
 use crate::simulator::kept::Kept as _;
@@ -6,7 +6,7 @@ use crate::simulator::kept::Kept as _;
 use super::permissions::{Peer, Rule};
 use super::{Address, InternetGateway, KeyPair, RouteTable, SecurityGroup, Subnet, Volume, Vpc, has_gateway};
 
-/// A part of a thing by the name that changes have for it.
+/// A part of an object by its name in changes.
 pub(in crate::simulator) fn part_of(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
     match name {
         "$larger" => Some((cloud.there::<Volume>(id)?.shape.size + 1).to_string()),

@@ -1,4 +1,4 @@
-//! What a security group lets through: reading it from calls, and telling it as AWS does.
+//! The permissions of a security group: parsing from calls, and formatting like AWS.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::simulator::refusal::Refusal;
 
 use super::cidr::{Cidr, of_v6};
 
-/// The other side.
+/// The peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Peer {
     V4(String),
@@ -18,7 +18,7 @@ pub(super) enum Peer {
     PrefixList(String),
 }
 
-/// What is let through, one peer at a time.
+/// The permissions, one peer each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Permission {
     pub(super) egress: bool,
@@ -84,7 +84,7 @@ impl Permission {
     }
 }
 
-/// As AWS tells it in its refusals.
+/// The format in AWS's errors.
 impl fmt::Display for Permission {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let protocol = if self.protocol == "-1" { "ALL".to_owned() } else { self.protocol.to_uppercase() };
@@ -150,7 +150,7 @@ fn peers(form: &Form) -> Result<Vec<(Peer, Option<String>)>, Refusal> {
     Ok(peers)
 }
 
-/// Rules of one protocol and port range are told as one permission with many peers.
+/// Rules with the same protocol and port range are returned as one permission with several peers.
 pub(super) fn write_permissions<'a>(
     xml: &mut Xml,
     account: &str,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn what_makes_no_sense_is_rejected() {
         let tcp = "IpPermissions.1.IpProtocol=tcp&IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0";
         assert_eq!(of(tcp).unwrap_err().code, "InvalidParameterValue");
         let ports =

@@ -1,4 +1,4 @@
-//! Route tables: made with a VPC (the main one) or by a call.
+//! Route tables: created with a VPC (the main one) or by a call.
 
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};
@@ -41,7 +41,7 @@ impl RouteTable {
         table
     }
 
-    /// Makes the one that a VPC is born with.
+    /// Creates the default one of a VPC.
     pub(super) fn make_main(cloud: &mut Cloud, vpc: &Vpc) {
         let main = Association::main(cloud);
         cloud.make(Tags::new(), |id| {
@@ -63,7 +63,7 @@ impl RouteTable {
         self.routes.splice(0..0, locals);
     }
 
-    /// The subnet is gone.
+    /// The subnet was deleted.
     pub(super) fn forget_subnet(&mut self, subnet: &str) {
         self.associations.retain(|association| association.subnet.as_deref() != Some(subnet));
     }

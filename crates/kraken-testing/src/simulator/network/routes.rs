@@ -12,7 +12,7 @@ use super::{InternetGateway, NatGateway, RouteTable, Vpc};
 
 const LOCAL: &str = "local";
 
-/// What a route can point to.
+/// The target of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Gateway,
@@ -25,7 +25,7 @@ pub(super) enum Target {
     Endpoint,
 }
 
-/// Each target with its parameter and the element that tells it.
+/// Each target with its parameter and its element in responses.
 const TARGETS: [(Target, &str, &str); 8] = [
     (Target::Gateway, "GatewayId", "gatewayId"),
     (Target::NatGateway, "NatGatewayId", "natGatewayId"),
@@ -69,7 +69,7 @@ impl Route {
         if self.is_local() { "CreateRouteTable" } else { "CreateRoute" }
     }
 
-    /// A route to what is gone, or not in this network any more, is a black hole.
+    /// A route to a deleted target, or one that is no longer in this network, is a black hole.
     pub(super) fn state(&self, cloud: &Cloud, vpc: &str) -> &'static str {
         let (target, id) = &self.target;
         let works = match target {
@@ -118,7 +118,7 @@ fn destination(form: &Form) -> Result<String, Refusal> {
     Cidr::of(text, "destinationCidrBlock").map(|range| range.to_string())
 }
 
-/// The target that a call names; it has to be in the table's network, as far as the simulator knows such things.
+/// The target in a call; it must be in the table's network, if the simulator knows it.
 fn target(cloud: &Cloud, form: &Form, table: &RouteTable) -> Result<(Target, String), Refusal> {
     let mut named = TARGETS.iter().filter_map(|(target, name, _)| Some((*target, form.text(name)?)));
     let Some((target, id)) = named.next() else {

@@ -1,4 +1,4 @@
-//! Adding and removing what a security group lets through; all of a call or nothing.
+//! Adds and removes permissions of a security group; each call is atomic.
 
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
@@ -122,7 +122,7 @@ fn named(form: &Form, egress: bool) -> Result<Vec<(Permission, Option<String>)>,
     Ok(named)
 }
 
-/// The two answers that tell rules differ in how they tell a group.
+/// The two responses with rules differ in the representation of a group.
 fn write_rule(xml: &mut Xml, account: &str, group: &str, rule: &Rule, referenced: &str) {
     let (from, to) = rule.permission.ports.unwrap_or((-1, -1));
     xml.text("securityGroupRuleId", &rule.id);

@@ -1,4 +1,4 @@
-//! Security groups. What is in use, or named by a rule of another group, stays.
+//! Security groups. A group that is in use, or that another group's rule refers to, cannot be deleted.
 
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler};
@@ -36,7 +36,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 }
 
 impl SecurityGroup {
-    /// Makes the one that a VPC is born with: its members may talk to each other and to everybody.
+    /// Creates the default one of a VPC: its members may communicate with each other, and outbound traffic is allowed.
     pub(super) fn make_default(cloud: &mut Cloud, vpc: &str) {
         let (inner, outer) = (cloud.network.part("sgr-"), Rule::all_out(cloud));
         cloud.make(Tags::new(), |id| {
@@ -164,7 +164,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids })
 }
 
-/// DescribeSecurityGroups. By name AWS looks in the default VPC alone, which the simulator does not have.
+/// DescribeSecurityGroups. By name, AWS searches only the default VPC, which the simulator does not have.
 fn described(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     match form.list("GroupName").as_slice() {
         [] => describe::<SecurityGroup>(cloud, form),

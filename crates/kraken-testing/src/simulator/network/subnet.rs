@@ -1,4 +1,4 @@
-//! Subnets: who has which of their addresses is what keeps them from being deleted.
+//! Subnets: addresses in use block their deletion.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -56,7 +56,7 @@ impl Subnet {
         self.range.room().saturating_sub(self.taken.len())
     }
 
-    /// Gives somebody the lowest free address.
+    /// Allocates the lowest free address.
     pub(in crate::simulator) fn take(&mut self, owner: &str) -> Result<Ipv4Addr, Refusal> {
         let free = self.range.hosts().find(|address| !self.taken.contains_key(address));
         let address = free.ok_or_else(|| self.full())?;
@@ -64,12 +64,12 @@ impl Subnet {
         Ok(address)
     }
 
-    /// Gives somebody this address.
+    /// Allocates this address.
     pub(super) fn take_this(&mut self, address: Ipv4Addr, owner: &str) {
         self.taken.insert(address, owner.to_owned());
     }
 
-    /// Whether somebody could have this address.
+    /// Whether this address is free.
     pub(super) fn offers(&self, address: Ipv4Addr) -> Result<(), Refusal> {
         if !self.range.has(address) {
             let message = format!("Address {address} does not fall within the subnet's address range");
@@ -81,7 +81,7 @@ impl Subnet {
         Ok(())
     }
 
-    /// Takes all addresses back that somebody has.
+    /// Releases all addresses of an object.
     pub(in crate::simulator) fn release(&mut self, owner: &str) {
         self.taken.retain(|_, has| has != owner);
     }
@@ -178,7 +178,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(made::<Subnet>(cloud, number, "subnet"))
 }
 
-/// Its route table association goes with it; whatever has an address in it keeps it.
+/// Its route table association is deleted with it; addresses in use block the deletion.
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("SubnetId")?;
     let number = cloud.number::<Subnet>(id)?;

@@ -98,7 +98,7 @@ impl Described for Volume {
     }
 }
 
-/// Its fields are the answer itself, in no element of their own.
+/// Its fields are directly in the response.
 fn answer(cloud: &Cloud, number: u64) -> Answer {
     let mut body = Xml::default();
     if let Some(volume) = Volume::all(cloud).get(&number) {
@@ -133,7 +133,7 @@ fn flag(form: &Form, name: &str) -> Result<bool, Refusal> {
     Ok(form.flag(name)?.unwrap_or(false))
 }
 
-/// Where a volume is and what it comes from.
+/// The zone and the source of a volume.
 struct Source {
     zone: String,
     snapshot: Option<String>,
@@ -149,7 +149,7 @@ fn make(cloud: &mut Cloud, source: Source, shape: Shape, attachment: Option<Atta
     cloud.make(tags, new)
 }
 
-/// What a launch says of its root volume.
+/// The root volume settings of a launch.
 #[derive(Debug, Clone)]
 pub(in crate::simulator) struct Root {
     shape: Shape,
@@ -170,7 +170,7 @@ impl Root {
         })
     }
 
-    /// Makes it for an instance; returns its id.
+    /// Creates it for an instance; returns its id.
     pub(in crate::simulator) fn make(&self, cloud: &mut Cloud, instance: &str, zone: &str) -> String {
         let attachment = Attachment::of_root(cloud, instance, self.goes_with_it);
         let source = Source { zone: zone.to_owned(), snapshot: None, encrypted: self.encrypted };
@@ -203,7 +203,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(done(vec![id.to_owned()]))
 }
 
-/// What an instance says of its volumes.
+/// The volumes in an instance's description.
 pub(in crate::simulator) fn write_devices(xml: &mut Xml, cloud: &Cloud, instance: &Instance) {
     let volumes = instance.volumes.iter().filter_map(|id| cloud.there::<Volume>(id));
     let devices = volumes.filter_map(|volume| Some((volume, volume.attachment.as_ref()?)));
@@ -217,7 +217,7 @@ pub(in crate::simulator) fn write_devices(xml: &mut Xml, cloud: &Cloud, instance
     });
 }
 
-/// An instance is terminated: some of its volumes go, the others are free.
+/// An instance is terminated: some of its volumes are deleted, the others become available.
 pub(super) fn left(cloud: &mut Cloud, volumes: &[String]) {
     for id in volumes {
         let Some(number) = cloud.registry.thing(id).map(|thing| thing.number) else { continue };

@@ -12,7 +12,7 @@ use super::Volume;
 
 const TYPES: [&str; 7] = ["standard", "gp2", "gp3", "io1", "io2", "st1", "sc1"];
 
-/// What of a volume can change.
+/// The mutable fields of a volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
     /// In GiB.
@@ -41,7 +41,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 }
 
 impl Shape {
-    /// What a call asks for, by parameters that begin so.
+    /// The values in a call, by parameters with this prefix.
     pub(super) fn of(form: &Form, prefix: &str) -> Result<Self, Refusal> {
         let number = |name: &str| form.number(&format!("{prefix}{name}"));
         let size_name = if prefix.is_empty() { "Size" } else { "VolumeSize" };
@@ -55,7 +55,7 @@ impl Shape {
         shape.checked()
     }
 
-    /// AWS's rules, and its defaults for what is not said.
+    /// AWS's rules, and its defaults for absent fields.
     fn checked(mut self) -> Result<Self, Refusal> {
         let of = self.of.as_str();
         if !TYPES.contains(&of) {
@@ -95,7 +95,7 @@ impl Shape {
         Ok(self)
     }
 
-    /// What gp2 does comes from its size.
+    /// The performance of gp2 depends on its size.
     fn speed(&self) -> Option<usize> {
         if self.of == "gp2" { Some((self.size * 3).clamp(100, 16_000)) } else { self.iops }
     }
@@ -115,7 +115,7 @@ impl Shape {
     }
 }
 
-/// What is not named stays, but for speeds that the new type does not have.
+/// Absent fields are unchanged, except performance settings that the new type does not support.
 fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("VolumeId")?;
     let volume = cloud.one::<Volume>(id)?;

@@ -19,12 +19,12 @@ use super::{Subnet, has_gateway};
 #[derive(Debug, Clone)]
 pub(in crate::simulator) struct Vpc {
     pub(super) id: String,
-    /// The first is the one that it was made with.
+    /// The first is the primary one.
     pub(super) blocks: Vec<Block>,
     tenancy: String,
     dns_support: bool,
     dns_hostnames: bool,
-    /// The call that made it, which is answered while it is pending.
+    /// The call that created it, whose response shows it as pending.
     made_by: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The address ranges of a VPC: the one that it is made with, and those that come and go.
+//! The CIDR blocks of a VPC: the primary and the secondary ones.
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;

@@ -6,7 +6,7 @@ use crate::simulator::form::Form;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
 
-/// The last letters of their names, each with the number in its id: AWS gives every account other letters.
+/// The last letters of their names, each with the number in its id: AWS maps them per account.
 const ZONES: [(char, u8); 6] = [('a', 6), ('b', 1), ('c', 2), ('d', 4), ('e', 3), ('f', 5)];
 
 /// A zone.
@@ -41,7 +41,7 @@ fn short(region: &str) -> String {
     format!("{country}{way}{}", parts.next().unwrap_or_default())
 }
 
-/// The zone of that name, or AWS's refusal with those there are.
+/// The zone with that name, or AWS's error with the existing ones.
 pub(super) fn named(region: &str, name: &str, parameter: &str) -> Result<Zone, Refusal> {
     all(region).find(|zone| zone.name == name).ok_or_else(|| {
         let names: Vec<String> = all(region).map(|zone| zone.name).collect();
@@ -62,7 +62,7 @@ pub(super) fn with_id(region: &str, id: &str) -> Result<Zone, Refusal> {
     })
 }
 
-/// The zone that things are in which name none.
+/// The default zone.
 pub(in crate::simulator) fn first(region: &str) -> String {
     format!("{region}a")
 }

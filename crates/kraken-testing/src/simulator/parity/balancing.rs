@@ -76,13 +76,13 @@ pub(super) const CALLS: Calls = &[
     ("DeleteTargetGroup", "TargetGroupArn=$targetgroup-A"),
 ];
 
-/// What only moto says, and why the simulator does not.
+/// Responses that only moto has, with the reasons.
 pub(super) const ONLY_MOTO: Listed = &[
     (&["/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
     (&["/AlpnPolicy=", "/SslPolicy=ELBSecurityPolicy-2016-08"], "AWS tells no such thing of plain HTTP"),
 ];
 
-/// What only the simulator says, or says otherwise, and why.
+/// Responses that only the simulator has, or that differ, with the reasons.
 pub(super) const ONLY_SIMULATOR: Listed = &[
     (&["/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
     (

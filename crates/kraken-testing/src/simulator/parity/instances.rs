@@ -47,7 +47,7 @@ pub(super) const CALLS: Calls = &[
     ("TerminateInstances", "InstanceId.1=$i-B"),
 ];
 
-/// What only moto says: parts of calls and answers, and why the simulator does not say it.
+/// Responses that only moto has: parts of calls and responses, with the reasons.
 pub(super) const ONLY_MOTO: Listed = &[
     (
         &[
@@ -96,7 +96,7 @@ pub(super) const ONLY_MOTO: Listed = &[
     ),
 ];
 
-/// What only the simulator says, or says otherwise, and why.
+/// Responses that only the simulator has, or that differ, with the reasons.
 pub(super) const ONLY_SIMULATOR: Listed = &[
     (&["/return=true"], "AWS says so, moto does not"),
     (&["/instancesSet/item/groupSet/item/"], "moto tells the groups of an interface alone"),

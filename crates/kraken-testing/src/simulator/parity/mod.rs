@@ -1,5 +1,5 @@
-//! The same calls to the simulator and to moto, which was written by others: what both answer must be the same, but for
-//! what is listed here with its reason.
+//! Compares the simulator with moto, an independent implementation: the same calls must have the same responses, except
+//! for listed differences with their reasons.
 
 mod balancing;
 mod instances;
@@ -13,9 +13,9 @@ use super::dispatch::is_known;
 use super::{Service, Simulator, SimulatorOptions};
 use crate::{Moto, http, xml};
 
-/// An action and its parameters. `$vpc-A` stands for the first VPC that an answer has told of, and so on.
+/// An action and its parameters. `$vpc-A` is the first VPC in a response, and so on.
 type Calls = &'static [(&'static str, &'static str)];
-/// Parts of what one side alone says, each with why that is so.
+/// Parts that only one side returns, each with the reason.
 type Listed = &'static [(&'static [&'static str], &'static str)];
 
 const IMAGE: &str = "ami-12c6146b";
@@ -45,7 +45,7 @@ impl Side {
         )
     }
 
-    /// Makes one call; returns a line for each text in the answer, with its path.
+    /// Makes one call; returns a line for each text in the response, with its path.
     async fn lines(&mut self, action: &str, fields: &str) -> BTreeSet<String> {
         let fill = |text: &str| {
             let Some((before, name)) = text.split_once('$') else { return text.to_owned() };
@@ -64,9 +64,9 @@ impl Side {
             .unwrap();
         let mut lines = BTreeSet::from([format!("status={}", answer.status)]);
         match xml::parse(&answer.body) {
-            // Ids get their names in the order in which the launch told them.
+            // Ids are named in the order of the launch's response.
             Ok(root) => self.flatten(&root, "", &mut lines),
-            // moto's word for what it does not implement is a page of HTML.
+            // moto responds with an HTML page to unimplemented actions.
             Err(_) => drop(lines.insert("no answer".to_owned())),
         }
         lines
@@ -124,12 +124,12 @@ fn is_listed(list: &[(&[&str], &str)], told: &str) -> bool {
     list.iter().any(|(parts, _)| parts.iter().any(|part| told.contains(part)))
 }
 
-/// Makes the calls on both sides and tells every difference that is not listed.
+/// Makes the calls on both sides and reports every unlisted difference.
 async fn compare(theirs: &mut Side, ours: &mut Side, calls: Calls, only_moto: Listed, only_ours: Listed) {
     compare_what(theirs, ours, calls, only_moto, only_ours, |_| true).await;
 }
 
-/// As [`compare`], of the lines of the answers that matter.
+/// As [`compare`], for the relevant lines of the responses.
 async fn compare_what(
     theirs: &mut Side,
     ours: &mut Side,
@@ -178,7 +178,7 @@ async fn sides() -> (Moto, Simulator) {
 }
 
 #[tokio::test]
-async fn instances_are_as_motos_but_for_what_is_listed() {
+async fn instances_match_moto_except_for_listed_differences() {
     let (moto, simulator) = sides().await;
     let (mut theirs, mut ours) = (Side::new(moto.endpoint()), Side::new(simulator.endpoint()));
     let (only_moto, only_ours) = (instances::ONLY_MOTO, instances::ONLY_SIMULATOR);
@@ -186,7 +186,7 @@ async fn instances_are_as_motos_but_for_what_is_listed() {
 }
 
 #[tokio::test]
-async fn networks_and_load_balancers_are_as_motos_but_for_what_is_listed() {
+async fn networks_and_load_balancers_match_moto_except_for_listed_differences() {
     let (moto, simulator) = sides().await;
     let (mut theirs, mut ours) = (Side::new(moto.endpoint()), Side::new(simulator.endpoint()));
     let (only_moto, only_ours) = (network::ONLY_MOTO, network::ONLY_SIMULATOR);
@@ -201,7 +201,7 @@ async fn networks_and_load_balancers_are_as_motos_but_for_what_is_listed() {
 }
 
 #[tokio::test]
-async fn the_other_actions_are_refused_as_in_moto_but_for_what_is_listed() {
+async fn other_actions_match_moto_except_for_listed_differences() {
     let (moto, simulator) = sides().await;
     let (mut theirs, mut ours) = (Side::new(moto.endpoint()), Side::new(simulator.endpoint()));
     let is_outcome = |line: &str| line.starts_with("status=") || line.contains("/Error/Code=");

@@ -87,7 +87,7 @@ pub(super) const CALLS: Calls = &[
     ("DescribeAvailabilityZones", "ZoneName.1=us-east-1a"),
 ];
 
-/// What only moto says, and why the simulator does not.
+/// Responses that only moto has, with the reasons.
 pub(super) const ONLY_MOTO: Listed = &[
     (&["/Errors/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
     (&["/dhcpOptionsId="], "both have one set of DHCP options, by another name"),
@@ -104,7 +104,7 @@ pub(super) const ONLY_MOTO: Listed = &[
     (&["/keyMaterial="], "neither is a key"),
 ];
 
-/// What only the simulator says, or says otherwise, and why.
+/// Responses that only the simulator has, or that differ, with the reasons.
 pub(super) const ONLY_SIMULATOR: Listed = &[
     (&["/Errors/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
     (&["/dhcpOptionsId="], "both have one set of DHCP options, by another name"),

@@ -1,4 +1,4 @@
-//! An account without a server, in which time passes when the test says so.
+//! An account without a server, with a clock that the test advances.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl Account {
         self.now += time;
     }
 
-    /// Time passes until all that was begun is done, but not so much that what was deleted is forgotten.
+    /// Advances the time until all transitions are complete, but not until deleted objects disappear.
     pub(super) fn settle(&mut self) {
         self.wait(Duration::from_secs(1));
     }
@@ -49,7 +49,7 @@ impl Account {
         carry_out(&mut self.cloud, action, &form)
     }
 
-    /// A call that has to work; returns what is in its answer.
+    /// A call that must succeed; returns the content of its response.
     pub(super) fn ok(&mut self, action: &str, fields: &str) -> Element {
         let service = self.service;
         match self.call(action, fields) {
@@ -61,19 +61,19 @@ impl Account {
         }
     }
 
-    /// The text at a path in the answer of a call that has to work.
+    /// The text at a path in the response of a call that must succeed.
     pub(super) fn text(&mut self, action: &str, fields: &str, path: &[&str]) -> String {
         let text = self.ok(action, fields).text_at(path);
         assert!(!text.is_empty(), "{action} {fields} has no {path:?}");
         text
     }
 
-    /// The texts of an element in each item of a list in the answer.
+    /// The texts of an element in each item of a list in the response.
     pub(super) fn texts(&mut self, action: &str, fields: &str, list: &str, path: &[&str]) -> Vec<String> {
         self.ok(action, fields).items(list).map(|item| item.text_at(path)).collect()
     }
 
-    /// The only item of a list in the answer.
+    /// The only item of a list in the response.
     pub(super) fn only(&mut self, action: &str, fields: &str, list: &str) -> Element {
         let answer = self.ok(action, fields);
         let items: Vec<Element> = answer.items(list).cloned().collect();
@@ -81,7 +81,7 @@ impl Account {
         items[0].clone()
     }
 
-    /// The code and text of a call that has to be refused.
+    /// The code and message of a call that must be rejected.
     pub(super) fn no(&mut self, action: &str, fields: &str) -> (String, String) {
         match self.call(action, fields) {
             Ok(answer) => panic!("{action} {fields} works: {answer:?}"),
@@ -189,12 +189,12 @@ impl Account {
         self.member("CreateListener", &fields, "Listeners").text_at(&["ListenerArn"])
     }
 
-    /// The members of a list in the answer.
+    /// The members of a list in the response.
     pub(super) fn members(&mut self, action: &str, fields: &str, list: &str) -> Vec<Element> {
         members(&self.ok(action, fields), list)
     }
 
-    /// The only member of a list in the answer.
+    /// The only member of a list in the response.
     pub(super) fn member(&mut self, action: &str, fields: &str, list: &str) -> Element {
         let found = self.members(action, fields, list);
         assert_eq!(found.len(), 1, "{action} {fields}: {found:#?}");

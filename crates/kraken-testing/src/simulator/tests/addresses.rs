@@ -17,7 +17,7 @@ fn instance(account: &mut Account) -> (String, String) {
 }
 
 #[test]
-fn an_address_is_given_to_an_instance_and_taken_back() {
+fn an_address_is_associated_and_disassociated() {
     let mut account = Account::new();
     let (id, (owner, _)) = (allocate(&mut account), instance(&mut account));
     let both = format!("AllocationId={id} InstanceId={owner}");
@@ -67,7 +67,7 @@ fn an_address_is_free_when_its_instance_ends() {
 }
 
 #[test]
-fn a_gateway_stays_attached_while_addresses_need_it() {
+fn a_gateway_cannot_be_detached_while_addresses_use_it() {
     let mut account = Account::new();
     let (id, (owner, vpc)) = (allocate(&mut account), instance(&mut account));
     let gateway =

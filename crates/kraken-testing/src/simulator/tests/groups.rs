@@ -15,7 +15,7 @@ fn web(group: &str) -> String {
 }
 
 #[test]
-fn a_new_group_lets_all_out_and_nothing_in() {
+fn a_new_group_allows_all_egress_and_no_ingress() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let id = account.group(&vpc, "web");
@@ -29,7 +29,7 @@ fn a_new_group_lets_all_out_and_nothing_in() {
 }
 
 #[test]
-fn a_name_is_given_once_in_a_vpc() {
+fn a_group_name_is_unique_in_a_vpc() {
     let mut account = Account::new();
     let (vpc, other) = (account.vpc(), account.vpc());
     account.group(&vpc, "web");
@@ -83,7 +83,7 @@ fn the_rule_that_lets_all_out_can_go() {
 }
 
 #[test]
-fn rules_of_one_port_are_told_together_and_peers_are_of_all_kinds() {
+fn rules_of_one_port_are_reported_together_and_peers_are_of_all_kinds() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let (id, peer) = (account.group(&vpc, "web"), account.group(&vpc, "peer"));
@@ -145,7 +145,7 @@ fn a_rule_can_be_removed_by_its_id() {
 }
 
 #[test]
-fn a_group_stays_while_an_instance_or_another_groups_rule_needs_it() {
+fn a_group_in_use_cannot_be_deleted() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let (id, other) = (account.group(&vpc, "web"), account.group(&vpc, "other"));

@@ -3,7 +3,7 @@
 use super::served::{Cloud, IMAGE, launch, moment};
 
 #[tokio::test]
-async fn a_token_launches_once_and_is_spent_when_its_instances_are_gone() {
+async fn a_token_launches_once_until_its_instances_are_terminated() {
     let cloud = Cloud::new(|_| {});
     let token = [("ClientToken", "t")];
     let first = cloud.run("2", &token).await;
@@ -46,7 +46,7 @@ async fn states_take_time_and_the_terminated_vanish() {
 }
 
 #[tokio::test]
-async fn what_needs_a_stopped_instance_is_refused_until_it_is() {
+async fn what_needs_a_stopped_instance_is_rejected_until_it_is() {
     let cloud = Cloud::new(|_| {});
     let id = cloud.one().await;
     cloud.until(&id, "running").await;
@@ -81,7 +81,7 @@ async fn what_needs_a_stopped_instance_is_refused_until_it_is() {
 }
 
 #[tokio::test]
-async fn the_protected_stay_and_what_does_not_exist_is_refused() {
+async fn protected_and_missing_instances_are_rejected() {
     let cloud = Cloud::new(|options| options.images = Some([IMAGE.to_owned()].into()));
     let (kept, other) = (cloud.one().await, cloud.one().await);
     cloud.0.protect_outside(&kept, true).unwrap();
@@ -106,7 +106,7 @@ async fn the_protected_stay_and_what_does_not_exist_is_refused() {
 }
 
 #[tokio::test]
-async fn a_launch_gets_what_there_is_room_for() {
+async fn a_launch_gets_the_remaining_capacity() {
     let cloud = Cloud::new(|options| options.capacity = Some(3));
     assert_eq!(cloud.run("5", &[]).await.len(), 3);
     assert_eq!(cloud.no("RunInstances", &launch("1")).await.0, "InsufficientInstanceCapacity");

@@ -29,7 +29,7 @@ fn a_key_is_imported_once_per_name() {
 }
 
 #[test]
-fn what_is_no_public_key_is_refused() {
+fn what_is_no_public_key_is_rejected() {
     let mut account = Account::new();
     for text in [&b"moon"[..], b"ssh-rsa", b"ssh-moon AAAA", b"ssh-rsa %%%%"] {
         let fields = format!("KeyName=mine PublicKeyMaterial={}", encoded(text));
@@ -38,7 +38,7 @@ fn what_is_no_public_key_is_refused() {
 }
 
 #[test]
-fn a_made_key_is_told_once() {
+fn a_made_key_is_reported_once() {
     let mut account = Account::new();
     let made = account.ok("CreateKeyPair", "KeyName=mine");
     assert!(made.text_at(&["keyMaterial"]).starts_with("-----BEGIN"));

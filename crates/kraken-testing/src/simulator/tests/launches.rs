@@ -1,4 +1,4 @@
-//! Instances in the networks that the simulator knows.
+//! Tests of instances in simulated networks.
 
 use super::account::Account;
 
@@ -48,7 +48,7 @@ fn a_private_address_is_had_once_and_free_again_after_the_end() {
 }
 
 #[test]
-fn a_full_subnet_takes_what_it_has_room_for() {
+fn a_full_subnet_limits_a_launch() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let fields = format!("VpcId={vpc} CidrBlock=10.0.0.0/28");
@@ -59,7 +59,7 @@ fn a_full_subnet_takes_what_it_has_room_for() {
 }
 
 #[test]
-fn a_group_of_another_network_is_refused() {
+fn a_group_of_another_network_is_rejected() {
     let mut account = Account::new();
     let (vpc, other) = (account.vpc(), account.vpc());
     let (subnet, group) = (account.subnet(&vpc, 1, 'a'), account.group(&other, "web"));
@@ -68,7 +68,7 @@ fn a_group_of_another_network_is_refused() {
 }
 
 #[test]
-fn only_a_strict_network_refuses_what_it_does_not_know() {
+fn only_a_strict_network_rejects_unknown_objects() {
     let mut account = Account::new();
     let made_up = "SubnetId=subnet-0a0a0a0a SecurityGroupId.1=sg-0a0a0a0a KeyName=mine";
     account.instance(made_up);

@@ -32,7 +32,7 @@ fn a_listener_has_its_rules_in_order_and_the_default_one_last() {
 }
 
 #[test]
-fn a_priority_is_given_out_once() {
+fn a_priority_is_unique() {
     let mut account = Account::new();
     let (listener, action) = listener(&mut account);
     let create = |priority: u16| format!("ListenerArn={listener} Priority={priority} {PATH} {action}");
@@ -48,7 +48,7 @@ fn a_priority_is_given_out_once() {
 }
 
 #[test]
-fn a_rule_changes_and_goes_alone_or_with_its_listener() {
+fn a_rule_is_changed_and_deleted_alone_or_with_its_listener() {
     let mut account = Account::new();
     let (listener, action) = listener(&mut account);
     let create = format!("ListenerArn={listener} Priority=10 {PATH} {action}");

@@ -39,7 +39,7 @@ fn a_load_balancer_is_provisioned_then_active() {
 }
 
 #[test]
-fn the_same_call_makes_one_and_a_different_one_of_that_name_is_refused() {
+fn the_same_call_makes_one_and_a_different_one_of_that_name_is_rejected() {
     let mut account = Account::new();
     let site = account.site();
     let arn = account.balancer(&site, "web");
@@ -85,7 +85,7 @@ fn what_a_load_balancer_names_has_to_exist() {
 }
 
 #[test]
-fn what_is_not_there_is_told_by_arn_and_by_name() {
+fn what_is_not_there_is_reported_by_arn_and_by_name() {
     let mut account = Account::new();
     let site = account.site();
     let arn = account.balancer(&site, "web");
@@ -126,7 +126,7 @@ fn a_deleted_load_balancer_takes_its_listeners_along_and_frees_its_network_later
 }
 
 #[test]
-fn a_protected_load_balancer_stays() {
+fn a_protected_load_balancer_cannot_be_deleted() {
     let mut account = Account::new();
     let site = account.site();
     let one = format!("LoadBalancerArn={}", account.balancer(&site, "web"));

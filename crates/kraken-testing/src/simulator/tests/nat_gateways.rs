@@ -29,7 +29,7 @@ fn state(account: &mut Account, id: &str) -> String {
 }
 
 #[test]
-fn a_nat_gateway_takes_its_time_to_come_and_to_go() {
+fn a_nat_gateway_is_created_and_deleted_slowly() {
     let mut account = Account::with(|options| options.terminated_visible = Duration::from_secs(10));
     let place = place(&mut account);
     let id = create(&mut account, &place, "");
@@ -43,7 +43,7 @@ fn a_nat_gateway_takes_its_time_to_come_and_to_go() {
     account.ok("DeleteNatGateway", &format!("NatGatewayId={id}"));
     account.ok("DeleteNatGateway", &format!("NatGatewayId={id}"));
     assert_eq!(state(&mut account, &id), "deleting");
-    assert_eq!(account.code("DeleteSubnet", &subnet), "DependencyViolation", "it is not gone yet");
+    assert_eq!(account.code("DeleteSubnet", &subnet), "DependencyViolation", "it is not deleted yet");
     account.settle();
     assert_eq!(state(&mut account, &id), "deleted");
     account.ok("DeleteSubnet", &subnet);

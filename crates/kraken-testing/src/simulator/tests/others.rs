@@ -1,4 +1,4 @@
-//! What people do to every kind of thing, and what the journal says of it.
+//! Tests of out-of-band changes of all kinds, and their journal entries.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn subnet_in(simulator: &Simulator, vpc: &str) -> String {
     simulator.outside("CreateSubnet", &place).unwrap().remove(0)
 }
 
-/// Makes a change possible that needs something to be so.
+/// Prepares the state for a change.
 fn prepare(simulator: &Simulator, kind: Kind, id: &str, change: &str) {
     let first = |kind| simulator.living(None).unwrap().into_iter().find(|one| one.kind == kind).unwrap().id;
     let by = |name: &str| {
@@ -177,7 +177,7 @@ fn prepare(simulator: &Simulator, kind: Kind, id: &str, change: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_journal_tells_what_each_call_changed() {
+async fn the_journal_records_the_changes_of_each_call() {
     let simulator = simulator();
     let instance = simulator.create_outside(Kind::Instance, "mine", &[("Name", "a")]).unwrap();
     let before = simulator.revision();

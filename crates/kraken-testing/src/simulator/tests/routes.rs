@@ -75,7 +75,7 @@ fn a_route_needs_a_target_of_its_network() {
 }
 
 #[test]
-fn a_table_with_associations_stays() {
+fn a_table_with_associations_cannot_be_deleted() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let (id, subnet) = (account.table(&vpc), account.subnet(&vpc, 1, 'a'));
@@ -95,7 +95,7 @@ fn a_table_with_associations_stays() {
 }
 
 #[test]
-fn a_subnet_has_one_table_and_its_association_goes_with_it() {
+fn a_subnet_has_one_table_and_its_association_is_deleted_with_it() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let (first, second) = (account.table(&vpc), account.table(&vpc));

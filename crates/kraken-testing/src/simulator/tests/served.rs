@@ -1,4 +1,4 @@
-//! A simulator that serves, and the calls that tests of instances make.
+//! A simulator with a server, and the calls of instance tests.
 
 use std::time::{Duration, Instant};
 

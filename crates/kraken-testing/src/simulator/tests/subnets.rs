@@ -40,7 +40,7 @@ fn a_subnet_lies_in_its_vpc_and_over_no_other() {
 }
 
 #[test]
-fn an_unknown_zone_is_refused_with_those_there_are() {
+fn an_unknown_zone_is_rejected_with_those_there_are() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let fields = format!("VpcId={vpc} CidrBlock=10.0.1.0/24 AvailabilityZone=us-east-1z");
@@ -50,7 +50,7 @@ fn an_unknown_zone_is_refused_with_those_there_are() {
 }
 
 #[test]
-fn a_subnet_stays_while_an_instance_is_in_it() {
+fn a_subnet_with_an_instance_cannot_be_deleted() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let subnet = account.subnet(&vpc, 1, 'a');

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::simulator::{Kind, Service, Simulator, SimulatorOptions};
 use crate::{http, xml};
 
-struct World {
+struct Network {
     simulator: Simulator,
     vpc: String,
     gateway: String,
@@ -17,7 +17,7 @@ fn one(simulator: &Simulator, action: &str, parameters: &[(&str, &str)]) -> Stri
     simulator.outside(action, parameters).unwrap().remove(0)
 }
 
-fn world() -> World {
+fn network() -> Network {
     let simulator = Simulator::start(SimulatorOptions::default()).unwrap();
     let vpc = one(&simulator, "CreateVpc", &[("CidrBlock", "10.0.0.0/16")]);
     let gateway = one(&simulator, "CreateInternetGateway", &[]);
@@ -27,7 +27,7 @@ fn world() -> World {
     one(&simulator, "CreateRoute", &route);
     let named = [("VpcId", &*vpc), ("GroupName", "web"), ("GroupDescription", "web")];
     let group = one(&simulator, "CreateSecurityGroup", &named);
-    World { simulator, vpc, gateway, table, group }
+    Network { simulator, vpc, gateway, table, group }
 }
 
 fn described(simulator: &Simulator, action: &str, name: &str, value: &str) -> usize {
@@ -36,8 +36,8 @@ fn described(simulator: &Simulator, action: &str, name: &str, value: &str) -> us
 }
 
 #[test]
-fn networks_drift_by_other_hands() {
-    let World { simulator, vpc, gateway, table, group } = world();
+fn networks_can_be_changed_out_of_band() {
+    let Network { simulator, vpc, gateway, table, group } = network();
     let routes = |state| described(&simulator, "DescribeRouteTables", "route.state", state);
     simulator.detach_gateway_outside(&gateway).unwrap();
     assert_eq!(routes("blackhole"), 1);
@@ -55,8 +55,8 @@ fn networks_drift_by_other_hands() {
 }
 
 #[test]
-fn load_balancers_drift_by_other_hands() {
-    let World { simulator, vpc, .. } = world();
+fn load_balancers_can_be_changed_out_of_band() {
+    let Network { simulator, vpc, .. } = network();
     let subnet = |range, zone| {
         let fields = [("VpcId", &*vpc), ("CidrBlock", range), ("AvailabilityZone", zone)];
         one(&simulator, "CreateSubnet", &fields)
@@ -86,8 +86,8 @@ fn load_balancers_drift_by_other_hands() {
 }
 
 #[test]
-fn a_test_sees_what_lives_and_what_was_refused() {
-    let World { simulator, vpc, gateway, table, group } = world();
+fn a_test_can_read_live_objects_and_rejected_calls() {
+    let Network { simulator, vpc, gateway, table, group } = network();
     let counts: Vec<(Kind, usize)> = simulator.alive().into_iter().collect();
     let expected =
         [(Kind::Vpc, 1), (Kind::InternetGateway, 1), (Kind::RouteTable, 2), (Kind::SecurityGroup, 2)];
@@ -106,7 +106,7 @@ fn a_test_sees_what_lives_and_what_was_refused() {
 
 #[tokio::test]
 async fn both_apis_answer_at_one_endpoint_in_their_own_way() {
-    let World { simulator, .. } = world();
+    let Network { simulator, .. } = network();
     let send = async |version: &str, action: &str, more: &[(&str, &str)]| {
         let form = [&[("Action", action), ("Version", version)], more].concat();
         let answer = http::post_form(simulator.endpoint(), &[], &form).await.unwrap();

@@ -47,7 +47,7 @@ fn a_name_is_for_one_target_group() {
 }
 
 #[test]
-fn the_health_check_can_change_and_the_rest_stays() {
+fn only_the_health_check_is_mutable() {
     let mut account = Account::new();
     let site = account.site();
     let one = format!("TargetGroupArn={}", account.target_group(&site, "web"));
@@ -68,7 +68,7 @@ fn the_health_check_can_change_and_the_rest_stays() {
 }
 
 #[test]
-fn a_target_group_stays_while_a_listener_uses_it() {
+fn a_target_group_in_use_cannot_be_deleted() {
     let mut account = Account::new();
     let site = account.site();
     let (balancer, group) = (account.balancer(&site, "web"), account.target_group(&site, "web"));

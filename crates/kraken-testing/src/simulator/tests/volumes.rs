@@ -134,7 +134,7 @@ fn a_volume_grows_and_never_shrinks() {
 }
 
 #[test]
-fn what_no_volume_can_be_is_refused() {
+fn what_no_volume_can_be_is_rejected() {
     let mut account = Account::new();
     for (fields, code) in [
         ("Size=10", "MissingParameter"),

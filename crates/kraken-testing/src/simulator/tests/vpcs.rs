@@ -23,7 +23,7 @@ fn a_vpc_is_pending_then_available_and_has_a_main_table_and_a_default_group() {
 }
 
 #[test]
-fn a_vpc_goes_with_what_it_was_born_with() {
+fn a_vpc_is_deleted_with_its_default_objects() {
     let mut account = Account::new();
     let id = account.vpc();
     account.ok("DeleteVpc", &format!("VpcId={id}"));
@@ -42,7 +42,7 @@ fn a_vpc_goes_with_what_it_was_born_with() {
 }
 
 #[test]
-fn a_vpc_stays_while_anything_of_its_own_is_in_it() {
+fn a_vpc_with_content_cannot_be_deleted() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let delete = format!("VpcId={vpc}");
@@ -67,7 +67,7 @@ fn a_vpc_stays_while_anything_of_its_own_is_in_it() {
 }
 
 #[test]
-fn a_range_that_no_vpc_can_have_is_refused() {
+fn a_range_that_no_vpc_can_have_is_rejected() {
     let mut account = Account::new();
     assert_eq!(account.code("CreateVpc", "CidrBlock=10.0.0.0/8"), "InvalidVpc.Range");
     assert_eq!(account.code("CreateVpc", "CidrBlock=10.0.0.0/29"), "InvalidVpc.Range");
@@ -96,7 +96,7 @@ fn attributes_are_changed_one_at_a_time() {
 }
 
 #[test]
-fn ranges_come_and_go_with_their_local_routes() {
+fn ranges_are_added_and_removed_with_their_local_routes() {
     let mut account = Account::new();
     let id = account.vpc();
     let added = account.ok("AssociateVpcCidrBlock", &format!("VpcId={id} CidrBlock=10.1.0.0/16"));
@@ -120,7 +120,7 @@ fn ranges_come_and_go_with_their_local_routes() {
 }
 
 #[test]
-fn the_first_range_stays_and_no_two_overlap() {
+fn the_primary_range_is_immutable_and_ranges_do_not_overlap() {
     let mut account = Account::new();
     let id = account.vpc();
     let overlapping = format!("VpcId={id} CidrBlock=10.0.9.0/24");

@@ -1,7 +1,8 @@
-//! Who writes a resource must be allowed to get every Secret that it names: the policy of one kind.
+//! The policy of one kind that requires its author to be able to get every Secret that it refers to.
 //!
-//! CEL cannot walk a document of unknown depth, but the CRD says where each option is. The places become one expression per field
-//! of the spec, which collects what may name a Secret as texts: `s/NAME/KEY` of an option, `t/` and the text of a template.
+//! CEL cannot walk a document of unknown depth, but the CRD contains the path of each option. The paths become one expression per
+//! field of the spec, which collects possible references to Secrets as texts: `s/NAME/KEY` of an option, `t/` and the text of a
+//! template.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,8 @@ use super::{Kind, Policy};
 
 /// Between texts. No reference in a template can hold it: names are of letters, digits, `-` and `.`.
 const SEPARATOR: &str = r"'\u0000'";
-/// How many Secrets a change may name without the right to get all: each check costs 350,000 of the 10,000,000 that a policy has.
+/// The maximum number of new Secrets in a change without the permission to get all: each check costs 350,000 of the
+/// policy's budget of 10,000,000.
 const MOST: usize = 20;
 /// Each expression has 1,000,000.
 const CHECKS_PER_EXPRESSION: usize = 2;
@@ -63,7 +65,7 @@ pub(super) fn policy(kind: &Kind) -> Option<Policy> {
     if fields.is_empty() {
         return None;
     }
-    // An export whose target changes gives all of its values to another Secret.
+    // An export whose target changes exports all its values to another object.
     let moves = if kind.spec["properties"]["configMetadata"].is_object() {
         " || object.spec.configType != oldObject.spec.configType || \
          object.spec.configMetadata.name != oldObject.spec.configMetadata.name"
@@ -132,7 +134,7 @@ fn validations() -> Vec<Value> {
     let mut validations = vec![json!({
         "expression": format!("variables.secrets.size() <= {MOST} || variables.readsAll"),
         "message": format!(
-            "a change that names more than {MOST} Secrets takes the right to get all Secrets of the namespace: name them in \
+            "a change that refers to more than {MOST} new Secrets requires the permission to get all Secrets of the namespace: add them in \
              several changes"
         ),
         "reason": "Forbidden",
@@ -141,12 +143,12 @@ fn validations() -> Vec<Value> {
     validations
 }
 
-/// Where options are, seen from one object.
+/// The paths of options, relative to one object.
 #[derive(Default)]
 struct Found {
     /// Expressions of their `valueFrom`, each optional.
     options: Vec<String>,
-    /// Expressions of texts, for what is in lists and maps.
+    /// Expressions of texts, for lists and maps.
     texts: Vec<String>,
 }
 
@@ -206,7 +208,7 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
 
-/// The expression of a field, absent if the field or what it is in is absent.
+/// The expression of a field, absent if the field or its parent is absent.
 fn step(at: &str, field: &str) -> String {
     let is_name = field.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && field.starts_with(|c: char| c.is_ascii_alphabetic());

@@ -1,0 +1,155 @@
+//! The layer between one process and the servers that it calls: latency, faults, the trace, and the end of the process, after
+//! which none of its calls gets a response.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use kraken_runtime::random;
+use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
+use kraken_testing::simulator::documented_error;
+use kraken_testing::{How, When};
+
+use super::checker::Caller;
+use super::shared::Shared;
+use super::trace::{CallEvent, What, digest};
+use crate::check::subjects;
+use crate::faults::Effect;
+use crate::schedule::{Moment, Side};
+
+/// The gate of one process to the API server or to the cloud.
+pub(super) struct Gate {
+    pub(super) shared: Arc<Shared>,
+    pub(super) caller: Caller,
+    pub(super) side: Side,
+    /// Whether the process has ended.
+    pub(super) is_dead: Arc<AtomicBool>,
+}
+
+impl Gate {
+    fn event(&self, call: &Call, answer: Option<&Answer>, struck: Option<&'static str>) {
+        let event = CallEvent {
+            process: self.caller.process,
+            side: self.side,
+            name: call.name.clone(),
+            writes: call.writes,
+            namespace: call.namespace.clone(),
+            object: self.object(call),
+            status: answer.map(|answer| answer.status),
+            body: digest(&call.body),
+            answer: answer.map_or(0, |answer| digest(&answer.body)),
+            struck,
+        };
+        self.shared.note(What::Call(event));
+        if let Some(answer) = answer {
+            self.shared.called(&self.caller, self.side, call, answer);
+        }
+    }
+
+    /// The object of a write, if the call names it.
+    fn object(&self, call: &Call) -> String {
+        if !call.object.is_empty() || !call.writes {
+            return call.object.clone();
+        }
+        match self.side {
+            Side::Cloud => subjects(call).join(", "),
+            Side::Kube => {
+                let body = serde_json::from_slice::<serde_json::Value>(&call.body).unwrap_or_default();
+                body["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
+    fn strike(&self, call: &Call, moment: Moment) -> Option<Effect> {
+        self.shared.strike(self.caller.process.controller, self.side, &call.name, call.writes, moment)
+    }
+
+    /// Half to one and a half of the usual time of a way.
+    async fn travel(&self) {
+        let usual = match self.side {
+            Side::Kube => self.shared.settings.kube_latency,
+            Side::Cloud => self.shared.settings.cloud_latency,
+        };
+        let share = u32::try_from(random::number() % 1001).unwrap_or_default() + 500;
+        // Each way is half of it.
+        tokio::time::sleep(usual * share / 2000).await;
+    }
+
+    /// The end of the process: the caller never gets a result.
+    async fn crash<T>(&self, down: Duration) -> T {
+        self.shared.end(self.caller.process, down);
+        std::future::pending().await
+    }
+
+    async fn unless_dead(&self) {
+        if self.is_dead.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Makes the cloud reject the next call.
+    fn refuse_with(&self, call: &Call, code: &str) {
+        let known = documented_error(&call.name, code);
+        let (status, message) = known.map_or((400, "simulated"), |error| (error.status, error.message));
+        let how = How::Error { status, code: code.to_owned(), message: message.to_owned() };
+        if let Some(cloud) = self.shared.cloud(self.caller.process.controller) {
+            cloud.fail_next(&call.name, When::Before, how);
+        }
+    }
+}
+
+impl Hook for Gate {
+    async fn before(&self, call: &Call) -> Order {
+        self.unless_dead().await;
+        self.travel().await;
+        self.unless_dead().await;
+        if self.shared.is_unreachable(self.side, self.caller.process.controller) {
+            self.event(call, None, Some("unreachable"));
+            return if self.side == Side::Kube { Order::Drop } else { Order::Refuse(503) };
+        }
+        match self.strike(call, Moment::Before) {
+            None => {}
+            Some(Effect::Crash(down)) => {
+                self.event(call, None, Some("crash before"));
+                return self.crash(down).await;
+            }
+            Some(Effect::Lose) => {
+                self.event(call, None, Some("lost before"));
+                return Order::Drop;
+            }
+            Some(Effect::Refuse(status)) => {
+                self.event(call, None, Some("refused"));
+                return Order::Refuse(status);
+            }
+            Some(Effect::Fail(code)) => self.refuse_with(call, &code),
+            Some(Effect::Delay(by)) => tokio::time::sleep(by).await,
+        }
+        Order::Pass
+    }
+
+    async fn after(&self, call: &Call, answer: &Answer) -> Order {
+        let struck = self.strike(call, Moment::After);
+        let name = match struck {
+            None => None,
+            Some(Effect::Crash(_)) => Some("crash after"),
+            Some(Effect::Lose) => Some("lost after"),
+            Some(Effect::Refuse(_) | Effect::Fail(_)) => Some("rejected after"),
+            Some(Effect::Delay(_)) => Some("delayed"),
+        };
+        self.event(call, Some(answer), name);
+        self.unless_dead().await;
+        let order = match struck {
+            None | Some(Effect::Fail(_)) => Order::Pass,
+            Some(Effect::Crash(down)) => return self.crash(down).await,
+            Some(Effect::Lose) => Order::Drop,
+            Some(Effect::Refuse(status)) => Order::Refuse(status),
+            Some(Effect::Delay(by)) => {
+                tokio::time::sleep(by).await;
+                Order::Pass
+            }
+        };
+        self.travel().await;
+        self.unless_dead().await;
+        order
+    }
+}

@@ -1,0 +1,256 @@
+//! A simulation: the API server, the cloud and the controllers as tasks of one thread with a paused clock.
+//!
+//! All sources of nondeterminism are derived from the seed: latencies, UIDs, identities, the order of hash maps. Time
+//! advances only when all tasks wait, so an hour takes only as long as its events.
+
+mod checker;
+mod fault;
+mod gate;
+mod operate;
+mod panics;
+mod process;
+mod report;
+mod shared;
+mod trace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kraken_runtime::{clock, random};
+use kraken_testing::{Simulator, SimulatorOptions};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use checker::{Caller, Checker, Place, Unchecked, View, Violation};
+pub use report::{Report, Statistics};
+pub use trace::{CallEvent, Event, ProcessId, Trace, What};
+
+use crate::apiserver::{ApiServer, Kinds, SchemaError};
+use crate::kinds;
+use crate::schedule::{Action, Controller, Fault, Operation, Schedule, Settings};
+use shared::{Shared, State};
+
+/// When every simulation begins.
+const BEGINNING: Timestamp = Timestamp::constant(1_767_225_600, 0); // 2026-01-01T00:00:00Z
+/// The maximum virtual time until the desired state is reached after faults ended.
+const CONVERGENCE: Duration = Duration::from_mins(40);
+/// The stack of the thread of one simulation: a reconcile in an unoptimised build is deep.
+const STACK: usize = 32 << 20;
+
+/// A running simulation. Clones share the same state.
+#[derive(Clone, Debug)]
+pub struct Simulation(Arc<Shared>);
+
+impl Simulation {
+    /// Runs a schedule to its end, on a thread of its own, or to the first violation.
+    pub fn run(schedule: &Schedule, checker: Box<dyn Checker>) -> Report {
+        let run = || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(Self::course(schedule, checker)),
+                Err(error) => failed(format!("failed to build a runtime: {error}")),
+            }
+        };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+            match thread.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(report)) => report,
+                Ok(Err(_)) => failed("the simulation panicked".to_owned()),
+                Err(error) => failed(format!("failed to start a thread: {error}")),
+            }
+        })
+    }
+
+    async fn course(schedule: &Schedule, checker: Box<dyn Checker>) -> Report {
+        let _time = clock::simulate(BEGINNING);
+        let _random = random::seed(schedule.seed);
+        kraken_aws::injected::seed(schedule.seed);
+        panics::collect();
+        let kinds = match served_kinds() {
+            Ok(kinds) => kinds,
+            Err(error) => return failed(format!("failed to read the CRDs: {error}")),
+        };
+        let engine = Self::new(schedule, kinds, checker);
+        tokio::select! {
+            biased;
+            () = engine.0.stop.cancelled() => {}
+            () = engine.play(schedule) => {}
+        }
+        engine.report()
+    }
+
+    fn new(schedule: &Schedule, kinds: Arc<Kinds>, checker: Box<dyn Checker>) -> Self {
+        let has_second = |step: &crate::schedule::Step| match &step.action {
+            Action::Fault(Fault::Replica { controller, .. }) => Some(*controller),
+            _ => None,
+        };
+        let mut state = State::new(checker);
+        state.places = Controller::ALL.into_iter().map(|controller| (controller, Place::default())).collect();
+        Self(Arc::new(Shared {
+            api: ApiServer::new(kinds, schedule.seed),
+            settings: schedule.settings.clone(),
+            electing: schedule.steps.iter().filter_map(has_second).collect::<BTreeSet<_>>(),
+            begin: Instant::now(),
+            stop: CancellationToken::new(),
+            state: Mutex::new(state),
+            memory: Mutex::default(),
+        }))
+    }
+
+    /// The steps, then the end of all faults, then the desired state must be reached, then everything is deleted.
+    async fn play(&self, schedule: &Schedule) {
+        tokio::spawn(self.0.api.run_controllers(schedule.seed));
+        self.0.cloud_at(&Place::default());
+        self.install();
+        for controller in Controller::ALL {
+            self.0.state.lock().replicas.insert((controller, 0));
+            self.0.start(controller, 0);
+        }
+        let mut steps: Vec<_> = schedule.steps.iter().collect();
+        steps.sort_by_key(|step| step.at);
+        for step in steps {
+            tokio::time::sleep_until(self.0.begin + step.at).await;
+            match &step.action {
+                Action::Operation(operation) => self.operate(operation),
+                Action::Fault(fault) => self.fail(fault),
+            }
+        }
+        self.phase("faults end");
+        self.heal();
+        self.settle().await;
+        self.check(|checker, view| checker.settled(view));
+        let teardown = {
+            let mut state = self.0.state.lock();
+            state.check(&self.0, |checker, view, _| checker.teardown(view))
+        };
+        if teardown.is_empty() {
+            return;
+        }
+        self.phase("all is deleted");
+        for operation in &teardown {
+            self.operate(operation);
+        }
+        self.settle().await;
+        self.check(|checker, view| checker.emptied(view));
+    }
+
+    /// Waits until the desired state is reached and nothing has been written for longer than a resync.
+    async fn settle(&self) {
+        let quiet = self.0.settings.resync_interval + Duration::from_secs(10);
+        let limit = Instant::now() + CONVERGENCE;
+        let begin = Instant::now();
+        while Instant::now() < limit {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let mut state = self.0.state.lock();
+            if state.last_write.max(begin).elapsed() >= quiet
+                && state.check(&self.0, |checker, view, _| checker.pending(view)).is_empty()
+            {
+                return;
+            }
+        }
+    }
+
+    fn check(&self, ask: impl FnOnce(&mut dyn Checker, &View<'_>) -> Vec<Violation>) {
+        let mut state = self.0.state.lock();
+        let found = state.check(&self.0, |checker, view, _| ask(checker, view));
+        self.0.add(&mut state, found);
+    }
+
+    fn phase(&self, text: &str) {
+        self.0.note(What::Phase(text.to_owned()));
+    }
+
+    fn report(&self) -> Report {
+        let mut state = self.0.state.lock();
+        let mut report = Report {
+            trace: std::mem::take(&mut state.trace),
+            violations: std::mem::take(&mut state.violations),
+            statistics: state.statistics,
+        };
+        report.statistics.time = self.0.begin.elapsed();
+        report
+    }
+
+    /// Performs an operation.
+    pub fn operate(&self, operation: &Operation) {
+        let text = match self.carry_out(operation) {
+            None => operation.to_string(),
+            Some(why) => format!("{operation} ({why})"),
+        };
+        self.0.note(What::Operation(text));
+    }
+
+    /// The cluster.
+    pub fn api(&self) -> &ApiServer {
+        &self.0.api
+    }
+
+    /// The cloud in which a controller works now.
+    pub fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>> {
+        self.0.cloud(controller)
+    }
+
+    /// All clouds that were used.
+    pub fn clouds(&self) -> BTreeMap<Place, Arc<Simulator>> {
+        self.0.state.lock().clouds.clone()
+    }
+
+    /// Stops a controller as a rollout does, and starts it at another place.
+    pub fn restart(&self, controller: Controller, place: Place) {
+        self.0.state.lock().places.insert(controller, place);
+        for process in self.0.processes(controller) {
+            process.shutdown.cancel();
+        }
+    }
+
+    /// Where a controller works.
+    pub fn place(&self, controller: Controller) -> Place {
+        self.0.state.lock().places.get(&controller).cloned().unwrap_or_default()
+    }
+}
+
+/// The kinds of all simulations; parsing their schemas takes longer than a simulation.
+fn served_kinds() -> Result<Arc<Kinds>, SchemaError> {
+    static KINDS: OnceLock<Arc<Kinds>> = OnceLock::new();
+    if let Some(kinds) = KINDS.get() {
+        return Ok(kinds.clone());
+    }
+    let kinds = Kinds::new(kinds::definitions())?;
+    Ok(KINDS.get_or_init(|| kinds).clone())
+}
+
+fn failed(message: String) -> Report {
+    let violation = Violation { at: Duration::ZERO, invariant: "the simulation runs".to_owned(), message };
+    Report { violations: vec![violation], ..Report::default() }
+}
+
+/// The cloud of a location, with the delays in the settings.
+fn options(settings: &Settings, place: &Place) -> SimulatorOptions {
+    let step = settings.transition;
+    SimulatorOptions {
+        account: place.account.clone(),
+        region: place.region.clone(),
+        epoch: Some(clock::now()),
+        pending: step,
+        stopping: step,
+        shutting_down: step,
+        provisioning: step,
+        releasing: step,
+        target_initial: step,
+        draining: step,
+        nat_pending: step,
+        nat_deleting: step,
+        volume_creating: step,
+        volume_attaching: step,
+        terminated_visible: settings.terminated_visible,
+        describe_lag: settings.describe_lag,
+        change_lag: settings.change_lag,
+        tag_lag: settings.tag_lag,
+        strict_network: true,
+        ..SimulatorOptions::default()
+    }
+}

@@ -1,0 +1,124 @@
+//! A process of the simulation: one incarnation of one replica of a controller, as tasks that can be ended at once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use http_body::Body;
+use http_body_util::BodyExt as _;
+use hyper::body::Bytes;
+use kraken_aws::AwsArgs;
+use kraken_aws_ec2_instance::Ec2;
+use kraken_aws_elb::Elb;
+use kraken_aws_vpc::Network;
+use kraken_hub::{Hub, HubArgs};
+use kraken_runtime::{Bounds, EndError, Program, RunArgs, embedded, metrics::Metrics, task::Group};
+use kraken_spoke::{LoopArgs, OrphanArgs, Spoke, SpokeArgs, SpokeProgram};
+use kube::Client;
+use kube::client::DynBody;
+use tokio_util::sync::CancellationToken;
+use tower::{BoxError, ServiceExt as _};
+
+use super::checker::{Caller, Place};
+use super::gate::Gate;
+use super::shared::Shared;
+use super::trace::ProcessId;
+use crate::apiserver::Connection;
+use crate::schedule::{Controller, Settings, Side};
+
+/// One running process.
+#[derive(Clone, Debug)]
+pub(super) struct Process {
+    pub(super) id: ProcessId,
+    pub(super) place: Place,
+    pub(super) group: Group,
+    pub(super) shutdown: CancellationToken,
+    pub(super) is_dead: Arc<AtomicBool>,
+    /// Its way to the API server.
+    pub(super) connection: Connection,
+}
+
+impl Process {
+    pub(super) fn new(id: ProcessId, place: Place, connection: Connection) -> Self {
+        let (group, shutdown) = (Group::default(), CancellationToken::new());
+        Self { id, place, group, shutdown, is_dead: Arc::default(), connection }
+    }
+
+    fn gate(&self, shared: &Arc<Shared>, side: Side) -> Arc<Gate> {
+        let place = self.id.controller.is_spoke().then(|| self.place.clone());
+        let caller = Caller { process: self.id, identity: self.identity(), place };
+        Arc::new(Gate { shared: shared.clone(), caller, side, is_dead: self.is_dead.clone() })
+    }
+
+    pub(super) fn identity(&self) -> String {
+        format!("{}-{}-{}", self.id.controller, self.id.replica, self.id.incarnation)
+    }
+
+    /// Runs the controller until it ends.
+    pub(super) async fn run(self, shared: Arc<Shared>) -> Result<(), EndError> {
+        match self.id.controller {
+            Controller::Hub => self.program::<Hub>(&shared, HubArgs {}).await,
+            Controller::Vpc => self.spoke::<Network>(&shared).await,
+            Controller::Elb => self.spoke::<Elb>(&shared).await,
+            Controller::Ec2Instance => self.spoke::<Ec2>(&shared).await,
+        }
+    }
+
+    async fn spoke<S: Spoke<Args = AwsArgs>>(self, shared: &Arc<Shared>) -> Result<(), EndError> {
+        let gate = self.gate(shared, Side::Cloud);
+        let own = AwsArgs {
+            aws_region: Some(self.place.region.clone()),
+            http_client: Some(shared.cloud_at(&self.place).connector(gate)),
+            ..AwsArgs::default()
+        };
+        let own = SpokeArgs::new(own, loop_args(&shared.settings));
+        self.program::<SpokeProgram<S>>(shared, own).await
+    }
+
+    async fn program<P: Program>(self, shared: &Arc<Shared>, own: P::Args) -> Result<(), EndError> {
+        let args = run_args(&shared.settings, shared.elects(self.id.controller));
+        let gate = self.gate(shared, Side::Kube);
+        let connect = |bounds: &Bounds| -> Client {
+            let service = self.connection.service(gate.clone());
+            bounds.client(service.map_response(|response| response.map(boxed)))
+        };
+        let metrics = Metrics::new(P::NAME);
+        shared.state.lock().metrics.push((self.id, metrics.clone()));
+        embedded::run::<P>(args, own, self.identity(), metrics, connect, self.shutdown.clone()).await
+    }
+}
+
+/// Any body in the form in which kube's client passes it on.
+fn boxed<B>(body: B) -> Box<DynBody>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    Box::new(body.map_err(Into::into))
+}
+
+fn run_args(settings: &Settings, leader_elect: bool) -> RunArgs {
+    RunArgs {
+        resync_interval: settings.resync_interval,
+        concurrency: settings.concurrency.try_into().unwrap_or(1),
+        lease_duration: settings.lease_duration,
+        leader_elect,
+        ..RunArgs::default()
+    }
+}
+
+fn loop_args(settings: &Settings) -> LoopArgs {
+    let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let defaults = LoopArgs::default();
+    LoopArgs {
+        visibility_window: settings.visibility_window,
+        deep_resync_interval: settings.deep_resync_interval,
+        launch_limit: number(settings.launch_limit),
+        launch_window: settings.launch_window,
+        vanished_minimum: number(settings.vanished_minimum),
+        orphans: OrphanArgs {
+            orphan_interval: settings.orphan_interval,
+            remove_orphans: settings.remove_orphans,
+            ..defaults.orphans
+        },
+        ..defaults
+    }
+}

@@ -1,0 +1,272 @@
+//! The state of one simulation: the cluster, the clouds, the processes, the armed faults and the trace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use kraken_runtime::{EndError, metrics::Metrics};
+use kraken_testing::Simulator;
+use kraken_testing::fault_proxy::{Answer, Call};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::checker::{Caller, Checker, Place, View, Violation};
+use super::panics;
+use super::process::Process;
+use super::report::Statistics;
+use super::trace::{Event, ProcessId, Trace, What};
+use crate::apiserver::ApiServer;
+use crate::apply::Memory;
+use crate::faults::{Armed, Effect};
+use crate::schedule::{Controller, Moment, Settings, Side};
+
+/// The delay before an ended process is restarted.
+const RESTART: Duration = Duration::from_secs(1);
+/// More events than this are a loop without an end.
+const MOST_EVENTS: usize = 400_000;
+
+/// The state that all parts of a simulation share.
+pub(super) struct Shared {
+    pub(super) api: ApiServer,
+    pub(super) settings: Settings,
+    /// Which controllers elect a leader: those that have a second replica at some time.
+    pub(super) electing: BTreeSet<Controller>,
+    pub(super) begin: Instant,
+    /// Fires at the first violation.
+    pub(super) stop: CancellationToken,
+    pub(super) state: Mutex<State>,
+    /// The state between operations.
+    pub(super) memory: Mutex<Memory>,
+}
+
+pub(super) struct State {
+    pub(super) clouds: BTreeMap<Place, Arc<Simulator>>,
+    pub(super) places: BTreeMap<Controller, Place>,
+    pub(super) processes: BTreeMap<(Controller, u32), Process>,
+    incarnations: BTreeMap<(Controller, u32), u32>,
+    /// The desired number of replicas.
+    pub(super) replicas: BTreeSet<(Controller, u32)>,
+    pub(super) armed: Armed,
+    /// Until when the calls of a controller, or of all, do not get to the API server or to the cloud.
+    pub(super) unreachable: BTreeMap<(Side, Option<Controller>), Instant>,
+    pub(super) checker: Box<dyn Checker>,
+    pub(super) trace: Trace,
+    pub(super) violations: Vec<Violation>,
+    pub(super) statistics: Statistics,
+    /// Those of every process that ever ran.
+    pub(super) metrics: Vec<(ProcessId, Metrics)>,
+    /// When something was last written, leases aside.
+    pub(super) last_write: Instant,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").finish_non_exhaustive()
+    }
+}
+
+impl State {
+    pub(super) fn new(checker: Box<dyn Checker>) -> Self {
+        Self {
+            clouds: BTreeMap::new(),
+            places: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            incarnations: BTreeMap::new(),
+            replicas: BTreeSet::new(),
+            armed: Armed::default(),
+            unreachable: BTreeMap::new(),
+            checker,
+            trace: Trace::default(),
+            violations: Vec::new(),
+            statistics: Statistics::default(),
+            metrics: Vec::new(),
+            last_write: Instant::now(),
+        }
+    }
+
+    /// Calls the checker with the current state.
+    pub(super) fn check<T>(
+        &mut self,
+        shared: &Shared,
+        ask: impl FnOnce(&mut dyn Checker, &View<'_>, Option<&Event>) -> T,
+    ) -> T {
+        let Self { checker, clouds, places, trace, metrics, .. } = self;
+        let view = View {
+            now: shared.begin.elapsed(),
+            api: &shared.api,
+            clouds,
+            places,
+            settings: &shared.settings,
+            metrics,
+        };
+        ask(checker.as_mut(), &view, trace.0.last())
+    }
+}
+
+impl Shared {
+    /// Records an event and calls the checker.
+    pub(super) fn note(&self, what: What) {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        state.statistics.count(&what);
+        if matches!(&what, What::Call(call) if call.writes && call.status.is_some() && !call.name.ends_with(" leases"))
+        {
+            state.last_write = now;
+        }
+        state.trace.0.push(Event { at: self.begin.elapsed(), what });
+        let mut found = state.check(self, |checker, view, event| {
+            event.map(|event| checker.event(view, event)).unwrap_or_default()
+        });
+        found.extend(panics::take().into_iter().map(|text| self.violation("no panic", text)));
+        if state.trace.0.len() == MOST_EVENTS {
+            found.push(self.violation("an end", format!("{MOST_EVENTS} events, and more to come")));
+        }
+        self.add(&mut state, found);
+    }
+
+    /// Calls the checker for a call that took effect.
+    pub(super) fn called(&self, caller: &Caller, side: Side, call: &Call, answer: &Answer) {
+        let mut state = self.state.lock();
+        let found = state.check(self, |checker, view, _| checker.called(view, caller, side, call, answer));
+        self.add(&mut state, found);
+    }
+
+    /// Writes violations down; the first ends the simulation.
+    pub(super) fn add(&self, state: &mut State, found: Vec<Violation>) {
+        if !found.is_empty() {
+            state.violations.extend(found);
+            self.stop.cancel();
+        }
+    }
+
+    pub(super) fn violation(&self, invariant: &str, message: String) -> Violation {
+        Violation { at: self.begin.elapsed(), invariant: invariant.to_owned(), message }
+    }
+
+    pub(super) fn elects(&self, controller: Controller) -> bool {
+        self.electing.contains(&controller)
+    }
+
+    pub(super) fn strike(
+        &self,
+        controller: Controller,
+        side: Side,
+        name: &str,
+        writes: bool,
+        moment: Moment,
+    ) -> Option<Effect> {
+        self.state.lock().armed.strike(controller, side, name, writes, moment)
+    }
+
+    pub(super) fn is_unreachable(&self, side: Side, from: Controller) -> bool {
+        let state = self.state.lock();
+        let until = [None, Some(from)].map(|controller| state.unreachable.get(&(side, controller)));
+        until.into_iter().flatten().any(|until| Instant::now() < *until)
+    }
+
+    /// The cloud of a location, created on first use.
+    pub(super) fn cloud_at(&self, place: &Place) -> Arc<Simulator> {
+        let new = || Arc::new(Simulator::in_process(super::options(&self.settings, place)));
+        self.state.lock().clouds.entry(place.clone()).or_insert_with(new).clone()
+    }
+
+    /// The cloud of a controller.
+    pub(super) fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>> {
+        let place = self.state.lock().places.get(&controller)?.clone();
+        Some(self.cloud_at(&place))
+    }
+
+    /// Starts a replica if it should run and does not.
+    pub(super) fn start(self: &Arc<Self>, controller: Controller, replica: u32) {
+        let key = (controller, replica);
+        let process = {
+            let mut state = self.state.lock();
+            if !state.replicas.contains(&key) || state.processes.contains_key(&key) {
+                return;
+            }
+            let incarnation = state.incarnations.entry(key).or_default();
+            *incarnation += 1;
+            let id = ProcessId { controller, replica, incarnation: *incarnation };
+            let place = state.places.get(&controller).cloned().unwrap_or_default();
+            let process = Process::new(id, place, self.api.connection());
+            state.processes.insert(key, process.clone());
+            process
+        };
+        let id = process.id;
+        self.note(What::Process(format!("{id} starts")));
+        let main = process.group.spawn(process.clone().run(self.clone()));
+        let shared = self.clone();
+        tokio::spawn(async move {
+            // A process that was ended by a fault is handled there.
+            let Ok(ended) = main.await else { return };
+            shared.ended(id, ended);
+        });
+    }
+
+    /// After a process has ended, all its tasks are stopped; it is restarted, like in Kubernetes.
+    fn ended(self: &Arc<Self>, id: ProcessId, ended: Result<(), EndError>) {
+        let (why, pause) = match ended {
+            Ok(()) => ("it was asked to stop".to_owned(), Duration::ZERO),
+            Err(error) => (error.to_string(), RESTART),
+        };
+        if self.cut(id) {
+            self.note(What::Process(format!("{id} ended: {why}")));
+            self.start_after(id, pause);
+        }
+    }
+
+    /// Kills a process at any point, and restarts it after some time.
+    pub(super) fn end(self: &Arc<Self>, id: ProcessId, down: Duration) {
+        if self.cut(id) {
+            self.note(What::Process(format!("{id} is killed")));
+            self.start_after(id, down);
+        }
+    }
+
+    /// Whether the process ran until now.
+    fn cut(&self, id: ProcessId) -> bool {
+        let mut state = self.state.lock();
+        let key = (id.controller, id.replica);
+        if state.processes.get(&key).is_none_or(|process| process.id != id) {
+            return false;
+        }
+        let process = state.processes.remove(&key);
+        drop(state);
+        if let Some(process) = process {
+            process.is_dead.store(true, Ordering::Relaxed);
+            process.group.abort();
+        }
+        true
+    }
+
+    fn start_after(self: &Arc<Self>, id: ProcessId, pause: Duration) {
+        let shared = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            shared.start(id.controller, id.replica);
+        });
+    }
+
+    /// The process of a controller that holds its lease, or the first one.
+    pub(super) fn leader(&self, controller: Controller) -> Option<Process> {
+        let leases = self.api.objects("coordination.k8s.io", "leases");
+        let holds = |process: &Process| {
+            leases.iter().any(|lease| {
+                lease["metadata"]["name"] == controller.to_string()
+                    && lease["spec"]["holderIdentity"] == process.identity()
+            })
+        };
+        let mut processes = self.processes(controller);
+        let leads = processes.iter().position(holds).unwrap_or_default();
+        (leads < processes.len()).then(|| processes.swap_remove(leads))
+    }
+
+    /// The processes of a controller, the first replica first.
+    pub(super) fn processes(&self, controller: Controller) -> Vec<Process> {
+        let state = self.state.lock();
+        state.processes.values().filter(|process| process.id.controller == controller).cloned().collect()
+    }
+}

@@ -1,0 +1,306 @@
+//! Records one run of a scenario at the proxies: counts calls, injects the fault, and checks the invariants at every
+//! step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::checks::named;
+use super::cloud::Cloud;
+use super::fault::{Fault, Numbered, Point};
+use super::outage::ApiServer;
+use super::scenario::{Bound, Scenario};
+use crate::fault_proxy::{Answer, Call, Hook, Order, Scissors};
+use crate::proxy::When;
+use crate::simulator::Kind;
+
+/// One line of the journal.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The time since the start of the run.
+    pub at: Duration,
+    /// The description.
+    pub text: String,
+    /// Whether it may have changed an object.
+    pub(super) writes: bool,
+}
+
+/// The state of one run, shared by both proxies and the test.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    pub(super) cloud: Cloud,
+    pub(super) point: Option<Point>,
+    pub(super) api: Arc<ApiServer>,
+    /// The remote objects of the controller.
+    pub(super) kinds: &'static [Kind],
+    /// The targets that an export may write: `secrets/app`.
+    pub(super) targets: BTreeSet<String>,
+    started: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    armed: bool,
+    seen: BTreeMap<String, u32>,
+    calls: Vec<Numbered>,
+    /// The call whose response triggers the fault.
+    awaited: Option<(bool, u64)>,
+    fired: Option<Instant>,
+    /// The process ids of the leader and the other replica.
+    pids: Vec<i32>,
+    /// Of the proxies before Kubernetes and before the cloud.
+    scissors: Vec<Scissors>,
+    /// The watches that were rejected after a cut; none without a cut.
+    expired: Option<BTreeSet<String>>,
+    /// Resumes a suspended leader.
+    went_on: bool,
+    /// The writes that were rejected in a storm; none without a storm.
+    refused: Option<BTreeSet<String>>,
+    bounds: Vec<Bound>,
+    journal: Vec<Entry>,
+    violations: Vec<String>,
+}
+
+impl Recorder {
+    pub(super) fn new(scenario: &Scenario, point: Option<Point>, api: Arc<ApiServer>) -> Result<Self> {
+        let kinds = scenario.kinds();
+        Ok(Self {
+            cloud: Cloud::start(kinds, scenario.lag, scenario.per_launch)?,
+            point,
+            api,
+            kinds,
+            targets: scenario.targets(),
+            started: Instant::now(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// The current minimum and maximum number of live objects per kind and UID.
+    pub(super) fn bound_of(&self, kind: Kind) -> (usize, usize) {
+        let bounds = &self.lock().bounds;
+        bounds.iter().find(|bound| bound.kind == kind).map_or((0, 1), |bound| (bound.least, bound.most))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn note(&self, text: impl Into<String>) {
+        self.enter(text.into(), false);
+    }
+
+    fn enter(&self, text: String, writes: bool) {
+        self.lock().journal.push(Entry { at: self.started.elapsed(), text, writes });
+    }
+
+    /// Something that must never happen did.
+    pub(super) fn violated(&self, text: String) {
+        self.note(format!("VIOLATION: {text}"));
+        let violations = &mut self.lock().violations;
+        if !violations.contains(&text) {
+            violations.push(text);
+        }
+    }
+
+    pub(super) fn set_pids(&self, pids: Vec<i32>) {
+        self.lock().pids = pids;
+    }
+
+    pub(super) fn set_scissors(&self, scissors: Vec<Scissors>) {
+        self.lock().scissors = scissors;
+    }
+
+    /// Sets the number of live objects per kind and UID; for other kinds at most one.
+    pub(super) fn bound(&self, bounds: Vec<Bound>) {
+        self.lock().bounds = bounds;
+    }
+
+    /// Calls count from here.
+    pub(super) fn arm(&self) {
+        self.lock().armed = true;
+        self.note("armed");
+    }
+
+    pub(super) fn disarm(&self) {
+        self.lock().armed = false;
+        self.note("disarmed");
+    }
+
+    /// The time of the fault.
+    pub(super) fn fired(&self) -> Option<Instant> {
+        self.lock().fired
+    }
+
+    /// Whether the fault occurred. A restart of kube-apiserver by another run counts too.
+    pub(super) fn has_met_fault(&self) -> bool {
+        let restarts = self.point.as_ref().is_some_and(|point| point.fault == Fault::Restart);
+        self.fired().is_some() || restarts && self.api.killed().is_some_and(|at| at > self.started)
+    }
+
+    /// Whether the suspended leader was resumed.
+    pub(super) fn goes_on(&self) -> bool {
+        self.lock().went_on
+    }
+
+    pub(super) fn go_on(&self) {
+        self.lock().went_on = true;
+    }
+
+    /// The time without a write to Kubernetes or the cloud.
+    pub(super) fn quiet_for(&self) -> Duration {
+        let last = self.lock().journal.iter().rev().find(|entry| entry.writes).map(|entry| entry.at);
+        self.started.elapsed().saturating_sub(last.unwrap_or_default())
+    }
+
+    pub(super) fn calls(&self) -> Vec<Numbered> {
+        self.lock().calls.clone()
+    }
+
+    pub(super) fn journal(&self) -> Vec<Entry> {
+        self.lock().journal.clone()
+    }
+
+    pub(super) fn violations(&self) -> Vec<String> {
+        self.lock().violations.clone()
+    }
+
+    /// Counts a call; returns the order if the fault is due before it.
+    fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
+        let mut state = self.lock();
+        if call.watches && state.expired.as_mut().is_some_and(|expired| expired.insert(name.to_owned())) {
+            return Order::Refuse(410);
+        }
+        if !state.armed || (!cloud && !call.writes) {
+            return Order::Pass;
+        }
+        let stormy = !cloud && call.writes;
+        if stormy && state.refused.as_mut().is_some_and(|refused| refused.insert(name.to_owned())) {
+            state.fired = Some(Instant::now());
+            return Order::Refuse(409);
+        }
+        let occurrence = state.seen.entry(name.to_owned()).or_default();
+        *occurrence += 1;
+        let occurrence = *occurrence;
+        let number = state.calls.len() + 1;
+        state.calls.push(Numbered { number, name: name.to_owned(), occurrence, writes: call.writes });
+        let Some(point) = &self.point else { return Order::Pass };
+        if state.fired.is_some() || point.call.name != name || point.call.occurrence != occurrence {
+            return Order::Pass;
+        }
+        if point.when == When::After {
+            state.awaited = Some((cloud, call.number));
+            return Order::Pass;
+        }
+        self.fire(&mut state, point)
+    }
+
+    fn fire(&self, state: &mut State, point: &Point) -> Order {
+        state.fired = Some(Instant::now());
+        let signal = |pid: &i32, signal: Signal| {
+            let _ = kill(Pid::from_raw(*pid), signal); // it may have ended already
+        };
+        match point.fault {
+            Fault::Kill | Fault::Both => {
+                state.pids.iter().for_each(|pid| signal(pid, Signal::SIGKILL));
+                Order::Drop
+            }
+            Fault::Stop => {
+                state.pids.iter().take(1).for_each(|pid| signal(pid, Signal::SIGSTOP));
+                Order::Pass
+            }
+            Fault::Restart => {
+                if let Err(problem) = self.api.kill(self.started) {
+                    state.violations.push(format!("cannot kill kube-apiserver: {problem:#}"));
+                }
+                Order::Pass
+            }
+            Fault::Reset => {
+                state.scissors.iter().for_each(Scissors::reset);
+                Order::Pass
+            }
+            Fault::Lose => Order::Drop,
+            Fault::Conflict => Order::Refuse(409),
+            Fault::Storm => {
+                state.refused = Some(BTreeSet::new());
+                Order::Pass
+            }
+            Fault::Cut => {
+                state.expired = Some(BTreeSet::new());
+                state.scissors.iter().for_each(Scissors::cut);
+                Order::Pass
+            }
+        }
+    }
+
+    /// The order for the response of a call.
+    fn answered(&self, cloud: bool, call: &Call) -> Order {
+        let mut state = self.lock();
+        match (&self.point, state.awaited) {
+            (Some(point), Some(awaited)) if awaited == (cloud, call.number) => {
+                state.awaited = None;
+                self.fire(&mut state, point)
+            }
+            _ => Order::Pass,
+        }
+    }
+}
+
+/// The proxy in front of one of the two.
+#[derive(Debug)]
+pub(super) struct Side {
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) cloud: bool,
+}
+
+impl Side {
+    fn name(&self, call: &Call) -> String {
+        format!("{} {}", if self.cloud { "cloud" } else { "kube" }, call.name)
+    }
+
+    fn told(&self, call: &Call, what: &str) {
+        if self.cloud || call.writes || call.watches {
+            let target = if self.cloud { named(call).join(",") } else { call.object.clone() };
+            let text = format!("{} {target} {what}", self.name(call));
+            self.recorder.enter(text, call.writes);
+        }
+    }
+}
+
+impl Hook for Side {
+    async fn before(&self, call: &Call) -> Order {
+        if call.name.contains("lease") {
+            return Order::Pass; // renewed at all times, by two replicas
+        }
+        let order = self.recorder.count(self.cloud, call, &self.name(call));
+        if order != Order::Pass {
+            self.told(call, &format!("does not arrive: {order:?}"));
+        } else if self.cloud && call.writes {
+            self.recorder.check_named(call);
+        } else if call.writes {
+            self.recorder.check_body(call);
+        }
+        order
+    }
+
+    async fn after(&self, call: &Call, answer: &Answer) -> Order {
+        if call.name.contains("lease") {
+            return Order::Pass;
+        }
+        self.told(call, &format!("-> {}", answer.status));
+        if self.cloud && call.writes {
+            self.recorder.check_counts();
+        } else if !self.cloud && call.name.starts_with("PATCH ") && answer.status == 200 {
+            self.recorder.check_finalizer(answer);
+        }
+        let order = self.recorder.answered(self.cloud, call);
+        if order != Order::Pass {
+            self.told(call, &format!("took effect, its response is lost: {order:?}"));
+        }
+        order
+    }
+}

@@ -1,0 +1,146 @@
+//! The scenarios of the crash test.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::cloud::LAG;
+use super::desired::Desired;
+use super::kinds::text;
+use super::scenarios::{balancing, hub, instances, network};
+use crate::simulator::Kind;
+
+/// The programs that can be killed.
+pub(super) const HUB: &str = "kraken-hub";
+pub(super) const INSTANCES: &str = "kraken-aws-ec2-instance";
+pub(super) const NETWORK: &str = "kraken-aws-vpc";
+pub(super) const BALANCING: &str = "kraken-aws-elb";
+
+/// One step.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// Applies this, and deletes previously applied objects that are not part of it.
+    Apply(Desired),
+    /// Waits until everything is as was applied last, and nothing more is written.
+    Settle,
+    /// Waits until this call was made, or the fault occurred before.
+    Await(&'static str),
+}
+
+/// An out-of-band change in the cloud before faults are armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outside {
+    Nothing,
+    /// What could be adopted is put there.
+    Adoptable,
+    /// The instances are stopped.
+    Stop,
+}
+
+/// A stress test without an injection point.
+#[derive(Debug, Clone)]
+pub(super) enum Stress {
+    /// So many at once, at a cloud that throttles.
+    Throttle(usize),
+    /// The control plane is killed when the launch is requested.
+    Outage,
+}
+
+/// The minimum and maximum number of live objects of a kind with one UID.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    pub(super) kind: Kind,
+    pub(super) least: usize,
+    pub(super) most: usize,
+}
+
+/// One story.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The program that is killed.
+    pub(super) program: &'static str,
+    /// Whether a hub without faults is started.
+    pub(super) references: bool,
+    /// The initial state, reached without faults.
+    pub(super) first: Option<Desired>,
+    pub(super) outside: Outside,
+    /// The steps while faults are armed.
+    pub(super) steps: Vec<Step>,
+    /// Of kinds of which more than one may live per UID, or one must.
+    pub(super) bounds: Vec<Bound>,
+    /// Without faults, and alone.
+    pub(super) stress: Option<Stress>,
+    /// How long the cloud's reads lag behind.
+    pub(super) lag: Duration,
+    /// How many instances a launch gets at most.
+    pub(super) per_launch: Option<usize>,
+}
+
+impl Scenario {
+    pub(super) fn new(name: &'static str, program: &'static str, steps: Vec<Step>) -> Self {
+        Self {
+            name,
+            program,
+            references: false,
+            first: None,
+            outside: Outside::Nothing,
+            steps,
+            bounds: vec![],
+            stress: None,
+            lag: LAG,
+            per_launch: None,
+        }
+    }
+
+    pub(super) fn after(mut self, first: Desired) -> Self {
+        self.first = Some(first);
+        self
+    }
+
+    pub(super) fn referring(mut self) -> Self {
+        self.references = true;
+        self
+    }
+
+    pub(super) fn bound(mut self, kind: Kind, least: usize, most: usize) -> Self {
+        self.bounds.push(Bound { kind, least, most });
+        self
+    }
+
+    /// What its exports may write: `secrets/app`.
+    pub(super) fn targets(&self) -> BTreeSet<String> {
+        let applied = self.steps.iter().filter_map(|step| match step {
+            Step::Apply(desired) => Some(desired),
+            _ => None,
+        });
+        let objects = self.first.iter().chain(applied).flat_map(|desired| &desired.manifests);
+        let exports = objects.filter(|object| object["kind"] == "ConfigExport").map(|object| &object["spec"]);
+        let target = |spec: &Value| {
+            format!("{}s/{}", text(&spec["configType"]).to_lowercase(), text(&spec["configMetadata"]["name"]))
+        };
+        exports.map(target).collect()
+    }
+
+    /// What its controller has in the cloud.
+    pub(super) fn kinds(&self) -> &'static [Kind] {
+        match self.program {
+            INSTANCES => &[Kind::Instance],
+            NETWORK => &[Kind::Vpc],
+            BALANCING => &[Kind::LoadBalancer, Kind::TargetGroup, Kind::Listener, Kind::ListenerRule],
+            _ => &[],
+        }
+    }
+}
+
+/// Applies it, and waits.
+pub(super) fn apply(desired: Desired) -> Vec<Step> {
+    vec![Step::Apply(desired), Step::Settle]
+}
+
+/// All variants.
+pub fn scenarios() -> Vec<Scenario> {
+    [instances::all(), network::all(), balancing::all(), hub::all()].concat()
+}

@@ -1,0 +1,144 @@
+//! A reverse proxy for one controller, in front of kube-apiserver or of a cloud, that calls a [`Hook`] for every call:
+//! before it is forwarded, and after it took effect but before the caller gets the response.
+//!
+//! In front of kube-apiserver it ends TLS (the caller speaks plain HTTP) and adds the credentials, watches stream
+//! through, and they can all be cut at once. Unlike [`crate::proxy`], the hook decides call by call, and may take its
+//! time: the caller waits.
+
+mod name;
+mod server;
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use hyper::body::Bytes;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::kubeconfig;
+
+pub(crate) use name::cloud as cloud_call;
+
+/// One call as it arrived.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Which one it is of this proxy, from 1.
+    pub number: u64,
+    /// The name of the call: `RunInstances` for a cloud, `PATCH ec2instances/status` for Kubernetes.
+    pub name: String,
+    /// Whether it may change something.
+    pub writes: bool,
+    /// Whether its response is an endless stream.
+    pub watches: bool,
+    /// The namespace, empty if there is none.
+    pub namespace: String,
+    /// The name of the object, empty if there is none.
+    pub object: String,
+    /// Its body; the form of a cloud's call.
+    pub body: Bytes,
+}
+
+/// What came back, before the caller gets it. A stream's body is not in it.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The body of the response to a write.
+    pub body: Bytes,
+}
+
+/// What happens to a call or to its response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// It is passed on.
+    Pass,
+    /// The connection is closed.
+    Drop,
+    /// The caller gets this status as a Kubernetes `Status` instead.
+    Refuse(u16),
+}
+
+/// Decides on every call.
+pub trait Hook: Send + Sync + 'static {
+    /// Before it is forwarded: any order except [`Order::Pass`] prevents its effect.
+    fn before(&self, call: &Call) -> impl Future<Output = Order> + Send;
+    /// After it took effect.
+    fn after(&self, call: &Call, answer: &Answer) -> impl Future<Output = Order> + Send;
+}
+
+/// A running proxy; it and all its connections end on drop.
+#[derive(Debug)]
+pub struct FaultProxy {
+    endpoint: String,
+    streams: watch::Sender<u64>,
+    connections: watch::Sender<u64>,
+    task: JoinHandle<()>,
+}
+
+impl FaultProxy {
+    /// In front of the API server that `kubeconfig` names, with its credentials.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used or no port can be had.
+    pub async fn start(kubeconfig: &Path, hook: Arc<impl Hook>) -> Result<Self> {
+        Self::serve(server::Upstream::Kubernetes(kubeconfig::client(kubeconfig).await?), hook).await
+    }
+
+    /// In front of a cloud that speaks plain HTTP: `http://127.0.0.1:<port>`.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub async fn before_cloud(endpoint: &str, hook: Arc<impl Hook>) -> Result<Self> {
+        Self::serve(server::Upstream::cloud(endpoint), hook).await
+    }
+
+    async fn serve(upstream: server::Upstream, hook: Arc<impl Hook>) -> Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .context("cannot bind a loopback port for the proxy")?;
+        let address = listener.local_addr().context("cannot read the proxy's port")?;
+        let (streams, cut) = watch::channel(0);
+        let (connections, reset) = watch::channel(0);
+        let breaks = server::Breaks { cut, reset };
+        let task = tokio::spawn(server::run(listener, upstream, hook, breaks));
+        Ok(Self { endpoint: format!("http://{address}"), streams, connections, task })
+    }
+
+    /// Where it listens.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// What ends every watch or connection that is open now.
+    pub fn scissors(&self) -> Scissors {
+        Scissors { streams: self.streams.clone(), connections: self.connections.clone() }
+    }
+}
+
+/// Cuts watches in the middle, as a load balancer or a restart does, and resets connections, as a firewall does.
+#[derive(Debug, Clone)]
+pub struct Scissors {
+    streams: watch::Sender<u64>,
+    connections: watch::Sender<u64>,
+}
+
+impl Scissors {
+    /// Cuts all watches that are open.
+    pub fn cut(&self) {
+        self.streams.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Resets all open connections (TCP RST): waiting callers get an error. Forwarded calls take effect.
+    pub fn reset(&self) {
+        self.connections.send_modify(|resets| *resets += 1);
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
