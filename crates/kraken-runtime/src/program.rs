@@ -140,7 +140,7 @@ pub(crate) mod tests {
 
     #[derive(Args, Clone, Debug)]
     pub(crate) struct ThingArgs {
-        /// Where the things are made
+        /// The endpoint that things are created at
         #[arg(long, env = "KRAKEN_THING_ENDPOINT")]
         pub(crate) thing_endpoint: Option<String>,
     }

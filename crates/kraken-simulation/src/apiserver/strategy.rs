@@ -214,7 +214,7 @@ fn check_immutable(kind: &Kind, value: &Value, old: &Value, causes: &mut Vec<Cau
     }
 }
 
-/// Whether this version is the last one: it is being deleted, and nobody holds it any more.
+/// Whether this version is the last one: it is being deleted and has no finalizers left.
 pub(super) fn is_finished(kind: &Kind, value: &Value, old: &Value) -> bool {
     let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
     let is_deleting = old["metadata"]["deletionTimestamp"].is_string();

@@ -162,7 +162,7 @@ impl Inner {
         state.wake(kind.index);
         let was = |field: &str| before.as_ref().map_or(&Value::Null, |before| before.meta(field));
         let changed = |field: &str| *object.meta(field) != *was(field);
-        // A status or a spec alone concerns nobody but its controllers.
+        // The garbage collector and the namespace controller do not depend on a status or a spec.
         if changed("ownerReferences")
             || (object.is_deleting() && (changed("finalizers") || changed("deletionTimestamp")))
         {

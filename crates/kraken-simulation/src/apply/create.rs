@@ -132,7 +132,7 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
                 ("Actions.member.1.FixedResponseConfig.StatusCode", "200"),
             ],
         ),
-        // Two subnets in two zones are seldom there: nobody makes one by hand.
+        // A load balancer needs two subnets in two zones, which rarely exist at this point.
         Kind::LoadBalancer => return Err("it is not created out of band".to_owned()),
     };
     let ids = ids.map_err(|error| error.to_string())?;

@@ -17,14 +17,14 @@ fn key(kind: &str) -> String {
 }
 
 /// The dependent, by the controlling owner of the request.
-fn asker(request: &Value) -> Option<Node> {
+fn dependent(request: &Value) -> Option<Node> {
     let owners = request["metadata"]["ownerReferences"].as_array()?;
     let owner = owners.iter().find(|owner| owner["controller"] == true)?;
     Some((key(owner["kind"].as_str()?), owner["name"].as_str()?.to_owned()))
 }
 
-/// Its dependencies.
-fn named(request: &Value) -> impl Iterator<Item = Node> {
+/// The objects that the request refers to.
+fn dependencies(request: &Value) -> impl Iterator<Item = Node> {
     let all = request["spec"]["krakenResourceDependencies"].as_array().into_iter().flatten();
     all.filter_map(|one| Some((key(one["kind"].as_str()?), one["name"].as_str()?.to_owned())))
 }
@@ -58,16 +58,16 @@ impl Checks {
         let mut old: BTreeSet<Node> = BTreeSet::new();
         for request in requests {
             let latest = &request.latest().value;
-            let Some(from) = asker(latest) else { continue };
+            let Some(from) = dependent(latest) else { continue };
             let mut since = request.versions.iter().filter(|version| version.at >= settled);
             let before = request.versions.iter().rev().find(|version| version.at < settled);
-            let refers = |value: &Value| named(value).any(|to| to == *node);
+            let refers = |value: &Value| dependencies(value).any(|to| to == *node);
             if before.is_some_and(|before| refers(&before.value))
                 && since.all(|version| refers(&version.value))
             {
                 old.insert(from.clone());
             }
-            graph.entry(from).or_default().extend(named(latest));
+            graph.entry(from).or_default().extend(dependencies(latest));
         }
         // Members of a cycle do not block each other.
         let (mut reached, mut open) = (BTreeSet::new(), vec![node.clone()]);

@@ -12,8 +12,8 @@ const TEAM: &str = "team-a";
 /// Where the cluster's id is read. A get of a namespace is a request in that namespace, so that a Role grants it.
 const IDENTIFYING_NAMESPACE: &str = "kube-system";
 
-/// Everything except the ClusterRoles of controllers; the ClusterRoles for users, which Kubernetes aggregates, bind
-/// nobody.
+/// Everything except the ClusterRoles of controllers. The ClusterRoles for users stay: Kubernetes aggregates them, and
+/// no binding refers to them.
 const OVERLAY: &str = "apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 # Copy this folder; write your namespaces into settings.yaml, separated by commas, and have a copy of the folder team for each.

@@ -39,7 +39,7 @@ pub(super) async fn run(server: Arc<Inner>, mut pace: Pace) {
     }
 }
 
-/// The conditions of a namespace of which nothing is left.
+/// The conditions of a namespace whose contents are deleted.
 const FINE: [(&str, &str, &str); 5] = [
     ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
     (
