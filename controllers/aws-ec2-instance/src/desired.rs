@@ -198,7 +198,7 @@ pub(crate) mod tests {
             "spec.tags[\"a.b\"]: has a value of more than 256",
             "spec.tags[\"aws:x\"]: starts with aws:",
             "spec.minCount: must not be greater than maxCount",
-            "spec.privateIPAddress: needs a maxCount of 1",
+            "spec.privateIPAddress: requires a maxCount of 1",
         ];
         assert_begin(&found, &wanted);
     }

@@ -256,7 +256,7 @@ mod tests {
             &["spec.protocol: is not", "spec.port: is not", "spec.vpcID: is not"],
         );
         let nothing = json!({"protocol": null, "port": null, "vpcID": null});
-        assert_begin(&problems(nothing), &["spec.protocol: is needed", "spec.port: is", "spec.vpcID: is"]);
+        assert_begin(&problems(nothing), &["spec.protocol: is required", "spec.port: is", "spec.vpcID: is"]);
         let right = json!({"targetType": {"value": "lambda"}, "protocol": null, "port": null, "vpcID": null});
         wanted(right);
     }
