@@ -5,6 +5,7 @@
 
 mod admission;
 mod installed;
+mod overlays;
 mod replicas;
 mod resources;
 mod site;

@@ -46,6 +46,16 @@ async fn leader(controller: &str) -> Result<String> {
     Ok(pod.to_owned())
 }
 
+/// Waits until a pod leads that is there: after a change of the Deployment the lease names an old one for a while.
+async fn leading(controller: &str) -> Result<String> {
+    let look = async || {
+        let leader = leader(controller).await?;
+        let is_there = pods(controller).await?.iter().any(|pod| name(pod) == leader && is_ready(pod));
+        if is_there { Ok(leader) } else { bail!("{leader} is not there") }
+    };
+    until("a leader that is there", look, |_| true).await
+}
+
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
 async fn a_standby_takes_over_from_a_killed_leader_and_creates_nothing_twice() -> Result<()> {
@@ -53,7 +63,7 @@ async fn a_standby_takes_over_from_a_killed_leader_and_creates_nothing_twice() -
     two().await?;
     let mut worst = Duration::ZERO;
     for (round, controller) in ["kraken-aws-vpc", "kraken-hub", "kraken-aws-vpc"].into_iter().enumerate() {
-        let before = until("a leader", async || leader(controller).await, |_| true).await?;
+        let before = leading(controller).await?;
         let vpc = format!("round-{round}");
         let started = Instant::now();
         // The process is killed while it works on what was just applied.
@@ -82,7 +92,7 @@ async fn a_leader_without_network_is_replaced_and_acts_no_more() -> Result<()> {
     let site = Site::new("network").await?;
     two().await?;
     let controller = "kraken-aws-vpc";
-    let before = until("a leader", async || leader(controller).await, |_| true).await?;
+    let before = leading(controller).await?;
     let all = pods(controller).await?;
     let leading = all.iter().find(|pod| name(pod) == before).context("the leader is no pod")?;
     let address = leading["status"]["podIP"].as_str().context("a pod without an address")?;
