@@ -57,8 +57,10 @@ pub(crate) async fn apply(
     namespace: &Path,
     everything: &Path,
 ) -> Result<()> {
+    let root = paths::workspace_root()?;
+    let shown = everything.strip_prefix(&root).unwrap_or(everything).display().to_string();
     let (namespace, all) = (namespace.display().to_string(), everything.display().to_string());
-    ui::step(&format!("kubectl apply --server-side -k {all}"), async {
+    ui::step(&format!("kubectl apply --server-side -k {shown}"), async {
         kubectl(kubeconfig, &["apply", "--server-side", "-k", &namespace]).await?;
         credentials(kubeconfig, aws_endpoint).await?;
         kubectl(kubeconfig, &["apply", "--server-side", "-k", &all]).await
