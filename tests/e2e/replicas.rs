@@ -106,7 +106,9 @@ async fn a_leader_without_network_is_replaced_and_acts_no_more() -> Result<()> {
     let tag = r#"{"spec":{"tags":{"Name":"edited"}}}"#;
     let edited = site.kubectl(&["patch", "vpc", "meanwhile", "--type=merge", "-p", tag]).await;
     drop_packets(&node, "-D", address).await?;
-    (after?, ready?, edited?);
+    after?;
+    ready?;
+    edited?;
     until(
         "every replica",
         async || pods(controller).await,

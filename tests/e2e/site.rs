@@ -12,7 +12,7 @@ use tokio::process::Command;
 /// Where the controllers are.
 pub(crate) const SYSTEM: &str = "kraken-system";
 /// How long anything may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 /// Names a process in the namespaces of the node, if the node is ours.
 pub(crate) const NODE: &str = "KRAKEN_E2E_NODE_PROCESS";
 /// A shell; the image is loaded with the controllers'.

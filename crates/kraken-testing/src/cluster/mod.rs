@@ -256,7 +256,7 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
         write("kubelet-client.key", &node.client_key)?;
         for (file, user, group) in NODE_USERS {
             let token = random_token()?;
-            tokens.push_str(&format!("{token},{user},{file},{group}\n"));
+            tokens = format!("{tokens}{token},{user},{file},{group}\n");
             users.push((file, token));
         }
     }
