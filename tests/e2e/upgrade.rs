@@ -1,13 +1,13 @@
 //! The controllers of another commit, upgraded to those of this checkout while people work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::Result;
 use kraken_testing::paths;
 use serde_json::{Value, json};
 
-use crate::site::{Site, cluster, rolled_out, system, system_json};
+use crate::site::{Site, cluster, name, rolled_out, system, system_json};
 
 /// Half of each kind.
 const RESOURCES: usize = 200;
@@ -42,6 +42,16 @@ fn counted<'items>(items: impl IntoIterator<Item = &'items Value>) -> BTreeMap<&
         *counts.entry(tag(item)).or_default() += 1;
     }
     counts
+}
+
+/// The instances that resources say are theirs.
+async fn recorded(site: &Site) -> Result<BTreeMap<String, String>> {
+    let list: Value = serde_json::from_str(&site.kubectl(&["get", "ec2instance", "-o", "json"]).await?)?;
+    let items = list["items"].as_array().into_iter().flatten();
+    let pairs = items.map(|item| {
+        (name(item).to_owned(), item["status"]["externalIds"][0].as_str().unwrap_or("none").to_owned())
+    });
+    Ok(pairs.collect())
 }
 
 #[tokio::test]
@@ -87,6 +97,10 @@ async fn an_upgrade_under_edits_loses_and_repeats_nothing() -> Result<()> {
     assert_eq!(counted(&vpcs), expected, "VPCs");
     // Terminated ones too: an instance that was launched twice shows.
     let instances = site.launched().await?;
+    let recorded = recorded(&site).await?;
+    let there: BTreeSet<&str> = instances.iter().filter_map(|item| item["instanceId"].as_str()).collect();
+    let missing: Vec<_> = recorded.iter().filter(|(_, id)| !there.contains(id.as_str())).collect();
+    assert!(missing.is_empty(), "recorded, and not in the cloud with the owner's tag: {missing:?}");
     assert_eq!(counted(&instances), expected, "instances");
     for controller in paths::controllers()? {
         let log = system(&["logs", &format!("deployment/kraken-{controller}"), "--tail=-1"]).await?;
