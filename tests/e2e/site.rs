@@ -88,18 +88,27 @@ impl Site {
 
     /// What the cloud has of this namespace: the items of a Describe action's list.
     pub(crate) async fn in_cloud(&self, action: &str, list: &str) -> Result<Vec<Value>> {
-        let answer = described(action).await?;
+        let answer = described(action, &[]).await?;
         let own = answer[list].as_array().into_iter().flatten().filter(|item| self.owns(item));
         Ok(own.cloned().collect())
     }
 
     /// What was launched for this namespace, terminated instances too.
     pub(crate) async fn launched(&self) -> Result<Vec<Value>> {
-        let answer = described("DescribeInstances").await?;
-        let reservations = answer["reservationSet"].as_array().into_iter().flatten();
-        let instances =
-            reservations.flat_map(|launch| launch["instancesSet"].as_array().into_iter().flatten());
-        Ok(instances.filter(|item| self.owns(item)).cloned().collect())
+        let (mut launched, mut page) = (Vec::new(), String::new());
+        loop {
+            let fields: &[(&str, &str)] = if page.is_empty() { &[] } else { &[("NextToken", &page)] };
+            let answer = described("DescribeInstances", fields).await?;
+            let reservations = answer["reservationSet"].as_array().into_iter().flatten();
+            let instances =
+                reservations.flat_map(|launch| launch["instancesSet"].as_array().into_iter().flatten());
+            launched.extend(instances.filter(|item| self.owns(item)).cloned());
+            // A page holds a hundred reservations.
+            match answer["nextToken"].as_str() {
+                Some(next) if !next.is_empty() => next.clone_into(&mut page),
+                _ => return Ok(launched),
+            }
+        }
     }
 
     fn owns(&self, item: &Value) -> bool {
@@ -110,10 +119,10 @@ impl Site {
     }
 }
 
-async fn described(action: &str) -> Result<Value> {
+async fn described(action: &str, fields: &[(&str, &str)]) -> Result<Value> {
     let endpoint = std::env::var("KRAKEN_E2E_AWS_ENDPOINT")
         .context("KRAKEN_E2E_AWS_ENDPOINT is not set: `cargo xtask e2e` runs these tests")?;
-    moto::ec2(&endpoint, action, &[]).await
+    moto::ec2(&endpoint, action, fields).await
 }
 
 /// Runs `kubectl`.
