@@ -351,7 +351,10 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     let suite =
         SuiteOptions { resync_interval: Some("0".to_owned()), only: Some(only), ..SuiteOptions::default() };
     let suite = suite.with_env("hub", "KRAKEN_LOG", "trace").with_env("aws-vpc", "KRAKEN_LOG", "trace");
-    let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
+    let options = EnvironmentOptions {
+        control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
+        suite,
+    };
     let env: &'static Environment = Box::leak(Box::new(Environment::start(options).await?));
     let (victim, test_env) = (TestEnv::on(env).await?, TestEnv::on(env).await?);
     victim

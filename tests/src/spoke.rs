@@ -100,13 +100,7 @@ async fn install(test_env: &TestEnv) -> Result<()> {
         return Ok(());
     }
     let role = ClusterRole {
-        metadata: ObjectMeta {
-            name: Some("gadgets-hub".to_owned()),
-            labels: Some(
-                [("kraken-iac.eoinfennessy.com/aggregate-to-hub".to_owned(), "true".to_owned())].into(),
-            ),
-            ..ObjectMeta::default()
-        },
+        metadata: ObjectMeta { name: Some("gadgets-hub".to_owned()), ..ObjectMeta::default() },
         rules: Some(vec![rule(&["testing.kraken-iac.eoinfennessy.com"], &["gadgets"], &["get"])]),
         ..ClusterRole::default()
     };
@@ -114,7 +108,12 @@ async fn install(test_env: &TestEnv) -> Result<()> {
     // As if an older CRD were installed: the API server takes passwords that Rust does not.
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["password"] =
         serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
-    let yaml = [crd.to_string(), serde_json::to_string(&role)?].join("\n---\n");
+    let binding = serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "gadgets-hub"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "gadgets-hub"},
+        "subjects": [{"kind": "ServiceAccount", "name": "kraken-hub", "namespace": "kraken-system"}],
+    });
+    let yaml = [crd.to_string(), serde_json::to_string(&role)?, binding.to_string()].join("\n---\n");
     let documents = manifests::parse("the gadgets' manifests", &yaml)?;
     manifests::apply(&test_env.client(), &documents, &test_env.ns.name).await?;
     done.push(environment);

@@ -1,17 +1,13 @@
 //! The RBAC manifests of a controller: its own rules and those of the runtime.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::{
     api::{
         core::v1::ServiceAccount,
-        rbac::v1::{
-            AggregationRule, ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
-        },
+        rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject},
     },
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use kraken_api::{DOMAIN, SYSTEM_NAMESPACE};
+use kraken_api::{DOMAIN, HUB_NAME, SYSTEM_NAMESPACE};
 use kraken_webhook::manifests;
 use serde::Serialize;
 
@@ -34,8 +30,7 @@ pub fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
 /// - ServiceAccount `NAME`, and for its lease and [`Program::namespace_rules`] Role and RoleBinding `NAME`, all in
 ///   `kraken-system`;
 /// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and the rules of the runtime;
-/// - ClusterRole `NAME-hub`, if [`Program::aggregate_to_hub`] has rules, labelled for aggregation to the hub;
-/// - for the hub ([`Program::IS_HUB`]): ClusterRole and ClusterRoleBinding `NAME-aggregated`, which aggregate those.
+/// - ClusterRole and ClusterRoleBinding `NAME-hub`, if [`Program::aggregate_to_hub`] has rules: the hub's rights to the kinds.
 ///
 /// # Errors
 /// If serialization fails.
@@ -50,7 +45,7 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
             rules: Some([P::rules(), shell_rules(), of_webhooks::<P>(manifests::cluster_rules)].concat()),
             ..ClusterRole::default()
         })?,
-        document(&cluster_binding::<P>(P::NAME))?,
+        document(&cluster_binding::<P>(P::NAME, P::NAME))?,
         document(&Role {
             metadata: own_metadata::<P>(P::NAME, true),
             rules: Some(
@@ -66,20 +61,12 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
     ];
     let for_hub = P::aggregate_to_hub();
     if !for_hub.is_empty() {
-        let mut metadata = own_metadata::<P>(&format!("{}-hub", P::NAME), false);
-        metadata.labels.get_or_insert_default().extend(hub_label());
+        // Bound here and not aggregated into a role of the hub's: Kubernetes creates such a role again when it is deleted together
+        // with those that it collects.
+        let name = format!("{}-hub", P::NAME);
+        let metadata = own_metadata::<P>(&name, false);
         out.push(document(&ClusterRole { metadata, rules: Some(for_hub), ..ClusterRole::default() })?);
-    }
-    if P::IS_HUB {
-        // A separate role: Kubernetes overwrites the rules of an aggregating role.
-        let name = format!("{}-aggregated", P::NAME);
-        let selector = LabelSelector { match_labels: Some(hub_label()), ..LabelSelector::default() };
-        out.push(document(&ClusterRole {
-            metadata: own_metadata::<P>(&name, false),
-            aggregation_rule: Some(AggregationRule { cluster_role_selectors: Some(vec![selector]) }),
-            rules: None,
-        })?);
-        out.push(document(&cluster_binding::<P>(&name))?);
+        out.push(document(&cluster_binding::<P>(&name, HUB_NAME))?);
     }
     Ok(out.concat())
 }
@@ -125,15 +112,12 @@ fn own_metadata<P: Program>(name: &str, namespaced: bool) -> ObjectMeta {
     }
 }
 
-fn hub_label() -> BTreeMap<String, String> {
-    BTreeMap::from([(format!("{DOMAIN}/aggregate-to-hub"), "true".to_owned())])
-}
-
-fn cluster_binding<P: Program>(name: &str) -> ClusterRoleBinding {
+/// Binds the ClusterRole of this name to a controller's account.
+fn cluster_binding<P: Program>(name: &str, controller: &str) -> ClusterRoleBinding {
     ClusterRoleBinding {
         metadata: own_metadata::<P>(name, false),
         role_ref: role("ClusterRole", name),
-        subjects: Some(vec![account(P::NAME)]),
+        subjects: Some(vec![account(controller)]),
     }
 }
 
@@ -159,7 +143,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::program::tests::{Hub, Spoke};
+    use crate::program::tests::Spoke;
 
     fn objects<P: Program>() -> Vec<Value> {
         serde_saphyr::from_multiple(&yaml::<P>().unwrap()).unwrap()
@@ -186,25 +170,20 @@ mod tests {
                 "Role kraken-test",
                 "RoleBinding kraken-test",
                 "ClusterRole kraken-test-hub",
+                "ClusterRoleBinding kraken-test-hub",
             ]
         );
         let for_hub = find::<Spoke>("ClusterRole", "kraken-test-hub");
-        assert_eq!(for_hub["metadata"]["labels"]["kraken-iac.eoinfennessy.com/aggregate-to-hub"], "true");
         assert_eq!(for_hub["rules"][0]["verbs"], json!(["get"]));
+        let binding = find::<Spoke>("ClusterRoleBinding", "kraken-test-hub");
+        assert_eq!(binding["roleRef"]["name"], "kraken-test-hub");
+        assert_eq!(binding["subjects"][0]["name"], "kraken-hub");
     }
 
     #[test]
-    fn the_hub_aggregates_labelled_roles_and_keeps_its_own_rules() {
-        let own = find::<Hub>("ClusterRole", "kraken-hub");
-        assert!(own["rules"].is_array() && own.get("aggregationRule").is_none());
-        let collected = find::<Hub>("ClusterRole", "kraken-hub-aggregated");
-        assert_eq!(
-            collected["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"],
-            json!({"kraken-iac.eoinfennessy.com/aggregate-to-hub": "true"})
-        );
-        let binding = find::<Hub>("ClusterRoleBinding", "kraken-hub-aggregated");
-        assert_eq!(binding["roleRef"]["name"], "kraken-hub-aggregated");
-        assert_eq!(binding["subjects"][0]["name"], "kraken-hub");
+    fn no_role_aggregates_others() {
+        let all = [objects::<Spoke>(), objects::<crate::program::tests::Hub>()].concat();
+        assert!(all.iter().all(|object| object.get("aggregationRule").is_none()), "{all:?}");
     }
 
     #[test]

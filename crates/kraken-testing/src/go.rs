@@ -176,8 +176,11 @@ mod tests {
 
     #[test]
     fn every_program_has_a_version() {
-        for (module, program) in
-            crate::assets::PROGRAMS.iter().chain(&crate::packaging::PROGRAMS).chain(&crate::gitops::PROGRAMS)
+        for (module, program) in crate::assets::PROGRAMS
+            .iter()
+            .chain(&crate::packaging::PROGRAMS)
+            .chain(&crate::gitops::PROGRAMS)
+            .chain(&crate::node::PROGRAMS)
         {
             assert!(module.version(program).unwrap().starts_with('v'), "{program:?}");
             assert_eq!(module.hash().len(), 12);

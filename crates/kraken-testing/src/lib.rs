@@ -22,6 +22,8 @@ mod kubeconfig;
 pub mod manifests;
 pub mod moto;
 pub mod namespace;
+pub mod node;
+pub mod oci;
 pub mod packaging;
 pub mod paths;
 mod pki;

@@ -62,6 +62,14 @@ pub async fn helm_template(chart: &Path, namespace: &str, set: &[&str]) -> Resul
     manifests::parse(&format!("helm template {}", chart.display()), &text)
 }
 
+/// Gets helm. Quick when it is there.
+///
+/// # Errors
+/// When Go is absent or the build fails.
+pub async fn ensure_helm() -> Result<()> {
+    MODULE.ensure(&HELM).await.map(drop)
+}
+
 /// What helm prints when it is run with these arguments.
 ///
 /// # Errors

@@ -9,6 +9,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -270,7 +271,16 @@ pub fn log_tail(path: &Path) -> String {
 /// # Errors
 /// When no port can be bound at all.
 pub fn free_port() -> Result<u16> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("cannot bind a loopback port")?;
+    free_port_at(Ipv4Addr::LOCALHOST)
+}
+
+/// [`free_port`] of another address of this machine.
+///
+/// # Errors
+/// When no port can be bound at all.
+pub fn free_port_at(address: Ipv4Addr) -> Result<u16> {
+    let listener = std::net::TcpListener::bind((address, 0))
+        .with_context(|| format!("cannot bind a port of {address}"))?;
     Ok(listener.local_addr().context("cannot read the bound port")?.port())
 }
 

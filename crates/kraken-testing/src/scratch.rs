@@ -1,7 +1,8 @@
 //! A temporary folder for the data, logs and kubeconfigs of one run.
 //!
 //! Like the processes, it must be removed even if this process is killed or ends without dropping statics; a shell at
-//! the other end of a pipe removes it when the processes with pid files in it have ended.
+//! the other end of a pipe removes it when the processes with pid files in it have ended. A script `at-end.sh` in it runs
+//! first and removes what is outside of the folder.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -11,15 +12,16 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, Result};
 
 const JANITOR: &str = r#"
-read -r word
-[ "$word" = keep ] && exit 0
+keep=
+while read -r word; do keep=$word; done
 patience=150
 for file in "$1"/*.pid; do
   [ -e "$file" ] || continue
   pid=$(cat "$file")
   while [ "$patience" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; patience=$((patience - 1)); done
 done
-rm -rf "$1"
+[ -e "$1/at-end.sh" ] && sh "$1/at-end.sh"
+[ "$keep" = keep ] || rm -rf "$1"
 "#;
 
 /// The folder; removed on drop. `KRAKEN_KEEP_LOGS=1` keeps it and says where it is.
@@ -59,7 +61,7 @@ impl Scratch {
 
     /// Keeps the folder for inspection.
     pub(crate) fn keep(&mut self) {
-        if let Some(mut pipe) = self.janitor.stdin.take() {
+        if let Some(pipe) = self.janitor.stdin.as_mut() {
             let _ = pipe.write_all(b"keep\n"); // a janitor that is gone keeps the folder as well
         }
     }

@@ -3,15 +3,16 @@
 use http_body_util::BodyExt;
 use hyper::Request;
 use kraken_spoke::admission::Admission;
-use kraken_spoke::runtime::webhook::{Mounts, router};
-use kraken_testing::toy::Gadgets;
+use kraken_spoke::dynamic::kind_of;
+use kraken_spoke::runtime::webhook::{Hook, Mounts, router};
+use kraken_testing::toy::{Gadget, Gadgets};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 async fn review(operation: &str, spec: &Value) -> Value {
-    let hook = Admission::<Gadgets>::hook();
+    let hook = Hook::of_kind::<Gadget>();
     let mounts = Mounts::default();
-    mounts.mount(&hook, Admission::<Gadgets>::default());
+    mounts.mount(&hook, Admission::new(kind_of::<Gadgets>()));
     let gadget = json!({
         "apiVersion": "testing.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Gadget",
         "metadata": {"name": "a", "namespace": "ns"}, "spec": spec,

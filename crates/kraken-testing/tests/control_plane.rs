@@ -108,7 +108,9 @@ async fn a_service_account_has_its_own_rights_and_no_more() -> Result<()> {
 #[tokio::test]
 async fn the_audit_log_names_who_wrote_what() -> Result<()> {
     let started = Instant::now();
-    let control_plane = ControlPlane::start_with(ControlPlaneOptions { audit: true }).await?;
+    let control_plane =
+        ControlPlane::start_with(ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() })
+            .await?;
     eprintln!("started in {:?}", started.elapsed());
     let admin = control_plane.client().await?;
     let client = with_service_account(&control_plane, &admin, "writer").await?;

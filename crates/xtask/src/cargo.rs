@@ -1,6 +1,7 @@
 //! Calls of cargo from inside `cargo xtask`.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitStatus;
 
 use anyhow::{Context as _, Result, bail};
@@ -17,12 +18,21 @@ pub(crate) async fn run_with<S: AsRef<OsStr>>(
     args: impl IntoIterator<Item = S>,
     environment: &[(&str, &str)],
 ) -> Result<ExitStatus> {
+    run_in(&paths::workspace_root()?, args, environment).await
+}
+
+/// The same in another checkout's root.
+pub(crate) async fn run_in<S: AsRef<OsStr>>(
+    root: &Path,
+    args: impl IntoIterator<Item = S>,
+    environment: &[(&str, &str)],
+) -> Result<ExitStatus> {
     // The cargo that runs us, not whichever is first on PATH.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     Command::new(cargo)
         .args(args)
         .envs(environment.iter().copied())
-        .current_dir(paths::workspace_root()?)
+        .current_dir(root)
         .kill_on_drop(true)
         .status()
         .await

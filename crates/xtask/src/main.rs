@@ -5,7 +5,10 @@ mod board;
 mod cargo;
 mod crash;
 mod demo;
+mod e2e;
 mod generate;
+mod image;
+mod node;
 mod signals;
 mod simulate;
 mod stage;
@@ -42,12 +45,25 @@ enum Command {
     },
     /// Start control plane, cloud and controllers in the background.
     Up {
+        /// With a real node: controllers are pods of their images, installed by config/default. Takes root and a few packages.
+        #[arg(long)]
+        node: bool,
         /// The background process itself.
         #[arg(long, hide = true)]
         serve: bool,
     },
     /// Stop what `up` started.
     Down,
+    /// Write a container image of each controller as an OCI archive; takes no daemon.
+    Image {
+        #[command(flatten)]
+        choice: image::Choice,
+    },
+    /// Install Kraken on a real node, or on the cluster of KUBECONFIG, and test it there.
+    E2e {
+        #[command(flatten)]
+        choice: e2e::Choice,
+    },
     /// Build everything, check generated files, run all tests.
     Test {
         /// Passed on to `cargo test --workspace`.
@@ -94,9 +110,11 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
         Command::Demo { choice } => demo::run(&mut stop, choice).await?,
-        Command::Up { serve: false } => stop.race(up::up()).await?,
-        Command::Up { serve: true } => up::serve(&mut stop).await?,
+        Command::Up { serve: false, node } => stop.race(up::up(node)).await?,
+        Command::Up { serve: true, node } => up::serve(&mut stop, node).await?,
         Command::Down => stop.race(up::down()).await?,
+        Command::E2e { choice } => return stop.race(e2e::run(choice)).await,
+        Command::Image { choice } => stop.race(image::run(choice)).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
         Command::Crash { choice } => return stop.race(crash::run(choice)).await,
         Command::Simulate { args } => return stop.race(simulate::run(args)).await,

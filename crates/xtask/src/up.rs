@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::signals::Stop;
-use crate::{stage, ui};
+use crate::{node, stage, ui};
 
 const POLL: Duration = Duration::from_millis(100);
 const DOWN_WITHIN: Duration = Duration::from_mins(1);
@@ -91,7 +91,7 @@ impl Folder {
 }
 
 /// Starts it unless it is running, and prints how to use it.
-pub(crate) async fn up() -> Result<()> {
+pub(crate) async fn up(with_node: bool) -> Result<()> {
     // Read before building: a build replaces the file, which then has no path any more.
     let program = std::env::current_exe().context("cannot find the path of the running executable")?;
     let folder = Folder::open()?;
@@ -100,12 +100,17 @@ pub(crate) async fn up() -> Result<()> {
         return wait_ready(&folder, false, || folder.is_up()).await;
     }
     folder.forget(); // of a process that was killed
-    stage::prepare().await?;
+    if with_node {
+        node::prepare().await?
+    } else {
+        stage::prepare().await?
+    }
     let log =
         File::create(folder.log()).with_context(|| format!("cannot write {}", folder.log().display()))?;
     let errors = log.try_clone().context("cannot share the log")?;
     let mut child = std::process::Command::new(program)
         .args(["up", "--serve"])
+        .args(with_node.then_some("--node"))
         .current_dir(paths::workspace_root()?)
         .process_group(0) // Ctrl-C in this terminal is not meant for it
         .stdin(Stdio::null())
@@ -187,19 +192,22 @@ async fn lock_soon(folder: &Folder) -> Result<File> {
 }
 
 /// The background process.
-pub(crate) async fn serve(stop: &mut Stop) -> Result<()> {
+pub(crate) async fn serve(stop: &mut Stop, with_node: bool) -> Result<()> {
     let folder = Folder::open()?;
     let _lock = lock_soon(&folder).await?;
     let pid = i32::try_from(std::process::id()).context("an invalid process id")?;
     folder.write(&State { pid, ready: None })?;
-    let result = stop.race(stage::start(stage::with_webhooks())).await;
-    let environment = match result {
-        Ok(environment) => environment,
-        Err(error) => {
-            folder.forget();
-            return Err(error);
-        }
+    let result = if with_node {
+        serve_node(stop, &folder, pid).await
+    } else {
+        serve_processes(stop, &folder, pid).await
     };
+    folder.forget();
+    result
+}
+
+async fn serve_processes(stop: &mut Stop, folder: &Folder, pid: i32) -> Result<()> {
+    let environment = stop.race(stage::start(stage::with_webhooks())).await?;
     let ready = Ready {
         kubeconfig: environment.control_plane.admin_kubeconfig(),
         server: environment.control_plane.server().to_owned(),
@@ -208,8 +216,18 @@ pub(crate) async fn serve(stop: &mut Stop) -> Result<()> {
     };
     folder.write(&State { pid, ready: Some(ready) })?;
     stop.requested().await;
-    drop(environment);
-    folder.forget();
+    Ok(())
+}
+
+async fn serve_node(stop: &mut Stop, folder: &Folder, pid: i32) -> Result<()> {
+    let cluster = stop.race(node::start(&[])).await?;
+    let (kubeconfig, aws_endpoint) =
+        (cluster.control_plane.admin_kubeconfig(), cluster.moto.endpoint().to_owned());
+    stop.race(node::install(&kubeconfig, &aws_endpoint)).await?;
+    let logs = ["kubelet.log", "containerd.log"].map(|log| cluster.node.folder().join(log)).to_vec();
+    let server = cluster.control_plane.server().to_owned();
+    folder.write(&State { pid, ready: Some(Ready { kubeconfig, server, aws_endpoint, logs }) })?;
+    stop.requested().await;
     Ok(())
 }
 

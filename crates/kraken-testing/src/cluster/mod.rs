@@ -15,12 +15,19 @@ use kube::{Api, Client};
 use tokio::sync::OnceCell;
 
 use crate::assets::Assets;
+use crate::node::Network;
 use crate::pki::Pki;
 use crate::process::Process;
 use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
 
 const READY_WITHIN: Duration = Duration::from_mins(1);
+/// Who the parts of a node are: the name of a kubeconfig, a user and its group.
+const NODE_USERS: [(&str, &str, &str); 3] = [
+    ("kubelet", "system:node:kraken-node", "system:nodes"),
+    ("proxy", "system:kube-proxy", "system:authenticated"),
+    ("scheduler", "system:kube-scheduler", "system:authenticated"),
+];
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
 /// The options of a control plane.
@@ -29,6 +36,8 @@ pub struct ControlPlaneOptions {
     /// Log every write of the service accounts in `kraken-system`, and their reads of single objects; read it with
     /// [`ControlPlane::writes`] and [`ControlPlane::requests`].
     pub audit: bool,
+    /// The network of a node that is going to join ([`crate::node`]).
+    pub network: Option<Network>,
 }
 
 /// A running control plane; stopped on drop, its data removed.
@@ -41,6 +50,7 @@ pub struct ControlPlane {
     server: String,
     ca: String,
     assets: Assets,
+    options: ControlPlaneOptions,
     audit_log: Option<PathBuf>,
     scratch: Scratch,
 }
@@ -69,6 +79,7 @@ impl ControlPlane {
                 server: parts.server,
                 ca: parts.ca,
                 assets,
+                options,
                 audit_log: options.audit.then(|| audit_log(scratch.path())),
                 scratch,
             }),
@@ -160,7 +171,7 @@ impl ControlPlane {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let spec = programs::controller_manager(&self.assets, self.scratch.path());
+        let spec = programs::controller_manager(&self.assets, self.scratch.path(), self.options);
         *self.controller_manager() = Process::spawn(&spec)?;
         Ok(())
     }
@@ -184,6 +195,13 @@ impl ControlPlane {
         audit::read(log)
     }
 
+    /// Copies the kubeconfig of a part of a node to its folder.
+    pub(crate) fn copy_kubeconfig(&self, name: &str, folder: &Path) -> Result<()> {
+        fs::copy(user_kubeconfig(self.scratch.path(), name), user_kubeconfig(folder, name))
+            .map(drop)
+            .with_context(|| format!("the control plane was started without a node: no kubeconfig of {name}"))
+    }
+
     fn controller_manager(&self) -> MutexGuard<'_, Process> {
         self.controller_manager.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -201,6 +219,10 @@ fn admin_kubeconfig(folder: &Path) -> PathBuf {
     folder.join("admin.kubeconfig")
 }
 
+fn user_kubeconfig(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.kubeconfig"))
+}
+
 fn audit_log(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
@@ -214,7 +236,7 @@ struct Parts {
 }
 
 async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) -> Result<Parts> {
-    let pki = Pki::generate()?;
+    let pki = Pki::generate(options.network)?;
     let token = random_token()?;
     let write = |name: &str, text: &str| {
         let path = folder.join(name);
@@ -224,7 +246,21 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
     write("serving.key", &pki.serving_key)?;
     write("service-account.key", &pki.service_account_key)?;
     write("service-account.pub", &pki.service_account_public_key)?;
-    write("tokens.csv", &format!("{token},admin,admin,system:masters\n"))?;
+    let mut tokens = format!("{token},admin,admin,system:masters\n");
+    let mut users = Vec::new();
+    if let Some(node) = &pki.node {
+        write("ca.crt", &pki.ca)?;
+        write("kubelet.crt", &node.kubelet_certificate)?;
+        write("kubelet.key", &node.kubelet_key)?;
+        write("kubelet-client.crt", &node.client_certificate)?;
+        write("kubelet-client.key", &node.client_key)?;
+        for (file, user, group) in NODE_USERS {
+            let token = random_token()?;
+            tokens = format!("{tokens}{token},{user},{file},{group}\n");
+            users.push((file, token));
+        }
+    }
+    write("tokens.csv", &tokens)?;
     if options.audit {
         write("audit-policy.yaml", audit::POLICY)?;
     }
@@ -232,14 +268,18 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
     let (etcd, etcd_url) = programs::start_etcd(assets, folder).await?;
     let deadline = Instant::now() + READY_WITHIN;
     loop {
-        let (mut apiserver, server) = programs::start_apiserver(assets, folder, &etcd_url, options.audit)?;
+        let (mut apiserver, server) = programs::start_apiserver(assets, folder, &etcd_url, options)?;
         let admin = admin_kubeconfig(folder);
         kubeconfig::write(&admin, &server, &pki.ca, "admin", &token)?;
+        for (name, token) in &users {
+            kubeconfig::write(&user_kubeconfig(folder, name), &server, &pki.ca, name, token)?;
+        }
         let client = kubeconfig::client(&admin).await?;
         match programs::apiserver_ready(&mut apiserver, &client, deadline).await? {
             programs::Start::LostItsPort => {}
             programs::Start::Ready => {
-                let mut controller_manager = Process::spawn(&programs::controller_manager(assets, folder))?;
+                let mut controller_manager =
+                    Process::spawn(&programs::controller_manager(assets, folder, options))?;
                 programs::controller_manager_ready(&mut controller_manager, &client, deadline).await?;
                 return Ok(Parts { controller_manager, apiserver, etcd, server, ca: pki.ca });
             }

@@ -1,6 +1,7 @@
 //! The start and the readiness checks of the programs of the control plane.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,10 +10,11 @@ use hyper::Request;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::{Api, Client};
 
-use super::{admin_kubeconfig, audit_log};
+use super::{ControlPlaneOptions, admin_kubeconfig, audit_log};
 use crate::assets::Assets;
 use crate::http;
-use crate::process::{Process, Spec, free_port, lost_its_port};
+use crate::node::{Network, SERVICES};
+use crate::process::{Process, Spec, free_port, free_port_at, lost_its_port};
 
 const POLL: Duration = Duration::from_millis(20);
 const ETCD_READY_WITHIN: Duration = Duration::from_secs(20);
@@ -68,32 +70,44 @@ pub(super) fn start_apiserver(
     assets: &Assets,
     folder: &Path,
     etcd_url: &str,
-    audit: bool,
+    options: ControlPlaneOptions,
 ) -> Result<(Process, String)> {
-    let port = free_port()?;
+    let address = options.network.map_or(Ipv4Addr::LOCALHOST, Network::host);
+    let port = free_port_at(address)?;
     let file = |flag: &str, name: &str| format!("--{flag}={}", folder.join(name).display());
     let mut spec = Spec::new("kube-apiserver", &assets.kube_apiserver, folder)
         .grace(Duration::from_secs(3)) // it would wait long for an etcd that died together with us
         .arg(format!("--etcd-servers={etcd_url}"))
         .arg(format!("--secure-port={port}"))
-        .args(["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1"])
-        .arg("--endpoint-reconciler-type=none") // a loopback address may not be an endpoint
+        .arg(format!("--bind-address={address}"))
+        .arg(format!("--advertise-address={address}"))
         .arg(file("cert-dir", "apiserver"))
         .arg(file("tls-cert-file", "serving.crt"))
         .arg(file("tls-private-key-file", "serving.key"))
         .arg("--service-account-issuer=https://kubernetes.default.svc")
         .arg(file("service-account-key-file", "service-account.pub"))
         .arg(file("service-account-signing-key-file", "service-account.key"))
-        .arg("--service-cluster-ip-range=10.0.0.0/24")
         .arg("--authorization-mode=Node,RBAC")
         .arg(file("token-auth-file", "tokens.csv"))
         .arg("--profiling=false");
-    if audit {
+    spec = match options.network {
+        None => spec.arg("--service-cluster-ip-range=10.0.0.0/24").arg("--endpoint-reconciler-type=none"), // a loopback address may not be an endpoint
+        Some(_) => spec
+            .arg(format!("--service-cluster-ip-range={SERVICES}"))
+            .arg("--enable-admission-plugins=NodeRestriction")
+            .arg("--enable-aggregator-routing=true") // a Service's pods are called directly: its own address is the node's only
+            .arg(file("client-ca-file", "ca.crt"))
+            .arg(file("kubelet-certificate-authority", "ca.crt"))
+            .arg(file("kubelet-client-certificate", "kubelet-client.crt"))
+            .arg(file("kubelet-client-key", "kubelet-client.key"))
+            .arg("--kubelet-preferred-address-types=InternalIP"),
+    };
+    if options.audit {
         spec = spec
             .arg(file("audit-policy-file", "audit-policy.yaml"))
             .arg(format!("--audit-log-path={}", audit_log(folder).display()));
     }
-    Ok((Process::spawn(&spec)?, format!("https://127.0.0.1:{port}")))
+    Ok((Process::spawn(&spec)?, format!("https://{address}:{port}")))
 }
 
 /// Waits until kube-apiserver is ready, including its bootstrap roles.
@@ -119,11 +133,21 @@ pub(super) async fn apiserver_ready(
     }
 }
 
-/// kube-controller-manager with the three controllers that Kraken relies on.
-pub(super) fn controller_manager(assets: &Assets, folder: &Path) -> Spec {
+/// kube-controller-manager with the controllers that Kraken relies on, and those that pods take where there is a node.
+pub(super) fn controller_manager(assets: &Assets, folder: &Path, options: ControlPlaneOptions) -> Spec {
+    const ALWAYS: &str = "garbagecollector,namespace,serviceaccount,clusterrole-aggregation";
+    const WITH_NODE: &str = "root-ca-certificate-publisher-controller,deployment-controller,replicaset-controller,\
+                             endpointslice-controller,disruption-controller,node-lifecycle-controller,\
+                             taint-eviction-controller,pod-garbage-collector-controller";
+    let controllers = match options.network {
+        None => ALWAYS.to_owned(),
+        Some(_) => format!("{ALWAYS},{WITH_NODE}"),
+    };
+    let authority = options.network.map(|_| format!("--root-ca-file={}", folder.join("ca.crt").display()));
     Spec::new("kube-controller-manager", &assets.kube_controller_manager, folder)
         .arg(format!("--kubeconfig={}", admin_kubeconfig(folder).display()))
-        .arg("--controllers=garbagecollector,namespace,serviceaccount,clusterrole-aggregation")
+        .arg(format!("--controllers={controllers}"))
+        .args(authority)
         .args(["--leader-elect=false", "--secure-port=0"])
         .args(["--kube-api-qps=200", "--kube-api-burst=400"]) // the default of 20 is felt when tests delete much
 }

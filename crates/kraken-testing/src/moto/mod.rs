@@ -3,6 +3,7 @@
 mod instances;
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use crate::process::{Process, Spec, free_port, lost_its_port};
+use crate::process::{Process, Spec, free_port_at, lost_its_port};
 use crate::scratch::Scratch;
 use crate::{cache, http, progress, xml};
 
@@ -39,9 +40,17 @@ impl Moto {
     /// # Errors
     /// When Python is absent, moto cannot be installed, or the server does not answer within a minute.
     pub async fn start() -> Result<Self> {
+        Self::start_at(Ipv4Addr::LOCALHOST).await
+    }
+
+    /// As [`Moto::start`], on an address of this machine that others than its own processes reach.
+    ///
+    /// # Errors
+    /// As [`Moto::start`].
+    pub async fn start_at(address: Ipv4Addr) -> Result<Self> {
         let program = install().await?;
         let mut scratch = Scratch::new("moto")?;
-        match serve(&program, scratch.path()).await {
+        match serve(&program, address, scratch.path()).await {
             Ok((process, endpoint)) => Ok(Self { process, endpoint, _scratch: scratch }),
             Err(error) => {
                 scratch.keep();
@@ -59,7 +68,7 @@ impl Moto {
         SHARED.get_or_try_init(Self::start).await
     }
 
-    /// Where it listens: `http://127.0.0.1:<port>`.
+    /// Where it listens: `http://<address>:<port>`.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -83,15 +92,7 @@ impl Moto {
     /// # Errors
     /// When moto does not answer, or refuses.
     pub async fn ec2(&self, action: &str, fields: &[(&str, &str)]) -> Result<Value> {
-        let mut form = vec![("Action", action), ("Version", "2016-11-15")];
-        form.extend(fields);
-        let credential = instances::credential();
-        let answer =
-            http::post_form(&self.endpoint, &[("authorization", credential.as_str())], &form).await?;
-        if answer.status != 200 {
-            bail!("{action} failed with {}: {}", answer.status, answer.body);
-        }
-        Ok(xml::parse(&answer.body).with_context(|| format!("moto's {action} cannot be read"))?.to_json())
+        ec2(&self.endpoint, action, fields).await
     }
 
     /// Resets moto.
@@ -102,6 +103,21 @@ impl Moto {
         let answer = http::post_form(&format!("{}/moto-api/reset", self.endpoint), &[], &[]).await?;
         if answer.status == 200 { Ok(()) } else { bail!("moto refused a reset: {}", answer.body) }
     }
+}
+
+/// [`Moto::ec2`] of a server that another process started.
+///
+/// # Errors
+/// When it does not answer, or refuses.
+pub async fn ec2(endpoint: &str, action: &str, fields: &[(&str, &str)]) -> Result<Value> {
+    let mut form = vec![("Action", action), ("Version", "2016-11-15")];
+    form.extend(fields);
+    let credential = instances::credential();
+    let answer = http::post_form(endpoint, &[("authorization", credential.as_str())], &form).await?;
+    if answer.status != 200 {
+        bail!("{action} failed with {}: {}", answer.status, answer.body);
+    }
+    Ok(xml::parse(&answer.body).with_context(|| format!("moto's {action} cannot be read"))?.to_json())
 }
 
 /// The environment variables for an AWS SDK to use `endpoint` with dummy credentials.
@@ -130,11 +146,12 @@ pub fn cli_environment(endpoint: &str) -> Vec<(String, String)> {
     variables
 }
 
-async fn serve(program: &Path, folder: &Path) -> Result<(Process, String)> {
+async fn serve(program: &Path, address: Ipv4Addr, folder: &Path) -> Result<(Process, String)> {
     for _ in 0..PORT_ATTEMPTS {
-        let port = free_port()?;
-        let endpoint = format!("http://127.0.0.1:{port}");
-        let spec = Spec::new("moto", program, folder).args(["-H", "127.0.0.1", "-p"]).arg(port.to_string());
+        let port = free_port_at(address)?;
+        let endpoint = format!("http://{address}:{port}");
+        let spec =
+            Spec::new("moto", program, folder).arg(format!("-H{address}")).arg("-p").arg(port.to_string());
         let mut process = Process::spawn(&spec)?;
         let deadline = Instant::now() + READY_WITHIN;
         while process.is_running() {

@@ -70,7 +70,10 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
     stage::prepare().await?;
     // No resyncs while counting: steady state means that nothing is due.
     let suite = SuiteOptions { resync_interval: Some("1h".to_owned()), ..SuiteOptions::default() };
-    let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
+    let options = EnvironmentOptions {
+        control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
+        suite,
+    };
     let environment = stage::start(options).await?;
     let report = measure(&environment, &create).await?;
     report.print();

@@ -55,7 +55,10 @@ async fn setting(rest: &Rest) -> Result<Setting> {
         cloud_endpoint: Some(simulator.endpoint().to_owned()),
         ..SuiteOptions::default()
     };
-    let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
+    let options = EnvironmentOptions {
+        control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
+        suite,
+    };
     let environment = stage::start(options).await?;
     let client = environment.control_plane.client().await?;
     prepare_namespace(&client).await?;

@@ -119,7 +119,10 @@ impl Setting {
             cloud_endpoint: Some(simulator.endpoint().to_owned()),
             ..SuiteOptions::default()
         };
-        let options = EnvironmentOptions { control_plane: ControlPlaneOptions { audit: true }, suite };
+        let options = EnvironmentOptions {
+            control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
+            suite,
+        };
         let environment = stage::start(options).await?;
         let client = environment.control_plane.client().await?;
         let mut samples = manifests::read(&paths::workspace_root()?.join(SAMPLES))?;

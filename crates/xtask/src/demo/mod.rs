@@ -1,5 +1,6 @@
 //! `cargo xtask demo`: Kraken at work, from nothing to everything deleted again.
 
+mod on_node;
 mod play;
 mod quickstart;
 mod show;
@@ -13,6 +14,7 @@ use kraken_testing::Environment;
 
 use crate::signals::Stop;
 use crate::{stage, ui};
+use on_node::OnNode;
 use quickstart::Quickstart;
 use web_tier::WebTier;
 
@@ -22,6 +24,9 @@ pub(crate) struct Choice {
     /// Which samples are applied.
     #[arg(value_enum, default_value = "quickstart")]
     samples: Samples,
+    /// On a real node: controllers are pods, and a pod mounts the web tier's address. Takes root and a few packages.
+    #[arg(long, conflicts_with = "samples")]
+    node: bool,
     /// Delete everything and exit at the end; fail if anything is not Ready in time.
     #[arg(long)]
     once: bool,
@@ -41,6 +46,15 @@ enum Samples {
 /// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
 pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
     let began = Instant::now();
+    if choice.node {
+        let story = stop.race(OnNode::begin(choice.timeout)).await?;
+        stop.race(story.create()).await?;
+        stop.race(story.move_port()).await?;
+        pause(stop, &choice, || story.what_to_try()).await;
+        stop.race(story.delete()).await?;
+        done(began);
+        return Ok(());
+    }
     let environment = stop.race(set_up()).await?;
     match choice.samples {
         Samples::Quickstart => {
@@ -61,12 +75,16 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
             stop.race(story.delete()).await?;
         }
     }
+    done(began);
+    Ok(())
+}
+
+fn done(began: Instant) {
     ui::headline("Done");
     println!(
         "All resources were created, changed and deleted as expected, in {:.0} s.",
         began.elapsed().as_secs_f64()
     );
-    Ok(())
 }
 
 /// Keeps running until Ctrl-C, unless `once` is set.

@@ -76,10 +76,14 @@ pub(super) type Rights = (String, Vec<Value>);
 /// # Errors
 /// When an object cannot be written as YAML.
 pub(super) fn overlay(components: &[Rights]) -> Result<Vec<(&'static str, String)>> {
-    let aggregated: Vec<Value> = components
+    let for_hub: Vec<Value> = components
         .iter()
-        .flat_map(|(_, documents)| documents)
-        .filter(|role| role["metadata"]["labels"]["kraken-iac.eoinfennessy.com/aggregate-to-hub"] == "true")
+        .flat_map(|(component, documents)| {
+            let name = format!("kraken-{component}-hub");
+            documents
+                .iter()
+                .filter(move |role| role["kind"] == "ClusterRole" && role["metadata"]["name"] == name)
+        })
         .flat_map(rules)
         .collect();
     let mut roles = Vec::new();
@@ -90,7 +94,7 @@ pub(super) fn overlay(components: &[Rights]) -> Result<Vec<(&'static str, String
         let own = own.with_context(|| format!("{name} has no ClusterRole"))?;
         let mut kept: Vec<Value> = rules(own).into_iter().filter(is_of_namespaces).collect();
         if component == super::HUB {
-            kept.extend(aggregated.clone());
+            kept.extend(for_hub.clone());
         }
         let role = format!("{name}-resources"); // `name` is the Role of the lease, where the namespace is the controllers' too
         roles.push(object("Role", &role, None, &json!({"rules": kept})));
@@ -161,8 +165,8 @@ fn yaml(objects: &[Value]) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn role(name: &str, labels: &Value, rules: &Value) -> Value {
-        json!({"kind": "ClusterRole", "metadata": {"name": name, "labels": labels}, "rules": rules})
+    fn role(name: &str, rules: &Value) -> Value {
+        json!({"kind": "ClusterRole", "metadata": {"name": name}, "rules": rules})
     }
 
     #[test]
@@ -172,12 +176,11 @@ mod tests {
             json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}),
             json!({"apiGroups": ["core"], "resources": ["statedeclarations"], "verbs": ["publish"]}),
         ];
-        let label = json!({"kraken-iac.eoinfennessy.com/aggregate-to-hub": "true"});
         let spoke = vec![
-            role("kraken-x", &json!({}), &json!([read, cluster[0], cluster[1]])),
-            role("kraken-x-hub", &label, &json!([read])),
+            role("kraken-x", &json!([read, cluster[0], cluster[1]])),
+            role("kraken-x-hub", &json!([read])),
         ];
-        let hub = vec![role("kraken-hub", &json!({}), &json!([cluster[0]]))];
+        let hub = vec![role("kraken-hub", &json!([cluster[0]]))];
         let files = overlay(&[("hub".to_owned(), hub), ("x".to_owned(), spoke)]).unwrap();
         let (_, roles) = files.iter().find(|(name, _)| *name == "team/roles.yaml").unwrap();
         let roles: Vec<Value> = serde_saphyr::from_multiple(roles).unwrap();

@@ -1,0 +1,139 @@
+//! The web tier on a real node: controllers are pods, and a pod mounts what they export.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use kraken_testing::node::{NodeCluster, TOOLS, kubectl};
+use kraken_testing::{paths, suite};
+
+use crate::{node, ui};
+
+const SAMPLES: &str = "config/samples/web-tier";
+/// The sample's Deployment has an image of the internet; this one does the same without.
+const DEPLOYMENT: &str = "06-deployment.yaml";
+const OTHER_PORT: &str = "8080";
+
+/// The cluster, and where kubectl finds it.
+pub(super) struct OnNode {
+    cluster: NodeCluster,
+    kubeconfig: PathBuf,
+    timeout: Duration,
+}
+
+impl OnNode {
+    /// Starts the cluster and installs Kraken.
+    pub(super) async fn begin(timeout: Duration) -> Result<Self> {
+        ui::headline("Setting the stage");
+        node::prepare().await?;
+        let cluster = node::start(&[]).await?;
+        let kubeconfig = cluster.control_plane.admin_kubeconfig();
+        node::install(&kubeconfig, cluster.moto.endpoint()).await?;
+        let stage = Self { cluster, kubeconfig, timeout };
+        ui::headline("The controllers are pods");
+        print!("{}", stage.kubectl(&["-n", suite::NAMESPACE, "get", "pods", "-o", "wide"]).await?);
+        Ok(stage)
+    }
+
+    /// A pod waits for the address of a load balancer that does not exist yet, then runs.
+    pub(super) async fn create(&self) -> Result<()> {
+        ui::headline("A Deployment that mounts the address of a load balancer, before there is one");
+        self.apply(&client()).await?;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        print!("{}", self.kubectl(&["get", "pods"]).await?);
+        ui::headline(&format!("Applying {SAMPLES}"));
+        for sample in samples()? {
+            self.kubectl(&["apply", "--server-side", "-f", &sample]).await?;
+        }
+        let timeout = format!("--timeout={}s", self.timeout.as_secs());
+        self.kubectl(&["wait", "kraken", "--all", "--for=condition=Ready", &timeout]).await?;
+        print!("{}", self.kubectl(&["get", "kraken"]).await?);
+        ui::headline("What the pod sees");
+        self.until_pod_says(":80/").await
+    }
+
+    /// One key changes, and the file in the pod follows.
+    pub(super) async fn move_port(&self) -> Result<()> {
+        ui::headline(&format!("ConfigMap web-tier: port={OTHER_PORT}"));
+        let patch = format!(r#"{{"data":{{"port":"{OTHER_PORT}"}}}}"#);
+        self.kubectl(&["patch", "configmap", "web-tier", "--type=merge", "-p", &patch]).await?;
+        self.until_pod_says(&format!(":{OTHER_PORT}/")).await
+    }
+
+    pub(super) fn what_to_try(&self) {
+        ui::headline("It stays up; in a second terminal");
+        println!("{}", ui::exports(&self.kubeconfig, self.cluster.moto.endpoint()));
+        println!("kubectl logs -f deployment/client");
+        println!("kubectl -n {} logs deployment/kraken-hub", suite::NAMESPACE);
+        println!("# Ctrl-C deletes everything and stops all that was started");
+    }
+
+    /// Everything is deleted at once; what is referred to goes last.
+    pub(super) async fn delete(&self) -> Result<()> {
+        ui::headline("Deleting everything at once");
+        let timeout = format!("--timeout={}s", self.timeout.as_secs());
+        ui::step("kubectl delete kraken --all", self.kubectl(&["delete", "kraken", "--all", &timeout]))
+            .await
+            .map(drop)
+    }
+
+    async fn until_pod_says(&self, wanted: &str) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            // Fails as long as the container was not started.
+            let said = self.kubectl(&["logs", "deployment/client", "--tail=1"]).await.unwrap_or_default();
+            if said.contains(wanted) {
+                println!("{}   (after {:.1} s)", said.trim(), started.elapsed().as_secs_f64());
+                return Ok(());
+            }
+            if started.elapsed() > self.timeout {
+                bail!("the pod does not see {wanted}; it says: {said}");
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    async fn apply(&self, yaml: &str) -> Result<()> {
+        let path = self.cluster.node.folder().join("demo.yaml");
+        std::fs::write(&path, yaml)?;
+        self.kubectl(&["apply", "--server-side", "-f", &path.display().to_string()]).await.map(drop)
+    }
+
+    async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        kubectl(&self.kubeconfig, arguments).await
+    }
+}
+
+fn samples() -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(paths::workspace_root()?.join(SAMPLES))? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name != DEPLOYMENT) {
+            files.push(path.display().to_string());
+        }
+    }
+    files.sort();
+    files.reverse(); // the last of the chain first: nothing depends on the order
+    Ok(files)
+}
+
+fn client() -> String {
+    format!(
+        "apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: client}}
+spec:
+  selector: {{matchLabels: {{app: client}}}}
+  template:
+    metadata: {{labels: {{app: client}}}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: client
+        image: {TOOLS}
+        command: [sh, -c, 'while true; do echo \"calling $(cat /etc/web/url)\"; sleep 0.5; done']
+        volumeMounts: [{{name: web, mountPath: /etc/web}}]
+      volumes: [{{name: web, configMap: {{name: web-address}}}}]
+"
+    )
+}

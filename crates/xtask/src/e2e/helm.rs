@@ -1,0 +1,56 @@
+//! Kraken installed by its charts, as the README says.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::Result;
+use kraken_testing::node::kubectl;
+use kraken_testing::{packaging, paths, suite};
+
+use crate::{node, ui};
+
+pub(super) async fn install(kubeconfig: &Path, aws_endpoint: &str) -> Result<()> {
+    let label = "pod-security.kubernetes.io/enforce=restricted";
+    kubectl(kubeconfig, &["create", "namespace", suite::NAMESPACE]).await?;
+    kubectl(kubeconfig, &["label", "namespace", suite::NAMESPACE, label]).await?;
+    node::credentials(kubeconfig, aws_endpoint).await?;
+    for (release, chart, values) in releases()? {
+        let chart = paths::workspace_root()?.join("charts").join(chart);
+        let mut arguments: Vec<&OsStr> = vec!["install".as_ref(), release.as_ref(), chart.as_os_str()];
+        arguments.extend(values.iter().map(AsRef::<OsStr>::as_ref));
+        ui::step(&format!("helm install {release}"), helm(kubeconfig, &arguments)).await?;
+    }
+    node::rolled_out(kubeconfig).await
+}
+
+/// In the order that keeps the CustomResourceDefinitions for the last; the chart marks them to be kept, so that nobody loses resources.
+pub(super) async fn uninstall(kubeconfig: &Path) -> Result<()> {
+    for (release, ..) in releases()?.iter().rev() {
+        helm(kubeconfig, &["uninstall".as_ref(), release.as_ref(), "--wait".as_ref()]).await?;
+    }
+    let crds = paths::workspace_root()?.join("crds").display().to_string();
+    kubectl(kubeconfig, &["delete", "-k", &crds, "--ignore-not-found", "--timeout=120s"]).await?;
+    kubectl(kubeconfig, &["delete", "namespace", suite::NAMESPACE, "--timeout=120s"]).await.map(drop)
+}
+
+/// Name, chart and arguments of each release.
+fn releases() -> Result<Vec<(String, &'static str, Vec<String>)>> {
+    let mut releases = vec![("kraken-crds".to_owned(), "kraken-crds", Vec::new())];
+    for controller in paths::controllers()? {
+        releases.push(if controller == "hub" {
+            ("kraken".to_owned(), "kraken", Vec::new())
+        } else {
+            let component = vec!["--set".to_owned(), format!("component={controller}")];
+            (format!("kraken-{controller}"), "kraken-spoke", component)
+        });
+    }
+    Ok(releases)
+}
+
+async fn helm(kubeconfig: &Path, arguments: &[&OsStr]) -> Result<String> {
+    let mut all = arguments.to_vec();
+    let options = ["--namespace", suite::NAMESPACE, "--kubeconfig"];
+    all.extend(options.map(AsRef::<OsStr>::as_ref));
+    all.push(kubeconfig.as_os_str());
+    packaging::helm(&all).await
+}

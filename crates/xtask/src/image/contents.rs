@@ -1,0 +1,91 @@
+//! What is in an image: the controller, linked statically, and the certificates of public authorities. No shell, no package manager, no
+//! library that could have a defect of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use k8s_openapi::ByteString;
+use kraken_testing::oci::{Config, Image, Layer};
+
+use super::build;
+use super::source::Source;
+
+/// Where TLS libraries look for them.
+const AUTHORITIES: &str = "etc/ssl/certs/ca-certificates.crt";
+
+/// An image's name.
+pub(super) fn name(repository: &str, controller: &str, tag: &str) -> String {
+    let name = format!("kraken-{controller}:{tag}");
+    match repository.trim_end_matches('/') {
+        "" => name,
+        repository => format!("{repository}/{name}"),
+    }
+}
+
+pub(super) fn image(name: String, controller: &str, program: &Path, source: &Source) -> Result<Image> {
+    let mut layer = Layer::default();
+    let contents = fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    build::check_static(&contents).with_context(|| program.display().to_string())?;
+    layer.file("kraken", 0o755, contents);
+    layer.file(AUTHORITIES, 0o644, authorities()?.into_bytes());
+    let labels = [
+        ("title", format!("kraken-{controller}")),
+        ("version", source.version.clone()),
+        ("revision", source.commit.clone()),
+        ("created", source.date.clone()),
+        ("licenses", "Apache-2.0".to_owned()),
+    ];
+    let labels = labels.map(|(name, value)| (format!("org.opencontainers.image.{name}"), value));
+    Ok(Image {
+        name,
+        config: Config {
+            entrypoint: vec!["/kraken".to_owned()],
+            command: vec!["run".to_owned()],
+            ports: vec![8080, 9443],
+            labels: BTreeMap::from(labels),
+            ..Config::default()
+        },
+        layer,
+        created: source.time,
+    })
+}
+
+/// Mozilla's authorities as one PEM text, of the version that Cargo.lock pins.
+fn authorities() -> Result<String> {
+    const LINE: usize = 64;
+    let mut text = String::new();
+    for certificate in webpki_root_certs::TLS_SERVER_ROOT_CERTS {
+        let encoded = serde_json::to_value(ByteString(certificate.as_ref().to_vec()))
+            .context("cannot encode a certificate")?;
+        let encoded = encoded.as_str().context("an encoded certificate is a text")?;
+        text.push_str("-----BEGIN CERTIFICATE-----\n");
+        for start in (0..encoded.len()).step_by(LINE) {
+            text.push_str(&encoded[start..encoded.len().min(start + LINE)]);
+            text.push('\n');
+        }
+        text.push_str("-----END CERTIFICATE-----\n");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_authorities_are_certificates_in_pem() {
+        let text = authorities().unwrap();
+        let begins = text.matches("-----BEGIN CERTIFICATE-----\n").count();
+        assert!(begins > 50, "{begins}");
+        assert_eq!(begins, text.matches("-----END CERTIFICATE-----\n").count());
+        assert!(text.lines().all(|line| line.len() <= 64));
+    }
+
+    #[test]
+    fn a_repository_comes_before_the_name() {
+        assert_eq!(name("", "hub", "1"), "kraken-hub:1");
+        assert_eq!(name("registry.example.com/team/", "hub", "1"), "registry.example.com/team/kraken-hub:1");
+    }
+}

@@ -1,0 +1,108 @@
+//! Sets the stage with a real node: controllers are pods of their images, installed as people install them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use kraken_testing::assets::Assets;
+use kraken_testing::node::{self, NodeCluster, kubectl, requirements};
+use kraken_testing::{moto, paths, suite};
+
+use crate::{image, ui};
+
+/// How long a Deployment may take to be rolled out on a busy machine.
+const ROLLED_OUT_WITHIN: &str = "--timeout=180s";
+/// Where AWS spokes find their credentials.
+const CREDENTIALS: &str = "kraken-aws-credentials";
+
+/// Gets what has to be built or installed once, and the images.
+pub(crate) async fn prepare() -> Result<()> {
+    requirements::check()?;
+    ui::step("control plane binaries (built from source the first time, then cached)", Assets::ensure())
+        .await?;
+    ui::step("kubelet, kube-proxy, kube-scheduler and kubectl (the same)", node::ensure()).await?;
+    ui::step("moto, which plays AWS (installed from PyPI the first time, then cached)", moto::install())
+        .await?;
+    image::make_for_tests().await?;
+    let tools = images()?.join("kraken-tools.tar");
+    node::write_tools(&tools)
+}
+
+/// Starts a cluster with the images of [`prepare`] and of other folders.
+pub(crate) async fn start(others: &[PathBuf]) -> Result<NodeCluster> {
+    let mut archives = Vec::new();
+    for folder in [images()?].iter().chain(others) {
+        let files = fs::read_dir(folder).with_context(|| format!("no images in {}", folder.display()))?;
+        let paths = files.filter_map(|entry| Some(entry.ok()?.path()));
+        archives.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "tar")));
+    }
+    archives.sort();
+    ui::step(
+        "starting etcd, kube-apiserver, kube-controller-manager, moto, and a node with containerd, kubelet and kube-proxy",
+        NodeCluster::start(&archives),
+    )
+    .await
+}
+
+/// Installs Kraken by `config/default`, with credentials for `aws_endpoint`, and waits until every controller is ready.
+pub(crate) async fn install(kubeconfig: &Path, aws_endpoint: &str) -> Result<()> {
+    let config = paths::workspace_root()?.join("config");
+    apply(kubeconfig, aws_endpoint, &config.join("namespace"), &config.join("default")).await
+}
+
+/// The same by other folders of Kustomize: one with the namespace, one with everything.
+pub(crate) async fn apply(
+    kubeconfig: &Path,
+    aws_endpoint: &str,
+    namespace: &Path,
+    everything: &Path,
+) -> Result<()> {
+    let root = paths::workspace_root()?;
+    let shown = everything.strip_prefix(&root).unwrap_or(everything).display().to_string();
+    let (namespace, all) = (namespace.display().to_string(), everything.display().to_string());
+    ui::step(&format!("kubectl apply --server-side -k {shown}"), async {
+        kubectl(kubeconfig, &["apply", "--server-side", "-k", &namespace]).await?;
+        credentials(kubeconfig, aws_endpoint).await?;
+        kubectl(kubeconfig, &["apply", "--server-side", "-k", &all]).await
+    })
+    .await?;
+    rolled_out(kubeconfig).await
+}
+
+/// The Secret that `config/aws-credentials` makes, with an endpoint besides.
+pub(crate) async fn credentials(kubeconfig: &Path, aws_endpoint: &str) -> Result<()> {
+    let literals = moto::environment(aws_endpoint)
+        .into_iter()
+        .map(|(name, value)| format!("--from-literal={name}={value}"));
+    let mut arguments: Vec<String> =
+        ["-n", suite::NAMESPACE, "create", "secret", "generic", CREDENTIALS].map(str::to_owned).to_vec();
+    arguments.extend(literals);
+    kubectl(kubeconfig, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).await.map(drop)
+}
+
+/// Waits until every controller's Deployment is rolled out.
+pub(crate) async fn rolled_out(kubeconfig: &Path) -> Result<()> {
+    for controller in paths::controllers()? {
+        let deployment = format!("deployment/kraken-{controller}");
+        let arguments = ["-n", suite::NAMESPACE, "rollout", "status", &deployment, ROLLED_OUT_WITHIN];
+        let what = format!("waiting for {deployment}");
+        if let Err(error) = ui::step(&what, kubectl(kubeconfig, &arguments)).await {
+            return Err(error.context(state(kubeconfig).await));
+        }
+    }
+    Ok(())
+}
+
+/// What the controllers' namespace looks like, for a message.
+async fn state(kubeconfig: &Path) -> String {
+    let mut text = String::new();
+    for arguments in [["get", "pods", "-o", "wide"], ["get", "events", "--sort-by", ".lastTimestamp"]] {
+        let all: Vec<&str> = ["-n", suite::NAMESPACE].into_iter().chain(arguments).collect();
+        text.push_str(&kubectl(kubeconfig, &all).await.unwrap_or_else(|error| format!("{error:#}")));
+    }
+    text
+}
+
+fn images() -> Result<PathBuf> {
+    image::folder_for_tests()
+}

@@ -1,0 +1,57 @@
+//! Webhooks while their certificates are replaced.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use crate::site::{Site, cluster, rolled_out, system, system_json};
+
+const CONTROLLER: &str = "kraken-aws-vpc";
+const MISTAKE: &str = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: VPC\nmetadata: {name: a}\nspec: {cidrBlock: {value: 10.0.0.1/16}}\n";
+
+async fn bundle() -> Result<String> {
+    let path = "jsonpath={.webhooks[0].clientConfig.caBundle}";
+    cluster(&["get", "validatingwebhookconfiguration", CONTROLLER, "-o", path]).await
+}
+
+async fn certificate() -> Result<String> {
+    let secret = system_json(&["get", "secret", &format!("{CONTROLLER}-webhook")]).await?;
+    Ok(secret["data"]["tls.crt"].as_str().context("a Secret without a certificate")?.to_owned())
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
+async fn no_mistake_passes_while_the_certificate_is_replaced() -> Result<()> {
+    let site = Site::new("rotation").await?;
+    // A flag by its environment variable, as the README says; a rotation then takes half a minute.
+    let literal = "--from-literal=KRAKEN_WEBHOOK_CERTIFICATE_LIFETIME=48s";
+    system(&["create", "configmap", CONTROLLER, literal]).await?;
+    system(&["delete", "secret", &format!("{CONTROLLER}-webhook")]).await?;
+    let webhook =
+        kraken_testing::paths::workspace_root()?.join(format!("config/{}/webhook.yaml", &CONTROLLER[7..]));
+    cluster(&["apply", "--server-side", "--force-conflicts", "-f", &webhook.display().to_string()]).await?;
+    system(&["rollout", "restart", &format!("deployment/{CONTROLLER}")]).await?;
+    rolled_out(CONTROLLER).await?;
+    site.refused(MISTAKE).await?;
+    let (first, first_bundle) = (certificate().await?, bundle().await?);
+
+    // The API server lets everything pass if it does not trust the webhook: so each try must be refused.
+    let started = Instant::now();
+    let (mut tries, mut bundles) = (0, vec![first_bundle]);
+    while started.elapsed() < Duration::from_secs(75) {
+        let refused = site.refused(MISTAKE).await?;
+        assert!(refused.contains("spec.cidrBlock"), "{refused}");
+        tries += 1;
+        let now = bundle().await?;
+        if bundles.last() != Some(&now) {
+            bundles.push(now);
+        }
+    }
+    assert_ne!(certificate().await?, first, "the certificate was not replaced");
+    assert!(bundles.len() >= 3, "old, both, new: {} after {tries} tries", bundles.len());
+
+    system(&["delete", "configmap", CONTROLLER]).await?;
+    system(&["rollout", "restart", &format!("deployment/{CONTROLLER}")]).await?;
+    rolled_out(CONTROLLER).await?;
+    site.end().await
+}

@@ -1,0 +1,175 @@
+//! What every installation must do, however it was made.
+
+use anyhow::{Context as _, Result};
+use kraken_testing::paths;
+use serde_json::json;
+
+use crate::site::{Site, TOOLS, cluster, name, pods, system, system_json, until};
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
+async fn controllers_run_as_their_own_accounts_under_pod_security_restricted() -> Result<()> {
+    let namespace: serde_json::Value =
+        serde_json::from_str(&cluster(&["get", "namespace", "kraken-system", "-o", "json"]).await?)?;
+    let labels = &namespace["metadata"]["labels"];
+    assert_eq!(labels["pod-security.kubernetes.io/enforce"], "restricted", "{labels}");
+    for controller in paths::controllers()? {
+        let controller = format!("kraken-{controller}");
+        let pods = pods(&controller).await?;
+        let pod = pods.first().with_context(|| format!("{controller} has no pod"))?;
+        assert_eq!(pod["spec"]["serviceAccountName"], json!(controller));
+        assert_eq!(pod["status"]["phase"], "Running");
+        assert_eq!(pod["status"]["containerStatuses"][0]["restartCount"], 0, "{}", pod["status"]);
+        let log = system(&["logs", name(pod)]).await?;
+        for refusal in ["forbidden", "permission denied", "panicked"] {
+            assert!(!log.to_lowercase().contains(refusal), "{controller}: {log}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
+async fn a_mistake_is_refused_through_the_service_of_each_webhook() -> Result<()> {
+    let site = Site::new("mistakes").await?;
+    let vpc = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: VPC\nmetadata: {name: a}\nspec: {cidrBlock: {value: 10.0.0.1/16}}\n";
+    let refused = until("the refusal of a VPC", async || site.refused(vpc).await, |_| true).await?;
+    // The schema takes any text for a block: this is the controller's own review.
+    assert!(refused.contains("spec.cidrBlock"), "{refused}");
+
+    // The hub's: a cycle of references is visible to it alone.
+    let subnet = |name: &str, other: &str| {
+        format!(
+            "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Subnet\nmetadata: {{name: {name}}}\n\
+             spec: {{vpcID: {{valueFrom: {{ref: Subnet/{other}}}}}, cidrBlock: {{value: 10.0.0.0/24}}}}\n"
+        )
+    };
+    site.apply(&subnet("one", "two")).await?;
+    let refused =
+        until("the refusal of a cycle", async || site.refused(&subnet("two", "one")).await, |_| true).await?;
+    assert!(refused.contains("reference cycle"), "{refused}");
+    site.end().await
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
+async fn pods_mount_what_a_web_tier_exports_and_see_it_change() -> Result<()> {
+    let site = Site::new("web-tier").await?;
+    // The pod comes first: it waits for its volumes, as that of the sample's Deployment does.
+    site.apply(&pod("client", "web-address", "web-secret")).await?;
+    let samples = paths::workspace_root()?.join("config/samples/web-tier");
+    // Without the Deployment, whose image is one of the internet: the pod above does the same.
+    for file in ["05-address", "04-load-balancer", "03-instances", "02-network", "01-settings"] {
+        let path = samples.join(format!("{file}.yaml")).display().to_string();
+        site.kubectl(&["apply", "--server-side", "-f", &path]).await?;
+    }
+    site.apply(SECRETS).await?;
+    site.ready(&["kraken", "--all"]).await?;
+    site.ready(&["pod/client"]).await?;
+    let url = site.file("client", "/etc/web/url").await?;
+    assert!(url.starts_with("http://") && url.contains(":80/"), "{url}");
+    assert_eq!(site.file("client", "/etc/secret/password").await?, "s3cret-one");
+
+    site.kubectl(&["patch", "configmap", "web-tier", "--type=merge", "-p", r#"{"data":{"port":"8080"}}"#])
+        .await?;
+    site.until_file("client", "/etc/web/url", |text| text.contains(":8080/")).await?;
+    site.kubectl(&[
+        "patch",
+        "secret",
+        "source",
+        "--type=merge",
+        "-p",
+        r#"{"stringData":{"password":"s3cret-two"}}"#,
+    ])
+    .await?;
+    site.until_file("client", "/etc/secret/password", |text| text == "s3cret-two").await?;
+
+    // A Secret's value is nowhere but in Secrets.
+    let all = site.kubectl(&["get", "kraken,kraken-internal,events", "-o", "json"]).await?;
+    let logs = system(&["logs", "-l", "app.kubernetes.io/part-of=kraken", "--tail=-1"]).await?;
+    for text in [all, logs] {
+        assert!(!text.contains("s3cret-"), "the value of a Secret was shown");
+    }
+
+    assert_eq!(site.in_cloud("DescribeVpcs", "vpcSet").await?.len(), 1);
+    site.kubectl(&["delete", "kraken", "--all", "--timeout=120s"]).await?;
+    assert!(site.in_cloud("DescribeVpcs", "vpcSet").await?.is_empty());
+    // Kubernetes' garbage collector takes half a minute to learn of a kind that was just installed.
+    let targets = async || site.kubectl(&["get", "configmap,secret", "-o", "name"]).await;
+    let gone = |names: &String| !names.contains("web-address") && !names.contains("web-secret");
+    until("the end of what was exported", targets, gone).await?;
+    site.end().await
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
+async fn metrics_and_health_are_served_where_the_annotations_say() -> Result<()> {
+    let site = Site::new("metrics").await?;
+    site.apply(&pod_without_volumes("probe")).await?;
+    site.ready(&["pod/probe"]).await?;
+    for controller in paths::controllers()? {
+        let pods =
+            system_json(&["get", "pods", "-l", &format!("app.kubernetes.io/name=kraken-{controller}")])
+                .await?;
+        let pod = &pods["items"][0];
+        assert_eq!(pod["metadata"]["annotations"]["prometheus.io/port"], "8080");
+        let address = pod["status"]["podIP"].as_str().context("a pod without an address")?;
+        let url = format!("http://{address}:8080/metrics");
+        let metrics = site.kubectl(&["exec", "probe", "--", "wget", "-q", "-O", "-", &url]).await?;
+        assert!(metrics.contains("kraken_leader 1"), "{controller}: {metrics}");
+    }
+    site.end().await
+}
+
+/// A Secret of the user's and its export.
+const SECRETS: &str = "apiVersion: v1
+kind: Secret
+metadata: {name: source}
+stringData: {password: s3cret-one}
+---
+apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1
+kind: ConfigExport
+metadata: {name: web-secret}
+spec:
+  configType: Secret
+  configMetadata: {name: web-secret}
+  entries:
+  - key: password
+    valueFrom: {secret: {name: source, key: password}}
+";
+
+fn pod(name: &str, map: &str, secret: &str) -> String {
+    let mut pod = container(name);
+    pod["spec"]["volumes"] = json!([
+        {"name": "web", "configMap": {"name": map}},
+        {"name": "secret", "secret": {"secretName": secret}},
+    ]);
+    pod["spec"]["containers"][0]["volumeMounts"] = json!([
+        {"name": "web", "mountPath": "/etc/web"},
+        {"name": "secret", "mountPath": "/etc/secret"},
+    ]);
+    pod.to_string()
+}
+
+fn pod_without_volumes(name: &str) -> String {
+    container(name).to_string()
+}
+
+fn container(name: &str) -> serde_json::Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {
+            "terminationGracePeriodSeconds": 1,
+            "automountServiceAccountToken": false,
+            "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [{
+                "name": "shell", "image": TOOLS, "imagePullPolicy": "IfNotPresent",
+                "command": ["sh", "-c", "while true; do sleep 1; done"],
+                "securityContext": {
+                    "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }],
+        },
+    })
+}

@@ -1,0 +1,197 @@
+//! A namespace of the cluster, and `kubectl`.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::moto;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+/// Where the controllers are.
+pub(crate) const SYSTEM: &str = "kraken-system";
+/// How long anything may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+/// Names a process in the namespaces of the node, if the node is ours.
+pub(crate) const NODE: &str = "KRAKEN_E2E_NODE_PROCESS";
+/// A shell; the image is loaded with the controllers'.
+pub(crate) const TOOLS: &str = kraken_testing::node::TOOLS;
+
+/// A namespace under Pod Security `restricted`, for one test.
+pub(crate) struct Site {
+    /// Its name.
+    pub(crate) namespace: String,
+}
+
+impl Site {
+    /// A new one.
+    pub(crate) async fn new(test: &str) -> Result<Self> {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let namespace = format!("e2e-{test}-{seconds}");
+        let site = Self { namespace: namespace.clone() };
+        cluster(&["create", "namespace", &namespace]).await?;
+        cluster(&["label", "namespace", &namespace, "pod-security.kubernetes.io/enforce=restricted"]).await?;
+        Ok(site)
+    }
+
+    /// Runs `kubectl` in this namespace.
+    pub(crate) async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let mut all = vec!["-n", &self.namespace];
+        all.extend(arguments);
+        cluster(&all).await
+    }
+
+    /// Applies YAML.
+    pub(crate) async fn apply(&self, yaml: &str) -> Result<()> {
+        run(&["-n", &self.namespace, "apply", "--server-side", "--force-conflicts", "-f", "-"], yaml)
+            .await
+            .map(drop)
+    }
+
+    /// What is answered to YAML that must be refused.
+    pub(crate) async fn refused(&self, yaml: &str) -> Result<String> {
+        match self.apply(yaml).await {
+            Ok(()) => bail!("accepted, and should not be:\n{yaml}"),
+            Err(error) => Ok(format!("{error:#}")),
+        }
+    }
+
+    /// Waits until objects are Ready, such as `vpc/web` or `kraken --all`.
+    pub(crate) async fn ready(&self, what: &[&str]) -> Result<()> {
+        let mut arguments = vec!["wait", "--for=condition=Ready", "--timeout=120s"];
+        arguments.extend(what);
+        self.kubectl(&arguments).await.map(drop)
+    }
+
+    /// A file of a running pod.
+    pub(crate) async fn file(&self, pod: &str, path: &str) -> Result<String> {
+        self.kubectl(&["exec", pod, "--", "cat", path]).await
+    }
+
+    /// Waits until a file of a pod is as wanted.
+    pub(crate) async fn until_file(
+        &self,
+        pod: &str,
+        path: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<String> {
+        until(&format!("{path} of {pod}"), async || self.file(pod, path).await, |text| wanted(text)).await
+    }
+
+    /// Deletes the namespace with all that is in it, and waits until it is gone.
+    pub(crate) async fn end(self) -> Result<()> {
+        // What its finalizers wait for is deleted in its order.
+        self.kubectl(&["delete", "kraken", "--all", "--timeout=120s"]).await?;
+        cluster(&["delete", "namespace", &self.namespace, "--timeout=120s"]).await.map(drop)
+    }
+
+    /// What the cloud has of this namespace: the items of a Describe action's list.
+    pub(crate) async fn in_cloud(&self, action: &str, list: &str) -> Result<Vec<Value>> {
+        let answer = described(action, &[]).await?;
+        let own = answer[list].as_array().into_iter().flatten().filter(|item| self.owns(item));
+        Ok(own.cloned().collect())
+    }
+
+    /// What was launched for this namespace, terminated instances too.
+    pub(crate) async fn launched(&self) -> Result<Vec<Value>> {
+        let (mut launched, mut page) = (Vec::new(), String::new());
+        loop {
+            let fields: &[(&str, &str)] = if page.is_empty() { &[] } else { &[("NextToken", &page)] };
+            let answer = described("DescribeInstances", fields).await?;
+            let reservations = answer["reservationSet"].as_array().into_iter().flatten();
+            let instances =
+                reservations.flat_map(|launch| launch["instancesSet"].as_array().into_iter().flatten());
+            launched.extend(instances.filter(|item| self.owns(item)).cloned());
+            // A page holds a hundred reservations.
+            match answer["nextToken"].as_str() {
+                Some(next) if !next.is_empty() => next.clone_into(&mut page),
+                _ => return Ok(launched),
+            }
+        }
+    }
+
+    fn owns(&self, item: &Value) -> bool {
+        let marker = format!("/{}/", self.namespace);
+        let tags = item["tagSet"].as_array().into_iter().flatten();
+        tags.filter(|tag| tag["key"] == "kraken-iac.eoinfennessy.com/owner")
+            .any(|tag| tag["value"].as_str().is_some_and(|owner| owner.contains(&marker)))
+    }
+}
+
+async fn described(action: &str, fields: &[(&str, &str)]) -> Result<Value> {
+    let endpoint = std::env::var("KRAKEN_E2E_AWS_ENDPOINT")
+        .context("KRAKEN_E2E_AWS_ENDPOINT is not set: `cargo xtask e2e` runs these tests")?;
+    moto::ec2(&endpoint, action, fields).await
+}
+
+/// Runs `kubectl`.
+pub(crate) async fn cluster(arguments: &[&str]) -> Result<String> {
+    run(arguments, "").await
+}
+
+/// Runs `kubectl` in the controllers' namespace.
+pub(crate) async fn system(arguments: &[&str]) -> Result<String> {
+    let mut all = vec!["-n", SYSTEM];
+    all.extend(arguments);
+    cluster(&all).await
+}
+
+/// The same, and reads its JSON.
+pub(crate) async fn system_json(arguments: &[&str]) -> Result<Value> {
+    let mut all = arguments.to_vec();
+    all.extend(["-o", "json"]);
+    Ok(serde_json::from_str(&system(&all).await?)?)
+}
+
+/// Waits until a Deployment's pods are all there and ready, and no older one is left.
+pub(crate) async fn rolled_out(deployment: &str) -> Result<()> {
+    let deployment = format!("deployment/{deployment}");
+    system(&["rollout", "status", &deployment, "--timeout=120s"]).await.map(drop)
+}
+
+/// The pods of a controller, without those that are being deleted.
+pub(crate) async fn pods(controller: &str) -> Result<Vec<Value>> {
+    let selector = format!("app.kubernetes.io/name={controller}");
+    let list = system_json(&["get", "pods", "-l", &selector]).await?;
+    let pods = list["items"].as_array().cloned().unwrap_or_default();
+    Ok(pods.into_iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null()).collect())
+}
+
+/// An object's name.
+pub(crate) fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// Repeats a look until it shows what is wanted; a look that fails is one more reason to wait.
+pub(crate) async fn until<T: std::fmt::Debug>(
+    what: &str,
+    look: impl AsyncFn() -> Result<T>,
+    wanted: impl Fn(&T) -> bool,
+) -> Result<T> {
+    let started = Instant::now();
+    loop {
+        let seen = look().await;
+        match seen {
+            Ok(seen) if wanted(&seen) => return Ok(seen),
+            seen if started.elapsed() > PATIENCE => bail!("{what} did not become as wanted; last: {seen:?}"),
+            _ => tokio::time::sleep(Duration::from_millis(200)).await,
+        }
+    }
+}
+
+async fn run(arguments: &[&str], input: &str) -> Result<String> {
+    let program = std::env::var("KRAKEN_E2E_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned());
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.kill_on_drop(true).spawn().context("cannot run kubectl")?;
+    let mut stdin = child.stdin.take().context("kubectl has no standard input")?;
+    stdin.write_all(input.as_bytes()).await?;
+    drop(stdin);
+    let output = child.wait_with_output().await?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`kubectl {}` failed: {}", arguments.join(" "), said.trim());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
