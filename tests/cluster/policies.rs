@@ -151,7 +151,7 @@ async fn an_edit_requires_permission_only_for_new_references() -> Result<()> {
     let many: Vec<Value> = (0..21).map(|i| entry("k", &secret(&format!("s{i}"), "k"))).collect();
     let many: Vec<Value> = many.iter().enumerate().map(|(i, value)| entry(&format!("k{i}"), value)).collect();
     let message = jane.refused(&export("t", &json!(many))).await?;
-    assert!(message.contains("more than 20 Secrets"), "{message}");
+    assert!(message.contains("more than 20 new Secrets"), "{message}");
     test_env.apply(&export("t", &json!(many))).await
 }
 

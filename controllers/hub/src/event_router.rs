@@ -76,6 +76,9 @@ impl EventRouter {
         let dependent = Dependent::Request(ObjectKey::of(change.meta()));
         match change {
             Change::Applied(request, before) => {
+                if is_restored(&**request, before.as_deref()) {
+                    self.written.forget(&dependent);
+                }
                 let is_own = is_only_status(&**request, before.as_deref())
                     && request.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
                 if !is_own {
@@ -94,6 +97,9 @@ impl EventRouter {
         match change {
             Change::Applied(export, before) => {
                 self.undecodable.forget(&key);
+                if is_restored(&**export, before.as_deref()) {
+                    self.written.forget(&dependent);
+                }
                 let is_own = is_only_status(&**export, before.as_deref())
                     && export.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
                 if !is_own {
@@ -200,6 +206,13 @@ impl EventRouter {
     }
 }
 
+/// Whether a backup of the API server was restored: the object has an older version than before, and a status that was written
+/// since then is lost. resourceVersions of one kind are increasing integers.
+fn is_restored<K: Resource>(now: &K, before: Option<&K>) -> bool {
+    let version = |object: &K| object.meta().resource_version.as_deref()?.parse::<u128>().ok();
+    before.is_some_and(|before| version(now) < version(before))
+}
+
 /// Whether only the status, or metadata of others, changed.
 fn is_only_status<K: Resource>(now: &K, before: Option<&K>) -> bool {
     let of = |object: &K| {
@@ -297,6 +310,23 @@ mod tests {
         router.written.sending(&by, ours.status.as_ref().unwrap());
         let theirs = answered(&asked, "x1e.32xlarge");
         router.request(&Change::Applied(Arc::new(theirs), Some(Arc::new(ours))));
+        assert_eq!(drained(&router.requests), 1);
+    }
+
+    #[test]
+    fn a_status_that_was_written_after_a_restored_backup_is_written_again() {
+        let router = router();
+        let at = |version: &str| {
+            let mut request = request(1);
+            request.metadata.resource_version = Some(version.into());
+            Arc::new(request)
+        };
+        let dependent = Dependent::Request(ObjectKey::of(&request(1).metadata));
+        router.written.note(dependent.clone(), &"x", Some("7".into()), Some("9".into()));
+        router.request(&Change::Applied(at("9"), Some(at("7"))));
+        assert!(router.written.is_current(&dependent, &"x", Some("9")));
+        router.request(&Change::Applied(at("7"), Some(at("9"))));
+        assert!(!router.written.is_current(&dependent, &"x", Some("7")));
         assert_eq!(drained(&router.requests), 1);
     }
 }
