@@ -8,7 +8,7 @@ use kraken_api::{ConfigExport, DependencyRequest};
 use kraken_runtime::{
     mutants::{self, Mutant},
     queue::{Lane, Queue},
-    watch::{Change, ObjectKey},
+    watch::{Change, ObjectKey, version},
 };
 use kube::{Resource, ResourceExt, core::PartialObjectMeta};
 use parking_lot::{Mutex, RwLock};
@@ -207,10 +207,9 @@ impl EventRouter {
 }
 
 /// Whether a backup of the API server was restored: the object has an older version than before, and a status that was written
-/// since then is lost. resourceVersions of one kind are increasing integers.
+/// since then is lost.
 fn is_restored<K: Resource>(now: &K, before: Option<&K>) -> bool {
-    let version = |object: &K| object.meta().resource_version.as_deref()?.parse::<u128>().ok();
-    before.is_some_and(|before| version(now) < version(before))
+    before.is_some_and(|before| version(now.meta()) < version(before.meta()))
 }
 
 /// Whether only the status, or metadata of others, changed.

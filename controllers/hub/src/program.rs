@@ -27,7 +27,6 @@ impl Program for Hub {
     const NAME: &'static str = "kraken-hub";
     const ABOUT: &'static str =
         "Resolves references between resources, ConfigMaps and Secrets, and exports values";
-    const IS_HUB: bool = true;
     type Args = HubArgs;
 
     fn crds() -> Vec<CustomResourceDefinition> {

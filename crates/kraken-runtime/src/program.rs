@@ -24,8 +24,6 @@ pub trait Program: Send + 'static {
     const NAME: &'static str;
     /// One line for `--help`.
     const ABOUT: &'static str;
-    /// Whether this is the hub, which also gets the permissions in every controller's [`Program::aggregate_to_hub`].
-    const IS_HUB: bool = false;
     /// The controller's own flags of `run`, in addition to [`RunArgs`].
     type Args: Args + Debug + Clone + Send + Sync;
 
@@ -176,7 +174,6 @@ pub(crate) mod tests {
     impl Program for Hub {
         const NAME: &'static str = "kraken-hub";
         const ABOUT: &'static str = "Resolves references";
-        const IS_HUB: bool = true;
         type Args = ThingArgs;
 
         fn crds() -> Vec<CustomResourceDefinition> {

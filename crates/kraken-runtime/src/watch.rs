@@ -117,6 +117,12 @@ impl<K: Resource> Change<K> {
     }
 }
 
+/// The version of an object; a newer version is greater. Kubernetes guarantees since 1.35, and has always provided, that
+/// resourceVersions of one kind are increasing integers. `None` if the object has none.
+pub fn version(meta: &ObjectMeta) -> Option<u128> {
+    meta.resource_version.as_deref()?.parse().ok()
+}
+
 /// The shared settings of all watches of a process.
 #[derive(Clone, Debug)]
 pub struct Watches {

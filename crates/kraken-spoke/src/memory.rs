@@ -8,7 +8,7 @@ use kraken_runtime::hash::HashMap;
 use jiff::Timestamp;
 use kraken_runtime::{
     mutants::{self, Mutant},
-    watch::ObjectKey,
+    watch::{self, ObjectKey},
 };
 use kube::Resource;
 use parking_lot::Mutex;
@@ -350,9 +350,8 @@ impl<K: Resource> Memory<K> {
     }
 }
 
-/// Kubernetes promises since 1.35, and has always kept, that resourceVersions of one kind are growing integers.
 fn version(object: &impl Resource) -> Option<u128> {
-    object.meta().resource_version.as_deref()?.parse().ok()
+    watch::version(object.meta())
 }
 
 /// The memories of every resource of one kind.

@@ -34,6 +34,7 @@ use crate::{
         observe::{Known, Shown, has_finalizer, observe, union},
         remove,
         replace::{self, Parts},
+        report::is_ready,
         resolve, restore, retag, unchanged,
     },
     summary::summary,
@@ -334,11 +335,6 @@ fn withheld(context: &Context, object: &Object, shown: &Shown, is_missing: bool)
         }
         vanished::Verdict::Hold(lost, all) => Some(Outcome::Held(vanished::message(&shown.lost, lost, all))),
     }
-}
-
-fn is_ready(status: Option<&ResourceStatus>) -> bool {
-    let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
-    ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
 }
 
 /// Whether the status speaks of a difference that is left alone: it must not vanish from it because it was not read.

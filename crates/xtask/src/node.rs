@@ -21,8 +21,7 @@ pub(crate) async fn prepare() -> Result<()> {
     ui::step("control plane binaries (built from source the first time, then cached)", Assets::ensure())
         .await?;
     ui::step("kubelet, kube-proxy, kube-scheduler and kubectl (the same)", node::ensure()).await?;
-    ui::step("moto, which plays AWS (installed from PyPI the first time, then cached)", moto::install())
-        .await?;
+    ui::step("moto, the AWS mock (installed from PyPI the first time, then cached)", moto::install()).await?;
     image::make_for_tests().await?;
     let tools = images()?.join("kraken-tools.tar");
     node::write_tools(&tools)

@@ -45,11 +45,9 @@ impl Checks {
     /// Changes by others than controllers.
     pub(super) fn note_outside(&mut self, now: Duration, changes: &Changes) {
         for (uid, before, after) in &changes.all {
-            let disturbed = self.history.records.get(uid).and_then(|record| record.disturbed);
-            let is_recent = disturbed.is_some_and(|at| !self.is_long_ago(at, now));
             let (Some(before), Some(record)) = (before, self.history.records.get_mut(uid)) else { continue };
             let Some(after) = after else {
-                record.excused |= is_held(before) || is_recent;
+                record.excused |= is_held(before);
                 continue;
             };
             let older = revision(after) < revision(before);

@@ -9,7 +9,7 @@ use kube::{Resource, api::DynamicObject, core::ApiResource};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, SharedKind, Spec, Undecoded};
+use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
     Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, Look, OwnSecret,
     external::SpecOf, fields::Schema,
@@ -17,8 +17,7 @@ use crate::{
 
 /// The pure functions of a kind.
 pub fn kind_of<E: External>() -> Arc<dyn DynKind> {
-    let kind: SharedKind = Arc::new(Pure::<E> { info: info_of::<E>(), kind: PhantomData });
-    kind
+    Arc::new(Pure::<E> { info: info_of::<E>(), kind: PhantomData })
 }
 
 /// Its calls.

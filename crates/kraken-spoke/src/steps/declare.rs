@@ -13,7 +13,7 @@ use kraken_api::{
 };
 use kraken_runtime::{
     patch::{ApiError, apply},
-    watch::{Change, ObjectKey},
+    watch::{Change, ObjectKey, version},
 };
 use kube::{Api, Resource, ResourceExt, api::ObjectMeta, core::PartialObjectMeta};
 use parking_lot::Mutex;
@@ -118,10 +118,6 @@ fn is_current(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str,
 /// Whether the state belongs to the resource with this UID, and not to an earlier one of its name.
 fn is_of(meta: &ObjectMeta, owner: &str) -> bool {
     meta.owner_references.iter().flatten().any(|reference| reference.uid == owner)
-}
-
-fn version(meta: &ObjectMeta) -> Option<u128> {
-    meta.resource_version.as_deref()?.parse().ok()
 }
 
 /// The generation that a write of this content will have.

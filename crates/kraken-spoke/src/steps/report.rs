@@ -86,7 +86,8 @@ fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bo
     ready.is_some_and(|ready| PROGRESS.iter().any(|reason| reason.as_str() == ready.reason))
 }
 
-fn is_ready(status: Option<&ResourceStatus>) -> bool {
+/// Whether a status says that the resource is ready.
+pub(crate) fn is_ready(status: Option<&ResourceStatus>) -> bool {
     let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
     ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
 }

@@ -1,4 +1,4 @@
-//! What an image is made of: version, commit and its date. The date is the commit's, so that a second run gives the same image.
+//! The source of an image: version, commit and its date. The date is the commit's, so that a second run gives the same image.
 
 use std::path::Path;
 
