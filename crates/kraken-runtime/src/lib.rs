@@ -6,7 +6,8 @@
 
 #![warn(missing_docs)]
 
-pub mod args;
+mod alloc;
+mod args;
 pub mod client;
 pub mod clock;
 mod cluster;

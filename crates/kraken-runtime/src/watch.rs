@@ -5,6 +5,7 @@
 
 mod kept;
 mod outage;
+mod raw;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -13,7 +14,7 @@ use crate::hash::{HashMap, HashSet};
 use futures::StreamExt;
 use kube::{
     Api, Client, Resource,
-    api::{DynamicObject, ObjectMeta},
+    api::ObjectMeta,
     core::{ApiResource, DeserializeGuard, NamespaceResourceScope, PartialObjectMeta},
     runtime::watcher,
 };
@@ -26,8 +27,9 @@ use crate::{
     mutants::{self, Mutant},
     serve::Health,
 };
-use kept::{Kept, essential};
+use kept::{Decode, Kept, essential};
 use outage::Outage;
+pub use raw::RawObject;
 
 /// The name of a namespaced object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,6 +85,11 @@ impl<K> Store<K> {
     /// All objects, in no particular order.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.objects.read().iter().map(|(key, kept)| kept.open(key)).collect()
+    }
+
+    /// Calls `visit` with each object of a watch of [`Watches::decoded`], without decoding it.
+    pub fn visit_raw(&self, mut visit: impl FnMut(&RawObject)) {
+        self.objects.read().values().filter_map(Kept::raw).for_each(&mut visit);
     }
 
     /// The number of objects.
@@ -165,17 +172,24 @@ impl Watches {
             + Sync
             + 'static,
     {
-        let open = |guard: DeserializeGuard<K>| guard.0.map_err(|e| (Box::new(e.metadata), e.error));
-        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open, Kept::Whole)
+        let open = |guard: DeserializeGuard<K>| {
+            let mut object = guard.0.map_err(|error| (Box::new(error.metadata), error.error))?;
+            // managedFields are most of an object's bytes and are not used.
+            object.meta_mut().managed_fields = None;
+            let object = Arc::new(object);
+            Ok((object.clone(), Kept::Whole(object)))
+        };
+        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open)
     }
 
-    /// Watches whole objects of a kind that is known at run time only; `decode` makes of each what is kept, or says why not.
+    /// Watches whole objects of a kind that is known at run time only; `decode` makes of each what the store returns, or says
+    /// why not. The store keeps the text, so each access decodes.
     pub fn decoded<K>(
         &self,
         kind: &'static str,
         resource: &ApiResource,
         seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
-        decode: impl Fn(DynamicObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + Clone + 'static,
+        decode: impl Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + 'static,
     ) -> Store<K>
     where
         K: Resource + Send + Sync + 'static,
@@ -184,7 +198,12 @@ impl Watches {
             |client| Api::all_with(client, resource),
             |client, namespace| Api::namespaced_with(client, namespace, resource),
         );
-        self.spawn(kind, apis, &watcher::Config::default(), seen, decode, Kept::Whole)
+        let decode: Decode<K> = Arc::new(decode);
+        let open = move |raw: RawObject| {
+            let object = Arc::new(decode(&raw)?);
+            Ok((object, Kept::Raw(Box::new(raw), decode.clone())))
+        };
+        self.spawn(kind, apis, &watcher::Config::default(), seen, open)
     }
 
     /// Watches only the metadata of one kind; bodies are read on demand. Only the identity and version, the owners, and
@@ -201,9 +220,10 @@ impl Watches {
     {
         let open = |mut object: PartialObjectMeta<K>| {
             object.metadata = essential(object.metadata);
-            Ok(object)
+            let object = Arc::new(object);
+            Ok((object.clone(), Kept::metadata(object)))
         };
-        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open, Kept::metadata)
+        self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open)
     }
 
     /// Where to watch: everywhere, or in each of the namespaces.
@@ -224,8 +244,7 @@ impl Watches {
         apis: Vec<Api<W>>,
         config: &watcher::Config,
         seen: impl Fn(Change<K>) + Send + Sync + Clone + 'static,
-        open: impl Fn(W) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync + Clone + 'static,
-        keep: fn(Arc<K>) -> Kept<K>,
+        open: impl Fn(W) -> Opened<K> + Send + Sync + Clone + 'static,
     ) -> Store<K>
     where
         W: Resource + DeserializeOwned + Clone + Debug + Send + 'static,
@@ -237,7 +256,7 @@ impl Watches {
             let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
             let open = open.clone();
             let mut follower =
-                Follower { objects: store.objects.clone(), keep, mine: HashSet::default(), listed: None };
+                Follower { objects: store.objects.clone(), mine: HashSet::default(), listed: None };
             let mut events = Box::pin(watcher(api, config.clone()));
             crate::task::spawn(async move {
                 let mut outage = Outage::default();
@@ -275,11 +294,12 @@ impl Watches {
     }
 }
 
+/// An object that a watch delivered, with its stored form; or its metadata, and why it does not decode.
+type Opened<K> = Result<(Arc<K>, Kept<K>), (Box<ObjectMeta>, String)>;
+
 /// Applies the events of one watch to a store that watches of other namespaces may share.
 struct Follower<K> {
     objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
-    /// The stored form of an object.
-    keep: fn(Arc<K>) -> Kept<K>,
     /// The keys that this watch added, so that a new list reveals deletions.
     mine: HashSet<ObjectKey>,
     /// The keys of the current list, if one is being read.
@@ -290,17 +310,17 @@ impl<K: Resource> Follower<K> {
     fn follow<W>(
         &mut self,
         event: watcher::Event<W>,
-        open: impl Fn(W) -> Result<K, (Box<ObjectMeta>, String)>,
+        open: impl Fn(W) -> Opened<K>,
         seen: &impl Fn(Change<K>),
     ) {
         match event {
             watcher::Event::Init => self.listed = Some(HashSet::default()),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => match open(object) {
-                Ok(object) => self.applied(object, seen),
+                Ok((object, kept)) => self.applied(object, kept, seen),
                 Err((meta, error)) => self.invalid(meta, error, seen),
             },
             watcher::Event::Delete(object) => match open(object) {
-                Ok(object) => drop(self.gone(&ObjectKey::of(object.meta()), seen)),
+                Ok((object, _)) => drop(self.gone(&ObjectKey::of(object.meta()), seen)),
                 Err((meta, error)) => {
                     if !self.gone(&ObjectKey::of(&meta), seen) {
                         // It was never decoded, so there is no stored form.
@@ -321,12 +341,9 @@ impl<K: Resource> Follower<K> {
         }
     }
 
-    fn applied(&mut self, mut object: K, seen: &impl Fn(Change<K>)) {
-        // managedFields are most of an object's bytes and are not used.
-        object.meta_mut().managed_fields = None;
+    fn applied(&mut self, object: Arc<K>, kept: Kept<K>, seen: &impl Fn(Change<K>)) {
         let key = ObjectKey::of(object.meta());
-        let object = Arc::new(object);
-        let before = self.objects.write().insert(key.clone(), (self.keep)(object.clone()));
+        let before = self.objects.write().insert(key.clone(), kept);
         let before = before.map(|kept| kept.open(&key));
         self.note(key);
         if before.as_ref().is_some_and(|b| b.meta().resource_version == object.meta().resource_version) {
@@ -384,15 +401,18 @@ mod tests {
 
     fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<ConfigMap>) {
         let store = Store::default();
-        let (objects, keep) = (store.objects.clone(), Kept::Whole);
-        let mut follower = Follower { objects, keep, mine: HashSet::default(), listed: None };
+        let mut follower =
+            Follower { objects: store.objects.clone(), mine: HashSet::default(), listed: None };
         let log = Mutex::new(vec![]);
         for event in events {
             follower.follow(
                 event,
                 |object: ConfigMap| match object.metadata.resource_version.as_deref() {
                     Some("bad") => Err((Box::new(object.metadata), "bad".to_owned())),
-                    _ => Ok(object),
+                    _ => {
+                        let object = Arc::new(object);
+                        Ok((object.clone(), Kept::Whole(object)))
+                    }
                 },
                 &|change: Change<ConfigMap>| {
                     let what = match &change {

@@ -5,8 +5,10 @@ use std::fmt;
 
 use futures::future::{BoxFuture, ready};
 use kraken_options::{Problem, ProblemKind};
-use kraken_runtime::webhook::{Operation, Subject, Validator, Verdict};
-use kube::api::DynamicObject;
+use kraken_runtime::{
+    watch::RawObject,
+    webhook::{Operation, Subject, Validator, Verdict},
+};
 
 use crate::{dynamic::SharedKind, fields::Fields, outcome::Outcome, steps::resolve};
 
@@ -32,9 +34,10 @@ impl Admission {
     }
 
     fn verdict(&self, subject: &Subject) -> Verdict {
-        let read = serde_json::from_value::<DynamicObject>((*subject.object).clone());
+        // Only text decodes as one.
+        let read = serde_json::from_str::<RawObject>(&subject.object.to_string());
         let read = read.map_err(|error| error.to_string());
-        let object = match read.and_then(|object| self.kind.decode(object).map_err(|(_, error)| error)) {
+        let object = match read.and_then(|object| self.kind.decode(&object).map_err(|(_, error)| error)) {
             Ok(object) => object,
             // A deletion needs no valid spec.
             Err(_) if subject.operation == Operation::Delete => return Verdict::default(),

@@ -14,9 +14,9 @@ use kraken_runtime::{
     patch::ApiError,
     queue::Queue,
     shell::Shell,
-    watch::{ObjectKey, Store},
+    watch::{ObjectKey, RawObject, Store},
 };
-use kube::{Api, ResourceExt, api::DynamicObject, core::PartialObjectMeta};
+use kube::{Api, ResourceExt, core::PartialObjectMeta};
 use parking_lot::Mutex;
 
 use crate::{
@@ -104,7 +104,7 @@ impl Context {
     }
 
     /// Where the API server has the resources of a namespace.
-    pub(crate) fn api(&self, namespace: &str) -> Api<DynamicObject> {
+    pub(crate) fn api(&self, namespace: &str) -> Api<RawObject> {
         Api::namespaced_with(self.shell.client.clone(), namespace, &self.info().resource)
     }
 
@@ -112,7 +112,7 @@ impl Context {
     ///
     /// # Errors
     /// If it does not decode: another version of the CRD may be installed.
-    pub(crate) fn written(&self, verb: &'static str, answer: DynamicObject) -> Result<Arc<Object>, ApiError> {
+    pub(crate) fn written(&self, verb: &'static str, answer: &RawObject) -> Result<Arc<Object>, ApiError> {
         let invalid = |error| ApiError { verb, source: Box::new(kube::Error::SerdeError(error)) };
         let decoded = self.kind.decode(answer);
         decoded.map(Arc::new).map_err(|(_, error)| invalid(serde::de::Error::custom(error)))

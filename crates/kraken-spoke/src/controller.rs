@@ -6,6 +6,7 @@ use std::{
 };
 
 use futures::FutureExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_api::{
     DependencyRequest, INTENT_ANNOTATION, OWNER_KIND_LABEL, StateDeclaration, conditions, names::owner_name,
 };
@@ -14,10 +15,11 @@ use kraken_runtime::{
     coverage,
     queue::{Lane, Queue, Requeue},
     shell::Shell,
-    watch::{Change, ObjectKey},
+    watch::{Change, ObjectKey, RawObject},
     work::{self, Slot},
 };
 use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus, runtime::watcher};
+use serde::Deserialize;
 use tracing::{debug, warn};
 
 use crate::{
@@ -121,7 +123,7 @@ pub async fn run_among(
     };
     let decode = {
         let of = of.clone();
-        move |object| of.decode(object)
+        move |object: &RawObject| of.decode(object)
     };
     let objects = watches.decoded(kind, &of.info().resource, seen, decode);
 
@@ -160,9 +162,8 @@ pub async fn run_among(
     // Only now: of several replicas, the one that leads counts.
     let resources = context.objects.clone();
     shell.metrics.count_resources(kind, move |tally| {
-        for resource in resources.all() {
-            tally.add(resource.status().map_or(&[], |status| &status.conditions));
-        }
+        // One at rest is text, of which a count needs no more than the conditions.
+        resources.visit_raw(|resource| tally.add(&conditions_of(resource)));
     });
     context.hub_lease.add(dependents(&context, queue.clone()));
     let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(shell.clone()));
@@ -178,6 +179,14 @@ pub async fn run_among(
     sweeper.abort();
     reader.abort();
     Ok(())
+}
+
+fn conditions_of(resource: &RawObject) -> Vec<Condition> {
+    #[derive(Default, Deserialize)]
+    struct Conditions {
+        conditions: Vec<Condition>,
+    }
+    RawObject::decode::<Option<Conditions>>(resource.status.as_deref()).ok().flatten().unwrap_or_default().conditions
 }
 
 /// The resources of this kind that have references: each has a DependencyRequest.

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
 use kraken_options::Resolver;
-use kube::{api::DynamicObject, core::ApiResource};
+use kraken_runtime::watch::RawObject;
+use kube::core::ApiResource;
 use serde_json::Value;
 
 use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, Look, OwnSecret};
@@ -61,7 +62,7 @@ pub trait DynKind: Send + Sync + 'static {
     ///
     /// # Errors
     /// If it does not decode; its metadata does.
-    fn decode(&self, object: DynamicObject) -> Result<Object, Undecoded>;
+    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded>;
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret>;

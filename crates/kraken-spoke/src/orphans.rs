@@ -7,10 +7,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use kraken_runtime::hash::HashSet;
 
-use kraken_runtime::{Shell, patch::within};
+use kraken_runtime::{Shell, patch::within, watch::RawObject};
 use kube::{
     Api, ResourceExt,
-    api::{DynamicObject, ListParams},
+    api::ListParams,
 };
 use tracing::{info, warn};
 
@@ -70,7 +70,7 @@ async fn sweep(
 ) -> Result<HashSet<String>, String> {
     let kind = of.info().name;
     let in_the_cloud = external.survey(&shell.cluster_id).await.map_err(|failure| failure.to_string())?;
-    let api: Api<DynamicObject> = Api::all_with(shell.client.clone(), &of.info().resource);
+    let api: Api<RawObject> = Api::all_with(shell.client.clone(), &of.info().resource);
     // All namespaces, whatever this process watches: what another one manages is no orphan.
     let listed_objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
     let objects = listed_objects.map_err(|error| error.to_string())?;

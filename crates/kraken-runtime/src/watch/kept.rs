@@ -1,24 +1,29 @@
 //! The stored form of an object: an unreferenced Secret or ConfigMap takes about sixty bytes in addition to its name.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use kraken_api::DOMAIN;
 use kube::{api::ObjectMeta, core::PartialObjectMeta};
 
-use super::ObjectKey;
+use super::{ObjectKey, RawObject};
 
 /// The label with the program that manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
+/// Decodes an object, or says why not.
+pub(super) type Decode<K> =
+    Arc<dyn Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync>;
+
 /// An object in a store.
-#[derive(Debug)]
 pub(super) enum Kept<K> {
     /// Stored unchanged.
     Whole(Arc<K>),
     /// Stored compactly, and rebuilt on each access.
     Lean(Box<Lean>, fn(ObjectMeta) -> K),
+    /// Stored as text that was decoded once, and decoded on each access.
+    Raw(Box<RawObject>, Decode<K>),
 }
 
 /// The metadata of an object with only common fields.
@@ -37,7 +42,29 @@ impl<K> Kept<K> {
         match self {
             Self::Whole(object) => object.clone(),
             Self::Lean(lean, form) => Arc::new(form(lean.open(key))),
+            Self::Raw(raw, decode) => match decode(raw) {
+                Ok(object) => Arc::new(object),
+                Err((_, error)) => unreachable!("the same text decoded before: {error}"),
+            },
         }
+    }
+
+    /// The text of the object, if it is what is stored.
+    pub(super) fn raw(&self) -> Option<&RawObject> {
+        match self {
+            Self::Raw(raw, _) => Some(raw),
+            Self::Whole(_) | Self::Lean(..) => None,
+        }
+    }
+}
+
+impl<K> fmt::Debug for Kept<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Whole(_) => "Whole",
+            Self::Lean(..) => "Lean",
+            Self::Raw(..) => "Raw",
+        })
     }
 }
 

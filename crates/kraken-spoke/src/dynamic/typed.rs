@@ -5,8 +5,8 @@ use std::{any::Any, borrow::Cow, marker::PhantomData, sync::Arc};
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location, ResourceStatus, names::owner_kind};
 use kraken_options::Resolver;
-use kube::{Resource, api::DynamicObject, core::ApiResource};
-use serde::de::DeserializeOwned;
+use kraken_runtime::watch::RawObject;
+use kube::{Resource, core::ApiResource};
 use serde_json::Value;
 
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
@@ -53,16 +53,17 @@ fn info_of<E: External>() -> KindInfo {
     }
 }
 
+/// What does not fit. Where it is in the text says nothing to those who wrote YAML.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&position).map(str::to_owned).unwrap_or(text)
+}
+
 /// The spec as its kind has it.
 fn typed<E: External>(spec: &dyn Spec) -> &SpecOf<E> {
     let spec: &dyn Any = spec;
     spec.downcast_ref().unwrap_or_else(|| unreachable!("a spec of {} was expected", E::Kind::kind(&())))
-}
-
-/// A member of an object; one that is absent is `null`.
-fn member<T: DeserializeOwned>(data: &mut Value, name: &str) -> Result<T, String> {
-    let value = data.get_mut(name).map(Value::take).unwrap_or_default();
-    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 fn pair<O: Clone + std::fmt::Debug + Send + Sync + 'static>((one, other): (O, O)) -> (Observed, Observed) {
@@ -74,15 +75,16 @@ impl<E: External> DynKind for Pure<E> {
         &self.info
     }
 
-    fn decode(&self, object: DynamicObject) -> Result<Object, Undecoded> {
-        let DynamicObject { metadata, mut data, .. } = object;
-        if data.get("spec").is_none_or(Value::is_null) {
-            return Err((metadata.into(), "missing field `spec`".to_owned()));
-        }
-        let status: Result<Option<ResourceStatus>, String> = member(&mut data, "status");
-        match (member::<SpecOf<E>>(&mut data, "spec"), status) {
-            (Ok(spec), Ok(status)) => Ok(Object::new(metadata, spec, status)),
-            (Err(error), _) | (_, Err(error)) => Err((metadata.into(), error)),
+    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
+        let undecoded = |error: String| (Box::new(object.metadata.clone()), error);
+        let Some(spec) = object.spec.as_deref() else {
+            return Err(undecoded("missing field `spec`".to_owned()));
+        };
+        let spec = RawObject::decode::<SpecOf<E>>(Some(spec));
+        let status = RawObject::decode::<Option<ResourceStatus>>(object.status.as_deref());
+        match (spec, status) {
+            (Ok(spec), Ok(status)) => Ok(Object::new(object.metadata.clone(), spec, status)),
+            (Err(error), _) | (_, Err(error)) => Err(undecoded(without_position(&error))),
         }
     }
 

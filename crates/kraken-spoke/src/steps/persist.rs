@@ -57,7 +57,7 @@ pub(crate) async fn write(
     let api = context.api(&namespace);
     let params = PatchParams { field_manager: Some(context.shell.name.to_owned()), ..PatchParams::default() };
     let persisted = within(PERSIST, api.patch(&name, &params, &Patch::Merge(patch))).await?;
-    memory.latest = Some(context.written(PERSIST, persisted)?);
+    memory.latest = Some(context.written(PERSIST, &persisted)?);
     memory.intent = Some(intent.clone());
     Ok(())
 }

@@ -7,10 +7,10 @@ use kraken_runtime::{
     mutants::{self, Mutant},
     patch::{ApiError, json_patch},
     queue::Lane,
-    watch::ObjectKey,
+    watch::{ObjectKey, RawObject},
     work::Slot,
 };
-use kube::{Api, Resource, ResourceExt, api::DynamicObject, core::object::HasStatus};
+use kube::{Api, Resource, ResourceExt, core::object::HasStatus};
 use serde_json::{Value, json};
 
 use crate::{
@@ -223,7 +223,7 @@ async fn released(context: &Context, object: &Object) -> Outcome {
 
 /// Fails if the object is another one of the same name, or its finalizers changed meanwhile.
 async fn take_finalizer_off(
-    api: &Api<DynamicObject>,
+    api: &Api<RawObject>,
     manager: &str,
     object: &impl Resource,
 ) -> Result<(), ApiError> {

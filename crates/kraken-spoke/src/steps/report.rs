@@ -62,7 +62,7 @@ pub(crate) async fn report(
     let version = Version::of(object);
     match replace_status(&api, context.shell.name, &name, &version, json!(status)).await {
         Ok(written) => {
-            memory.latest = Some(context.written("write the status", written)?);
+            memory.latest = Some(context.written("write the status", &written)?);
             memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
             let for_hub = matches!(outcome, Outcome::Asked);
             memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));

@@ -6,12 +6,12 @@ use kraken_api::{Approval, Deletion, Lifecycle, ResourceStatus, conditions, reas
 use kraken_runtime::{
     patch::{Version, replace_status, within},
     queue::Requeue,
-    watch::ObjectKey,
+    watch::{ObjectKey, RawObject},
     work::Slot,
 };
-use kube::{Api, ResourceExt, api::DynamicObject};
+use kube::{Api, ResourceExt};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use tracing::warn;
 
 use crate::{
@@ -43,8 +43,8 @@ impl Spec for Unreadable {
 }
 
 /// What `spec.lifecycle` says of a deletion, whatever else does not decode. What cannot be read forbids.
-fn lifecycle_of(object: &Value) -> Lifecycle {
-    let (spec, lifecycle) = (&object["spec"], &object["spec"]["lifecycle"]);
+fn lifecycle_of(spec: &Value, status: &Value) -> Lifecycle {
+    let lifecycle = &spec["lifecycle"];
     let is_readable = |value: &Value| value.is_null() || value.is_object();
     let is_on = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let unreadable = !is_readable(spec) || !is_readable(lifecycle);
@@ -53,7 +53,7 @@ fn lifecycle_of(object: &Value) -> Lifecycle {
         protect: unreadable || is_on(&lifecycle["protect"]),
         deletion: match &lifecycle["deletion"] {
             // Adopting, it may have adopted everything.
-            Value::Null if !lifecycle["adopt"].is_null() && object["status"]["adopted"].is_null() => {
+            Value::Null if !lifecycle["adopt"].is_null() && status["adopted"].is_null() => {
                 Some(Deletion::Retain)
             }
             Value::Null => None,
@@ -67,6 +67,11 @@ fn lifecycle_of(object: &Value) -> Lifecycle {
         },
         ..Lifecycle::default()
     }
+}
+
+/// A member of the object as JSON.
+fn json_of(member: Option<&RawValue>) -> Value {
+    RawObject::decode(member).unwrap_or_default()
 }
 
 /// What the status knows of its remote objects.
@@ -137,9 +142,10 @@ pub(crate) async fn run(context: &Context, key: &ObjectKey, error: &str, slot: &
 }
 
 /// One step towards the end of it, as any object that is being deleted takes it.
-async fn removed(context: &Context, object: &DynamicObject, memory: &mut Memory, slot: &mut Slot) -> Outcome {
-    let spec = Unreadable(lifecycle_of(&object.data));
-    let object = Object::new(object.metadata.clone(), spec, Some(status_of(&object.data["status"])));
+async fn removed(context: &Context, object: &RawObject, memory: &mut Memory, slot: &mut Slot) -> Outcome {
+    let (spec, status) = (json_of(object.spec.as_deref()), json_of(object.status.as_deref()));
+    let (spec, status) = (Unreadable(lifecycle_of(&spec, &status)), status_of(&status));
+    let object = Object::new(object.metadata.clone(), spec, Some(status));
     if awaits_approval(&object) {
         let message = "the deletion waits for an approval, and there is no plan of an object that cannot be read: \
                        correct it, or set spec.lifecycle.approval to Automatic";
@@ -161,12 +167,12 @@ fn awaits_approval(object: &Object) -> bool {
 /// objects. Returns whether that was news.
 async fn report(
     context: &Context,
-    api: &Api<DynamicObject>,
-    object: &DynamicObject,
+    api: &Api<RawObject>,
+    object: &RawObject,
     reason: Reason,
     message: &str,
 ) -> bool {
-    let mut status = object.data["status"].clone();
+    let mut status = json_of(object.status.as_deref());
     if !status.is_object() {
         status = json!({});
     }
@@ -200,7 +206,7 @@ mod tests {
     use super::*;
 
     fn rules(lifecycle: Value) -> Lifecycle {
-        lifecycle_of(&json!({"spec": {"size": "not a number", "lifecycle": lifecycle}}))
+        lifecycle_of(&json!({"size": "not a number", "lifecycle": lifecycle}), &Value::Null)
     }
 
     #[test]
@@ -223,7 +229,7 @@ mod tests {
         assert_eq!(rules(json!({"deletion": 7})).deletion, Some(Deletion::Retain));
         assert_eq!(rules(json!({"approval": 7})).approval, Approval::Manual);
         assert!(rules(json!("protect: true")).protect);
-        assert!(lifecycle_of(&json!({"spec": []})).protect);
+        assert!(lifecycle_of(&json!([]), &Value::Null).protect);
     }
 
     #[test]
