@@ -1,4 +1,4 @@
-//! The flags that every spoke has beside those of every controller.
+//! The flags that every spoke has in addition to those of every controller.
 
 use std::time::Duration;
 
@@ -9,40 +9,41 @@ use crate::orphans::OrphanArgs;
 /// Flags of the loop.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LoopArgs {
-    /// How long the cloud may take to show what it has just created: so long nothing is created a second time, and nothing
-    /// is taken for gone, where the cloud cannot tell. AWS gives no bound; seconds are usual, minutes have been seen
+    /// How long a new remote object may be missing from responses: during this time no object is created a second time,
+    /// and no missing object is treated as deleted, where the provider cannot tell the difference. AWS documents no
+    /// bound; seconds are usual, minutes have been observed
     #[arg(long, env = "KRAKEN_VISIBILITY_WINDOW", value_name = "DURATION", default_value = "90s", value_parser = duration)]
     pub visibility_window: Duration,
 
-    /// How often drift is looked for in fields that cost a call per resource to read, such as user data or attributes of a
-    /// VPC; each resource has its own turn, so that the calls are spread evenly. 0 turns it off
+    /// How often drift is checked in fields that need one call per resource, such as user data or attributes of a VPC;
+    /// the checks of the resources are spread evenly over the interval. 0 disables them
     #[arg(long, env = "KRAKEN_DEEP_RESYNC_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
     pub deep_resync_interval: Duration,
-    /// How many launches one resource may make within --launch-window for the same spec: then it is stopped until its spec is
-    /// edited or a person confirms; 0 turns it off
+    /// The maximum number of launches of one resource within --launch-window for the same spec: beyond it no launch is
+    /// made until the spec is edited or a person confirms; 0 disables the limit
     #[arg(long, env = "KRAKEN_LAUNCH_LIMIT", value_name = "NUMBER", default_value_t = 10)]
     pub launch_limit: usize,
 
-    /// The time that --launch-limit is about
+    /// The time window of --launch-limit
     #[arg(long, env = "KRAKEN_LAUNCH_WINDOW", value_name = "DURATION", default_value = "10m", value_parser = duration)]
     pub launch_window: Duration,
 
-    /// The share of a kind's resources, in percent, that may lose what they manage at once: of more, nothing is created again
-    /// until a person confirms; 100 turns it off
+    /// The share of a kind's resources, in percent, whose remote objects may vanish at the same time: beyond it,
+    /// nothing is recreated until a person confirms; 100 disables the limit
     #[arg(long, env = "KRAKEN_VANISHED_SHARE", value_name = "PERCENT", default_value_t = 20)]
     pub vanished_share: usize,
 
-    /// How many resources at least have to be concerned for --vanished-share
+    /// The minimum number of resources with vanished objects for --vanished-share to apply
     #[arg(long, env = "KRAKEN_VANISHED_MINIMUM", value_name = "NUMBER", default_value_t = 5)]
     pub vanished_minimum: usize,
 
-    /// The sweep for things that no resource owns.
+    /// The flags of the orphan sweep.
     #[command(flatten)]
     pub orphans: OrphanArgs,
 }
 
 impl Default for LoopArgs {
-    /// The defaults of the flags, whatever the environment says.
+    /// The defaults of the flags, regardless of the environment.
     fn default() -> Self {
         Self {
             visibility_window: Duration::from_secs(90),
@@ -56,7 +57,7 @@ impl Default for LoopArgs {
     }
 }
 
-/// A duration such as `90s`; `0` is one.
+/// Parses a duration such as `90s`; `0` is valid.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     interval::parse(text).map(Option::unwrap_or_default)
 }

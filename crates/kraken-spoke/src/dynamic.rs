@@ -1,8 +1,8 @@
-//! What the loop works with: kinds, objects and calls whose types are known only at run time.
+//! The types of the reconcile loop: kinds, objects and calls whose types are known only at run time.
 //!
-//! The loop is compiled once, here, and not once for each kind: that would be most of the code of a spoke, and of the time to
-//! build it. [`crate::External`] is the typed form of the same, and [`typed`] the adapter between the two. A kind that is not
-//! compiled in implements [`DynKind`] and [`DynExternal`] itself, with JSON as its values.
+//! The loop is compiled once, here, and not once for each kind: that would be most of the code of a spoke, and most of
+//! its build time. [`crate::External`] is the typed form of the same interface, and [`typed`] adapts one to the other.
+//! A kind that is not compiled in implements [`DynKind`] and [`DynExternal`] itself, with JSON values.
 
 mod object;
 mod opaque;
@@ -24,16 +24,16 @@ pub use object::{Object, Spec, Undecoded};
 pub use opaque::{Change, Desired, Observed, Opaque, Payload};
 pub use typed::{calls_of, kind_of};
 
-/// What is the same for every object of a kind.
+/// The constants of a kind.
 #[derive(Clone, Debug)]
 pub struct KindInfo {
-    /// Its name, such as `VPC`; lives as long as the process, because it is a label of metrics.
+    /// The name of the kind, such as `VPC`; `'static`, because it is a label of metrics.
     pub name: &'static str,
-    /// Where the API server has it.
+    /// The API resource: group, version, kind and plural.
     pub resource: ApiResource,
-    /// The kind with its group, as names and labels have it.
+    /// The kind with its group, as in names and labels.
     pub key: String,
-    /// The schema of its spec.
+    /// The schema of the spec.
     pub schema: Schema,
     /// As [`crate::External::IS_IDEMPOTENT`].
     pub is_idempotent: bool,
@@ -53,22 +53,22 @@ pub struct KindInfo {
     pub disrupts: bool,
 }
 
-/// The pure functions of a kind. Each is the one of the same name of [`crate::External`].
+/// The pure functions of a kind. Each corresponds to the function of the same name in [`crate::External`].
 #[allow(missing_docs)]
 pub trait DynKind: Send + Sync + 'static {
     fn info(&self) -> &KindInfo;
 
-    /// The object, or why it is not one of this kind.
+    /// Decodes an object.
     ///
     /// # Errors
-    /// If it does not decode; its metadata does.
+    /// If the object does not decode as this kind; its metadata does.
     fn decode(&self, object: &RawObject) -> Result<Object, Undecoded>;
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired>;
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret>;
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str>;
 
-    /// What the cloud has for a resource that has nothing.
+    /// The observed value of a resource without remote objects.
     fn nothing(&self) -> Observed;
 
     fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change>;
@@ -90,7 +90,8 @@ pub trait DynKind: Send + Sync + 'static {
     fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed);
 }
 
-/// The calls of a kind to its provider. Each is the one of the same name of [`crate::External`], with its errors.
+/// The provider calls of a kind. Each corresponds to the function of the same name in [`crate::External`], with its
+/// errors.
 #[async_trait]
 #[allow(missing_docs, clippy::missing_errors_doc)]
 pub trait DynExternal: Send + Sync + 'static {
@@ -126,5 +127,5 @@ pub trait DynExternal: Send + Sync + 'static {
     async fn release(&self, identity: &Identity, observed: &Observed) -> Result<(), Failure>;
 }
 
-/// A kind, shared by everything that works with it.
+/// A kind, shared by all its users.
 pub(crate) type SharedKind = Arc<dyn DynKind>;

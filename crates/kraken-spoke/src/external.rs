@@ -1,4 +1,4 @@
-//! The trait that a kind of infrastructure implements, and the words in which it speaks with the loop.
+//! The trait that a kind of infrastructure implements, and the types that it exchanges with the reconcile loop.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Debug, future::ready};
 
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Failure, Ignored};
 
-/// A custom resource that a spoke manages. Every type with these parts is one; nothing is to be implemented.
+/// A custom resource that a spoke manages. The trait is implemented for every type with these bounds.
 pub trait SpokeKind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
@@ -33,7 +33,7 @@ pub trait SpokeKind:
     + Sync
     + 'static
 {
-    /// Its name, such as `VPC`.
+    /// The name of the kind, such as `VPC`.
     fn kind_name() -> Cow<'static, str> {
         Self::kind(&())
     }
@@ -54,15 +54,15 @@ impl<K> SpokeKind for K where
 {
 }
 
-/// Who a thing in the cloud belongs to. Written to it as tags by the call that creates it; a name can be taken over by
-/// somebody else, a UID cannot.
+/// The owner of a remote object. The call that creates the object writes it as tags. Another object can take over a
+/// name, but not a UID.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// UID of the cluster's `kube-system` namespace.
     pub cluster: String,
     /// UID of the resource.
     pub uid: String,
-    /// `Kind/namespace/name`, for people who look at the cloud's console.
+    /// `Kind/namespace/name`, for people who use the provider's console.
     pub owner: String,
 }
 
@@ -74,66 +74,67 @@ impl Identity {
     }
 }
 
-/// One act of creation, persisted before the cloud is called.
+/// One create call, persisted before it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Which launch of this resource it is, from 1. Tagged on what it creates.
+    /// The number of this launch of the resource, from 1. It is a tag on the objects that the launch creates.
     pub epoch: i64,
-    /// Sent as `ClientToken` where the API takes one: a repeated call returns the same things.
+    /// Sent as `ClientToken` where the API accepts one: a repeated call returns the same objects.
     pub token: String,
 }
 
-/// What one resource wants to know of the cloud. Many are answered by one call.
+/// One resource's request to observe its remote objects. One call serves many requests.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// Whose things are looked for.
+    /// The owner of the objects.
     pub identity: Identity,
-    /// The ids known to be its own; may be empty.
+    /// The known ids of the owner's objects; may be empty.
     pub ids: Vec<String>,
-    /// Also find, by tag, what is its own and not among `ids`: after a crash, and before the finalizer goes.
+    /// Also search by tag for objects of the owner that are not among `ids`: after a crash, and before the finalizer is
+    /// removed.
     pub search: bool,
-    /// Also read what costs a call per thing: after an edit, not at a resync.
+    /// Also read attributes that need one call per object: after an edit, not on a resync.
     pub deep: bool,
 }
 
-/// Something that exists already and could be adopted.
+/// An existing remote object that could be adopted.
 #[derive(Clone, Debug)]
 pub struct Candidate<O> {
-    /// The cloud's id.
+    /// The provider's id.
     pub id: String,
-    /// Whose it is by its tags, if it is any resource's of any cluster.
+    /// The owner according to the tags, if the object is owned by a resource of any cluster.
     pub owner: Option<Identity>,
-    /// As [`External::observe`] would have it.
+    /// The object as [`External::observe`] returns it.
     pub observed: O,
 }
 
 impl<T> Candidate<T> {
-    /// The same with what was observed in another form.
+    /// Converts the observed value to another type.
     pub fn map<O>(self, form: impl FnOnce(T) -> O) -> Candidate<O> {
         Candidate { id: self.id, owner: self.owner, observed: form(self.observed) }
     }
 }
 
-/// A Secret that a resource makes for itself, such as a private key. The loop writes it before anything is created, and
-/// only if there is none of its name; [`External::desired`] refers to it like to any other.
+/// A Secret that a resource creates for itself, such as a private key. The loop writes it before anything is created,
+/// and only if no Secret of that name exists; [`External::desired`] refers to it like to any other.
 #[derive(Clone, Debug)]
 pub struct OwnSecret {
     /// Its name, in the resource's namespace.
     pub name: String,
     /// Its type, such as `kubernetes.io/ssh-auth`.
     pub type_: &'static str,
-    /// Makes what is in it, by key; the error says why that was not possible.
+    /// Generates the data, by key; the error states why that was not possible.
     pub make: fn() -> Result<BTreeMap<&'static str, SecretString>, String>,
 }
 
-/// How desired and observed differ; made by [`External::compare`].
+/// How desired and observed differ; returned by [`External::compare`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison<C> {
-    /// Something is to be created first, said as what: "1 instance of 2".
+    /// Set if an object must be created first; describes it: "1 instance of 2".
     pub missing: Option<String>,
-    /// The cloud is still at work and says what with: "instance i-0abc is pending".
+    /// Set if an operation of the provider is still in progress; describes it: "instance i-0abc is pending".
     pub settling: Option<String>,
-    /// Fields that differ, the ones to change first at the front.
+    /// Fields that differ, in the order in which they must be changed.
     pub differences: Vec<Difference<C>>,
 }
 
@@ -143,22 +144,22 @@ impl<C> Default for Comparison<C> {
     }
 }
 
-/// A field that differs and what can be done about it.
+/// A field that differs, and how it can be changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference<C> {
     /// The field and both values; never a value from a Secret.
     pub field: FieldDiff,
-    /// What would mend it.
+    /// How the difference can be removed.
     pub remedy: Remedy<C>,
 }
 
 impl<C> Difference<C> {
-    /// Whether it is what a disruption that was begun leaves to be done.
+    /// Whether it is the remaining part of a disruption that has started.
     pub(crate) fn is_resumption(&self) -> bool {
         matches!(self.remedy, Remedy::Resume(_))
     }
 
-    /// The same with its change in another form.
+    /// Converts the change to another type.
     pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Difference<D> {
         let remedy = match self.remedy {
             Remedy::Change(change) => Remedy::Change(form(change)),
@@ -170,18 +171,19 @@ impl<C> Difference<C> {
     }
 }
 
-/// What mends a difference.
+/// How a difference can be removed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy<C> {
     /// A change in place by one call.
     Change(C),
-    /// A change in place that interrupts the service, such as a stop, by one call; carried out only if
-    /// `lifecycle.disruption` allows it. The text says what it takes: "AWS changes it only while the instance is stopped".
+    /// A change in place that interrupts the service, such as a stop, by one call; made only if `lifecycle.disruption`
+    /// allows it. The text states the condition: "AWS changes it only while the instance is stopped".
     Disruptive(C, String),
-    /// What follows on a disruption that this resource began, such as the start of an instance that it stopped. It comes
-    /// before everything else, is no drift, is not ignored, and needs no approval of its own.
+    /// The next step of a disruption that this resource started, such as starting an instance that it stopped. It
+    /// precedes every other change, is not drift, is not ignored, and needs no approval of its own.
     Resume(C),
-    /// The cloud cannot change it, or not now; the text says what would make it possible.
+    /// The provider does not support the change, or not in the current state; the text states what would make it
+    /// possible.
     Immutable(String),
 }
 
@@ -195,153 +197,160 @@ pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
 ///
 /// # Guarantees to the implementor
 /// `create` is called only after its launch was persisted; `update` and `delete` only with what `observe` returned.
-/// One resource is never worked on twice at once.
+/// A resource is never reconciled twice at the same time.
 ///
-/// # What is asked of it
-/// `observe` changes nothing, follows pages, and one id that does not exist hides no other. Only objects whose tags
-/// carry the look's identity are returned, and those of the look's ids whose tags name no owner at all; the latter are
-/// listed by [`External::untagged`]. No method waits for the cloud to finish: it is looked at again.
+/// # Requirements
+/// `observe` changes nothing, reads all pages, and an id that does not exist hides no other. It returns only objects
+/// whose tags carry the identity of the [`Look`], and objects with one of its ids whose tags name no owner; the latter
+/// are listed by [`External::untagged`]. No method waits for the provider to finish: the loop observes again.
 pub trait External: Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind;
-    /// The spec with every reference resolved; nothing in it is left to fail. `Debug` must not show secrets, which
-    /// [`kraken_options::Resolved`] sees to.
+    /// The spec with every reference resolved; later steps cannot fail because of it. `Debug` must not show secrets,
+    /// which [`kraken_options::Resolved`] ensures.
     type Desired: Debug + Send + Sync + 'static;
-    /// What the cloud has for one resource; the default is "nothing".
+    /// The observed remote objects of one resource; the default is none.
     type Observed: Debug + Default + Clone + Send + Sync + 'static;
-    /// Whether `create` with the token of an earlier call creates nothing new: it returns what that call created, or fails
-    /// with [`crate::FailureClass::TokenUsed`] if its parameters were others. Where the cloud has no such tokens, a launch of
-    /// unknown fate is waited for instead.
+    /// Whether `create` with the token of an earlier call creates no new object: it returns the objects that the
+    /// earlier call created, or fails with [`crate::FailureClass::TokenUsed`] if the parameters differ. If the provider
+    /// has no such tokens, a launch whose result is unknown is waited for instead.
     const IS_IDEMPOTENT: bool = true;
 
-    /// Whether that holds for a repeated call with the same parameters only, because a name or a number of the spec that the
-    /// cloud gives out once takes the place of a token: with another name, a second object would be created.
+    /// Whether that holds only for a repeated call with the same parameters, because a unique name or number of the
+    /// spec replaces the token: with another name, a second object would be created.
     const IDEMPOTENT_BY_NAME: bool = false;
 
-    /// Paths that [`Difference`]s speak of and that are no fields of the spec, such as `state`: a user may name them in
+    /// Paths in [`Difference`]s that are not fields of the spec, such as `state`: a user may name them in
     /// `lifecycle.ignoreChanges`.
     const DRIFT_PATHS: &[&str] = &[];
 
-    /// For each field of the spec that may come from a Secret: the paths of the state that show its value, or what the
-    /// provider makes of it. They are not published then, whatever their value is. Dotted, through the elements of lists.
+    /// For each field of the spec that may come from a Secret: the paths of the state that contain its value, or a
+    /// value that the provider derives from it. They are then not published, whatever their value is. Paths are dotted
+    /// and go through the elements of lists.
     ///
-    /// A field that is shown nowhere is listed with no path. One that is not listed at all withholds the whole state.
-    /// What becomes an id, a name or a tag is [`kraken_options::Public`] instead and takes no Secret.
+    /// A field that the state does not contain is listed without a path. A field that is not listed withholds the whole
+    /// state. A field that becomes an id, a name or a tag has the type [`kraken_options::Public`] instead and accepts
+    /// no Secret.
     const SECRET_ECHOES: &[(&str, &[&str])] = &[];
 
-    /// Columns of `kubectl get` beside those of every kind, each with the path of its value in the published state.
+    /// Columns of `kubectl get` in addition to those of every kind, each with the path of its value in the published
+    /// state.
     const SUMMARY: &[(&str, &str)] = &[];
 
-    /// The path that [`Comparison::missing`] speaks of where something exists already, such as `maxCount`: a user who names
-    /// it in `lifecycle.ignoreChanges` leaves the number to somebody else. Empty: what is missing is always created.
+    /// The path that [`Comparison::missing`] refers to when an object already exists, such as `maxCount`: a user who
+    /// names it in `lifecycle.ignoreChanges` leaves the number to another controller. Empty: missing objects are always
+    /// created.
     const MISSING_PATH: &str = "";
 
-    /// Paths that are compared as a whole, such as `defaultAction`: a path in `lifecycle.ignoreChanges` that leads into one
-    /// is refused, because it would never match.
+    /// Paths that are compared as a whole, such as `defaultAction`: a path in `lifecycle.ignoreChanges` below one of
+    /// them is rejected, because it would never match.
     const WHOLE_PATHS: &[&str] = &[];
 
-    /// Whether [`External::own_secret`] ever names one: the spoke is then allowed to create Secrets.
+    /// Whether [`External::own_secret`] can return a Secret: the spoke then gets the permission to create Secrets.
     const MAKES_SECRETS: bool = false;
-    /// Whether a change in place may stop something ([`Remedy::Disruptive`]).
+    /// Whether a change in place may stop a remote object ([`Remedy::Disruptive`]).
     const DISRUPTS: bool = false;
 
     /// A change in place, one call each.
     type Change: Debug + Send + Sync + 'static;
 
-    /// Pure. Takes every option through `values` before it gives up, so that all problems are told at once.
+    /// Pure. Resolves every option through `values` before it returns `None`, so that all problems are reported
+    /// together.
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired>;
 
-    /// Pure. The Secret that the resource makes for itself, if its spec wants one.
+    /// Pure. The Secret that the resource creates for itself, if its spec requires one.
     fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
         None
     }
 
-    /// Pure. How the two differ.
+    /// Pure. Compares desired with observed.
     fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change>;
 
-    /// Pure. The desired state with every ignored field as it is observed, if that differs: what [`External::compare`] and
-    /// [`External::update`] get, so that a call which sets several fields does not change an ignored one. Needed only by
-    /// kinds that have such calls. Not used for creation.
+    /// Pure. The desired state with the observed value in every ignored field, if that differs: the input of
+    /// [`External::compare`] and [`External::update`], so that a call that sets several fields does not change an
+    /// ignored one. Needed only by kinds with such calls. Not used for creation.
     fn without_ignored(_: &Self::Desired, _: &Self::Observed, _: &Ignored) -> Option<Self::Desired> {
         None
     }
 
-    /// Pure. Every field that is applied at creation only and cannot be observed, with its value as text: empty if it is not
-    /// set, `***` if it comes from a Secret. The loop records a digest of each, and reports an edit as one that cannot be
-    /// carried out.
+    /// Pure. Every field that is applied only at creation and cannot be observed, with its value as text: empty if it
+    /// is not set, `***` if it comes from a Secret. The loop records a digest of each, and reports an edit as one that
+    /// cannot be applied.
     fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
         vec![]
     }
 
-    /// Pure. What a change does, for the event and the condition, where the difference that led to it does not say so:
-    /// "stopped i-1 for a change".
+    /// Pure. Describes a change for the event and the condition, if its difference does not: "stopped i-1 for a
+    /// change".
     fn what_is_done(_: &Self::Change) -> Option<String> {
         None
     }
 
-    /// Pure. The ids of what exists and is not on its way out, the main one first.
+    /// Pure. The ids of the objects that exist and are not being deleted, the main one first.
     fn ids(observed: &Self::Observed) -> Vec<String>;
 
-    /// Pure. The ids of everything in the answer, deleted objects that are still shown included.
+    /// Pure. The ids of all objects in the response, including deleted objects that the provider still returns.
     fn shown(observed: &Self::Observed) -> Vec<String>;
 
-    /// Pure. Those with one of these ids, and the others.
+    /// Pure. Splits observed objects into those with one of these ids, and the others.
     fn select(observed: Self::Observed, ids: &[String]) -> (Self::Observed, Self::Observed);
 
-    /// Pure. The ids of live objects that were found by id and whose tags name no owner: they are claimed again. An object
-    /// that is tagged as another resource's is never returned by [`External::observe`].
+    /// Pure. The ids of live objects that were found by id and whose tags name no owner: their tags are restored.
+    /// [`External::observe`] never returns an object that is tagged as owned by another resource.
     fn untagged(_: &Self::Observed) -> Vec<String> {
         vec![]
     }
 
-    /// Pure. How many live objects this spec explains at most. No launch is made that would exceed it.
+    /// Pure. The maximum number of live objects that this spec accounts for. A launch that would exceed it is not made.
     fn max_objects(_: &Self::Desired) -> usize {
         1
     }
 
-    /// Pure. How many there are, for the scale subresource of a kind that has one.
+    /// Pure. The number of objects, for the scale subresource of a kind that has one.
     fn replicas(_: &Self::Observed) -> Option<i32> {
         None
     }
 
-    /// Pure. What is down, or going down, because of a disruption that this resource began ([`Remedy::Resume`]), whatever is desired;
-    /// and whether it is down, so that [`External::resume`] can end it. Asked only of a kind that [`DISRUPTS`](External::DISRUPTS).
+    /// Pure. The ids of objects that are stopped, or stopping, because of a disruption that this resource started
+    /// ([`Remedy::Resume`]), regardless of the desired state; and whether they are stopped, so that
+    /// [`External::resume`] can start them. Called only for a kind that [`DISRUPTS`](External::DISRUPTS).
     fn disrupted(_: &Self::Observed) -> (Vec<String>, bool) {
         (vec![], false)
     }
 
-    /// Pure. Whether nothing is left that still has to be deleted or is still going away.
+    /// Pure. Whether no object remains that must be deleted or is still being deleted.
     fn is_gone(observed: &Self::Observed) -> bool;
 
-    /// Pure. The highest epoch tagged on anything seen, gone things included; 0 if there is none.
+    /// Pure. The highest epoch among the tags of all observed objects, including deleted ones; 0 if there is none.
     fn epoch(observed: &Self::Observed) -> i64;
 
-    /// Pure. What was created before this epoch, and what by it or later: for a replacement.
+    /// Pure. Splits observed objects into those created before this epoch, and those created in it or later: for a
+    /// replacement.
     fn split(observed: Self::Observed, epoch: i64) -> (Self::Observed, Self::Observed);
 
-    /// Pure. What others may refer to: an allow-list of the provider's fields in its own spelling.
+    /// Pure. The fields that dependents may refer to: an allow-list of the provider's fields with the provider's names.
     fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value;
 
-    /// Pure. Whether a comparison needs what costs a call per thing to read ([`Look::deep`]).
+    /// Pure. Whether a comparison needs attributes that need one call per object ([`Look::deep`]).
     fn needs_deep_look(_: &Self::Desired) -> bool {
         false
     }
 
-    /// The account and region that this controller works in; `None` if the kind has no such notion. Called before every
-    /// observation, so the answer is to be cached.
+    /// The account and region that this controller works in; `None` if the kind has no such concept. Called before
+    /// every observation, so the implementation must cache the result.
     fn location(&self) -> impl Future<Output = Result<Option<Location>, Failure>> + Send {
         std::future::ready(Ok(None))
     }
 
-    /// Looks at the cloud for many resources at once; one answer per look, in order.
+    /// Observes the objects of many resources in one batch; returns one result per [`Look`], in order.
     fn observe(&self, looks: &[Look]) -> impl Future<Output = Result<Vec<Self::Observed>, Failure>> + Send;
 
-    /// Creates what [`Comparison::missing`] speaks of, tagged with the identity and the epoch, and returns what it
-    /// created; the loop looks again before it believes in it.
+    /// Creates the objects that [`Comparison::missing`] describes, tagged with the identity and the epoch, and returns
+    /// the objects that it created; the loop observes them before it treats them as present.
     ///
     /// # Errors
-    /// Any class but [`crate::FailureClass::Transient`] and [`crate::FailureClass::TokenUsed`] says that the call created
-    /// nothing: what fails after something was created is of the first.
+    /// Every class except [`crate::FailureClass::Transient`] and [`crate::FailureClass::TokenUsed`] means that the call
+    /// created nothing: a failure after an object was created is `Transient`.
     fn create(
         &self,
         identity: &Identity,
@@ -350,7 +359,7 @@ pub trait External: Send + Sync + 'static {
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<Self::Observed, Failure>> + Send;
 
-    /// Carries out one change.
+    /// Makes one change.
     fn update(
         &self,
         identity: &Identity,
@@ -359,27 +368,28 @@ pub trait External: Send + Sync + 'static {
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Starts what [`External::disrupted`] names although the change for which it was stopped cannot be made now: the spec is
-    /// invalid, or a reference has no value.
+    /// Starts the objects that [`External::disrupted`] returns although the change for which they were stopped cannot
+    /// be made now: the spec is invalid, or a reference has no value.
     fn resume(&self, _: &Identity, _: &Self::Observed) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
     }
 
-    /// Asks for the deletion of all that is left; the loop looks again until it is gone.
+    /// Requests the deletion of all remaining objects; the loop observes until they are deleted.
     fn delete(
         &self,
         identity: &Identity,
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Pure. The field of the spec that says, as a literal, that the provider's own protection against deletion is off.
-    /// A deletion needs no values, so a reference says nothing, and neither does an absent field.
+    /// Pure. The field of the spec that states, as a literal, that the provider's own deletion protection is off. A
+    /// deletion resolves no values, so a reference does not count, and neither does an absent field.
     fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
         None
     }
 
-    /// Turns the provider's own protection against deletion off. Called only after `delete` failed with
-    /// [`crate::FailureClass::Protected`], and only if [`External::unprotected_by`] names a field that is not ignored.
+    /// Turns off the provider's own deletion protection. Called only after `delete` failed with
+    /// [`crate::FailureClass::Protected`], and only if [`External::unprotected_by`] returns a field that is not
+    /// ignored.
     fn unprotect(
         &self,
         _: &Identity,
@@ -388,20 +398,20 @@ pub trait External: Send + Sync + 'static {
         ready(Ok(()))
     }
 
-    /// Everything of this kind that carries the cluster's tags, by whose it is: for the search for orphans.
+    /// All objects of this kind that carry the cluster's tags, with their owners: for the orphan sweep.
     fn survey(
         &self,
         cluster: &str,
     ) -> impl Future<Output = Result<Vec<(Identity, Self::Observed)>, Failure>> + Send;
 
-    /// Everything of this kind with this id or all of these tags, whoever it belongs to; an id that does not exist finds
-    /// nothing.
+    /// All objects of this kind with this id or all of these tags, whoever owns them; an id that does not exist returns
+    /// no object.
     fn find(
         &self,
         wanted: &Adopt,
     ) -> impl Future<Output = Result<Vec<Candidate<Self::Observed>>, Failure>> + Send;
 
-    /// Puts the tags of this identity and epoch on what `find` found: from then on it is the resource's own.
+    /// Sets the tags of this identity and epoch on objects that `find` returned: from then on the resource owns them.
     fn claim(
         &self,
         identity: &Identity,
@@ -409,7 +419,8 @@ pub trait External: Send + Sync + 'static {
         found: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// Puts them back on what somebody took them off, with whatever else Kraken's tags said. `desired` is absent in a deletion.
+    /// Restores the owner tags after another client removed them, with Kraken's other tags. `desired` is `None` during
+    /// a deletion.
     fn reclaim(
         &self,
         identity: &Identity,
@@ -420,7 +431,7 @@ pub trait External: Send + Sync + 'static {
         self.claim(identity, epoch, bare)
     }
 
-    /// Takes Kraken's tags off and leaves the things: for `deletion: Retain`.
+    /// Removes Kraken's tags and leaves the objects in place: for `deletion: Retain`.
     fn release(
         &self,
         identity: &Identity,
@@ -437,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_stable_and_differs_by_epoch_uid_and_cluster() {
+    fn token_is_stable_and_differs_by_epoch_uid_and_cluster() {
         let token = identity().token(1);
         assert_eq!(token.len(), 64);
         assert_eq!(token, identity().token(1));

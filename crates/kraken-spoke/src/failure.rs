@@ -1,32 +1,32 @@
-//! Calls that did not succeed, and how they are retried.
+//! Failed provider calls, and how they are retried.
 
-/// How an error of the cloud is retried.
+/// How an error of the provider is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
-    /// The request itself is wrong: most likely an edit is needed. Tried again ever more seldom, because a permission or a
-    /// limit may be mended outside too.
+    /// The request is invalid: an edit is most likely needed. Retried with exponential backoff, because a permission or
+    /// a limit may also be corrected elsewhere.
     Terminal,
-    /// Too many calls: back off.
+    /// Throttled by the provider: retried with backoff.
     Throttled,
-    /// The cloud or the network failed: back off. Whether a change took effect is unknown.
+    /// The provider or the network failed: retried with backoff. Whether a change took effect is unknown.
     Transient,
-    /// Something else must happen first in the cloud: look again soon.
+    /// Another operation of the provider must finish first: observed again soon.
     NotYet,
-    /// No credentials, or refused ones.
+    /// No credentials, or rejected ones.
     Credentials,
-    /// The controller lacks a setting that only whoever runs it can give, such as the region.
+    /// A setting that only the operator of the controller can set is missing, such as the region.
     NotConfigured,
-    /// The launch's token was used with other parameters: the launch took place, its result is not visible yet.
+    /// The launch's token was used with other parameters: the launch was made, and its result is not visible yet.
     TokenUsed,
-    /// What the launch's token created is gone again: only a new token creates anew.
+    /// The objects that the launch's token created are deleted: only a new token creates new ones.
     TokenSpent,
-    /// A deletion was refused because the provider's own protection against deletion is on. See
+    /// A deletion was rejected because the provider's own deletion protection is on. See
     /// [`crate::External::unprotected_by`].
     Protected,
 }
 
 impl FailureClass {
-    /// As a metric's label.
+    /// The value of the metric label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
@@ -42,17 +42,17 @@ impl FailureClass {
     }
 }
 
-/// A call that the cloud did not carry out, or perhaps did not.
+/// A provider call that failed, or may have failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{action}: {message}{}", if .code.is_empty() { String::new() } else { format!(" ({})", .code) })]
 pub struct Failure {
     /// How it is retried.
     pub class: FailureClass,
-    /// What was attempted: "failed to launch instances".
+    /// The attempted action: "failed to launch instances".
     pub action: String,
-    /// The cloud's error code, or empty.
+    /// The provider's error code, or empty.
     pub code: String,
-    /// The cloud's own words, without request ids.
+    /// The provider's error message, without request ids.
     pub message: String,
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_reads_as_a_sentence() {
+    fn failure_is_displayed_as_a_sentence() {
         let failure = Failure {
             class: FailureClass::Terminal,
             action: "failed to launch instances".into(),

@@ -1,9 +1,9 @@
-//! What a spoke needs to manage one family of infrastructure: the [`External`] trait that a kind implements, and the
-//! one reconcile loop that every spoke uses.
+//! The library that a spoke is built with: the [`External`] trait, which a kind implements, and the one reconcile loop,
+//! which every spoke uses.
 //!
-//! A spoke says what it wants (`desired`), what is there (`observe`), how the two differ (`compare`) and how to act
-//! (`create`, `update`, `delete`). Everything else is here, the same for every kind: references, finalizer, exactly-once
-//! creation, batched reads, retries, drift, status, events, isolation.
+//! A kind implements the desired state (`desired`), the observed state (`observe`), the difference (`compare`) and the
+//! actions (`create`, `update`, `delete`). This crate implements everything else, in the same way for every kind:
+//! references, finalizer, exactly-once creation, batched reads, retries, drift, status, events, isolation.
 
 #![warn(missing_docs)]
 

@@ -11,11 +11,11 @@ use kube::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// The spec of a custom resource. Every serialisable type with a lifecycle is one.
+/// The spec of a custom resource. The trait is implemented for every serialisable type with a lifecycle.
 pub trait Spec: Any + fmt::Debug + Send + Sync {
-    /// How it is managed.
+    /// The lifecycle options.
     fn lifecycle(&self) -> &Lifecycle;
-    /// All of it, with the defaults that decoding filled in.
+    /// The whole spec, with the defaults that decoding set.
     fn json(&self) -> Value;
 }
 
@@ -29,17 +29,17 @@ impl<T: HasLifecycle + Serialize + fmt::Debug + Send + Sync + 'static> Spec for 
     }
 }
 
-/// A custom resource: metadata and status as every kind has them, and a spec of which the loop knows the lifecycle.
+/// A custom resource: metadata and status as in every kind, and a spec of which the loop reads only the lifecycle.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Its metadata.
+    /// The metadata.
     pub metadata: ObjectMeta,
-    /// Its status, if it has one yet.
+    /// The status, if it has been written.
     pub status: Option<ResourceStatus>,
     spec: Arc<dyn Spec>,
 }
 
-/// The metadata of an object that does not decode as its kind, and why it does not.
+/// The metadata of an object that does not decode as its kind, and the error.
 pub type Undecoded = (Box<ObjectMeta>, String);
 
 impl Object {
@@ -48,12 +48,12 @@ impl Object {
         Self { metadata, status, spec: Arc::new(spec) }
     }
 
-    /// Its spec.
+    /// The spec.
     pub fn spec(&self) -> &dyn Spec {
         &*self.spec
     }
 
-    /// How it is managed.
+    /// The lifecycle options.
     pub fn lifecycle(&self) -> &Lifecycle {
         self.spec.lifecycle()
     }

@@ -1,18 +1,18 @@
-//! Values of which only their kind knows the type.
+//! Values whose type is known only to their kind.
 
 use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
 
-/// A type that a kind can have for what is desired or observed, or for a change.
+/// A type that a kind can use for a desired or observed state, or for a change.
 pub trait Payload: Any + fmt::Debug + Send + Sync {}
 impl<T: Any + fmt::Debug + Send + Sync> Payload for T {}
 
-/// A value of a type that only its kind knows; what it is for is its `Role`. Its `Debug` is that of the value.
+/// A value whose type is known only to its kind; `Role` states its purpose. Its `Debug` is that of the value.
 pub struct Opaque<Role>(Arc<dyn Payload>, PhantomData<fn() -> Role>);
 
-/// The role of what is desired.
+/// The role of a desired state.
 #[derive(Debug)]
 pub enum IsDesired {}
-/// The role of what is observed.
+/// The role of an observed state.
 #[derive(Debug)]
 pub enum IsObserved {}
 /// The role of a change.
@@ -35,10 +35,10 @@ impl<Role> Opaque<Role> {
     /// The value.
     ///
     /// # Panics
-    /// If it is of another type. Every kind has loops of its own, and gets what it made itself.
+    /// If the value is of another type. Every kind has its own loop, which passes only values that the kind returned.
     pub fn get<T: Payload>(&self) -> &T {
         let value: &dyn Any = &*self.0;
-        value.downcast_ref().unwrap_or_else(|| unreachable!("a {} was expected", std::any::type_name::<T>()))
+        value.downcast_ref().unwrap_or_else(|| unreachable!("expected {}", std::any::type_name::<T>()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! From an [`External`] to what the loop works with.
+//! Adapts an [`External`] to the interface of the loop.
 
 use std::{any::Any, borrow::Cow, marker::PhantomData, sync::Arc};
 
@@ -20,7 +20,7 @@ pub fn kind_of<E: External>() -> Arc<dyn DynKind> {
     Arc::new(Pure::<E> { info: info_of::<E>(), kind: PhantomData })
 }
 
-/// Its calls.
+/// The provider calls of a kind.
 pub fn calls_of(external: impl External) -> Arc<dyn DynExternal> {
     Arc::new(Calls(external))
 }
@@ -34,7 +34,7 @@ struct Calls<E>(E);
 
 fn info_of<E: External>() -> KindInfo {
     KindInfo {
-        // Each is leaked once.
+        // Leaked once per kind.
         name: match E::Kind::kind(&()) {
             Cow::Borrowed(kind) => kind,
             Cow::Owned(kind) => kind.leak(),
@@ -53,17 +53,17 @@ fn info_of<E: External>() -> KindInfo {
     }
 }
 
-/// What does not fit. Where it is in the text says nothing to those who wrote YAML.
+/// The error without its position in the JSON, which means nothing to a user who wrote YAML.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&position).map(str::to_owned).unwrap_or(text)
 }
 
-/// The spec as its kind has it.
+/// The spec as the type of its kind.
 fn typed<E: External>(spec: &dyn Spec) -> &SpecOf<E> {
     let spec: &dyn Any = spec;
-    spec.downcast_ref().unwrap_or_else(|| unreachable!("a spec of {} was expected", E::Kind::kind(&())))
+    spec.downcast_ref().unwrap_or_else(|| unreachable!("expected a spec of {}", E::Kind::kind(&())))
 }
 
 fn pair<O: Clone + std::fmt::Debug + Send + Sync + 'static>((one, other): (O, O)) -> (Observed, Observed) {
@@ -97,7 +97,7 @@ impl<E: External> DynKind for Pure<E> {
     }
 
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {
-        // One that could not be read says nothing.
+        // A spec that does not decode names no field.
         let spec: &dyn Any = spec;
         spec.downcast_ref().and_then(E::unprotected_by)
     }
