@@ -1,4 +1,4 @@
-//! Merges the looks of many resources into few calls: one answer costs one look's share of a call.
+//! Batches the observations of many resources into few calls.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -13,32 +13,33 @@ use crate::{
     dynamic::{DynExternal, Observed},
 };
 
-/// How long a batch waits for one more look, and how long its first look waits at most, however many follow.
+/// How long a batch waits for the next request, and how long its first request waits at most, regardless of how many
+/// follow.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     gap: Duration,
     window: Duration,
-    /// How many batches are asked for at once: an answer of a thousand takes megabytes.
+    /// The maximum number of concurrent batches: a response with a thousand objects takes megabytes.
     at_once: usize,
 }
 
-/// Somebody waits: a look that comes alone is hardly held up.
+/// For edits: a single request is delayed only briefly.
 const FOR_AN_EDIT: Patience =
     Patience { gap: Duration::from_millis(20), window: Duration::from_millis(100), at_once: 32 };
-/// Nobody waits: the whole sweep of an interval is to share its calls, on a busy machine too.
+/// For resyncs: the whole sweep of an interval must share its calls, also on a busy machine.
 const FOR_A_RESYNC: Patience =
     Patience { gap: Duration::from_millis(200), window: Duration::from_secs(3), at_once: 2 };
 
-/// How many ids one batch holds, and so how many looks at most: as many ids as one Describe takes.
+/// The maximum number of ids in a batch, and therefore of requests: the number of ids that one Describe call accepts.
 pub(crate) const MAX_LOOKS: usize = 1000;
-/// How many calls a batch that failed may cost on top, to find whose look it was that failed.
+/// The maximum number of additional calls for a failed batch, to find the request that causes the failure.
 const SPLITS: usize = 64;
-/// How many looks may wait before askers do.
+/// How many requests may be queued before callers wait.
 const BACKLOG: usize = 4 * MAX_LOOKS;
 
 type Answer<O> = oneshot::Sender<Result<O, Failure>>;
 
-/// Answers looks in batches. Cloning gives another handle.
+/// Observes in batches. Clones share the same task.
 #[derive(Debug)]
 pub(crate) struct Batcher<O> {
     asks: mpsc::Sender<(Look, Answer<O>)>,
@@ -51,7 +52,7 @@ impl<O> Clone for Batcher<O> {
 }
 
 impl<O: Send + 'static> Batcher<O> {
-    /// Starts the task that collects looks; it ends when the last handle is dropped.
+    /// Starts the task that collects requests; it ends when the last handle is dropped.
     fn start<F, Answered>(observe: F, patience: Patience) -> Self
     where
         F: Fn(Vec<Look>) -> Answered + Clone + Send + Sync + 'static,
@@ -60,7 +61,7 @@ impl<O: Send + 'static> Batcher<O> {
         let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
         let permits = Arc::new(Semaphore::new(patience.at_once));
         kraken_runtime::task::spawn(async move {
-            // What did not fit into the batch before begins the next one.
+            // The request that did not fit into the previous batch starts the next one.
             let mut left_over = None;
             loop {
                 let first = match left_over.take() {
@@ -86,7 +87,7 @@ impl<O: Send + 'static> Batcher<O> {
                         Ok(None) | Err(_) => break,
                     }
                 }
-                // Batches overlap: a slow answer delays few later looks. The semaphore is never closed.
+                // Batches overlap: a slow response delays few later requests. The semaphore is never closed.
                 let permit = permits.clone().acquire_owned().await;
                 let observe = observe.clone();
                 kraken_runtime::task::spawn(async move {
@@ -98,10 +99,10 @@ impl<O: Send + 'static> Batcher<O> {
         Self { asks }
     }
 
-    /// What the cloud has for this look.
+    /// The observed objects for this request.
     ///
     /// # Errors
-    /// The failure of the call that the look was part of.
+    /// The failure of the call that the request was part of.
     pub(crate) async fn observe(&self, look: Look) -> Result<O, Failure> {
         let (answer, answered) = oneshot::channel();
         if self.asks.send((look, answer)).await.is_err() {
@@ -111,7 +112,7 @@ impl<O: Send + 'static> Batcher<O> {
     }
 }
 
-/// A batcher for each lane, so that an edit never waits for a sweep to gather.
+/// A batcher for each lane, so that an edit never waits for the batch window of a sweep.
 #[derive(Debug)]
 pub(crate) struct Batchers {
     edits: Batcher<Observed>,
@@ -133,7 +134,7 @@ impl Batchers {
         }
     }
 
-    /// The one for looks of this lane.
+    /// The batcher of this lane.
     pub(crate) fn of(&self, lane: Lane) -> &Batcher<Observed> {
         match lane {
             Lane::Edit => &self.edits,
@@ -142,13 +143,13 @@ impl Batchers {
     }
 }
 
-/// What a look counts for: a search without ids costs a call's share too.
+/// The size of a request: a search without ids counts as one id.
 fn weight(look: &Look) -> usize {
     look.ids.len().max(1)
 }
 
-/// Answers a batch. If its call fails for a reason that lies in one look, the others must not fail with it: the batch is
-/// halved until that look is alone.
+/// Observes a batch. If the call fails because of one request, the others must not fail with it: the batch is halved
+/// until that request is alone.
 async fn answer<O, F, Answered>(observe: F, batch: Vec<(Look, Answer<O>)>)
 where
     F: Fn(Vec<Look>) -> Answered,
@@ -156,11 +157,11 @@ where
 {
     let mut open = VecDeque::from([batch]);
     let mut splits = SPLITS;
-    // Whether any part of the batch succeeded: then what fails is not the cloud as a whole.
+    // Whether any part of the batch succeeded: then a failure is not an outage of the provider.
     let mut any_good = false;
     let mut refused = 0;
     while let Some(mut batch) = open.pop_front() {
-        // An asker that has gone away needs no answer.
+        // A request whose caller was cancelled needs no response.
         batch.retain(|(_, answer)| !answer.is_closed());
         if batch.is_empty() {
             continue;
@@ -179,9 +180,9 @@ where
         };
         refused += 1;
         let may_be_one_look = match failure.class {
-            // More calls would only make it worse.
+            // More calls would worsen the condition.
             FailureClass::Throttled | FailureClass::Credentials => false,
-            // The network, or one look's share of the call: two failures and no success say that it is the network.
+            // The network, or one request's part of the call: two failures and no success mean that it is the network.
             FailureClass::Transient => any_good || refused < 3,
             _ => true,
         };
@@ -200,9 +201,9 @@ where
 fn lost() -> Failure {
     Failure {
         class: FailureClass::Transient,
-        action: "failed to look at the cloud".to_owned(),
+        action: "failed to observe remote objects".to_owned(),
         code: String::new(),
-        message: "the batched read ended without an answer; it is tried again".to_owned(),
+        message: "the batched read ended without a response; retrying".to_owned(),
     }
 }
 
@@ -228,8 +229,8 @@ mod tests {
         Failure { class, ..lost() }
     }
 
-    /// A cloud that answers with the owner of each look, refuses every call in which `bad` is looked for, and notes how many
-    /// ids each call has.
+    /// A provider that returns the owner of each request, rejects every call that contains `bad`, and records the
+    /// number of ids of each call.
     fn cloud(bad: Option<(&'static str, FailureClass)>) -> (Batcher<String>, Calls) {
         let calls = Calls::default();
         let noted = calls.clone();
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_batch_holds_a_thousand_ids_and_not_a_thousand_resources() {
+    async fn batch_is_limited_by_ids_and_not_by_resources() {
         let (batcher, calls) = cloud(None);
         assert!(sweep(&batcher, 1000, 100).await.iter().all(Result::is_ok));
         assert_eq!(calls.lock().len(), 100);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_look_that_fails_fails_alone() {
+    async fn failing_request_does_not_fail_the_rest_of_its_batch() {
         for class in [FailureClass::Terminal, FailureClass::Transient] {
             let (batcher, calls) = cloud(Some(("7", class)));
             let answers = sweep(&batcher, 1000, 1).await;
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_cloud_that_is_throttled_or_down_is_not_asked_again_and_again() {
+    async fn throttled_or_unavailable_provider_gets_few_calls() {
         for (class, at_most) in [(FailureClass::Throttled, 1), (FailureClass::Credentials, 1)] {
             let (batcher, calls) = cloud(Some(("7", class)));
             assert!(sweep(&batcher, 1000, 1).await.iter().all(Result::is_err));

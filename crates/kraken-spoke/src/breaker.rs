@@ -1,7 +1,7 @@
-//! The circuit breaker of launches: a resource that launches again and again is stopped until a person looks at it. Pure.
+//! The circuit breaker of launches: a resource that launches repeatedly is stopped until a person confirms. Pure.
 //!
-//! It rests on the launches that the persisted intent lists, so a restart does not reset it. An edit of the spec does, and
-//! so does the annotation by which a person confirms.
+//! It counts the launches that the persisted intent lists, so a restart does not reset it. An edit of the spec does,
+//! and so does the annotation by which a person confirms.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// How far in the future a confirmation may be: clocks differ.
 const SKEW: Duration = Duration::from_mins(5);
-/// How many launches are remembered at most, whatever the limit.
+/// The maximum number of launches that are recorded, regardless of the limit.
 const REMEMBERED: usize = 100;
 
 /// The last launches under one generation of the spec.
@@ -21,7 +21,7 @@ pub(crate) struct History {
     /// The generation that they were launched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generation: Option<i64>,
-    /// When, the latest last.
+    /// The times of the launches, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     at: Vec<Timestamp>,
     /// Whether the breaker has stopped the resource.
@@ -34,7 +34,7 @@ impl History {
         self.at.is_empty()
     }
 
-    /// The same with one more launch. Those for another generation do not count any more.
+    /// Returns the history with one more launch. Launches for another generation do not count any more.
     pub(crate) fn with(&self, generation: Option<i64>, now: Timestamp) -> Self {
         let mut at = if self.generation == generation { self.at.clone() } else { vec![] };
         at.push(now);
@@ -42,28 +42,28 @@ impl History {
         Self { generation, at, stopped: false }
     }
 
-    /// The same, stopped.
+    /// Returns the history marked as stopped.
     pub(crate) fn stopped(&self) -> Self {
         Self { stopped: true, ..self.clone() }
     }
 
-    /// Whether it is written down that the resource is stopped.
+    /// Whether it is recorded that the resource is stopped.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }
 }
 
-/// How many launches are too many.
+/// The launch limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Breaker {
-    /// How many are allowed; 0 turns the breaker off.
+    /// The number of allowed launches; 0 disables the breaker.
     pub limit: usize,
-    /// Within how long.
+    /// The time window of the limit.
     pub window: Duration,
 }
 
 impl Breaker {
-    /// Whether one more launch for this generation has to wait for a person.
+    /// Whether one more launch for this generation requires a confirmation.
     pub(crate) fn is_open(
         self,
         history: &History,
@@ -76,13 +76,15 @@ impl Breaker {
         }
         let unconfirmed = |at: &&Timestamp| confirmed.is_none_or(|confirmed| **at > confirmed);
         let counted: Vec<_> = history.at.iter().filter(unconfirmed).collect();
-        // Once stopped it stays so however long nobody looks: else it would go on at the rate of the limit.
+        // A stopped resource stays stopped regardless of the window: otherwise it would continue at the rate of the
+        // limit.
         let Some(first) = counted.len().checked_sub(self.limit.min(REMEMBERED)) else { return false };
         history.stopped || counted[first].duration_until(now).unsigned_abs() < self.window
     }
 }
 
-/// When a person confirmed that creation may go on, if that is not in the future: such a one would confirm whatever comes.
+/// When a person confirmed the creation, unless that is in the future: such a confirmation would apply to any later
+/// launch.
 pub(crate) fn confirmed_at(object: &impl Resource, now: Timestamp) -> Option<Timestamp> {
     let text = object.meta().annotations.as_ref()?.get(CREATION_CONFIRMED_ANNOTATION)?;
     let at: Timestamp = text.parse().ok()?;
@@ -108,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn so_many_launches_are_allowed_and_one_more_is_not() {
+    fn breaker_opens_at_the_limit() {
         assert!(!BREAKER.is_open(&launched(&[0, 1]), Some(1), None, at(2)));
         assert!(BREAKER.is_open(&launched(&[0, 1, 2]), Some(1), None, at(3)));
-        assert!(!BREAKER.is_open(&launched(&[0, 1, 2]), Some(1), None, at(700)), "they are long ago");
+        assert!(!BREAKER.is_open(&launched(&[0, 1, 2]), Some(1), None, at(700)), "outside the window");
     }
 
     #[test]
-    fn once_stopped_it_stays_so_until_an_edit_or_a_confirmation() {
+    fn stopped_resource_stays_stopped_until_an_edit_or_a_confirmation() {
         let stopped = launched(&[0, 1, 2]).stopped();
         assert!(BREAKER.is_open(&stopped, Some(1), None, at(1_000_000)));
         assert!(!BREAKER.is_open(&stopped, Some(2), None, at(4)));
@@ -129,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_zero_turns_it_off() {
+    fn limit_of_zero_disables_the_breaker() {
         let off = Breaker { limit: 0, ..BREAKER };
         assert!(!off.is_open(&launched(&[0, 0, 0, 0]).stopped(), Some(1), None, at(1)));
     }
 
     #[test]
-    fn a_confirmation_from_the_future_confirms_nothing() {
+    fn confirmation_in_the_future_is_ignored() {
         let confirming = |text: &str| {
             let annotations = [(CREATION_CONFIRMED_ANNOTATION.to_owned(), text.to_owned())].into();
             let metadata = ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() };

@@ -1,5 +1,5 @@
-//! Which resource is about to adopt which remote object: of two that want the same one, the second is refused while tags,
-//! which say whose it is, may not be visible yet. One entry per candidate, held across no call.
+//! The resource that is about to adopt each remote object: if two resources adopt the same object, the second is
+//! rejected while the owner tags may not be visible yet. One entry per candidate; no lock is held during a call.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// The claims of one controller.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    /// By the candidate's id: the UID of the resource that adopts it, and since when.
+    /// By the candidate's id: the UID of the resource that adopts it, and the time of the claim.
     of: Mutex<HashMap<String, (String, Instant)>>,
 }
 
@@ -28,7 +28,7 @@ impl Claims {
         holder == uid
     }
 
-    /// Gives a claim back: the candidate was not adopted.
+    /// Releases a claim: the candidate was not adopted.
     pub(crate) fn give_back(&self, id: &str, uid: &str) {
         let mut of = self.of.lock();
         if of.get(id).is_some_and(|(holder, _)| holder == uid) {
@@ -44,7 +44,7 @@ mod tests {
     const WINDOW: Duration = Duration::from_secs(90);
 
     #[tokio::test(start_paused = true)]
-    async fn of_two_that_want_the_same_object_one_gets_it_and_others_are_free() {
+    async fn only_one_of_two_resources_can_claim_an_object() {
         let claims = Claims::default();
         assert!(claims.take("i-1", "a", WINDOW));
         assert!(claims.take("i-1", "a", WINDOW));
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_claim_ends_when_it_is_given_back_or_its_tags_are_visible_for_sure() {
+    async fn claim_ends_when_released_or_after_the_visibility_window() {
         let claims = Claims::default();
         assert!(claims.take("i-1", "a", WINDOW));
         claims.give_back("i-1", "b");

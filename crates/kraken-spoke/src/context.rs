@@ -1,4 +1,4 @@
-//! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
+//! The context of a reconcile: the handles that all reconciles of a kind share, and the input of one reconcile.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -35,49 +35,49 @@ use crate::{
     vanished::Vanished,
 };
 
-/// The objects that do not decode as their kind, and why.
+/// The objects that do not decode as their kind, with the error.
 pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 
-/// What every run of one kind shares.
+/// The handles that all reconciles of one kind share.
 pub(crate) struct Context {
     pub(crate) shell: Shell,
     pub(crate) kind: SharedKind,
     pub(crate) external: Arc<dyn DynExternal>,
     pub(crate) batchers: Batchers,
-    /// Where its resources wait for their runs.
+    /// The work queue of the kind's resources.
     pub(crate) queue: Queue<ObjectKey>,
     pub(crate) objects: Store<Object>,
     pub(crate) requests: Store<DependencyRequest>,
-    /// The requests that may exist although the watch does not show them.
+    /// The requests that may exist although the watch does not return them.
     pub(crate) unselected: Unselected,
-    /// Whether somebody answers them.
+    /// Whether the hub responds to them.
     pub(crate) hub: Arc<Hub>,
-    /// Whether the hub runs, by its lease.
+    /// Whether the hub is running, according to its lease.
     pub(crate) hub_lease: HubLease,
     pub(crate) states: Store<PartialObjectMeta<StateDeclaration>>,
-    /// What this process wrote of the states.
+    /// The states that this process wrote.
     pub(crate) published: Published,
-    /// The objects that do not decode as their kind, and why.
+    /// The objects that do not decode as their kind, with the error.
     pub(crate) undecodable: Undecodable,
-    /// Who refers to whom, where something is being deleted.
+    /// The references of namespaces with deletions in progress.
     pub(crate) references: References,
-    /// The Secrets that were read a moment ago.
+    /// The Secrets that were read recently.
     pub(crate) secrets: Secrets,
     pub(crate) memories: Memories,
-    /// What digests of observations are keyed with.
+    /// The key of the digests of observations.
     pub(crate) digest_key: u64,
-    /// Which resource adopts what at the moment.
+    /// The adoptions in progress.
     pub(crate) claims: Claims,
     pub(crate) fields: Fields,
-    /// How long the cloud may take to show what it has just created.
+    /// How long a new remote object may be missing from responses.
     pub(crate) visibility_window: Duration,
-    /// How often what costs a call per object is read although nothing was edited; zero: never.
+    /// How often attributes that need one call per object are read without an edit; zero: never.
     pub(crate) deep_interval: Duration,
-    /// When this process began to reconcile the kind: of what is younger, it knows every launch.
+    /// When this process started to reconcile the kind: it knows every launch of younger resources.
     pub(crate) began: OnceLock<Timestamp>,
-    /// How many launches of one resource are too many.
+    /// The launch limit of one resource.
     pub(crate) breaker: Breaker,
-    /// What vanished lately.
+    /// The remote objects that vanished recently.
     pub(crate) vanished: Vanished,
 }
 
@@ -88,30 +88,30 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// When this process began to reconcile the kind.
+    /// When this process started to reconcile the kind.
     pub(crate) fn began(&self) -> Timestamp {
         self.began.get().copied().unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether the hub follows references.
+    /// Whether the hub keeps references up to date.
     pub(crate) fn followed(&self) -> Followed {
         Followed::by(self.hub_lease.holder(), &hub_lease::namespace(&self.shell))
     }
 
-    /// What is the same for every object of the kind.
+    /// The constants of the kind.
     pub(crate) fn info(&self) -> &KindInfo {
         self.kind.info()
     }
 
-    /// Where the API server has the resources of a namespace.
+    /// The API of the resources of a namespace.
     pub(crate) fn api(&self, namespace: &str) -> Api<RawObject> {
         Api::namespaced_with(self.shell.client.clone(), namespace, &self.info().resource)
     }
 
-    /// What the API server answered a write of a resource with.
+    /// Decodes the API server's response to a write of a resource.
     ///
     /// # Errors
-    /// If it does not decode: another version of the CRD may be installed.
+    /// If the response does not decode: another version of the CRD may be installed.
     pub(crate) fn written(&self, verb: &'static str, answer: &RawObject) -> Result<Arc<Object>, ApiError> {
         let invalid = |error| ApiError { verb, source: Box::new(kube::Error::SerdeError(error)) };
         let decoded = self.kind.decode(answer);
@@ -129,7 +129,7 @@ pub(crate) fn place(object: &impl ResourceExt) -> (String, String) {
     (object.namespace().unwrap_or_default(), object.name_any())
 }
 
-/// Makes an object the resource's own: it is collected with it.
+/// An owner reference to the resource: its objects are garbage-collected with it.
 pub(crate) fn owner_reference(context: &Context, object: &Object) -> OwnerReference {
     let resource = &context.info().resource;
     OwnerReference {
@@ -142,7 +142,7 @@ pub(crate) fn owner_reference(context: &Context, object: &Object) -> OwnerRefere
     }
 }
 
-/// Who the things of this resource belong to.
+/// The owner of this resource's remote objects.
 pub(crate) fn identity_of(context: &Context, object: &Object) -> Identity {
     let (namespace, name) = place(object);
     Identity {
@@ -152,24 +152,24 @@ pub(crate) fn identity_of(context: &Context, object: &Object) -> Identity {
     }
 }
 
-/// What one run sees: the desired, the observed and whose they are.
+/// The input of the decisions of one reconcile: the desired and the observed state, and the owner.
 pub(crate) struct Sight<'a> {
     pub identity: Identity,
     pub known: Known,
-    /// Whether it was searched for by tag too, or cannot exist.
+    /// Whether the objects were also searched for by tag, or cannot exist.
     pub is_searched: bool,
     pub desired: &'a Desired,
-    /// The same with what is ignored as it is observed: for comparisons and changes, not for creation.
+    /// The same with the observed value in every ignored field: for comparisons and changes, not for creation.
     pub effective: &'a Desired,
-    /// What counts: all there is, or only what is new while it replaces the old.
+    /// The current objects: all of them, or only the new ones during a replacement.
     pub observed: Observed,
     pub replacing: bool,
-    /// The ids of everything that exists under the identity, what is replaced included.
+    /// The ids of all objects that exist under the identity, including replaced ones.
     pub live: Vec<String>,
-    /// The ids that were recorded and may not be visible yet.
+    /// The recorded ids that may not be visible yet.
     pub unseen: Vec<String>,
-    /// What becomes of what is replaced.
+    /// Whether the replaced objects are deleted or kept.
     pub fates: Fates<'a>,
-    /// Where this controller works.
+    /// The location of this controller.
     pub location: Option<Location>,
 }

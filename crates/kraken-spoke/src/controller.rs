@@ -1,4 +1,4 @@
-//! The controller of one kind: what wakes it, and how one run is kept from harming another.
+//! The controller of one kind: its triggers, and the isolation of each reconcile.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -46,23 +46,23 @@ use crate::{
     vanished::Vanished,
 };
 
-/// How many runs may be under way, most of them waiting for a batched read: three quarters, which resyncs may take, fill
-/// one batch.
+/// The in-flight limit. Most reconciles in progress wait for a batched read: three quarters, which resyncs may use,
+/// fill one batch.
 const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
 
-/// What the kinds of one process share beside its shell.
+/// What the kinds of one process share in addition to the shell.
 #[derive(Clone, Debug, Default)]
 pub struct Common {
-    /// Who refers to whom, where something is being deleted.
+    /// The references of namespaces with deletions in progress.
     pub(crate) references: References,
-    /// Whether the hub runs.
+    /// Whether the hub is running.
     pub(crate) hub_lease: HubLease,
 }
 
 /// Runs the controller of one kind until shutdown.
 ///
 /// # Errors
-/// None today; failures are conditions of resources.
+/// None at present; failures are reported as conditions of resources.
 pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyhow::Result<()> {
     run_among(shell, (kind_of::<E>(), calls_of(external)), args, Common::default()).await
 }
@@ -70,7 +70,7 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
 /// Runs the controller of one kind, among others of the same process, until shutdown.
 ///
 /// # Errors
-/// None today; failures are conditions of resources.
+/// None at present; failures are reported as conditions of resources.
 pub async fn run_among(
     shell: Shell,
     (of, external): (Arc<dyn DynKind>, Arc<dyn DynExternal>),
@@ -96,7 +96,7 @@ pub async fn run_among(
     let published = Published::default();
     let states = watches.metadata::<StateDeclaration>("StateDeclaration", &owned, {
         let (wake, published) = (wakes_owner(queue.clone()), published.clone());
-        // Our own writes need no second run; what somebody else did to a state is put right at once.
+        // The controller's own writes trigger no reconcile; an edit of a state by another client is reverted at once.
         move |change| {
             if published.is_disturbed(&change) {
                 wake(change);
@@ -113,7 +113,7 @@ pub async fn run_among(
                     unreadable.lock().insert(key.clone(), error.clone());
                     true
                 }
-                // What decodes again was edited.
+                // An object that decodes again was edited.
                 change => unreadable.lock().remove(&key).is_some() || concerns_us(change),
             };
             if concerns_us {
@@ -153,16 +153,16 @@ pub async fn run_among(
         vanished: Vanished::new(args.vanished_share, args.vanished_minimum),
         shell: shell.clone(),
     });
-    // A decision on a store that is still filling would take what is not listed yet for missing.
+    // With an incomplete store, a decision would treat objects that are not listed yet as missing.
     let synced = shell.shutdown.run_until_cancelled(shell.health.ready()).await.is_some();
     if !synced || !shell.leading().await {
         return Ok(());
     }
     let _ = context.began.set(kraken_runtime::clock::now());
-    // Only now: of several replicas, the one that leads counts.
+    // Registered only now: of several replicas, only the leader reports the count.
     let resources = context.objects.clone();
     shell.metrics.count_resources(kind, move |tally| {
-        // One at rest is text, of which a count needs no more than the conditions.
+        // An object at rest is stored as text; a count decodes only its conditions.
         resources.visit_raw(|resource| tally.add(&conditions_of(resource)));
     });
     context.hub_lease.add(dependents(&context, queue.clone()));
@@ -191,8 +191,8 @@ fn conditions_of(resource: &RawObject) -> Vec<Condition> {
 
 /// The resources of this kind that have references: each has a DependencyRequest.
 fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dependents {
-    // Weak: the context has the lease, and what has each other is never freed, which counts where controllers come and go in
-    // one process.
+    // Weak references: the context owns the lease, and a reference cycle would never be freed, which matters if
+    // controllers start and stop in one process.
     let (any, all) = (Arc::downgrade(context), Arc::downgrade(context));
     let wake = move |is_silent: bool| {
         let Some(all) = all.upgrade() else { return };
@@ -210,11 +210,11 @@ fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dependents {
     Dependents { exist: Box::new(exist), wake: Box::new(wake) }
 }
 
-/// The resource that owns an object of ours.
+/// The resource that owns a DependencyRequest or a StateDeclaration.
 fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
     let owners = meta.owner_references.iter().flatten();
     let controller = owners.into_iter().find(|reference| reference.controller == Some(true));
-    // After `kubectl delete --cascade=orphan` only the name says it.
+    // After `kubectl delete --cascade=orphan` only the name identifies the owner.
     let by_name = || {
         let kind = meta.labels.as_ref()?.get(OWNER_KIND_LABEL)?;
         owner_name(kind, meta.name.as_deref()?)
@@ -225,7 +225,7 @@ fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
 
 fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Send + Sync + Clone + 'static {
     move |change| {
-        // Who took the owner off an object of ours wakes the owner that it had.
+        // If a client removed the owner reference, the previous owner is enqueued.
         let before = match &change {
             Change::Applied(_, Some(before)) => Some(before.meta()),
             _ => None,
@@ -236,8 +236,9 @@ fn wakes_owner<K: Resource>(queue: Queue<ObjectKey>) -> impl Fn(Change<K>) + Sen
     }
 }
 
-/// Our own writes of status, finalizer and intent wake nobody; everything a person can change does. To take finalizer or intent
-/// off is something that we never do while there is anything left to do, and every status that we write has a condition.
+/// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and intent do not; every
+/// other change does. This controller never removes finalizer or intent before its work is complete, and every status
+/// that it writes has a condition.
 fn concerns_us(change: &Change<Object>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
     let has_intent = |object: &Object| object.annotations().contains_key(INTENT_ANNOTATION);
@@ -259,7 +260,8 @@ fn concerns_us(change: &Change<Object>) -> bool {
         || annotations(now) != annotations(before)
 }
 
-/// Whether a status is not one of ours: without a Ready condition, or not about a generation that there has been.
+/// Whether a status was not written by this controller: it has no Ready condition, or is about a generation that has
+/// not existed.
 fn says_nothing(object: &Object) -> bool {
     let Some(status) = object.status() else { return true };
     conditions::get(&status.conditions, conditions::READY).is_none()
@@ -267,7 +269,7 @@ fn says_nothing(object: &Object) -> bool {
         || status.observed_generation > object.meta().generation
 }
 
-/// One run that cannot take anything else down: a panic in it becomes a condition of its own resource.
+/// One reconcile, isolated from all others: a panic becomes a condition of its own resource.
 async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut slot: Slot) -> Requeue {
     let unreadable = context.undecodable.lock().get(&key).cloned();
     if let Some(error) = unreadable {
@@ -289,7 +291,7 @@ async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut 
     let (outcome, learned) = run.unwrap_or_else(|_| {
         metrics.reconcile_panicked(kind);
         memory = Memory::default();
-        let message = "a fault of the controller, tried again; its log has the place".to_owned();
+        let message = "internal error; retrying, see the controller log".to_owned();
         (Outcome::Internal(message), Learned::default())
     });
     coverage::note(names::OUTCOME, names::outcome(&outcome));
@@ -303,16 +305,16 @@ async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut 
     metrics.reconciled(kind, outcome.label(), started.elapsed());
     debug!(outcome = outcome.label(), "reconciled");
 
-    // The newest form may be the answer to the intent's patch.
+    // The latest copy may be the response to the patch of the intent.
     let object = memory.newest(object);
     let refusals = memory.count_refusals(&outcome);
     let reported = Box::pin(report::report(&context, &object, &mut memory, &outcome, &learned)).await;
     let requeue = match reported {
         Ok(()) => outcome.requeue(resync_of(&context, &object), refusals),
-        // Somebody wrote meanwhile, or the object is another one by now: the next run sees it.
+        // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
         Err(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
         Err(error) => {
-            warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to report; the run is repeated");
+            warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to write the status; retrying");
             Requeue::Backoff
         }
     };
@@ -324,7 +326,8 @@ async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut 
     requeue
 }
 
-/// Lets go what a resource that is gone has left: a crash between its end and the release of its request costs nothing but this.
+/// Releases what a deleted resource has left: needed only after a crash between its deletion and the release of its
+/// request.
 async fn released(context: &Context, key: &ObjectKey) -> Requeue {
     context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
     match references::release_of(context, key, references::Expected::IfUnselected).await {
@@ -339,7 +342,7 @@ async fn released(context: &Context, key: &ObjectKey) -> Requeue {
 fn resync_of(context: &Context, object: &Object) -> Option<std::time::Duration> {
     match object.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
         Some(Ok(own)) => own,
-        // An unreadable one is a problem of the spec and told there.
+        // An invalid interval is reported as a problem of the spec.
         Some(Err(_)) | None => context.shell.args.resync(),
     }
 }

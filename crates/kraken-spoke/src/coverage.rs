@@ -1,5 +1,4 @@
-//! The names of everything that the loop can decide and come to, for the deterministic simulation's table of what was
-//! reached. Pure.
+//! The names of all decisions and outcomes of the loop, for the coverage table of the deterministic simulation. Pure.
 
 use crate::{FailureClass, decide::Decision, outcome::Outcome};
 
@@ -14,7 +13,7 @@ pub const FAILURE: &str = "failure";
 pub const DECISIONS: [&str; 8] =
     ["InPlace", "Settle", "Create", "Change", "Resume", "Replace", "Immutable", "Report"];
 
-/// Everything that a run can come to.
+/// Every outcome of a reconcile.
 pub const OUTCOMES: [&str; 25] = [
     "InPlace",
     "Waiting",
@@ -70,7 +69,7 @@ pub(crate) fn decision<C>(decision: &Decision<C>) -> &'static str {
     }
 }
 
-/// The name of what a run came to.
+/// The name of an outcome.
 pub(crate) fn outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::InPlace => "InPlace",

@@ -1,9 +1,10 @@
-//! Whether a remote object is deleted or left behind: adopted or created is a property of each, and not of the resource. Pure.
+//! Whether a remote object is deleted or kept: adopted or created is a property of each object, and not of the
+//! resource. Pure.
 
 use kraken_api::{Deletion, Lifecycle};
 use kraken_runtime::mutants::{self, Mutant};
 
-/// What becomes of each remote object when it is deleted or replaced.
+/// What happens to each remote object when it is deleted or replaced.
 #[derive(Clone, Debug)]
 pub(crate) struct Fates<'a> {
     pub lifecycle: &'a Lifecycle,
@@ -12,9 +13,9 @@ pub(crate) struct Fates<'a> {
 }
 
 impl Fates<'_> {
-    /// Whether it is left behind.
+    /// Whether the object is kept.
     pub(crate) fn keeps(&self, id: &String) -> bool {
-        // Without a record of what was adopted, everything may have been.
+        // Without a record of adopted ids, every object may have been adopted.
         let is_unknown = self.adopted.is_empty()
             && self.lifecycle.adopt.is_some()
             && !mutants::active(Mutant::ForgetAdoption);
@@ -24,7 +25,7 @@ impl Fates<'_> {
             && !mutants::active(Mutant::RetainDeletes)
     }
 
-    /// Whether anything of what is known is deleted; also if nothing is known.
+    /// Whether any of the known objects is deleted; without known objects, the policy of the resource decides.
     pub(crate) fn deletes_any(&self, known: &[String]) -> bool {
         let by_default = self.adopted.is_empty() && self.lifecycle.adopt.is_none();
         match self.lifecycle.deletion {
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_adopted_is_kept_and_what_was_created_beside_it_is_deleted() {
+    fn adopted_object_is_kept_and_created_object_is_deleted() {
         let lifecycle = Lifecycle::default();
         let fates = Fates { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
         assert!(fates.keeps(&"i-1".to_owned()));
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_resource_says_holds_for_all() {
+    fn explicit_deletion_policy_applies_to_all_objects() {
         for (deletion, keeps) in [(Deletion::Retain, true), (Deletion::Delete, false)] {
             let lifecycle = Lifecycle { deletion: Some(deletion), ..Lifecycle::default() };
             let fates = Fates { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_record_of_what_was_adopted_nothing_that_may_have_been_is_deleted() {
+    fn missing_adoption_record_prevents_deletion() {
         let adopt = kraken_api::Adopt::Id(kraken_api::ById { id: "i-1".into() });
         let lifecycle = Lifecycle { adopt: Some(adopt), ..Lifecycle::default() };
         let fates = Fates { lifecycle: &lifecycle, adopted: vec![] };

@@ -1,5 +1,6 @@
-//! Whether the hub is at work, as far as its answers show: who waits for one must not believe that nobody answers while
-//! others of its kind get theirs. The hub counts on it and answers late only then.
+//! Whether the hub responds, as seen from its responses to this kind: a resource that waits for a response must not
+//! report the hub as silent while others of its kind receive theirs. The hub relies on this, and responds late only
+//! then.
 
 use std::time::Duration;
 
@@ -8,14 +9,14 @@ use kraken_runtime::watch::Change;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// When the hub was last heard of by the controller of one kind.
+/// When the controller of one kind last received a response from the hub.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     answered: Mutex<Option<Instant>>,
 }
 
 impl Hub {
-    /// Takes note of a change of a DependencyRequest, which may be an answer.
+    /// Records a change of a DependencyRequest, which may be a response.
     pub(crate) fn note(&self, change: &Change<DependencyRequest>) {
         if let Change::Applied(now, Some(before)) = change
             && now.status != before.status
@@ -24,7 +25,7 @@ impl Hub {
         }
     }
 
-    /// Whether it answered somebody within this time.
+    /// Whether the hub responded to any request within this time.
     pub(crate) fn was_heard(&self, within: Duration) -> bool {
         self.answered.lock().is_some_and(|at| at.elapsed() < within)
     }
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_an_answer_is_a_sign_of_the_hub_and_not_for_long() {
+    async fn only_a_recent_response_shows_that_the_hub_is_running() {
         let hub = Hub::default();
         hub.note(&Change::Applied(request(false), None));
         hub.note(&Change::Applied(request(false), Some(request(false))));

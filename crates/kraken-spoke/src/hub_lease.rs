@@ -1,5 +1,6 @@
-//! Whether the hub runs, by its leader lease: without it nobody follows what resources refer to, and their answers, which are
-//! valid and old, do not show that. One GET per process each ten seconds, and none while no resource has references.
+//! Whether the hub is running, according to its leader lease: without the hub, changes of references have no effect,
+//! and its earlier responses, which stay valid, do not show that. One GET per process every ten seconds, and none while
+//! no resource has references.
 
 use std::{
     sync::{
@@ -22,10 +23,10 @@ use kube::Api;
 use parking_lot::Mutex;
 use tracing::{info, warn};
 
-/// How often it is looked whether any resource has references, while none has.
+/// How often it is checked whether any resource has references, while none has.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// What the lease shows of the hub; shared by every kind of the process. Cloning gives another handle.
+/// The state of the hub according to the lease; shared by all kinds of the process. Clones share the same state.
 #[derive(Clone, Default)]
 pub(crate) struct HubLease {
     shared: Arc<Shared>,
@@ -42,7 +43,7 @@ struct Shared {
 pub(crate) struct Dependents {
     /// Whether there are any.
     pub(crate) exist: Box<dyn Fn() -> bool + Send + Sync>,
-    /// Reconciles those whose status does not say (true) or says (false) that the hub does not run.
+    /// Reconciles those whose status does not report (true) or reports (false) that the hub is not running.
     pub(crate) wake: Box<dyn Fn(bool) + Send + Sync>,
 }
 
@@ -53,17 +54,17 @@ impl std::fmt::Debug for HubLease {
 }
 
 impl HubLease {
-    /// Adds the resources of a kind.
+    /// Registers the resources of a kind.
     pub(crate) fn add(&self, dependents: Dependents) {
         self.shared.kinds.lock().push(dependents);
     }
 
-    /// What is known.
+    /// The last known holder.
     pub(crate) fn holder(&self) -> Holder {
         *self.shared.holder.lock()
     }
 
-    /// Reads the lease until shutdown; returns at once if another kind of the process does so.
+    /// Reads the lease until shutdown; returns at once if another kind of the process reads it.
     pub(crate) async fn read(self, shell: Shell) {
         if self.shared.is_read.swap(true, Ordering::Relaxed) {
             return;
@@ -86,7 +87,7 @@ impl HubLease {
             if let Err(error) = &found
                 && !is_failing
             {
-                warn!(namespace, %error, "cannot tell whether the hub runs");
+                warn!(namespace, %error, "failed to read the hub's lease");
             }
             is_failing = found.is_err();
             let (holder, next) = match found {
@@ -98,7 +99,7 @@ impl HubLease {
         }
     }
 
-    /// Takes note of it, and wakes those whose status says something else.
+    /// Records the holder, and enqueues the resources whose status reports another state.
     fn know(&self, holder: Holder) {
         let before = std::mem::replace(&mut *self.shared.holder.lock(), holder);
         let is_silent = |holder| matches!(holder, Holder::Silent(_));
@@ -107,7 +108,7 @@ impl HubLease {
             return;
         }
         match holder {
-            Holder::Silent(_) => warn!("{HUB_NAME} does not renew its lease: references are not followed"),
+            Holder::Silent(_) => warn!("{HUB_NAME} does not renew its lease: references are not resolved"),
             _ if is_silent(before) => info!("{HUB_NAME} renews its lease again"),
             _ => {}
         }
@@ -119,25 +120,25 @@ impl HubLease {
     }
 }
 
-/// The namespace of the leases, which is the hub's too.
+/// The namespace of the leases, which is also the hub's.
 pub(crate) fn namespace(shell: &Shell) -> String {
     shell.args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok())
 }
 
-/// What one resource has to say of the hub.
+/// What the status of a resource reports about the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Followed {
-    /// Its references are followed, or it has none.
+    /// The references of the resource are kept up to date, or it has none.
     #[default]
     Yes,
-    /// As the status says: nobody knows yet.
+    /// Unchanged from the status: not known yet.
     Unknown,
-    /// The hub does not run, which is said in these words.
+    /// The hub is not running, with the message of the condition.
     No(String),
 }
 
 impl Followed {
-    /// Of a resource that has references.
+    /// For a resource that has references.
     pub(crate) fn by(holder: Holder, namespace: &str) -> Self {
         match holder {
             Holder::Unknown => Self::Unknown,
@@ -154,7 +155,7 @@ fn message(since: Option<Timestamp>, namespace: &str) -> String {
     };
     format!(
         "{HUB_NAME} has not renewed its lease {since}: it is not running, and changes of the referenced objects have no effect. \
-         The values are those of before. Check the Deployment {HUB_NAME} in namespace {namespace}"
+         The last resolved values stay in use. Check the Deployment {HUB_NAME} in namespace {namespace}"
     )
 }
 
@@ -176,10 +177,10 @@ mod tests {
         args: RunArgs,
     }
 
-    /// A hub's lease on a scripted API server, and a resource that refers to something.
+    /// The hub's lease on a scripted API server, and a resource that has references.
     #[derive(Clone, Default)]
     struct Setting {
-        /// 0: there is no lease.
+        /// 0: the lease does not exist.
         version: Arc<AtomicUsize>,
         reads: Arc<AtomicUsize>,
         has_references: Arc<AtomicBool>,
@@ -226,7 +227,7 @@ mod tests {
             response
         }
 
-        /// Lets time pass, in which a hub that runs renews each five seconds.
+        /// Advances the time, during which a running hub renews every five seconds.
         async fn pass(&self, seconds: u64, runs: bool) {
             for _ in 0..seconds / 5 {
                 tokio::time::sleep(Duration::from_secs(5)).await;
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn dependents_are_woken_once_when_the_hub_dies_and_once_when_it_lives_again() {
+    async fn dependents_are_enqueued_once_when_the_hub_stops_and_once_when_it_returns() {
         let s = Setting::start(1, true);
         s.pass(60, true).await;
         assert_eq!((s.lease.holder(), s.woken()), (Holder::Alive, vec![false]));
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_lease_is_read_every_ten_seconds_and_not_at_all_without_references() {
+    async fn lease_is_read_every_ten_seconds_and_only_with_references() {
         let s = Setting::start(1, false);
         s.pass(3600, true).await;
         assert_eq!(s.reads.load(Ordering::SeqCst), 0);
@@ -263,14 +264,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hub_without_leader_election_is_taken_for_alive() {
+    async fn hub_without_leader_election_counts_as_running() {
         let s = Setting::start(0, true);
         s.pass(300, false).await;
         assert_eq!((s.lease.holder(), s.woken()), (Holder::Alive, vec![false]));
     }
 
     #[test]
-    fn the_message_says_since_when_and_where_to_look() {
+    fn message_contains_the_time_and_the_deployment() {
         let since = "2026-01-31T12:00:00.5Z".parse().ok();
         let Followed::No(message) = Followed::by(Holder::Silent(since), "infra") else { panic!() };
         for part in ["since 2026-01-31T12:00:00Z:", "Deployment kraken-hub", "namespace infra"] {

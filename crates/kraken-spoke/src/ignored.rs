@@ -1,18 +1,18 @@
-//! The paths of `lifecycle.ignoreChanges`, read by the parser that also validates them. Pure.
+//! The paths of `lifecycle.ignoreChanges`, parsed by the parser that also validates them. Pure.
 
 use kraken_options::Path;
 
 /// The paths whose differences a resource ignores.
 ///
-/// A path covers itself and everything below it: `tags` covers `tags.Team` and `tags["cost.center"]`. An element of a
-/// list may be named by its index or not at all: `rules.port` covers `rules.0.port`.
+/// A path covers itself and everything below it: `tags` covers `tags.Team` and `tags["cost.center"]`. The index of a
+/// list element may be given or omitted: `rules.port` covers `rules.0.port`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
     paths: Vec<Vec<String>>,
 }
 
 impl Ignored {
-    /// Reads the paths. One that cannot be read ignores nothing; the spec is reported as invalid for it elsewhere.
+    /// Parses the paths. An invalid path ignores nothing; the spec is reported as invalid elsewhere.
     pub fn new(paths: &[String]) -> Self {
         Self { paths: paths.iter().filter_map(|path| segments(path)).collect() }
     }
@@ -35,7 +35,7 @@ fn segments(path: &str) -> Option<Vec<String>> {
     Some(segments.into_iter().map(str::to_owned).collect())
 }
 
-/// Whether `ignored` leads to `path` or to something that it is part of; indexes that `ignored` does not name are skipped.
+/// Whether `ignored` equals `path` or one of its parents; indexes that `ignored` omits are skipped.
 fn is_prefix(ignored: &[String], path: &[String]) -> bool {
     let (Some((first, rest)), Some((segment, below))) = (ignored.split_first(), path.split_first()) else {
         return ignored.is_empty();
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_covers_itself_and_what_is_below_it() {
+    fn path_covers_itself_and_everything_below_it() {
         for (ignored, path) in [
             ("tags", "tags"),
             ("tags", "tags.Team"),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_the_same_however_it_is_written() {
+    fn path_notations_are_equivalent() {
         for ignored in ["tags[\"Team\"]", "tags['Team']", "tags.Team"] {
             assert!(ignoring(ignored).covers("tags.Team"), "{ignored}");
         }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_is_named_by_its_index_or_not_at_all() {
+    fn index_of_a_list_element_is_optional() {
         for ignored in ["rules", "rules.0", "rules[0].port", "rules.port"] {
             assert!(ignoring(ignored).covers("rules.0.port"), "{ignored}");
         }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_covered_by_nothing() {
+    fn empty_list_covers_no_path() {
         assert!(Ignored::default().is_empty());
         assert!(!Ignored::default().covers("size"));
     }

@@ -1,5 +1,5 @@
-//! What was last in place, as digests: whether a difference is drift or an edit is decided from that alone, and never from
-//! a condition, which every outage overwrites. Pure.
+//! The state that was last in place, as digests: they alone determine whether a difference is drift or an edit, and
+//! never a condition, which every outage overwrites. Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,13 @@ use sha2::{Digest, Sha256};
 
 use crate::{Difference, Remedy};
 
-/// The members of `lifecycle` that order a change, as opposed to saying how one is made: editing them is an edit.
+/// The members of `lifecycle` that cause a change, as opposed to those that control how one is made: an edit of them is
+/// an edit.
 const ORDERS: [&str; 2] = ["replace", "disruption"];
 
-/// A digest of the values of all references: of Secrets their versions only. It is of the values and not of the hub's
-/// answer, which may be written anew with equal ones. Keyed with the resource's UID, so that equal values of two resources
-/// do not show.
+/// A digest of the values of all references, with only the versions of Secrets. It is computed from the values and not
+/// from the hub's response, which may be rewritten with equal values. Keyed with the resource's UID, so that equal
+/// values of two resources are not recognizable.
 pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
     let Values { config_maps, resources, secrets, .. } = values;
     if config_maps.is_empty() && resources.is_empty() && secrets.is_empty() {
@@ -26,8 +27,8 @@ pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
     digest(uid, &json!([config_maps, resources, versions]).to_string(), 16)
 }
 
-/// What is in place if this run finds it so. The spec is digested only if the generation is another one than before, so
-/// that a newer controller, which may write a spec with more defaults, takes no resource for edited.
+/// The record of what is in place if this reconcile finds it so. The spec is digested only if the generation has
+/// changed, so that a newer controller, which may serialise a spec with more defaults, treats no resource as edited.
 pub(crate) fn current(
     uid: &str,
     spec: impl FnOnce() -> Value,
@@ -50,19 +51,20 @@ fn spec_digest(uid: &str, mut spec: Value) -> String {
     digest(uid, &spec.to_string(), 16)
 }
 
-/// Whether a difference is an edit to carry out, and not drift: something else is wanted than what was last in place.
+/// Whether a difference is an edit to apply, and not drift: the desired state differs from the one that was last in
+/// place.
 pub(crate) fn is_edited(before: Option<&InPlace>, current: &InPlace) -> bool {
     let Some(before) = before else { return true };
     let is_same_spec = before.generation == current.generation || before.spec == current.spec;
     !is_same_spec || before.inputs != current.inputs
 }
 
-/// The values that are applied at creation only, as they are recorded.
+/// The values that are applied only at creation, as they are recorded.
 pub(crate) fn at_creation(uid: &str, fields: &[(&'static str, String)]) -> BTreeMap<String, String> {
     fields.iter().map(|(path, value)| ((*path).to_owned(), digest(uid, value, 8))).collect()
 }
 
-/// The edits of fields that were applied at creation and cannot be applied again, `ids` being what exists.
+/// The edits of fields that were applied at creation and cannot be applied again, `ids` being the existing objects.
 pub(crate) fn edits_at_creation<C>(
     uid: &str,
     fields: Vec<(&'static str, String)>,
@@ -72,7 +74,8 @@ pub(crate) fn edits_at_creation<C>(
     let recorded = status.and_then(|status| status.at_creation.as_ref());
     let Some(recorded) = recorded.filter(|recorded| ids.contains(&recorded.id)) else { return vec![] };
     let is_edited = |path: &str, value: &str| {
-        // What is not set is not managed; what was not recorded is from a controller that did not know the field.
+        // A field that is not set is not managed; a field that was not recorded is one that an earlier controller did
+        // not have.
         !value.is_empty() && recorded.fields.get(path).is_some_and(|was| *was != digest(uid, value, 8))
     };
     fields
@@ -81,14 +84,14 @@ pub(crate) fn edits_at_creation<C>(
         .map(|(path, value)| Difference {
             field: FieldDiff::new(path, value, "(as at creation)"),
             remedy: Remedy::Immutable(
-                "it is applied at creation only: change it back, or delete and re-create the resource"
+                "it is applied at creation only: revert the edit, or delete and recreate the resource"
                     .to_owned(),
             ),
         })
         .collect()
 }
 
-/// What is recorded from now on, given what was: the values of what exists are kept, and those of what was created since
+/// The next record, given the previous one: the values of existing objects are kept, and those of objects created since
 /// are `now`.
 pub(crate) fn recorded(
     before: Option<AtCreation>,
@@ -126,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_in_place_is_an_edit() {
+    fn missing_record_counts_as_an_edit() {
         assert!(is_edited(None, &in_place(1, &size(1, &json!({})), "")));
     }
 
     #[test]
-    fn an_edit_is_another_spec_or_another_input() {
+    fn changed_spec_or_input_is_an_edit() {
         let before = in_place(1, &size(1, &json!({})), "i");
         assert!(!is_edited(Some(&before), &before));
         assert!(is_edited(Some(&before), &in_place(2, &size(2, &json!({})), "i")));
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_how_things_are_done_orders_nothing() {
+    fn edit_of_a_lifecycle_policy_is_not_an_edit_of_the_desired_state() {
         let before = in_place(1, &size(1, &json!({"drift": "Report"})), "");
         let edited = |lifecycle: Value| is_edited(Some(&before), &in_place(2, &size(1, &lifecycle), ""));
         assert!(!edited(json!({"drift": "Report", "protect": true, "resyncInterval": "1m"})));
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_controller_that_writes_more_defaults_takes_nothing_for_edited() {
+    fn newer_controller_with_more_defaults_detects_no_edit() {
         let before = in_place(1, &size(1, &json!({})), "");
         let upgraded = || json!({"size": 1, "new": "default", "lifecycle": {}});
         assert!(!is_edited(Some(&before), &current("u", upgraded, Some(1), String::new(), Some(&before))));
@@ -189,16 +192,16 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_what_is_applied_at_creation_is_reported_until_it_is_created_anew() {
+    fn edit_of_a_creation_field_is_reported_until_the_object_is_recreated() {
         assert!(edits("8", &status("8"), "i-1").is_empty());
         assert_eq!(edits("9", &status("8"), "i-1"), ["rootVolume"]);
-        assert_eq!(edits("9", &status(""), "i-1"), ["rootVolume"], "set after the creation");
-        assert!(edits("", &status("8"), "i-1").is_empty(), "what is not set is not managed");
-        assert!(edits("9", &status("8"), "i-2").is_empty(), "what was created anew has the new value");
+        assert_eq!(edits("9", &status(""), "i-1"), ["rootVolume"], "the field was set after the creation");
+        assert!(edits("", &status("8"), "i-1").is_empty(), "an unset field is not managed");
+        assert!(edits("9", &status("8"), "i-2").is_empty(), "a recreated object has the new value");
     }
 
     #[test]
-    fn the_record_of_what_exists_is_kept_and_that_of_what_was_replaced_is_not() {
+    fn record_of_existing_objects_is_kept_and_of_replaced_ones_is_not() {
         let before = status("8").at_creation;
         let now = at_creation("u", &fields("9"));
         assert_eq!(recorded(before.clone(), &now, &["i-2".into(), "i-1".into()]), before);

@@ -1,7 +1,7 @@
-//! The persisted intent of a launch, and what to do with one that is found.
+//! The persisted intent of a launch, and the decision about an existing one.
 //!
-//! It is written to the resource, under a resourceVersion precondition, before the cloud is called. Whoever finds it
-//! after a crash knows that the call may have been made, and with which token.
+//! It is written to the resource, with a resourceVersion precondition, before the provider call is made. After a crash
+//! it shows that the call may have been made, and with which token.
 
 use std::time::Duration;
 
@@ -14,33 +14,33 @@ use sha2::{Digest, Sha256};
 
 use crate::breaker::History;
 
-/// A launch that was, or may have been, asked for, and what has to be known of those before it.
+/// A launch that was or may have been requested, and the necessary record of earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Intent {
-    /// Which launch of this resource it is, from 1.
+    /// The number of this launch of the resource, from 1.
     pub epoch: i64,
     /// When it was persisted.
     pub at: Timestamp,
-    /// A digest of the public parameters: the same token must not be sent with others.
+    /// A digest of the public parameters: the same token must not be sent with other parameters.
     pub hash: String,
-    /// How many objects the call asks for at most, if that is known: so many are visible when all are.
+    /// The maximum number of objects that the call requests, if it is known: as many are visible when all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<usize>,
-    /// The launch from which on objects count: what earlier ones created is outgoing. Fixed when a replacement begins, and
-    /// carried over by every later launch, however many the replacement takes.
+    /// The epoch from which objects are current: objects of earlier epochs are outgoing. Set when a replacement starts,
+    /// and copied to every later launch, regardless of how many the replacement needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_before: Option<i64>,
-    /// The ids of what was there when the replacement began.
+    /// The ids of the objects that existed when the replacement started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outgoing: Vec<String>,
-    /// Whether it takes over what exists already, and launches nothing.
+    /// Whether it adopts an existing object, and launches nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopts: bool,
     /// The ids that were adopted by this intent or an earlier one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<String>,
-    /// Where it creates.
+    /// The location of the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
     /// The last launches, for the circuit breaker.
@@ -49,13 +49,13 @@ pub(crate) struct Intent {
 }
 
 impl Intent {
-    /// The intent persisted on a resource, if there is one that can be read.
+    /// The intent persisted on a resource, if there is one that decodes.
     pub(crate) fn of(object: &impl Resource) -> Option<Self> {
         let text = object.meta().annotations.as_ref()?.get(INTENT_ANNOTATION)?;
         serde_json::from_str(text).ok()
     }
 
-    /// The intent of another launch: what is known of the resource goes on with it.
+    /// The intent of another launch: it inherits the record of the resource.
     pub(crate) fn next(before: Option<&Self>, epoch: i64, at: Timestamp, hash: String) -> Self {
         let mut next = Self { epoch, at, hash, adopts: false, ..before.cloned().unwrap_or_default() };
         if mutants::active(Mutant::BoundaryMoves) {
@@ -64,68 +64,68 @@ impl Intent {
         next
     }
 
-    /// Whether what it launched may still be invisible.
+    /// Whether the launched objects may not be visible yet.
     pub(crate) fn may_be_invisible(&self, clock: Clock) -> bool {
-        // Between the intent and the call that took effect may lie a long time of refused ones.
+        // Rejected calls may delay the successful call long after the intent.
         let last = self.at.max(clock.asked);
         let age = clock.now.as_millisecond().saturating_sub(last.as_millisecond());
-        // A clock that went backwards only makes the wait longer.
+        // A clock that is set back only extends the wait.
         age < i64::try_from(clock.window.as_millis()).unwrap_or(i64::MAX)
             && !mutants::active(Mutant::IgnoreWindow)
     }
 }
 
-/// What the age of a launch is measured by.
+/// The reference for the age of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub now: Timestamp,
-    /// When the cloud was last asked to create something, as far as this process can tell: a process before it may have
-    /// done so until this one began.
+    /// When this process, as far as it knows, last made a create call; initially when this process started, because an
+    /// earlier process may have made one until then.
     pub asked: Timestamp,
-    /// How long the cloud may take to show what it created.
+    /// How long a new object may be missing from responses.
     pub window: Duration,
 }
 
-/// A digest of the parameters of a launch. Secret values are not in it: `Debug` of what is desired hides them.
+/// A digest of the parameters of a launch. It contains no secret values: `Debug` of the desired state hides them.
 pub(crate) fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> String {
     hex::encode(&Sha256::digest(format!("{desired:?}/{missing}"))[..16])
 }
 
-/// What is known of the launch that an intent speaks of.
+/// The known result of the launch of an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nobody knows whether the call was made or took effect.
+    /// It is not known whether the call was made or took effect.
     Unknown,
-    /// The cloud confirmed it, to this process or to one before that wrote it down.
+    /// The provider confirmed the launch, to this process or to an earlier one that recorded it.
     Confirmed,
-    /// The cloud refused it: nothing was created.
+    /// The provider rejected the launch: nothing was created.
     Refused,
-    /// Its things were there and are gone, and the cloud says that the token is used up.
+    /// Its objects existed and are deleted, and the provider reports the token as used.
     Spent,
 }
 
-/// What to do when something is missing.
+/// The action for missing objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LaunchPlan {
     /// Persist a new intent of this epoch, then create.
     New(i64),
-    /// Create under the intent that is there, with its token.
+    /// Create under the existing intent, with its token.
     Repeat(i64),
-    /// What was launched is not visible yet, or may exist: look again.
+    /// The launched objects are not visible yet, or may exist: observe again.
     Wait(&'static str),
 }
 
-/// Whether an intent is for these parameters.
+/// Whether an intent has these parameters.
 pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
     intent.is_some_and(|intent| intent.hash == hash)
 }
 
-/// Decides whether a missing thing may be created, and under which epoch.
+/// Decides whether a missing object may be created, and under which epoch.
 ///
-/// `seen` is the highest epoch on anything the cloud shows, gone things included. `is_idempotent` says that the cloud
-/// takes tokens, or that the parameters are [the same](is_same) where a name takes the place of a token: then the call may
-/// always be repeated, because it answers what the first one created, or that the token was used with other parameters,
-/// which says that there is something to wait for.
+/// `seen` is the highest epoch of all observed objects, including deleted ones. `is_idempotent` means that the provider
+/// supports tokens, or that the parameters are [the same](is_same) if a name replaces the token: then the call may
+/// always be repeated, because it returns the objects of the first call, or the error that the token was used with
+/// other parameters, which means that the objects of the first call will become visible.
 pub(crate) fn plan_launch(
     intent: Option<&Intent>,
     seen: i64,
@@ -137,10 +137,11 @@ pub(crate) fn plan_launch(
     let Some(intent) = intent else { return LaunchPlan::New(seen + 1) };
     let next = LaunchPlan::New(intent.epoch.max(seen) + 1);
     if seen >= intent.epoch {
-        // A launch may make several objects, which become visible one by one. Which they are, only its answer tells.
+        // A launch may create several objects, which become visible one by one. Only the response to the call lists all
+        // of them.
         return match fate {
             Fate::Unknown if intent.may_be_invisible(clock) => {
-                LaunchPlan::Wait("some of what an earlier launch made may not be visible yet")
+                LaunchPlan::Wait("some objects of an earlier launch may not be visible yet")
             }
             _ => next,
         };
@@ -149,10 +150,10 @@ pub(crate) fn plan_launch(
         Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         Fate::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
         Fate::Confirmed if intent.may_be_invisible(clock) => {
-            LaunchPlan::Wait("what was created is not visible in the cloud's answers yet")
+            LaunchPlan::Wait("the created objects are not visible in the provider's responses yet")
         }
         Fate::Unknown if intent.may_be_invisible(clock) => {
-            LaunchPlan::Wait("an earlier launch may have taken place and is looked for")
+            LaunchPlan::Wait("an earlier launch may have been made; searching for its objects")
         }
         Fate::Spent | Fate::Refused | Fate::Confirmed | Fate::Unknown => next,
     }
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_launch_of_a_replacement_keeps_the_boundary_that_it_began_with() {
+    fn later_launch_of_a_replacement_keeps_its_boundary() {
         let begun = Intent { replaced_before: Some(3), outgoing: vec!["i-1".into()], ..intent(3, 5) };
         let second = Intent::next(Some(&begun), 4, at(1_000_000), "other".into());
         assert_eq!((second.epoch, second.replaced_before), (4, Some(3)));
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intent_survives_being_written_and_read() {
+    fn intent_round_trips_through_json() {
         let location = Location { account: "1".into(), region: "r".into() };
         let full = Intent {
             replaced_before: Some(2),
@@ -198,17 +199,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_launch_is_epoch_one() {
+    fn first_launch_has_epoch_one() {
         assert_eq!(plan_launch(None, 0, Fate::Unknown, true, "h", now()), LaunchPlan::New(1));
     }
 
     #[test]
-    fn a_lost_annotation_never_reuses_an_epoch_the_cloud_shows() {
+    fn lost_annotation_never_reuses_an_observed_epoch() {
         assert_eq!(plan_launch(None, 4, Fate::Unknown, true, "h", now()), LaunchPlan::New(5));
     }
 
     #[test]
-    fn after_a_crash_the_same_call_is_repeated_with_the_same_token() {
+    fn call_is_repeated_with_the_same_token_after_a_crash() {
         assert_eq!(
             plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, true, "h", now()),
             LaunchPlan::Repeat(3)
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_crash_and_an_edit_the_token_tells_whether_the_first_launch_took_place() {
+    fn token_is_reused_after_a_crash_and_an_edit() {
         assert_eq!(
             plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, true, "other", now()),
             LaunchPlan::Repeat(3)
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn without_tokens_a_launch_of_unknown_fate_is_waited_for() {
+    fn unknown_launch_without_tokens_is_waited_for() {
         assert!(
             is_same(Some(&intent(3, 5)), "h")
                 && !is_same(Some(&intent(3, 5)), "other")
@@ -236,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_lags_behind_a_launch_never_leads_to_a_second_one() {
+    fn read_that_lags_behind_a_launch_causes_no_second_launch() {
         let plan = plan_launch(Some(&intent(1, 5)), 0, Fate::Confirmed, true, "h", now());
         assert!(matches!(plan, LaunchPlan::Wait(_)));
     }
 
     #[test]
-    fn what_a_launch_without_an_answer_made_is_waited_for_even_if_some_of_it_is_visible() {
+    fn partly_visible_launch_without_response_is_waited_for() {
         let plan = |age, fate| plan_launch(Some(&intent(2, age)), 2, fate, true, "h", now());
         assert!(matches!(plan(5, Fate::Unknown), LaunchPlan::Wait(_)));
         assert_eq!(plan(600, Fate::Unknown), LaunchPlan::New(3));
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_vanished_for_good_is_created_anew() {
+    fn vanished_object_is_recreated() {
         assert_eq!(
             plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_begins_with_the_last_call_and_not_with_the_intent() {
+    fn visibility_window_starts_at_the_last_call() {
         let after_throttling = Clock { asked: at(1_000_000 - 5), ..now() };
         let plan = |clock| plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, true, "h", clock);
         assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_launch_keeps_its_token_unless_its_parameters_change() {
+    fn rejected_launch_keeps_its_token_unless_its_parameters_change() {
         assert_eq!(
             plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, true, "h", now()),
             LaunchPlan::Repeat(1)

@@ -1,5 +1,6 @@
-//! What the controller remembers of a resource between two runs. All of it can be lost at any moment: it saves calls
-//! and writes, and bridges what caches and the cloud's reads lag behind, but nothing correct depends on it.
+//! What the controller keeps in memory of a resource between two reconciles. All of it can be lost at any time: it
+//! saves calls and writes, and compensates for the lag of caches and of the provider's reads, but correctness does not
+//! depend on it.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -23,76 +24,77 @@ use crate::{
     steps::unchanged::Unchanged,
 };
 
-/// For how long something that was visible must not be shown before it is taken for gone. What the provider shows as deleted is
-/// gone at once.
+/// How long an object that was visible must be missing from responses before it is treated as deleted. An object that
+/// the provider returns as deleted is treated so at once.
 pub(crate) const CONFIRMED_AFTER: Duration = Duration::from_secs(10);
 
-/// What is remembered of one resource.
+/// The in-memory record of one resource.
 #[derive(Debug)]
 pub(crate) struct Memory<K = Object> {
-    /// The object as the API server answered our last write; the watch may not have caught up with it.
+    /// The object from the API server's response to the last write of this controller; the watch may not have caught up
+    /// with it.
     pub latest: Option<Arc<K>>,
-    /// The version of the object that the watch showed last.
+    /// The version of the object that the watch returned last.
     pub watched: Option<u128>,
-    /// The intent as this process read or wrote it last: somebody may wipe the annotation.
+    /// The intent that this process read or wrote last: a client may remove the annotation.
     pub intent: Option<Intent>,
-    /// The epoch this process saw confirmed, and the ids it created.
+    /// The epoch that this process saw confirmed, and the ids that it created.
     pub created: Option<(i64, Vec<String>)>,
-    /// The epoch under which nothing was created, by the cloud's own word: this process persisted it, and every call since
-    /// was refused. That one call was refused says nothing of another one that had no answer.
+    /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
+    /// since was rejected. One rejected call proves nothing about another one without a response.
     pub refused: Option<i64>,
-    /// When the cloud was last asked to create something, or else when this process began to know the resource.
+    /// When the last create call was made, or else when this process first knew the resource.
     pub asked: Timestamp,
-    /// The epoch whose token is used up.
+    /// The epoch whose token cannot be used again.
     pub spent: Option<i64>,
-    /// The highest epoch of what was seen and asked to be deleted. From then on who refers to it comes too late, and an
-    /// empty answer says that it is gone.
+    /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
+    /// deletion, and an empty response means that the objects are deleted.
     pub deleted: Option<i64>,
-    /// The ids that a search by tag found when the deletion began. A search may list the whole account, so a deletion that
-    /// waits searches again only before the finalizer goes.
+    /// The ids that a search by tag found when the deletion started. A search may list the whole account, so a deletion
+    /// in progress searches again only before the finalizer is removed.
     pub found: Option<Vec<String>>,
-    /// The change that was made last, and how many times in a row without effect.
+    /// The last change, and how many times in a row it was made without effect.
     pub changed: Option<Changed>,
-    /// Whether something was changed because of an edit that is not in place yet: to take it back is an edit too.
+    /// Whether a change was made because of an edit that is not in place yet: reverting it is an edit too.
     pub edit_under_way: bool,
-    /// The values of fields that are applied at creation only, as digests, of what was created last.
+    /// The values of fields that are applied only at creation, as digests, of the objects created last.
     pub at_creation: Option<BTreeMap<String, String>>,
-    /// How many times in a row the cloud refused for now.
+    /// How many times in a row the provider rejected an operation as not possible yet.
     pub refusals: u32,
-    /// When it is this resource's turn to have everything read, also what costs a call of its own.
+    /// When the next deep resync of this resource is due.
     pub deep_due: Option<Instant>,
-    /// The ids that this process asked to be deleted: not to be shown is what becomes of them.
+    /// The ids whose deletion this process requested: they are expected to be missing from responses.
     pub deleted_ids: Vec<String>,
-    /// The ids that this process let go of: they are not this resource's any more.
+    /// The ids that this process released: the resource does not own them any more.
     pub released_ids: Vec<String>,
-    /// The ids on record that are not shown although nobody asked for their deletion, and since when.
+    /// The recorded ids that are missing from responses although their deletion was not requested, and since when.
     pub missing: BTreeMap<String, Instant>,
     /// Whether the next observation searches by tag from the start, because the last one had to.
     pub searching: bool,
-    /// The launch that the cloud refuses because its token or its name is in use.
+    /// The launch that the provider rejects because its token or its name is in use.
     pub token_used: Option<TokenUsed>,
-    /// The ids that were tagged again last, when, and how many times in a row.
+    /// The ids that were retagged last, when, and how many times in a row.
     pub claimed: Option<Claimed>,
-    /// The last run, if it found everything in place and the resource refers to Secrets.
+    /// The last reconcile, if it found everything in place and the resource refers to Secrets.
     pub unchanged: Option<Arc<Unchanged>>,
-    /// Since when the resource has been in progress without a report.
+    /// Since when the resource has been in progress without a status write.
     pub in_progress: Option<Progress>,
-    /// Every secret text that the resource was resolved with, the newest last: the cloud may still quote an old one.
+    /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
     pub secrets: Vec<SecretString>,
 }
 
-/// A launch that the cloud refuses because its token or its name is in use: it did not take place, so that a search by tag finds
-/// nothing new unless an earlier call of the same launch becomes visible.
+/// A launch that the provider rejects because its token or its name is in use: it was not made, so a search by tag
+/// finds nothing new unless an earlier call of the same launch becomes visible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenUsed {
     pub epoch: i64,
-    /// When it was last searched for since, and how many times.
+    /// When it was last searched for since then, and how many times.
     searched: Option<(Instant, u32)>,
 }
 
 impl TokenUsed {
-    /// Whether it is to be searched for again: after 10, 20, 40 s and so on, at most ten minutes. A search may list everything
-    /// that the account has of a kind.
+    /// Whether another search is due: after 10, 20, 40 s and so on, at most ten minutes. A search may list all objects
+    /// of a kind in the account.
     pub(crate) fn is_search_due(&self) -> bool {
         const FIRST: Duration = Duration::from_secs(10);
         const LONGEST: Duration = Duration::from_mins(10);
@@ -102,7 +104,7 @@ impl TokenUsed {
     }
 }
 
-/// A change in place that the cloud accepted.
+/// A change in place that the provider accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Changed {
     /// The field with its old and its new value.
@@ -114,13 +116,13 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
-    /// How long after it was made the cloud may show the old value before it is made again.
+    /// How long the provider may return the old value after the change before the change is repeated.
     pub(crate) fn delay(&self) -> Duration {
         Duration::from_secs(1 << self.times.saturating_sub(1).min(6))
     }
 }
 
-/// A claim of objects whose tags were missing. A cloud may take a while to show tags.
+/// A claim of objects whose tags were missing. Tags may become visible with a delay.
 #[derive(Clone, Debug)]
 pub(crate) struct Claimed {
     pub ids: Vec<String>,
@@ -129,21 +131,21 @@ pub(crate) struct Claimed {
 }
 
 impl Claimed {
-    /// Whether it is too early to claim these again: the wait doubles with each time.
+    /// Whether it is too early to claim these again: the delay doubles each time.
     pub(crate) fn is_recent(&self, ids: &[String]) -> bool {
         const LONGEST: u32 = 6;
         self.ids == ids && self.at.elapsed() < Duration::from_secs(1 << self.times.min(LONGEST))
     }
 }
 
-/// Progress that nobody was told of yet. To wait for the hub is one thing, to be at work another: who waited long may still
-/// be done in a moment.
+/// Progress that was not reported yet. Waiting for the hub is distinguished from other progress: after a long wait for
+/// the hub, the operation may still complete quickly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     since: Instant,
-    /// How long nobody needs to be told.
+    /// How long it need not be reported.
     grace: Duration,
-    /// Whether the hub is waited for.
+    /// Whether the resource waits for the hub.
     for_hub: bool,
 }
 
@@ -152,7 +154,7 @@ impl Progress {
         Self { since: Instant::now(), grace, for_hub }
     }
 
-    /// Whether it may be over before anybody needs to be told.
+    /// Whether it may complete before it needs to be reported.
     pub(crate) fn is_fresh(&self) -> bool {
         self.since.elapsed() < self.grace
     }
@@ -189,8 +191,8 @@ impl<K> Default for Memory<K> {
 }
 
 impl<K> Memory<K> {
-    /// Takes note of the ids on record that the last observation does not show, and tells whether one of them has been missing
-    /// for less than [`CONFIRMED_AFTER`]: a single answer may come from a replica that lags.
+    /// Tracks the recorded ids that the last observation did not return, and returns whether one of them has been
+    /// missing for less than [`CONFIRMED_AFTER`]: a single response may come from a replica that lags.
     pub(crate) fn is_vanishing(&mut self, ids: &[String]) -> bool {
         self.missing.retain(|id, _| ids.contains(id));
         for id in ids {
@@ -200,7 +202,7 @@ impl<K> Memory<K> {
             && !mutants::active(Mutant::VanishedBelieved)
     }
 
-    /// Notes what a call under this epoch came to, `ids` being what it created.
+    /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
         self.asked = kraken_runtime::clock::now();
         let in_use = self.token_used.take().filter(|in_use| in_use.epoch == epoch);
@@ -213,7 +215,7 @@ impl<K> Memory<K> {
                 self.refused = None;
             }
             Err(FailureClass::TokenSpent) => self.spent = Some(epoch),
-            // The cloud's word that this call created nothing.
+            // The provider states that this call created nothing.
             Err(
                 FailureClass::Terminal
                 | FailureClass::Throttled
@@ -229,12 +231,12 @@ impl<K> Memory<K> {
         }
     }
 
-    /// Whether the launch of this epoch was refused lately as in use, and nothing was found when it was searched for.
+    /// Whether the launch of this epoch was recently rejected as in use, and a search found no object.
     pub(crate) fn is_known_in_use(&self, epoch: Option<i64>) -> bool {
         self.token_used.is_some_and(|in_use| Some(in_use.epoch) == epoch && !in_use.is_search_due())
     }
 
-    /// Notes that a search by tag was made.
+    /// Records that a search by tag was made.
     pub(crate) fn searched(&mut self) {
         if let Some(in_use) = &mut self.token_used {
             let times = in_use.searched.map_or(0, |(_, times)| times);
@@ -242,7 +244,7 @@ impl<K> Memory<K> {
         }
     }
 
-    /// Whether something is under way that the next run has to go on with.
+    /// Whether an operation is in progress that the next reconcile must continue.
     pub(crate) fn is_busy(&self) -> bool {
         self.edit_under_way
             || self.changed.is_some()
@@ -251,7 +253,7 @@ impl<K> Memory<K> {
             || self.in_progress.is_some()
     }
 
-    /// Adds the secrets that were resolved now to those that are known, without repetitions.
+    /// Adds the resolved secrets to the known ones, without duplicates.
     pub(crate) fn learn_secrets(&mut self, secrets: Vec<SecretString>) {
         const KEPT: usize = 256;
         for secret in secrets {
@@ -262,13 +264,13 @@ impl<K> Memory<K> {
         self.secrets.drain(..surplus);
     }
 
-    /// Notes that these were asked to be deleted.
+    /// Records that the deletion of these was requested.
     pub(crate) fn deleting(&mut self, ids: &[String]) {
         self.deleted_ids
             .extend(ids.iter().filter(|id| !self.deleted_ids.contains(id)).cloned().collect::<Vec<_>>());
     }
 
-    /// Notes that these are not the resource's any more.
+    /// Records that the resource does not own these any more.
     pub(crate) fn released(&mut self, ids: &[String]) {
         self.released_ids.extend(ids.iter().cloned());
         if let Some((_, created)) = &mut self.created {
@@ -276,7 +278,7 @@ impl<K> Memory<K> {
         }
     }
 
-    /// Forgets the ids that were created once and do not exist any more, as an observation by id and by tag told.
+    /// Forgets ids that were created and do not exist any more according to an observation by id and by tag.
     pub(crate) fn forget_ids(&mut self, gone: &[String]) {
         if let Some((_, created)) = &mut self.created {
             created.retain(|id| !gone.contains(id));
@@ -284,20 +286,20 @@ impl<K> Memory<K> {
         self.deleted_ids.retain(|id| !gone.contains(id));
     }
 
-    /// What the age of a launch is measured by.
+    /// The reference for the age of a launch.
     pub(crate) fn clock(&self, window: Duration) -> Clock {
         Clock { now: kraken_runtime::clock::now(), asked: self.asked, window }
     }
 
-    /// The progress of this grace that goes on, or begins. `for_hub`: it is waited for the hub.
+    /// Continues or starts progress with this grace period. `for_hub`: the resource waits for the hub.
     pub(crate) fn progress(&mut self, grace: Duration, for_hub: bool) -> Progress {
         let is_same = |progress: &Progress| progress.grace == grace && progress.for_hub == for_hub;
         let going_on = self.in_progress.filter(is_same);
         *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
     }
 
-    /// Whether it is this resource's turn to have everything read. The first turn after a restart depends on the UID, so that
-    /// the turns of many resources are spread over the interval.
+    /// Whether a deep resync of this resource is due. The time of the first one after a restart depends on the UID, so
+    /// that the deep resyncs of many resources are spread over the interval.
     pub(crate) fn is_deep_due(&mut self, interval: Duration, uid: &str) -> bool {
         if interval.is_zero() {
             return false;
@@ -308,12 +310,12 @@ impl<K> Memory<K> {
         *self.deep_due.get_or_insert_with(first) <= Instant::now()
     }
 
-    /// Notes that everything was read.
+    /// Records a deep resync.
     pub(crate) fn looked_deep(&mut self, interval: Duration) {
         self.deep_due = Some(Instant::now() + interval);
     }
 
-    /// How many times in a row the cloud refused for now, this outcome included.
+    /// How many times in a row the provider rejected an operation as not possible yet, including this outcome.
     pub(crate) fn count_refusals(&mut self, outcome: &Outcome) -> u32 {
         self.refusals = if outcome.is_not_yet() { self.refusals.saturating_add(1) } else { 0 };
         self.refusals
@@ -321,11 +323,11 @@ impl<K> Memory<K> {
 }
 
 impl<K: Resource> Memory<K> {
-    /// Lets go of our own copy once the watch has it too: a thousand resources at rest need no second one.
+    /// Drops this controller's copy when the watch has caught up with it, to save memory.
     pub(crate) fn caught_up(&mut self, watched: &Arc<K>) {
         let shown = version(&**watched);
         if shown < self.watched {
-            // A backup was restored: what we wrote since it was taken is no more.
+            // A backup was restored: what was written after the backup does not exist any more.
             self.latest = None;
         }
         self.watched = shown;
@@ -336,7 +338,7 @@ impl<K: Resource> Memory<K> {
         }
     }
 
-    /// The newest form of an object that this process knows: the watch's, or the answer to a later write of ours.
+    /// The latest known copy of an object: from the watch, or from the response to a later write of this controller.
     pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
         match &self.latest {
             Some(ours)
@@ -354,7 +356,7 @@ fn version(object: &impl Resource) -> Option<u128> {
     watch::version(object.meta())
 }
 
-/// The memories of every resource of one kind.
+/// The in-memory records of all resources of one kind.
 #[derive(Debug)]
 pub(crate) struct Memories<K = Object> {
     of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
@@ -367,8 +369,8 @@ impl<K> Default for Memories<K> {
 }
 
 impl<K> Memories<K> {
-    /// Takes out what is remembered of this resource. A run that never puts it back has forgotten it, which is safe.
-    /// What belonged to an earlier object of the same name (another UID) is dropped.
+    /// Takes the record of this resource. If a reconcile does not put it back, it is lost, which is safe. The record of
+    /// an earlier object of the same name (another UID) is dropped.
     pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
         match self.of.lock().remove(key) {
             Some((of, memory)) if of == uid => memory,
@@ -376,12 +378,12 @@ impl<K> Memories<K> {
         }
     }
 
-    /// Keeps it for the next run.
+    /// Keeps it for the next reconcile.
     pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
         self.of.lock().insert(key, (uid, memory));
     }
 
-    /// Forgets a resource that is gone.
+    /// Forgets a deleted resource.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.of.lock().remove(key);
     }
@@ -407,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_after_a_backup_is_forgotten_when_the_backup_is_restored() {
+    fn copy_written_after_a_backup_is_dropped_when_the_backup_is_restored() {
         let mut memory = Memory::<ConfigMap>::default();
         memory.caught_up(&object("u", "7"));
         memory.latest = Some(object("u", "9"));
@@ -418,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn one_refused_call_says_nothing_of_another_that_had_no_answer() {
+    fn rejected_call_does_not_settle_another_call_without_response() {
         let persisted = || Memory::<ConfigMap> { refused: Some(1), ..Memory::default() };
         let mut memory = persisted();
         memory.answered(1, Err(FailureClass::Throttled));
@@ -436,7 +438,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_id_is_taken_for_gone_only_after_it_was_missing_for_a_while_without_a_break() {
+    async fn id_counts_as_deleted_only_after_it_was_missing_without_interruption() {
         let ids = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
         let mut memory = Memory::<ConfigMap>::default();
         assert!(memory.is_vanishing(&ids(&["vpc-1"])));
@@ -446,11 +448,11 @@ mod tests {
         assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])), "the second not yet");
         assert!(!memory.is_vanishing(&ids(&["vpc-1"])));
         assert!(!memory.is_vanishing(&[]));
-        assert!(memory.is_vanishing(&ids(&["vpc-1"])), "it was shown in between");
+        assert!(memory.is_vanishing(&ids(&["vpc-1"])), "it was visible in between");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_launch_in_use_is_searched_for_at_once_and_then_ever_more_seldom() {
+    async fn launch_in_use_is_searched_for_with_backoff() {
         let mut memory = Memory::<ConfigMap>::default();
         memory.answered(1, Err(FailureClass::TokenUsed));
         let mut searches = vec![];
@@ -470,7 +472,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waited_for_the_hub_has_all_the_time_of_the_work_that_follows() {
+    async fn grace_period_restarts_after_waiting_for_the_hub() {
         let mut memory = Memory::<ConfigMap>::default();
         assert!(memory.progress(HUB_GRACE, true).is_fresh());
         tokio::time::advance(HUB_GRACE / 2).await;
@@ -481,7 +483,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn everything_is_read_once_per_interval_at_another_time_for_each_resource() {
+    async fn deep_resyncs_are_spread_over_the_interval() {
         const HOUR: Duration = Duration::from_hours(1);
         let mut turns = std::collections::BTreeSet::new();
         let mut memories: Vec<Memory<ConfigMap>> = (0..100).map(|_| Memory::default()).collect();
@@ -494,21 +496,21 @@ mod tests {
             }
             tokio::time::advance(Duration::from_mins(1)).await;
         }
-        assert_eq!(turns.len(), 100, "each once");
+        assert_eq!(turns.len(), 100, "each resource once");
         let at_most = (0..60).map(|minute| turns.iter().filter(|turn| turn.1 == minute).count()).max();
         assert!(at_most.is_some_and(|most| most < 30), "{at_most:?}");
         assert!(!Memory::<ConfigMap>::default().is_deep_due(Duration::ZERO, "u"));
     }
 
     #[test]
-    fn our_own_later_write_wins_over_a_watch_that_lags() {
+    fn later_write_takes_precedence_over_a_watch_that_lags() {
         let memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
         assert_eq!(memory.newest(object("u", "99")).metadata.resource_version.as_deref(), Some("100"));
         assert_eq!(memory.newest(object("u", "101")).metadata.resource_version.as_deref(), Some("101"));
     }
 
     #[test]
-    fn a_watch_that_caught_up_is_enough() {
+    fn copy_is_dropped_when_the_watch_has_caught_up() {
         let mut memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
         memory.caught_up(&object("u", "99"));
         assert!(memory.latest.is_some());
@@ -517,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_the_same_name_inherits_nothing() {
+    fn new_object_of_the_same_name_starts_without_memory() {
         let memory = Memory { latest: Some(object("old", "100")), ..Memory::default() };
         assert_eq!(memory.newest(object("new", "1")).metadata.uid.as_deref(), Some("new"));
         let memories = Memories::default();

@@ -1,7 +1,8 @@
-//! Orphans: things in the cloud that carry this cluster's tags and that no resource owns.
+//! Orphans: remote objects with this cluster's tags that no resource owns.
 //!
-//! The cloud is listed first and the cluster second, so that what is created meanwhile is not taken for an orphan. They
-//! are reported; they are removed only when that is switched on, only if two sweeps in a row saw them, and only a few at a time.
+//! The provider is listed first and the cluster second, so that an object created in between is not treated as an
+//! orphan. Orphans are reported; they are deleted only if that is enabled, only if two consecutive sweeps found them,
+//! and only a few at a time.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,28 +25,28 @@ use crate::{
 /// Flags of the orphan sweep.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OrphanArgs {
-    /// How often things that no resource owns are looked for; 0 turns it off
+    /// The interval of the sweep for remote objects that no resource owns; 0 disables it
     #[arg(long, env = "KRAKEN_ORPHAN_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
     pub orphan_interval: Duration,
 
-    /// Remove what two sweeps in a row found, instead of only reporting it
+    /// Delete orphans that two consecutive sweeps found, instead of only reporting them
     #[arg(long, env = "KRAKEN_REMOVE_ORPHANS", default_value_t = false, action = clap::ArgAction::Set,
           num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub remove_orphans: bool,
 
-    /// How many resources' orphans one sweep may remove at most
+    /// The maximum number of resources whose orphans one sweep may delete
     #[arg(long, env = "KRAKEN_ORPHAN_LIMIT", value_name = "NUMBER", default_value_t = 10)]
     pub orphan_limit: usize,
 }
 
 impl Default for OrphanArgs {
-    /// The defaults of the flags, whatever the environment says.
+    /// The defaults of the flags, regardless of the environment.
     fn default() -> Self {
         Self { orphan_interval: Duration::from_hours(1), remove_orphans: false, orphan_limit: 10 }
     }
 }
 
-/// Sweeps until shutdown; only the leader comes here.
+/// Sweeps until shutdown; called only on the leader.
 pub(crate) async fn run(shell: Shell, args: OrphanArgs, of: &dyn DynKind, external: &dyn DynExternal) {
     let kind = of.info().name;
     if args.orphan_interval.is_zero() {
@@ -55,12 +56,12 @@ pub(crate) async fn run(shell: Shell, args: OrphanArgs, of: &dyn DynKind, extern
     while shell.shutdown.run_until_cancelled(tokio::time::sleep(args.orphan_interval)).await.is_some() {
         match sweep(&shell, &args, of, external, &before).await {
             Ok(found) => before = found,
-            Err(error) => warn!(kind, error, "the sweep for orphans failed; the next one tries again"),
+            Err(error) => warn!(kind, error, "the orphan sweep failed; retrying at the next sweep"),
         }
     }
 }
 
-/// One sweep; returns the UIDs whose things are orphans.
+/// One sweep; returns the UIDs whose remote objects are orphans.
 async fn sweep(
     shell: &Shell,
     args: &OrphanArgs,
@@ -71,7 +72,7 @@ async fn sweep(
     let kind = of.info().name;
     let in_the_cloud = external.survey(&shell.cluster_id).await.map_err(|failure| failure.to_string())?;
     let api: Api<RawObject> = Api::all_with(shell.client.clone(), &of.info().resource);
-    // All namespaces, whatever this process watches: what another one manages is no orphan.
+    // All namespaces, regardless of what this process watches: an object that another process manages is not an orphan.
     let listed_objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
     let objects = listed_objects.map_err(|error| error.to_string())?;
     let owners: HashSet<String> = objects.items.iter().filter_map(ResourceExt::uid).collect();
@@ -86,20 +87,20 @@ async fn sweep(
                 kind,
                 owner = identity.owner,
                 ids,
-                "orphan: these carry our tags and no resource owns them"
+                "orphans: remote objects with this cluster's tags that no resource owns"
             );
             continue;
         }
         removed += 1;
         match external.delete(identity, observed).await {
-            Ok(()) => info!(kind, owner = identity.owner, ids, "removed an orphan"),
-            Err(failure) => warn!(kind, owner = identity.owner, ids, %failure, "failed to remove an orphan"),
+            Ok(()) => info!(kind, owner = identity.owner, ids, "deleted orphans"),
+            Err(failure) => warn!(kind, owner = identity.owner, ids, %failure, "failed to delete orphans"),
         }
     }
     Ok(orphans.into_keys().collect())
 }
 
-/// What is not on its way out and belongs to a UID that the cluster does not have.
+/// Objects that are not being deleted and are owned by a UID that the cluster does not have.
 fn orphans(
     of: &dyn DynKind,
     in_the_cloud: Vec<(Identity, Observed)>,

@@ -1,4 +1,5 @@
-//! From `main` to running loops: a spoke names its kinds once, and its CRDs, its RBAC and its controllers follow.
+//! Starts the controllers of a spoke: the spoke lists its kinds once, and its CRDs, its RBAC and its controllers are
+//! derived from the list.
 
 use std::process::ExitCode;
 
@@ -20,44 +21,45 @@ use crate::{
 
 /// A spoke: one binary that manages one or more kinds.
 pub trait Spoke: Send + 'static {
-    /// Name of the binary, its service account and its lease: `kraken-<folder of the controller>`.
+    /// The name of the binary, its service account and its lease: `kraken-<folder of the controller>`.
     const NAME: &'static str;
     /// One line for `--help`.
     const ABOUT: &'static str;
-    /// Flags of its own, such as the endpoint of the cloud.
+    /// The spoke's own flags, such as the endpoint of the provider.
     type Args: clap::Args + std::fmt::Debug + Clone + Send + Sync;
-    /// What its kinds share, such as the client of the cloud.
+    /// What the kinds of the spoke share, such as the client of the provider.
     type Context: Clone + Send + Sync + 'static;
 
-    /// Makes what the kinds share. Must not fail for want of credentials: that is a condition of each resource.
+    /// Creates the shared context. It must not fail because of missing credentials: they are reported as a condition of
+    /// each resource.
     ///
     /// # Errors
-    /// Only what no resource could ever be managed with.
+    /// Only errors that prevent the management of every resource.
     fn connect(args: Self::Args, shell: &Shell)
     -> impl Future<Output = anyhow::Result<Self::Context>> + Send;
 
-    /// Names every kind, by `registry.kind::<K>()`.
+    /// Registers every kind, by `registry.kind::<K>()`.
     fn kinds(registry: &mut impl Registry<Self::Context>);
 }
 
-/// An [`External`] that is made from what a spoke's kinds share.
+/// An [`External`] that is created from the shared context of a spoke's kinds.
 pub trait FromContext<C>: External {
-    /// Makes it.
+    /// Creates it.
     fn from_context(context: &C) -> Self;
 }
 
-/// Takes note of the kinds of a spoke.
+/// Registers the kinds of a spoke.
 pub trait Registry<C> {
     /// Adds a kind.
     fn kind<E: FromContext<C>>(&mut self);
 }
 
-/// The whole of a spoke's `main`.
+/// The body of a spoke's `main`.
 pub fn main<S: Spoke>() -> ExitCode {
     kraken_runtime::main::<SpokeProgram<S>>()
 }
 
-/// The flags of every spoke, and a spoke's own.
+/// The flags of every spoke, and the spoke's own.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SpokeArgs<A: clap::Args> {
     #[command(flatten)]
@@ -92,13 +94,13 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         let mut kinds = Kinds::default();
         S::kinds(&mut kinds);
         let mut rules = vec![
-            // Its own alone are read and written; owned objects cannot be told apart by RBAC, so labels do.
+            // The spoke accesses only its own objects; RBAC cannot distinguish them, so labels do.
             rule(
                 &["core.kraken-iac.eoinfennessy.com"],
                 &["dependencyrequests", "statedeclarations"],
                 &["get", "list", "watch", "create", "patch", "delete"],
             ),
-            // Referenced Secrets are read one by one; nothing can be listed.
+            // Referenced Secrets are read one by one; list is not granted.
             rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),
         ];
         for crd in kinds.crds {
@@ -112,17 +114,17 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 
     fn namespace_rules() -> Vec<PolicyRule> {
-        // Whether the hub runs.
+        // To check whether the hub is running.
         let lease = rule(&["coordination.k8s.io"], &["leases"], &["get"]);
         vec![PolicyRule { resource_names: Some(vec![HUB_NAME.to_owned()]), ..lease }]
     }
 
     fn aggregate_to_hub() -> Vec<PolicyRule> {
         let crds = Self::crds();
-        // The hub looks whether a resource that somebody refers to exists, as long as it has published nothing.
+        // The hub checks whether a referenced resource exists, as long as the resource has published no state.
         let mut rules: Vec<_> =
             crds.iter().map(|crd| rule(&[&crd.spec.group], &[&crd.spec.names.plural], &["get"])).collect();
-        // Its webhook knows by the schema which type each field of a kind takes.
+        // The hub's webhook reads the type of each field of a kind from the schema.
         let schemas = rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get"]);
         let names = crds.into_iter().filter_map(|crd| crd.metadata.name).collect();
         rules.push(PolicyRule { resource_names: Some(names), ..schemas });
@@ -147,7 +149,7 @@ impl<S: Spoke> Program for SpokeProgram<S> {
     }
 }
 
-/// What is known of the kinds without running them.
+/// The kinds of a spoke without their controllers.
 #[derive(Default)]
 struct Kinds {
     crds: Vec<CustomResourceDefinition>,
@@ -167,7 +169,7 @@ impl<C> Registry<C> for Kinds {
 struct Runner<'a, C> {
     shell: &'a Shell,
     flags: LoopArgs,
-    /// What the kinds share beside the shell.
+    /// What the kinds share in addition to the shell.
     shared: Common,
     context: C,
     tasks: JoinSet<anyhow::Result<()>>,

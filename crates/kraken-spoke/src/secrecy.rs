@@ -1,8 +1,8 @@
-//! What of a resource came from a Secret, by field: nothing of such a field is shown, whatever its value is now or was
-//! before. Pure.
+//! The values of a resource that come from a Secret, by field: the value of such a field is not shown, neither the
+//! current nor a former one. Pure.
 //!
-//! Values cannot tell: after a rotation the cloud still has the old one, which no Secret holds any more. So the fields
-//! decide, and the [`Scrubber`] is the second layer, for the words of providers.
+//! Values are not enough: after a rotation the remote object still has the old value, which no Secret contains any
+//! more. So the fields decide, and the [`Scrubber`] is the second layer, for messages of providers.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +13,22 @@ use serde_json::Value;
 
 use crate::{Comparison, Difference, Remedy, dynamic::KindInfo, failure::Failure, outcome::Outcome};
 
-/// In the place of a value.
+/// The replacement of a hidden value.
 const STARS: &str = "***";
 
-/// What one run must not show.
+/// What one reconcile must not show.
 #[derive(Debug)]
 pub(crate) struct Secrecy {
     /// The fields of the spec that came from a Secret, by their names at the top level.
     fields: BTreeSet<String>,
-    /// Where the state would show them; `None` if the kind does not say where: then all of it is withheld.
+    /// The paths of the state that contain them; `None` if the kind does not declare them: then the whole state is
+    /// withheld.
     echoes: Option<Vec<Echo>>,
     secrets: Vec<SecretString>,
     scrubber: Scrubber,
 }
 
-/// A place in the state that shows a field of the spec.
+/// A path of the state that contains a field of the spec.
 #[derive(Debug)]
 struct Echo {
     path: &'static str,
@@ -35,14 +36,14 @@ struct Echo {
 }
 
 impl Secrecy {
-    /// Of what was resolved, with every secret text that is known of this resource, former ones included.
+    /// From the resolved fields, with every secret text that is known of this resource, including former ones.
     pub(crate) fn of(kind: &KindInfo, secret_fields: &BTreeSet<String>, secrets: Vec<SecretString>) -> Self {
         let fields: BTreeSet<String> = secret_fields.iter().map(|path| top(path).to_owned()).collect();
         let table = |field: &String| {
             let (_, paths) = kind.secret_echoes.iter().find(|(name, _)| name == field)?;
             Some(paths.iter().map(|path| Echo { path, field: field.clone() }).collect::<Vec<_>>())
         };
-        // The order of what comes first is no secret, and nothing echoes it.
+        // The order of dependencies is not secret, and the state does not contain it.
         let of_spec = fields.iter().filter(|field| *field != "lifecycle");
         let echoes =
             of_spec.map(table).collect::<Option<Vec<_>>>().map(|each| each.into_iter().flatten().collect());
@@ -50,7 +51,7 @@ impl Secrecy {
         Self { fields, echoes, secrets, scrubber }
     }
 
-    /// A comparison without values of secret fields, neither the wanted ones nor those that the cloud has: these may be
+    /// A comparison without values of secret fields, neither the desired ones nor the observed ones: these may be
     /// former ones.
     pub(crate) fn mask<C>(&self, comparison: Comparison<C>) -> Comparison<C> {
         let text = |text: Option<String>| text.map(|text| self.scrubber.scrub(&text));
@@ -75,7 +76,7 @@ impl Secrecy {
             Remedy::Change(change) => Remedy::Change(change),
             Remedy::Resume(change) => Remedy::Resume(change),
         };
-        // An item may be named by its value: `subnetIDs["subnet-1"]`.
+        // The path of an item may contain its value: `subnetIDs["subnet-1"]`.
         if let Some(at) = field.path.find('[') {
             field.path.truncate(at);
         }
@@ -83,7 +84,7 @@ impl Secrecy {
         Difference { field, remedy }
     }
 
-    /// Values that are applied at creation only, without those of secret fields: a digest of each is recorded.
+    /// Values that are applied only at creation, without those of secret fields: a digest of each is recorded.
     pub(crate) fn at_creation(&self, mut values: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
         for (path, value) in &mut values {
             if self.fields.contains(top(path)) {
@@ -93,7 +94,7 @@ impl Secrecy {
         values
     }
 
-    /// The part of a state that shows no secret field.
+    /// The part of a state without secret fields.
     pub(crate) fn published(&self, mut state: Value) -> Value {
         if mutants::active(Mutant::SecretInState) {
             return state;
@@ -109,12 +110,12 @@ impl Secrecy {
         }
     }
 
-    /// The main id, unless it holds a secret: with stars in it, it is of no use.
+    /// The main id, unless it contains a secret: a redacted id is of no use.
     pub(crate) fn published_id(&self, id: Option<String>) -> Option<String> {
         id.filter(|id| self.scrubber.scrub(id) == *id)
     }
 
-    /// What others may ask for and do not get, with the field of the spec that is the reason.
+    /// The paths that are withheld from dependents, with the field of the spec that is the reason.
     pub(crate) fn withheld(&self, without_id: bool) -> Vec<Withheld> {
         let all = |path: &str| Withheld {
             path: path.to_owned(),
@@ -134,7 +135,7 @@ impl Secrecy {
     }
 }
 
-/// A run's outcome without secret texts: a cloud may quote what it was sent, also what it was sent long ago.
+/// The outcome of a reconcile without secret texts: a provider may quote values that it received, also long ago.
 pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
     if secrets.is_empty() || mutants::active(Mutant::SecretInError) {
         return outcome;
@@ -153,12 +154,12 @@ pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
     }
 }
 
-/// The field at the top level of the spec that a path is in.
+/// The top-level field of the spec that a path is in.
 fn top(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or_default()
 }
 
-/// Removes what a path leads to. The elements of a list are passed through.
+/// Removes the value at a path. Lists are traversed.
 fn take_out(value: &mut Value, path: &[&str]) {
     match (value, path) {
         (Value::Array(items), _) => items.iter_mut().for_each(|item| take_out(item, path)),
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_former_value_is_withheld_by_its_field_although_no_secret_holds_it() {
+    fn former_value_of_a_secret_field_is_withheld() {
         let state =
             json!({"instances": [{"InstanceId": "i-1", "ImageId": "ami-old"}, {"InstanceId": "i-2"}]});
         assert_eq!(
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_does_not_say_where_a_field_shows_publishes_no_state() {
+    fn kind_without_declared_echoes_publishes_no_state() {
         let unknown = secrecy(&["imageID", "x"], None, &["ami-new"]);
         assert_eq!(unknown.published(json!({"a": 1})), json!({}));
         assert_eq!(unknown.published_id(Some("i-1".into())).as_deref(), Some("i-1"));
@@ -216,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn without_secrets_everything_is_published() {
+    fn state_without_secret_fields_is_published_in_full() {
         let none = secrecy(&[], Some(&[]), &[]);
         assert_eq!(none.published(json!({"a": 1})), json!({"a": 1}));
         assert!(none.withheld(false).is_empty());
     }
 
     #[test]
-    fn a_difference_shows_neither_the_wanted_nor_the_former_value() {
+    fn difference_shows_neither_the_desired_nor_the_former_secret() {
         let why = "it was ami-old and becomes ami-next";
         let comparison = Comparison::<()> {
             missing: Some("1 of ami-new".into()),
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_the_cloud_lose_former_secrets_too() {
+    fn former_secret_is_absent_from_provider_messages() {
         let known = [SecretString::from("old-password"), SecretString::from("new-password")];
         let said = Outcome::AdoptionRefused("not old-password, not new-password".into());
         let Outcome::AdoptionRefused(why) = scrubbed(said, &known) else { panic!() };

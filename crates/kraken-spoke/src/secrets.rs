@@ -1,8 +1,8 @@
-//! The Secrets that specs refer to, read by who needs them: the hub passes on only which version there is.
+//! The Secrets that specs refer to, read by the spokes that need them: the hub only passes on their versions.
 //!
-//! A sweep of a thousand resources that name one Secret must not read it a thousand times. So an answer of the API server is
-//! shared by those who ask within a few seconds for the version that the hub names, and then wiped: no value stays in
-//! memory between two sweeps.
+//! A sweep of a thousand resources with references to one Secret must not read it a thousand times. Therefore a
+//! response of the API server is shared by the resources that request the version named by the hub within a few
+//! seconds, and then wiped: no value stays in memory between two sweeps.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,13 +24,13 @@ use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
-/// How long a Secret that was read serves others: as long as a sweep takes to begin.
+/// How long a Secret that was read is shared: the time that a sweep takes to start.
 const SHARED: Duration = Duration::from_secs(5);
 
-/// The answers of the hub: name, key, version.
+/// The responses of the hub: name, key, version.
 type Answered = BTreeMap<String, BTreeMap<String, SecretVersion>>;
 
-/// A Secret as it was read: its keys that are text, and those that are not.
+/// The content of a Secret: its keys that are text, and those that are not.
 #[derive(Debug)]
 struct Content {
     version: String,
@@ -40,20 +40,20 @@ struct Content {
 #[derive(Clone, Copy, Debug)]
 struct NotText;
 
-/// What was read a moment ago: when, for which version of the hub's, and what.
+/// A recent read: the time, the hub's version for which it was made, and the content.
 #[derive(Debug, Default)]
 struct Cell {
     read: Option<(Instant, String, Arc<Content>)>,
 }
 
-/// The Secrets that were read a moment ago. Cloning gives another handle.
+/// The Secrets that were read recently. Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secrets {
     cells: Arc<Mutex<HashMap<ObjectKey, Arc<tokio::sync::Mutex<Cell>>>>>,
 }
 
 impl Secrets {
-    /// Reads the wanted keys of every referenced Secret. A key without a value is told by its cause.
+    /// Reads the required keys of every referenced Secret. The cause of a missing value is recorded for its key.
     pub(crate) async fn read(
         &self,
         client: &Client,
@@ -69,7 +69,7 @@ impl Secrets {
             let Some(content) = self.content(client, &key, version.as_deref()).await? else { continue };
             let wanted = dependencies.secrets.iter().filter(|key| key.name == name);
             let mut data = chosen(&content, wanted, &mut values.causes);
-            // The hub's version is another one only if a value is: a label that changes on the Secret is no edit.
+            // The hub's version changes only if a value does: a changed label on the Secret is not an edit.
             if let Some(version) = version {
                 data.version = version;
             }
@@ -78,7 +78,7 @@ impl Secrets {
         Ok(())
     }
 
-    /// The Secret, if it exists: read once for all who ask at about the same time for the version that the hub named.
+    /// The Secret, if it exists: read once for all concurrent requests of the version that the hub named.
     async fn content(
         &self,
         client: &Client,
@@ -86,7 +86,7 @@ impl Secrets {
         version: Option<&str>,
     ) -> Result<Option<Arc<Content>>, ApiError> {
         let cell = self.cells.lock().entry(key.clone()).or_default().clone();
-        // Held while it is read: the others wait for that answer instead of asking too.
+        // Held during the read: other callers wait for its result instead of making their own call.
         let mut held = cell.lock().await;
         if let Some((at, asked, content)) = &held.read
             && at.elapsed() < SHARED
@@ -98,7 +98,7 @@ impl Secrets {
         let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
         let found = within("read a referenced Secret", api.get_opt(&key.name)).await;
         let content = found.as_ref().ok().and_then(Option::as_ref).map(|secret| Arc::new(content_of(secret)));
-        // Without a version nobody could tell whether it is still the right one.
+        // Without a version it cannot be determined whether the content is still current.
         if let (Some(content), Some(version)) = (&content, version) {
             held.read = Some((Instant::now(), version.to_owned(), content.clone()));
         }
@@ -107,7 +107,7 @@ impl Secrets {
         found.map(|_| content)
     }
 
-    /// Forgets a Secret when it has served its time, and its place with it.
+    /// Wipes a Secret after the shared period, and removes its cell.
     fn wipe_later(&self, key: ObjectKey, cell: Arc<tokio::sync::Mutex<Cell>>) {
         let cells = self.cells.clone();
         kraken_runtime::task::spawn(async move {
@@ -116,7 +116,7 @@ impl Secrets {
             if held.read.as_ref().is_none_or(|(at, ..)| at.elapsed() >= SHARED) {
                 held.read = None;
                 let mut cells = cells.lock();
-                // Somebody who waits for this very place would read in vain for others.
+                // A caller that waits for this cell reads without sharing; a newer cell of the key must stay.
                 if cells.get(&key).is_some_and(|now| Arc::ptr_eq(now, &cell)) {
                     cells.remove(&key);
                 }
@@ -136,7 +136,7 @@ fn content_of(secret: &Secret) -> Content {
     Content { version, keys: keys.collect() }
 }
 
-/// The keys that one resource wants.
+/// The keys that one resource requires.
 fn chosen<'a>(
     content: &Content,
     wanted: impl Iterator<Item = &'a KeyRef>,
@@ -159,12 +159,12 @@ fn chosen<'a>(
     SecretData { version: content.version.clone(), keys }
 }
 
-/// The version of a Secret, by those of its keys.
+/// The version of a Secret, from the versions of its keys.
 pub(crate) fn version(keys: &BTreeMap<String, SecretVersion>) -> Option<String> {
     newest(keys.values()).map(|version| format!("{}/{}", version.uid, version.resource_version))
 }
 
-/// The newest of the versions that the keys of a Secret have: each is that with which its key got its value.
+/// The latest of the versions of a Secret's keys: each is the version in which the key got its value.
 fn newest<'a>(versions: impl Iterator<Item = &'a SecretVersion>) -> Option<&'a SecretVersion> {
     // A longer number is a greater one.
     versions.max_by_key(|version| (version.resource_version.len(), version.resource_version.as_str()))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_thousand_resources_of_one_sweep_read_their_secret_once() {
+    async fn resources_of_one_sweep_read_their_secret_once() {
         let ((client, requests), secrets) = (server("7"), Secrets::default());
         let now = answered("7");
         let all = (0..1000).map(|_| read(&secrets, &client, &now));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_value_is_kept_until_the_next_sweep() {
+    async fn secret_value_is_wiped_before_the_next_sweep() {
         let ((client, requests), secrets) = (server("7"), Secrets::default());
         read(&secrets, &client, &answered("7")).await;
         tokio::time::sleep(SHARED * 2).await;
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_secret_of_which_one_key_changed_is_read_anew() {
+    async fn secret_with_a_changed_key_is_read_again() {
         let ((client, requests), secrets) = (server("11"), Secrets::default());
         let answered = |bin: &str| {
             let mut answered = answered("9");
@@ -247,19 +247,19 @@ mod tests {
         for (version, reads) in [("9", 1), ("9", 1), ("10", 2)] {
             let values = read(&secrets, &client, &answered(version)).await;
             assert_eq!(requests.load(Ordering::SeqCst), reads);
-            assert_eq!(values.secrets["db"].version, format!("u/{version}"), "not that of a label");
+            assert_eq!(values.secrets["db"].version, format!("u/{version}"), "not the version of a label");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_version_is_read_anew() {
+    async fn changed_version_is_read_again() {
         let ((client, requests), secrets) = (server("8"), Secrets::default());
         for version in ["7", "7", "8", "9"] {
             read(&secrets, &client, &answered(version)).await;
         }
-        // The answer to 7 was 8 already.
+        // The Secret returned for version 7 had version 8 already.
         assert_eq!(requests.load(Ordering::SeqCst), 2);
         read(&secrets, &client, &Answered::new()).await;
-        assert_eq!(requests.load(Ordering::SeqCst), 3, "the hub knows of no version");
+        assert_eq!(requests.load(Ordering::SeqCst), 3, "the hub names no version");
     }
 }

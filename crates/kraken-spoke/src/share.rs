@@ -1,11 +1,11 @@
-//! `lifecycle.share`: what of a state is published. Pure.
+//! `lifecycle.share`: the published part of a state. Pure.
 
 use kraken_api::Share;
 use kraken_options::Path;
 use serde_json::{Map, Value};
 
-/// Keeps the paths that are shared, each with all that is below it. The elements of a list are passed through, so that
-/// nothing moves to another index.
+/// Keeps the shared paths, each with everything below it. Lists are traversed and keep their length, so that no element
+/// changes its index.
 pub(crate) fn shared(state: Value, share: Option<&Share>) -> Value {
     match share {
         Some(share) => {
@@ -35,7 +35,7 @@ fn kept(value: Value, paths: &[&[&str]]) -> Value {
             }
             Value::Object(rest)
         }
-        // A path that goes on below a plain value shares nothing of it.
+        // A path below a scalar value shares nothing of it.
         _ => Value::Null,
     }
 }
@@ -56,12 +56,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_shares_what_is_below_it() {
+    fn path_shares_everything_below_it() {
         assert_eq!(only(&["spec.tags"]), json!({"spec": {"tags": {"Team": "shop"}}}));
     }
 
     #[test]
-    fn the_elements_of_a_list_keep_their_places() {
+    fn list_elements_keep_their_indexes() {
         assert_eq!(only(&["instances.Ip"]), json!({"instances": [{"Ip": "a"}, {}]}));
         assert_eq!(
             only(&["instances.InstanceId"]),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_listed_shares_nothing_and_an_unknown_path_nothing_more() {
+    fn empty_list_and_unknown_path_share_nothing() {
         assert_eq!(only(&[]), json!({}));
         assert_eq!(only(&["nothing", "spec.imageID.deeper"]), json!({"spec": {"imageID": null}}));
     }

@@ -1,4 +1,4 @@
-//! The status that an outcome leads to, from the one before. Pure.
+//! The next status, from an outcome and the previous status. Pure.
 
 use std::collections::BTreeMap;
 
@@ -16,40 +16,41 @@ use crate::{
     outcome::{Outcome, listed},
 };
 
-/// What Ready says beside while references are not followed. It is no other outcome: no event tells of it.
+/// The suffix of the Ready message while references are not kept up to date. It does not change the outcome, and no
+/// event is published for it.
 pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see DependenciesResolved";
 
-/// What a run learned beside its outcome.
+/// What a reconcile determined in addition to its outcome.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Learned {
-    /// The ids of what is there, if the cloud was asked.
+    /// The ids of the remote objects, if they were observed.
     pub ids: Option<Vec<String>>,
-    /// How many there are, of a kind that scales.
+    /// The number of remote objects, of a kind that scales.
     pub replicas: Option<i32>,
     /// The highest epoch known to have taken effect.
     pub epoch: Option<i64>,
-    /// What is in place if the outcome is that it is.
+    /// The record of what is in place if the outcome is `InPlace`.
     pub in_place: Option<InPlace>,
-    /// What a paused resource has to say besides.
+    /// An addition to the message of a paused resource.
     pub note: Option<String>,
-    /// Whether changes of what it refers to are seen.
+    /// Whether changes of the references have an effect.
     pub followed: Followed,
-    /// Whether something was changed because of an edit: what was in place before is no more.
+    /// Whether a change was made because of an edit: the record of what was in place before is void.
     pub edit_under_way: bool,
-    /// The values of fields that are applied at creation only, as digests.
+    /// The values of fields that are applied only at creation, as digests.
     pub at_creation: BTreeMap<String, String>,
-    /// A few public values of what is there, if it is published.
+    /// Selected public values of the remote objects, if they are published.
     pub summary: Option<BTreeMap<String, String>>,
-    /// Those of the ids that were adopted.
+    /// The adopted ids among them.
     pub adopted: Vec<String>,
-    /// Where they are.
+    /// Their location.
     pub location: Option<Location>,
-    /// The launch from which on objects count.
+    /// The epoch from which objects are current.
     pub replaced_before: Option<i64>,
 }
 
 impl Learned {
-    /// Takes these ids for what there is, and remembers which of them were adopted.
+    /// Sets the ids of the remote objects, and which of them were adopted.
     pub(crate) fn of(&mut self, ids: &[String], mut adopted: Vec<String>) {
         adopted.retain(|id| ids.contains(id));
         self.adopted = adopted;
@@ -57,7 +58,7 @@ impl Learned {
     }
 }
 
-/// The status that an outcome leads to, from the one before.
+/// The next status, from an outcome and the previous status.
 pub(crate) fn status_of(
     outcome: &Outcome,
     learned: &Learned,
@@ -71,7 +72,7 @@ pub(crate) fn status_of(
         status.external_ids.clone_from(ids);
         status.adopted.clone_from(&learned.adopted);
         status.replaced_before = learned.replaced_before;
-        // Pinned with the first creation.
+        // Set with the first creation and not changed later.
         if !ids.is_empty() && status.location.is_none() {
             status.location.clone_from(&learned.location);
         }
@@ -88,7 +89,7 @@ pub(crate) fn status_of(
     if let Some(ids) = &learned.ids {
         status.at_creation = recorded(status.at_creation.take(), &learned.at_creation, ids);
     }
-    // Nothing else touches it: whatever fails or waits, what was in place last is drifted from and not edited.
+    // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
     if matches!(outcome, Outcome::InPlace) {
         status.in_place.clone_from(&learned.in_place);
     } else if learned.edit_under_way {
@@ -125,7 +126,7 @@ pub(crate) fn status_of(
     }
     match (outcome.dependencies(), unfollowed) {
         (None, _) => {}
-        // Its question has not been answered at all.
+        // Not for `Unknown`: then the request has not been answered at all.
         (Some((State::True | State::False, _)), Some(unfollowed)) => {
             set(DEPENDENCIES_RESOLVED, State::Unknown, Reason::HubNotRunning.as_str(), &unfollowed);
         }
@@ -147,7 +148,7 @@ pub(crate) fn status_of(
     status
 }
 
-/// What the status says of references that nobody follows, if so.
+/// The message about references that are not kept up to date, if so.
 fn unfollowed(followed: &Followed, before: &ResourceStatus) -> Option<String> {
     match followed {
         Followed::Yes => None,
@@ -156,13 +157,13 @@ fn unfollowed(followed: &Followed, before: &ResourceStatus) -> Option<String> {
     }
 }
 
-/// The condition that says that references are not followed, if there is one.
+/// The condition that reports that references are not kept up to date, if there is one.
 pub(crate) fn said_unfollowed(status: &ResourceStatus) -> Option<&Condition> {
     conditions::get(&status.conditions, DEPENDENCIES_RESOLVED)
         .filter(|condition| condition.reason == Reason::HubNotRunning.as_str())
 }
 
-/// A plan is shown from when it waits until all of it is done; then its approval is used up.
+/// A plan is shown from the time it awaits approval until it is complete; then its approval is not valid any more.
 fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
     match outcome {
         Outcome::AwaitingApproval(plan) | Outcome::Approved(plan) => status.plan = Some((**plan).clone()),
@@ -171,7 +172,7 @@ fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
                 status.completed_plan = Some(plan.hash);
             }
         }
-        // What was planned rests on inputs that are gone.
+        // The plan is based on inputs that do not exist any more.
         Outcome::Waiting(_) | Outcome::Invalid(_) | Outcome::AdoptionRefused(_) => status.plan = None,
         _ => {}
     }
@@ -225,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_outcome_again_changes_nothing_so_that_nothing_is_written_at_rest() {
+    fn repeated_outcome_does_not_change_the_status() {
         let before = ready_status();
         assert_eq!(status_of(&Outcome::InPlace, &learned(), Some(&before), Some(3), at(99)), before);
     }
 
     #[test]
-    fn the_first_location_is_kept() {
+    fn first_location_is_kept() {
         let at_home = |region: &str| Location { account: "1".into(), region: region.into() };
         let learned = |region| Learned { location: Some(at_home(region)), ..learned() };
         let first = status_of(&Outcome::InPlace, &learned("a"), None, Some(3), at(10));
@@ -241,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn ids_survive_an_outcome_that_did_not_ask_the_cloud() {
+    fn ids_survive_an_outcome_without_observation() {
         let status = status_of(&Outcome::Asked, &Learned::default(), Some(&ready_status()), Some(4), at(11));
         assert_eq!(status.external_ids, ["i-1"]);
         assert_eq!((status.epoch, status.replicas), (Some(1), Some(1)));
     }
 
     #[test]
-    fn what_was_in_place_survives_whatever_fails_or_waits() {
+    fn in_place_record_survives_failures_and_waits() {
         let before = ready_status();
         for outcome in [
             failure(FailureClass::Transient),
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_in_place_is_no_more_once_an_edit_has_begun() {
+    fn in_place_record_is_cleared_when_an_edit_starts() {
         let begun = Learned { edit_under_way: true, ..learned() };
         let outcome = Outcome::InProgress(Reason::Updating, "half way".into());
         assert_eq!(status_of(&outcome, &begun, Some(&ready_status()), Some(4), at(11)).in_place, None);
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_true_only_for_a_while_is_absent_otherwise() {
+    fn temporary_conditions_are_absent_otherwise() {
         let of = |outcome: &Outcome| status_of(outcome, &learned(), Some(&ready_status()), Some(3), at(60));
         let has = |status: &ResourceStatus, kind| conditions::get(&status.conditions, kind).is_some();
         for (outcome, held) in [
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_hub_is_said_by_who_has_references_and_what_is_in_place_stays_ready() {
+    fn stopped_hub_is_reported_and_resource_in_place_stays_ready() {
         let of = |followed, before: &ResourceStatus| {
             let learned = Learned { followed, ..learned() };
             status_of(&Outcome::InPlace, &learned, Some(before), Some(3), at(60))
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_value_is_told_that_nobody_looks_for_it() {
+    fn resource_that_waits_for_a_value_reports_the_stopped_hub() {
         let learned = Learned { followed: Followed::No("dead".into()), ..Learned::default() };
         let status = status_of(&Outcome::Waiting(vec![]), &learned, None, Some(3), at(60));
         assert_eq!(said(&status, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead"));
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_keeps_the_time_it_was_first_seen() {
+    fn drift_keeps_the_time_of_its_first_observation() {
         let drifted = || Outcome::Drifted(vec![FieldDiff::new("tags.Team", "a", "b")]);
         let first = status_of(&drifted(), &Learned::default(), Some(&ready_status()), Some(3), at(60));
         let second = status_of(&drifted(), &Learned::default(), Some(&first), Some(3), at(120));

@@ -1,4 +1,4 @@
-//! A few values of a published state for the columns of `kubectl get`. Pure.
+//! Selected values of a published state for the columns of `kubectl get`. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use kraken_api::crd::summary_key;
 use kraken_options::Path;
 use serde_json::Value;
 
-/// The longest value, in characters: a column is narrow.
+/// The maximum length of a value, in characters: a column is narrow.
 const MAX_VALUE: usize = 64;
 
-/// The values of the kind's columns, as far as the state has them.
+/// The values of the kind's columns, as far as the state contains them.
 pub(crate) fn summary(columns: &[(&str, &str)], state: &Value) -> BTreeMap<String, String> {
     let value = |path: &str| match path.parse::<Path>().ok()?.find(state).ok()? {
         Value::String(text) => Some(text),
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_shows_a_plain_value_of_the_state() {
+    fn column_shows_a_scalar_value_of_the_state() {
         let state =
             json!({"vpc": {"CidrBlock": "10.0.0.0/16", "Size": 3, "Tags": [], "Long": "x".repeat(100)}});
         let columns = [

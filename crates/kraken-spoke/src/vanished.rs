@@ -1,7 +1,8 @@
-//! The breaker of re-creation: when much of what a kind manages vanishes at once, the more likely cause is a controller that
-//! looks in the wrong place, and not that somebody deleted it all. Nothing is created again then until a person confirms.
+//! The circuit breaker of recreation: when many remote objects of a kind vanish at once, a controller with the wrong
+//! location is more likely than a deletion of all of them. Then nothing is recreated until a person confirms.
 //!
-//! It lives in memory: after a restart the next sweep finds the same, and a resource that was held says so in its status.
+//! It is kept in memory: after a restart the next sweep finds the same loss, and the status of a held resource records
+//! the hold.
 
 use std::time::Duration;
 
@@ -17,17 +18,17 @@ use tokio::time::Instant;
 
 use crate::outcome::listed;
 
-/// How long a loss waits for those of the same sweep to be seen.
+/// How long a loss waits for other losses of the same sweep.
 pub(crate) const GATHER: Duration = Duration::from_secs(5);
-/// How long a confirmation holds.
+/// How long a confirmation is valid.
 pub(crate) const CONFIRMED_FOR: Duration = Duration::from_hours(1);
 
-/// What is known of every resource of one kind that manages something.
+/// The losses of all resources of one kind that have remote objects.
 #[derive(Debug)]
 pub(crate) struct Vanished {
     /// In percent.
     share: usize,
-    /// How many resources have to be concerned.
+    /// The minimum number of resources with a loss.
     at_least: usize,
     resources: Mutex<HashMap<ObjectKey, Option<Loss>>>,
 }
@@ -38,23 +39,23 @@ struct Loss {
     held: bool,
 }
 
-/// Whether what a resource lost may be created again.
+/// Whether the lost objects of a resource may be recreated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It may.
+    /// They may be recreated.
     Go,
-    /// Others may be concerned too: look again.
+    /// Other resources may have a loss too: observe again.
     Wait,
-    /// So many of so many lost something: only a person can tell.
+    /// This many of this many resources have a loss: a person must confirm.
     Hold(usize, usize),
 }
 
-/// What a person reads of it.
+/// The message of a hold.
 pub(crate) fn message(ids: &[String], lost: usize, all: usize) -> String {
     format!(
-        "{} vanished together with what {} of {all} resources of this kind manage: nothing is created again before a person \
-         confirms that it is gone. Check that the controller has the right credentials, region and endpoint; then annotate \
-         each with {CREATION_CONFIRMED_ANNOTATION}=<the time now, such as 2026-01-31T12:00:00Z>",
+        "{} vanished together with remote objects of {} of {all} resources of this kind: nothing is recreated until a person \
+         confirms the loss. Check that the controller has the right credentials, region and endpoint; then annotate \
+         each with {CREATION_CONFIRMED_ANNOTATION}=<the current time, such as 2026-01-31T12:00:00Z>",
         listed(ids),
         lost.saturating_sub(1)
     )
@@ -65,7 +66,7 @@ impl Vanished {
         Self { share, at_least, resources: Mutex::default() }
     }
 
-    /// Everything that this resource manages was seen.
+    /// Records that all remote objects of this resource were observed.
     pub(crate) fn present(&self, key: &ObjectKey) {
         let mut resources = self.resources.lock();
         match resources.get_mut(key) {
@@ -74,12 +75,12 @@ impl Vanished {
         }
     }
 
-    /// It is not managed any more, or a person confirmed its loss.
+    /// Forgets a resource that has no remote objects any more, or whose loss a person confirmed.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.resources.lock().remove(key);
     }
 
-    /// Something that this resource managed is gone. `was_held` says that it was held by a process before this one.
+    /// Records a loss of this resource. `was_held` means that an earlier process held it.
     pub(crate) fn lost(&self, key: &ObjectKey, was_held: bool) -> Verdict {
         if mutants::active(Mutant::VanishedIgnored) {
             return Verdict::Go;
@@ -92,7 +93,7 @@ impl Vanished {
             return Verdict::Hold(lost, all);
         }
         if lost >= self.at_least && lost * 100 > self.share * all {
-            // All of them, so that those that are confirmed one by one do not let the others go.
+            // All of them, so that confirming some one by one does not release the others.
             resources.values_mut().flatten().for_each(|loss| loss.held = true);
             return Verdict::Hold(lost, all);
         }
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn few_that_vanish_are_created_again_after_a_moment() {
+    async fn small_loss_is_recreated_after_a_delay() {
         let vanished = watching(100);
         for number in 0..20 {
             assert_eq!(vanished.lost(&key(number), false), Verdict::Wait);
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_many_that_vanish_none_is_created_again_unless_confirmed() {
+    async fn large_loss_is_held_until_confirmed() {
         let vanished = watching(20);
         for number in 0..4 {
             assert_eq!(vanished.lost(&key(number), false), Verdict::Wait);
@@ -140,13 +141,13 @@ mod tests {
         vanished.forget(&key(0));
         vanished.present(&key(0));
         assert_eq!(vanished.lost(&key(1), false), Verdict::Hold(4, 20));
-        // What comes back needs no confirmation.
+        // An object that is visible again needs no confirmation.
         vanished.present(&key(2));
         assert_eq!(vanished.lost(&key(1), false), Verdict::Hold(3, 20));
     }
 
     #[test]
-    fn where_there_are_too_few_to_tell_nothing_waits() {
+    fn loss_below_the_minimum_is_not_delayed() {
         assert_eq!(watching(4).lost(&key(0), false), Verdict::Go);
         let off = Vanished::new(100, 5);
         (0..9).for_each(|number| off.present(&key(number)));
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_before_a_restart_is_held_after_it() {
+    fn hold_survives_a_restart() {
         assert_eq!(watching(4).lost(&key(9), true), Verdict::Hold(1, 5));
     }
 }
