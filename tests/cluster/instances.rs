@@ -129,7 +129,7 @@ async fn an_unowned_instance_is_adopted_and_an_owned_one_is_not() -> Result<()> 
     let by_id = |id: &str| adopting(&format!("{{id: {id}}}"));
     test_env.apply(&instance("c", 1, &by_id(&id))).await?;
     let message = test_env.not_ready("EC2Instance", "c", "AdoptionRefused").await?;
-    assert!(message.contains(&format!("belongs to EC2Instance/{team}/b")), "{message}");
+    assert!(message.contains(&format!("is owned by EC2Instance/{team}/b")), "{message}");
     test_env.apply(&instance("d", 1, &by_id("i-0123456789abcdef0"))).await?;
     test_env.not_ready("EC2Instance", "d", "AdoptionRefused").await?;
 
@@ -138,7 +138,7 @@ async fn an_unowned_instance_is_adopted_and_an_owned_one_is_not() -> Result<()> 
     test_env.gone("EC2Instance", "b").await?;
     test_env.apply(&instance("e", 1, &by_id(&id))).await?;
     let message = test_env.not_ready("EC2Instance", "e", "AdoptionRefused").await?;
-    assert!(message.contains("is deleted already"), "{message}");
+    assert!(message.contains("is already deleted"), "{message}");
     assert!(test_env.alive("e").await?.is_empty());
     Ok(())
 }

@@ -280,7 +280,7 @@ async fn problems_are_reported_by_kraken_or_aws() -> Result<()> {
 
     test_env.patch("VPC", "main", json!({"spec": {"cidrBlock": {"value": "10.9.0.0/16"}}})).await?;
     let message = test_env.not_ready("VPC", "main", "ImmutableField").await?;
-    assert!(message.contains("spec.cidrBlock is 10.0.0.0/16 in the cloud"), "{message}");
+    assert!(message.contains("spec.cidrBlock: observed 10.0.0.0/16"), "{message}");
     Ok(())
 }
 

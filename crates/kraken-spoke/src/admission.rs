@@ -1,5 +1,6 @@
-//! The admission webhook of a kind: the same pure `desired` as in the reconcile, before anything is stored. What only an edit can
-//! put right is refused, all of it at once; a reference without a value is no reason to refuse.
+//! The admission webhook of a kind: the same pure `desired` as in the reconcile, before the object is stored. Problems
+//! that only an edit can solve are rejected, all of them together; a reference without a value is not a reason to
+//! reject.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use kraken_runtime::{
 
 use crate::{dynamic::SharedKind, fields::Fields, outcome::Outcome, steps::resolve};
 
-/// What is said of the deletion of a protected resource.
+/// The message for the deletion of a protected resource.
 const PROTECTED: &str = "is true: the resource cannot be deleted; set lifecycle.protect to false first";
 
 /// Reviews the resources of one kind.
@@ -28,20 +29,20 @@ impl fmt::Debug for Admission {
 }
 
 impl Admission {
-    /// That of this kind.
+    /// The webhook of this kind.
     pub fn new(kind: SharedKind) -> Self {
         Self { fields: Fields::of(kind.info()), kind }
     }
 
     fn verdict(&self, subject: &Subject) -> Verdict {
-        // Only text decodes as one.
+        // Only text decodes as a `RawObject`.
         let read = serde_json::from_str::<RawObject>(&subject.object.to_string());
         let read = read.map_err(|error| error.to_string());
         let object = match read.and_then(|object| self.kind.decode(&object).map_err(|(_, error)| error)) {
             Ok(object) => object,
             // A deletion needs no valid spec.
             Err(_) if subject.operation == Operation::Delete => return Verdict::default(),
-            Err(error) => return refused(problem("", format!("cannot be read: {error}"))),
+            Err(error) => return refused(problem("", format!("does not decode: {error}"))),
         };
         let spec = object.spec();
         if subject.operation == Operation::Delete {

@@ -1,33 +1,34 @@
-//! Decide, then do: what one comparison leads to, as an enum whose variants are the words of logs, events and tests.
+//! Decides on the next action from one comparison, as an enum whose variants are the vocabulary of logs, events and
+//! tests.
 
 use kraken_api::{Disruption, Drift, FieldDiff, Lifecycle, Replace};
 use kraken_runtime::mutants::{self, Mutant};
 
 use crate::{Comparison, Difference, Ignored, Remedy};
 
-/// What the loop does next.
+/// The next action of the loop.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Decision<C> {
-    /// Everything is as wanted.
+    /// Observed equals desired.
     InPlace,
-    /// The cloud is at work; look again.
+    /// An operation of the provider is in progress; observe again.
     Settle(String),
-    /// Create what is missing.
+    /// Create the missing objects.
     Create(String),
-    /// These fields can be changed in place, and this changes the first.
+    /// These fields can be changed in place, and the change is for the first of them.
     Change(Vec<FieldDiff>, C),
-    /// This follows on a disruption that was begun, and finishes it.
+    /// The next step of a disruption that has started.
     Resume(FieldDiff, C),
-    /// Fields cannot be changed in place, and the thing may be replaced.
+    /// Fields cannot be changed in place, and the remote object may be replaced.
     Replace(Vec<FieldDiff>),
-    /// A field cannot be changed in place: each with the reason.
+    /// Fields cannot be changed in place: each with the reason.
     Immutable(Vec<(FieldDiff, String)>),
-    /// It differs, and is to be reported only.
+    /// Fields differ and are only reported.
     Report(Vec<FieldDiff>),
 }
 
-/// Removes what the resource ignores. `missing_path` is what [`Comparison::missing`] speaks of if something exists already:
-/// what does not exist at all is created whatever is ignored.
+/// Removes the differences that the resource ignores. `missing_path` is the path that [`Comparison::missing`] refers to
+/// if an object exists already: if no object exists, the first one is created regardless of what is ignored.
 pub(crate) fn heed<C>(
     mut comparison: Comparison<C>,
     ignored: &Ignored,
@@ -42,12 +43,12 @@ pub(crate) fn heed<C>(
     comparison
 }
 
-/// Decides on a comparison that was [heeded](heed). `edited` says that the spec or a referenced value is not what was last
-/// in place: then a difference is an order to carry out, and not drift.
+/// Decides on a comparison without [ignored differences](heed). `edited` means that the spec or a referenced value is
+/// not the one that was last in place: then a difference is an edit to apply, and not drift.
 pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
     let Comparison { missing, settling, mut differences } = comparison;
 
-    // Whatever else is to be done or to be left alone: nothing stays down because of what this resource began.
+    // First in every case: no object stays stopped because of a disruption that this resource started.
     if let Some(index) = differences.iter().position(Difference::is_resumption)
         && let Difference { field, remedy: Remedy::Resume(change) } = differences.swap_remove(index)
     {
@@ -76,17 +77,17 @@ pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited
     }
 }
 
-/// Differences by what can be done about them.
+/// Differences by the way they can be removed.
 pub(crate) struct Remedies<C> {
-    /// What is changed in place.
+    /// Fields that are changed in place.
     pub changes: Vec<FieldDiff>,
     /// The change to make first.
     pub first: Option<C>,
-    /// What cannot be changed in place, each with the reason.
+    /// Fields that cannot be changed in place, each with the reason.
     pub immutable: Vec<(FieldDiff, String)>,
 }
 
-/// What can be done about these differences under this lifecycle, short of replacing.
+/// How these differences can be removed under this lifecycle, without a replacement.
 pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle) -> Remedies<C> {
     let (mut changes, mut first, mut immutable) = (vec![], None, vec![]);
     for Difference { field, remedy } in differences {
@@ -104,14 +105,15 @@ pub(crate) fn remedies<C>(differences: Vec<Difference<C>>, lifecycle: &Lifecycle
     Remedies { changes, first, immutable }
 }
 
-/// Whether what cannot be changed in place may be replaced; if not, what is added to the reason.
+/// Whether an object with fields that cannot be changed in place may be replaced; if not, the text to append to the
+/// reason.
 pub(crate) fn may_replace(lifecycle: &Lifecycle, edited: bool) -> Result<(), &'static str> {
     if lifecycle.replace == Replace::Never {
         Err("")
     } else if !edited && !mutants::active(Mutant::DriftReplaces) {
-        Err("; it was changed outside, and drift alone replaces nothing: edit the spec to have it replaced")
+        Err("; drift alone does not cause a replacement: edit the spec to replace the object")
     } else if lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect) {
-        Err("; it is not replaced while spec.lifecycle.protect is true")
+        Err("; the object is not replaced while spec.lifecycle.protect is true")
     } else {
         Ok(())
     }
@@ -145,20 +147,20 @@ mod tests {
         Lifecycle { replace, ..Lifecycle::default() }
     }
 
-    /// The reasons of a decision that says that a field cannot be changed.
+    /// The reasons of an `Immutable` decision.
     fn reasons(decision: Decision<&'static str>) -> String {
         let Decision::Immutable(fields) = decision else { panic!("{decision:?}") };
         fields.into_iter().map(|(_, why)| why).collect::<Vec<_>>().join("; ")
     }
 
     #[test]
-    fn what_can_be_changed_is_changed_before_what_cannot_is_reported() {
+    fn mutable_fields_change_before_immutable_ones_are_reported() {
         let decision = decide(tags_and_image(), &Lifecycle::default(), true);
         assert!(matches!(decision, Decision::Change(_, "tag")));
     }
 
     #[test]
-    fn a_disruption_is_finished_before_anything_else_and_whatever_the_lifecycle_says() {
+    fn disruption_resumes_before_other_changes_regardless_of_the_lifecycle() {
         let differences = vec![
             difference("tags.Team", Remedy::Change("tag")),
             difference("state", Remedy::Resume("start")),
@@ -177,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn an_ignored_difference_is_none() {
+    fn ignored_difference_is_removed() {
         let ignored = Ignored::new(&["tags".to_owned()]);
         let heeded = heed(tags_and_image(), &ignored, None);
         assert!(matches!(decide(heeded, &Lifecycle::default(), true), Decision::Immutable(_)));
     }
 
     #[test]
-    fn a_number_that_is_ignored_creates_the_first_and_no_more() {
+    fn ignored_count_creates_only_the_first_object() {
         let ignored = Ignored::new(&["maxCount".to_owned()]);
         let comparison = || Comparison::<()> { missing: Some("1 instance".into()), ..Comparison::default() };
         assert!(heed(comparison(), &ignored, None).missing.is_some());
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn reported_drift_is_left_alone_and_an_edit_is_carried_out() {
+    fn reported_drift_is_not_reverted_and_an_edit_is_applied() {
         let lifecycle = Lifecycle { drift: Drift::Report, ..Lifecycle::default() };
         assert!(
             matches!(decide(tags_and_image(), &lifecycle, false), Decision::Report(diff) if diff.len() == 2)
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_replaced_unless_the_resource_allows_it() {
+    fn replacement_requires_the_lifecycle_option() {
         assert_eq!(reasons(decide(image(), &replacing(Replace::Never), true)), "never");
         for replace in [Replace::DeleteFirst, Replace::CreateFirst] {
             assert!(matches!(decide(image(), &replacing(replace), true), Decision::Replace(_)));
@@ -210,20 +212,20 @@ mod tests {
     }
 
     #[test]
-    fn drift_alone_replaces_nothing() {
+    fn drift_alone_does_not_cause_a_replacement() {
         let why = reasons(decide(image(), &replacing(Replace::CreateFirst), false));
-        assert!(why.contains("drift alone replaces nothing"), "{why}");
+        assert!(why.contains("drift alone does not cause a replacement"), "{why}");
     }
 
     #[test]
-    fn what_is_protected_is_not_replaced() {
+    fn protected_object_is_not_replaced() {
         let lifecycle = Lifecycle { protect: true, ..replacing(Replace::CreateFirst) };
         let why = reasons(decide(image(), &lifecycle, true));
         assert!(why.contains("spec.lifecycle.protect"), "{why}");
     }
 
     #[test]
-    fn a_change_that_interrupts_waits_until_it_is_allowed() {
+    fn disruptive_change_requires_the_lifecycle_option() {
         let why = reasons(decide(size(), &Lifecycle::default(), true));
         assert_eq!(why, "it takes a stop: stop it, or set spec.lifecycle.disruption to Allow");
         let lifecycle = Lifecycle { disruption: Disruption::Allow, ..Lifecycle::default() };
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn creation_comes_before_waiting_and_waiting_before_changes() {
+    fn creation_precedes_settling_and_settling_precedes_changes() {
         let comparison = || Comparison { settling: Some("pending".into()), ..tags_and_image() };
         assert_eq!(decide(comparison(), &Lifecycle::default(), true), Decision::Settle("pending".into()));
         let missing = Comparison { missing: Some("1 instance".into()), ..comparison() };

@@ -1,4 +1,4 @@
-//! Which fields a kind's spec has, by its CRD: a path in `lifecycle.ignoreChanges` that names none is a typo. Pure.
+//! The fields of a kind's spec, from its CRD: a path in `lifecycle.ignoreChanges` that names no field is invalid. Pure.
 
 use std::{
     fmt,
@@ -21,20 +21,21 @@ pub(crate) struct Fields {
     whole: &'static [&'static str],
 }
 
-/// The schema of a spec. Few specs name paths, so it is derived only when one does: that costs more than a reconcile.
+/// The schema of a spec. Few specs contain paths, so it is derived only when one does: deriving it costs more than a
+/// reconcile.
 #[derive(Clone)]
 pub struct Schema(Arc<LazyLock<JSONSchemaProps, Derive>>);
 
 type Derive = Box<dyn FnOnce() -> JSONSchemaProps + Send>;
 
 impl Schema {
-    /// A schema that is derived when it is needed first.
+    /// A schema that is derived when it is first needed.
     pub fn new(derive: impl FnOnce() -> JSONSchemaProps + Send + 'static) -> Self {
         let derive: Derive = Box::new(derive);
         Self(Arc::new(LazyLock::new(derive)))
     }
 
-    /// That of the spec in a kind's CRD.
+    /// The schema of the spec in a kind's CRD.
     pub fn of<K: CustomResourceExt>() -> Self {
         Self::new(|| {
             let versions = K::crd().spec.versions;
@@ -55,20 +56,20 @@ impl Fields {
         Self { spec: kind.schema.clone(), beside: kind.drift_paths, whole: kind.whole_paths }
     }
 
-    /// Why no difference is ever found at this path, if that is so.
+    /// Why no difference can be found at this path, if that is so.
     pub(crate) fn fault(&self, path: &str) -> Option<String> {
         if !self.has(path) {
-            return Some(format!("{path} is no field of the spec, which has {}", self.names()));
+            return Some(format!("{path} is not a field of the spec, which has {}", self.names()));
         }
         let covered = Ignored::new(&[path.to_owned()]);
         let is_into =
             |whole: &&str| Ignored::new(&[(*whole).to_owned()]).covers(path) && !covered.covers(whole);
         let is_beside = self.beside.iter().any(|beside| covered.covers(beside));
         let whole = self.whole.iter().find(|whole| is_into(whole) && !is_beside)?;
-        Some(format!("{path} leads into {whole}, which is compared as a whole: name {whole} instead"))
+        Some(format!("{path} is part of {whole}, which is compared as a whole: specify {whole} instead"))
     }
 
-    /// Whether drift can be found at this path, as far as the schema tells.
+    /// Whether drift can be found at this path, according to the schema.
     fn has(&self, path: &str) -> bool {
         let Ok(path) = path.parse::<Path>() else { return false };
         let names = path.segments().unwrap_or_default();
@@ -76,7 +77,7 @@ impl Fields {
         is_beside || !names.is_empty() && exists(&self.spec.0, &names)
     }
 
-    /// The names of the top level, for a person who mistyped one.
+    /// The names of the top-level fields, for the error message.
     fn names(&self) -> String {
         let own = self.spec.0.properties.iter().flat_map(|properties| properties.keys().map(String::as_str));
         own.filter(|name| *name != "lifecycle")
@@ -86,7 +87,7 @@ impl Fields {
     }
 }
 
-/// The schema of an option has its field's under `value`; a path does not name that.
+/// The schema of an option contains the schema of its field under `value`; a path omits `value`.
 fn exists(schema: &JSONSchemaProps, names: &[&str]) -> bool {
     let [first, rest @ ..] = names else { return true };
     if let Some(properties) = &schema.properties {
@@ -100,16 +101,16 @@ fn exists(schema: &JSONSchemaProps, names: &[&str]) -> bool {
         }
     }
     if schema.properties.as_ref().is_some_and(|properties| properties.contains_key("valueFrom")) {
-        // A literal beside references: nothing is inside a text.
+        // A literal beside references: a scalar has no fields.
         return false;
     }
     match (&schema.additional_properties, &schema.items) {
         (Some(JSONSchemaPropsOrBool::Schema(each)), _) => exists(each, rest),
         (Some(JSONSchemaPropsOrBool::Bool(any)), _) => *any,
-        // An element may be named by its index or by nothing at all.
+        // The index of an element may be given or omitted.
         (None, Some(JSONSchemaPropsOrArray::Schema(each))) => {
             let is_index = first.bytes().all(|byte| byte.is_ascii_digit());
-            // Items that are no objects are named by what they are: `subnetIDs["subnet-1"]`.
+            // Scalar items are identified by their value: `subnetIDs["subnet-1"]`.
             let is_item = rest.is_empty() && each.properties.is_none();
             is_item || exists(each, if is_index { rest } else { names })
         }
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_options_members_tags_and_items_exist() {
+    fn paths_of_fields_options_members_tags_and_items_exist() {
         for path in [
             "imageID",
             "metadata",
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mistyped_does_not() {
+    fn mistyped_path_does_not_exist() {
         for path in [
             "",
             "imageId",
@@ -191,11 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn a_path_into_what_is_compared_as_a_whole_is_refused_with_what_to_name() {
+    fn path_into_a_field_compared_as_a_whole_is_rejected_with_the_correct_path() {
         assert!(fields().fault("metadata").is_none());
         assert!(fields().fault("tags[\"Team\"]").is_none());
         let fault = fields().fault("metadata.httpTokens").unwrap();
-        assert!(fault.ends_with("name metadata instead"), "{fault}");
-        assert!(fields().fault("imageId").unwrap().contains("is no field"));
+        assert!(fault.ends_with("specify metadata instead"), "{fault}");
+        assert!(fields().fault("imageId").unwrap().contains("is not a field"));
     }
 }

@@ -1,4 +1,4 @@
-//! What one run came to, and what follows from it: the Ready condition, the event, and when to look again. Pure, and the
+//! The outcome of a reconcile, and its consequences: the Ready condition, the event, and the requeue. Pure, and the
 //! only place where any of the three is decided.
 
 use std::time::Duration;
@@ -13,24 +13,26 @@ use kraken_runtime::{
 
 use crate::{Failure, FailureClass, plan};
 
-/// How soon something that was started is looked at again.
+/// How soon a started operation is observed again.
 const SOON: Duration = Duration::from_secs(1);
-/// How soon a run that met somebody else's write is repeated.
+/// How soon a reconcile that met a conflicting write is repeated.
 pub(crate) const AT_ONCE: Duration = Duration::from_millis(100);
-/// How often it is looked whether a deletion may go on; costs one list of the namespace's references for all who wait.
+/// How often a blocked deletion is checked; costs one list of the namespace's references for all blocked deletions.
 const BLOCKED: Duration = Duration::from_secs(2);
-/// How often credentials are tried again: somebody may just have mended them.
+/// How often credentials are retried: they may have been corrected meanwhile.
 const CREDENTIALS: Duration = Duration::from_secs(30);
-/// How often what cannot be adopted is looked for again: it may have been made a moment ago, or be let go by its owner.
+/// How often a rejected adoption is retried: the object may have been created meanwhile, or released by its owner.
 const ADOPTION: Duration = Duration::from_secs(10);
-/// The longest delay between two tries of what the cloud refuses for now.
+/// The maximum delay between two attempts of an operation that is not possible yet.
 const NOT_YET_MAX: Duration = Duration::from_mins(1);
-/// How long a resource may be in progress before its status says so. Most are done sooner, and a write is saved.
+/// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is
+/// saved.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
-/// The same for the hub's answer. It is not held back for so long, except while others of the kind get theirs.
+/// The same for the hub's response. The report is delayed further only while the hub responds to other resources of the
+/// kind.
 pub(crate) const HUB_GRACE: Duration = Duration::from_secs(10);
 
-/// The reasons that speak of progress.
+/// The reasons that report progress.
 pub(crate) const PROGRESS: [Reason; 8] = [
     Reason::WaitingForHub,
     Reason::Creating,
@@ -42,63 +44,63 @@ pub(crate) const PROGRESS: [Reason; 8] = [
     Reason::CloudUnavailable,
 ];
 
-/// What one run came to.
+/// The outcome of a reconcile.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// Everything is as wanted.
+    /// Observed equals desired.
     InPlace,
     /// References have no value yet.
     Waiting(Vec<Problem>),
-    /// The spec cannot be carried out as written.
+    /// The spec cannot be applied as written.
     Invalid(Vec<Problem>),
-    /// The hub has not answered yet.
+    /// The hub has not responded yet.
     Asked,
-    /// Under way; look again.
+    /// An operation is in progress; observe again.
     InProgress(Reason, String),
-    /// The cloud refuses it for now, because something else must happen there first; look again ever later.
+    /// The provider rejects the operation because another one must finish first; retry with backoff.
     NotYet(Reason, String),
-    /// A change in place was just made; look again at once.
+    /// A change in place was just made; observe again at once.
     Changed(String),
-    /// A change in place was made a moment ago, and reads lag behind it; look again when so much time has passed.
+    /// A change in place was made recently, and reads lag behind it; observe again after this delay.
     Unseen(String, Duration),
-    /// A change in place was made again and again and has no effect; slow down.
+    /// A change in place was made several times without effect; retry with backoff.
     Unheeded(String),
     /// A changed field cannot be changed in place.
     Immutable(Vec<(FieldDiff, String)>),
-    /// It differs and is left alone.
+    /// Drift that is not reverted.
     Drifted(Vec<FieldDiff>),
-    /// This is to be done and waits for approval.
+    /// These actions await approval.
     AwaitingApproval(Box<Plan>),
-    /// This is approved; look again at once.
+    /// The plan is approved; continue at once.
     Approved(Box<Plan>),
-    /// What is to be adopted cannot be.
+    /// The object cannot be adopted.
     AdoptionRefused(String),
-    /// The cloud did not do what was asked.
+    /// The provider call failed.
     Failed(Failure),
-    /// Its objects are in the first place, and the controller works in the second.
+    /// The remote objects are in the first location, and the controller works in the second.
     Elsewhere(Location, Location),
-    /// More exists than the spec explains: nothing is launched.
+    /// More objects exist than the spec accounts for: nothing is launched.
     LaunchRefused(String),
-    /// It launched too often: nothing is launched until a person looks at it.
+    /// The launch limit is reached: nothing is launched until a person confirms.
     LaunchLimit(String),
-    /// Much vanished at once: nothing is created again until a person confirms.
+    /// Many remote objects vanished at once: nothing is recreated until a person confirms.
     Held(String),
     /// `lifecycle.paused`.
     Paused,
-    /// Something is to be deleted, and `lifecycle.protect`: what, and what it takes.
+    /// A deletion is due, and `lifecycle.protect` is set; the message states what and how to allow it.
     Protected(String),
-    /// Being deleted, and still referred to by these.
+    /// The resource is being deleted, and these are its dependents.
     Blocked(Vec<String>),
-    /// The Kubernetes API did not do what was asked.
+    /// A call to the Kubernetes API failed.
     Kubernetes(ApiError),
-    /// A fault of this controller.
+    /// An internal error of this controller.
     Internal(String),
-    /// The finalizer is off: there is nothing left to report on.
+    /// The finalizer is removed: there is no status to write any more.
     Removed,
 }
 
 impl Outcome {
-    /// As a metric's label.
+    /// The value of the metric label.
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Removed => "Removed",
@@ -115,12 +117,13 @@ impl Outcome {
             Self::Invalid(problems) => no(Reason::InvalidSpec, summary(problems)),
             Self::Asked => no(
                 Reason::WaitingForHub,
-                "the hub has not answered the DependencyRequest yet; if this stays, check that kraken-hub is running".to_owned(),
+                "waiting for the hub to resolve references; if this persists, check that kraken-hub is running".to_owned(),
             ),
             Self::InProgress(reason, message) | Self::NotYet(reason, message) => no(*reason, message.clone()),
             Self::Changed(message) | Self::Unseen(message, _) | Self::Unheeded(message) => no(Reason::Updating, message.clone()),
             Self::Immutable(fields) => no(Reason::ImmutableField, immutable_message(fields)),
-            // A policy that was chosen is no fault: the Drifted condition and `status.drift` say what differs.
+            // Drift that is only reported is a policy and no failure: the Drifted condition and `status.drift` list the
+            // differences.
             Self::Drifted(_) => (
                 State::True,
                 Reason::Available,
@@ -129,44 +132,45 @@ impl Outcome {
             Self::AwaitingApproval(plan) => no(Reason::AwaitingApproval, plan::awaited(plan)),
             Self::Approved(plan) => no(Reason::Updating, format!("plan {} is approved", plan.hash)),
             Self::AdoptionRefused(why) => no(Reason::AdoptionRefused, why.clone()),
-            // The same words whatever was attempted: they would change with each try otherwise, and be written each time.
+            // The same message regardless of the attempted action: otherwise it would change with each attempt, and be
+            // written each time.
             Self::Failed(Failure { class: FailureClass::Throttled, .. }) => no(
                 Reason::Throttled,
-                "the cloud asks for fewer calls: they are repeated with growing delays".to_owned(),
+                "throttled by the provider; retrying with backoff".to_owned(),
             ),
             Self::Failed(failure) => no(failure_reason(failure.class), failure.to_string()),
             Self::Elsewhere(there, here) => no(
                 Reason::LocationMismatch,
                 format!(
-                    "what this resource manages is in {there}; this controller works in {here} and touches nothing of it: \
-                     give the controller credentials and region of the former"
+                    "the remote objects of this resource are in {there}; this controller works in {here} and does not change \
+                     them: configure it with the credentials and the region of the former"
                 ),
             ),
             Self::LaunchRefused(why) => no(Reason::LaunchRefused, why.clone()),
             Self::LaunchLimit(why) => no(Reason::LaunchLimitReached, why.clone()),
             Self::Held(why) => no(Reason::RecreationHeld, why.clone()),
-            Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: nothing is touched".to_owned()),
+            Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: no change is made".to_owned()),
             Self::Protected(message) => no(Reason::DeletionProtected, message.clone()),
             Self::Blocked(by) => no(
                 Reason::DeletionBlocked,
-                format!("waits until these are deleted or refer to something else: {}", listed(by)),
+                format!("waiting until these dependents are deleted or no longer refer to this resource: {}", listed(by)),
             ),
             Self::Kubernetes(error) => no(Reason::KubernetesError, error.to_string()),
             Self::Internal(message) => no(Reason::InternalError, message.clone()),
         }
     }
 
-    /// When the resource is looked at again, `resync` being its resync interval if it has one, and `refusals` how many times in
-    /// a row the cloud refused for now, this time included.
+    /// When the resource is reconciled again, `resync` being its resync interval if it has one, and `refusals` how many
+    /// times in a row the provider rejected the operation as not possible yet, this time included.
     pub(crate) fn requeue(&self, resync: Option<Duration>, refusals: u32) -> Requeue {
         let at_resync = resync.map_or(Requeue::Never, Requeue::Tick);
         match self {
             Self::InPlace | Self::Immutable(_) | Self::Drifted(_) | Self::AwaitingApproval(_) => at_resync,
             Self::AdoptionRefused(_) => Requeue::After(ADOPTION),
-            // A person has to do something, which wakes it or restarts the controller.
+            // A person must act, which triggers a reconcile or restarts the controller.
             Self::Elsewhere(..) | Self::LaunchLimit(_) | Self::Held(_) => at_resync,
             Self::LaunchRefused(_) => Requeue::Backoff,
-            // The watch on what is missing, or on the spec, wakes it.
+            // The watch on the missing value, or on the spec, triggers a reconcile.
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected(_) | Self::Removed => {
                 Requeue::Never
             }
@@ -177,8 +181,8 @@ impl Outcome {
             Self::Blocked(_) => Requeue::Soon(BLOCKED),
             Self::Changed(_) | Self::Approved(_) => Requeue::Soon(AT_ONCE),
             Self::Failed(failure) => match failure.class {
-                // An edit wakes it at once. What was refused may also be mended elsewhere: a permission, a limit, something
-                // that the cloud does not know yet.
+                // An edit triggers a reconcile at once. The reason for the rejection may also disappear without an
+                // edit: a permission, a limit, an object that is not visible to the provider yet.
                 FailureClass::Terminal
                 | FailureClass::Throttled
                 | FailureClass::Transient
@@ -192,7 +196,7 @@ impl Outcome {
         }
     }
 
-    /// Whether it may be over before anybody needs to read of it.
+    /// Whether the operation may complete before it needs to be reported.
     pub(crate) fn is_in_progress(&self) -> bool {
         match self {
             Self::Asked
@@ -217,7 +221,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the cloud refuses it for now.
+    /// Whether the provider rejected the operation as not possible yet.
     pub(crate) fn is_not_yet(&self) -> bool {
         let waits = |class| matches!(class, FailureClass::NotYet | FailureClass::TokenUsed);
         match self {
@@ -237,13 +241,14 @@ impl Outcome {
         }
     }
 
-    /// Whether the controller is at work on it, or tries again by itself.
+    /// Whether the controller is working on the resource, or retries by itself.
     pub(crate) fn is_reconciling(&self) -> bool {
         self.is_in_progress()
             || matches!(self, Self::Approved(_) | Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_))
     }
 
-    /// Whether it comes from a comparison with what the cloud has; everything else says nothing of drift.
+    /// Whether the outcome results from a comparison with the observed state; any other outcome states nothing about
+    /// drift.
     pub(crate) fn has_compared(&self) -> bool {
         match self {
             Self::InPlace
@@ -274,7 +279,7 @@ impl Outcome {
         }
     }
 
-    /// What differs and is left alone.
+    /// The drift that is not reverted.
     pub(crate) fn drift(&self) -> Option<String> {
         match self {
             Self::Drifted(fields) => Some(drift_message(fields)),
@@ -282,17 +287,18 @@ impl Outcome {
         }
     }
 
-    /// How long it may be over before anybody needs to read of it.
+    /// How long the operation may take before it needs to be reported.
     pub(crate) fn grace(&self) -> Duration {
         if matches!(self, Self::Asked) { HUB_GRACE } else { GRACE }
     }
 
-    /// Whether it says nothing of the resource, only of the cloud's mood: what was in place a moment ago still is.
+    /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last
+    /// reported state still holds.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
     }
 
-    /// Whether the event about it is a warning.
+    /// Whether its event is a warning.
     pub(crate) fn is_warning(&self) -> bool {
         let is_fine = matches!(
             self,
@@ -301,7 +307,7 @@ impl Outcome {
         !is_fine && (!self.is_in_progress() || self.is_not_yet())
     }
 
-    /// Why no launch was made, as a metric's label, if one was due and is withheld.
+    /// The reason why a due launch was not made, as the value of a metric label.
     pub(crate) fn withheld(&self) -> Option<&'static str> {
         matches!(self, Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) | Self::Elsewhere(..))
             .then(|| self.label())
@@ -313,7 +319,7 @@ impl Outcome {
                 Some((State::True, "every reference has a value".to_owned()))
             }
             Self::Waiting(problems) | Self::Invalid(problems) => Some((State::False, summary(problems))),
-            Self::Asked => Some((State::Unknown, "the hub has not answered yet".to_owned())),
+            Self::Asked => Some((State::Unknown, "waiting for the hub to resolve references".to_owned())),
             Self::Paused
             | Self::Protected(_)
             | Self::Blocked(_)
@@ -327,7 +333,7 @@ impl Outcome {
 
     pub(crate) fn synced(&self) -> Option<(State, String)> {
         match self {
-            Self::InPlace => Some((State::True, "the cloud matches this resource".to_owned())),
+            Self::InPlace => Some((State::True, "the remote objects match the desired state".to_owned())),
             Self::Drifted(fields) => Some((State::False, drift_message(fields))),
             Self::Immutable(_)
             | Self::AwaitingApproval(_)
@@ -348,7 +354,7 @@ impl Outcome {
     }
 }
 
-/// What a call came to that the cloud refused: for now, which says what it was for, or else a failure.
+/// The outcome of a rejected call: not possible yet, with the reason of the operation, or else a failure.
 pub(crate) fn refused(failure: Failure, reason: Reason) -> Outcome {
     match failure.class {
         FailureClass::NotYet | FailureClass::TokenUsed => Outcome::NotYet(reason, failure.to_string()),
@@ -356,13 +362,13 @@ pub(crate) fn refused(failure: Failure, reason: Reason) -> Outcome {
     }
 }
 
-/// The delay after this many tries in a row: 1, 2, 4 s and so on, at most [`NOT_YET_MAX`].
+/// The delay after this many attempts in a row: 1, 2, 4 s and so on, at most [`NOT_YET_MAX`].
 fn growing(tries: u32) -> Duration {
     let tries = if mutants::active(Mutant::NoGrowingDelay) { 1 } else { tries };
     SOON.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(NOT_YET_MAX)
 }
 
-/// A few ids in full, and how many more.
+/// The first ids, and the number of the others.
 pub(crate) fn listed(ids: &[String]) -> String {
     const SHOWN: usize = 5;
     let more = ids.len().saturating_sub(SHOWN);
@@ -384,7 +390,7 @@ fn failure_reason(class: FailureClass) -> Reason {
 
 fn immutable_message(fields: &[(FieldDiff, String)]) -> String {
     let each = |(field, why): &(FieldDiff, String)| {
-        format!("spec.{} is {} in the cloud and {} here: {why}", field.path, field.have, field.want)
+        format!("spec.{}: observed {}, desired {}: {why}", field.path, field.have, field.want)
     };
     fields.iter().map(each).collect::<Vec<_>>().join("; ")
 }
@@ -392,10 +398,10 @@ fn immutable_message(fields: &[(FieldDiff, String)]) -> String {
 fn drift_message(fields: &[FieldDiff]) -> String {
     let each = |field: &FieldDiff| match field.path.as_str() {
         "" => format!("{} missing", field.want),
-        path => format!("spec.{path} is {} in the cloud and {} here", field.have, field.want),
+        path => format!("spec.{path}: observed {}, desired {}", field.have, field.want),
     };
     let all = fields.iter().map(each).collect::<Vec<_>>().join("; ");
-    format!("{all}; left alone because spec.lifecycle.drift is Report")
+    format!("{all}; not reverted because spec.lifecycle.drift is Report")
 }
 
 #[cfg(test)]
@@ -407,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_tried_again_ever_more_seldom_and_a_missing_value_only_when_it_appears() {
+    fn rejected_call_is_retried_with_backoff_and_a_missing_value_is_awaited() {
         let resync = Some(Duration::from_mins(5));
         assert_eq!(failure(FailureClass::Terminal).requeue(None, 0), Requeue::Backoff);
         assert_eq!(failure(FailureClass::Throttled).requeue(resync, 0), Requeue::Backoff);
@@ -416,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cloud_refuses_for_now_is_tried_again_ever_later_up_to_a_minute() {
+    fn operation_not_possible_yet_is_retried_with_backoff_up_to_a_minute() {
         let not_yet = refused(
             Failure {
                 class: FailureClass::NotYet,
@@ -435,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_edit_alone_helps_is_stalled_and_nothing_is_stalled_and_reconciling() {
+    fn only_outcomes_that_need_an_edit_are_stalled_and_never_also_reconciling() {
         let stalled = [
             Outcome::Invalid(vec![]),
             Outcome::Immutable(vec![]),
@@ -472,10 +478,10 @@ mod tests {
     }
 
     #[test]
-    fn drift_that_is_only_reported_leaves_ready_alone() {
+    fn reported_drift_does_not_change_ready() {
         let drifted = Outcome::Drifted(vec![FieldDiff::new("size", "3", "9")]);
         assert_eq!((drifted.ready().0, drifted.ready().1), (State::True, Reason::Available));
         assert_eq!(drifted.synced().unwrap().0, State::False);
-        assert!(drifted.drift().unwrap().contains("spec.size is 9 in the cloud and 3 here"));
+        assert!(drifted.drift().unwrap().contains("spec.size: observed 9, desired 3"));
     }
 }

@@ -1,8 +1,8 @@
-//! Plans: what would be done, shown to a person before it is done, and whether that person has agreed to it. Pure.
+//! Plans: the actions shown to a person before they are carried out, and whether that person has approved them. Pure.
 //!
-//! The hash covers what is done, what is wanted in the end, and the plan carried out before, so that one approval is good
-//! for one plan. A plan of several steps is approved once: each further step has to be part of it and to lead to the same
-//! end.
+//! The hash covers the actions, the desired state, and the plan carried out before, so that one approval is valid for
+//! one plan. A plan of several steps is approved once: each further step must be part of it and lead to the same
+//! desired state.
 
 use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, Plan, PlanAction, ResourceStatus};
 use kraken_runtime::mutants::{self, Mutant};
@@ -11,36 +11,36 @@ use sha2::{Digest, Sha256};
 
 use crate::{decide::Decision, outcome::Outcome};
 
-/// What is to be done, not yet a plan of a certain resource.
+/// The proposed actions, not yet a plan of a particular resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proposal {
     pub action: PlanAction,
-    /// What is created, adopted or deleted.
+    /// The objects that are created, adopted or deleted.
     pub what: String,
     pub changes: Vec<FieldDiff>,
-    /// A digest of everything wanted.
+    /// A digest of the whole desired state.
     pub target: String,
 }
 
-/// What a person has to say about a proposal.
+/// Whether a proposal is approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Approved, and written down: go on.
+    /// Approved and recorded: continue.
     Granted,
-    /// Approved, and to be written down first, so that its further steps are known to be part of it.
+    /// Approved, and to be recorded first, so that its further steps are known to be part of it.
     ToRecord(Plan),
-    /// Not approved, or something changed since.
+    /// Not approved, or changed since the approval.
     Awaited(Plan),
 }
 
 impl Proposal {
-    /// What a decision would do to the cloud, if anything.
+    /// The remote action of a decision, if it has one.
     pub(crate) fn of<C>(decision: &Decision<C>, target: &str) -> Option<Self> {
         let (action, what, changes) = match decision {
             Decision::Create(what) => (PlanAction::Create, what.clone(), vec![]),
             Decision::Change(fields, _) => (PlanAction::Change, String::new(), fields.clone()),
             Decision::Replace(fields) => (PlanAction::Replace, String::new(), fields.clone()),
-            // What finishes a disruption was agreed to with what began it.
+            // The completion of a disruption was approved with the change that started it.
             Decision::InPlace
             | Decision::Settle(_)
             | Decision::Resume(..)
@@ -52,7 +52,7 @@ impl Proposal {
         Some(Self { action, what, changes, target: target.to_owned() })
     }
 
-    /// Whether it may be done to this object now; else what the run comes to instead.
+    /// Whether the actions may be carried out on this object now; otherwise the outcome of the reconcile.
     pub(crate) fn approved<K>(self, object: &K) -> Result<(), Outcome>
     where
         K: Resource + HasStatus<Status = ResourceStatus>,
@@ -67,7 +67,8 @@ impl Proposal {
 
     fn judged(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
         let completed = status.and_then(|status| status.completed_plan.as_deref());
-        // Who may write a status must not thereby approve: a plan counts only if its hash is that of its content.
+        // Permission to write a status must not imply permission to approve: a plan counts only if its hash matches its
+        // content.
         let is_genuine = |plan: &&Plan| {
             mutants::active(Mutant::PlanHashBelieved)
                 || plan.hash == hash_of(plan.action, &plan.what, &plan.changes, &plan.target, completed)
@@ -106,8 +107,8 @@ fn hash_of(
     hex::encode(Sha256::digest(text).get(..8).unwrap_or_default())
 }
 
-/// Whether a plan is what is left of one that was approved. Creation and replacement stand for all that leads to the
-/// same end; changes only for themselves.
+/// Whether a plan is the remainder of an approved one. Creation and replacement include all steps to the same desired
+/// state; changes include only themselves.
 fn goes_on(plan: &Plan, approved: &Plan) -> bool {
     use PlanAction::{Adopt, Change, Create, Delete, Replace};
     if plan.hash == approved.hash {
@@ -134,22 +135,23 @@ fn stale(plan: &Plan, stored: Option<&Plan>, approved: &str) -> String {
                 .changes
                 .iter()
                 .filter(|change| !stored.changes.iter().any(|c| same(c, change)))
-                .map(|c| format!("spec.{} becomes {} and is {}", c.path, c.want, c.have))
+                .map(|c| format!("spec.{} would become {}, currently {}", c.path, c.want, c.have))
                 .collect();
             let what = match (news.is_empty(), plan.action == stored.action) {
                 (false, _) => format!("now {}", news.join("; ")),
-                (true, false) => format!("it was to {:?} and is now to {:?}", stored.action, plan.action),
-                (true, true) => "what is wanted in the end is another".to_owned(),
+                (true, false) => format!("the action was {:?} and is now {:?}", stored.action, plan.action),
+                (true, true) => "the desired state has changed".to_owned(),
             };
             format!("the approval of {approved} is stale: {what}")
         }
-        // Said before, and the plan since then is the one shown: the reason is kept as it was told first.
+        // The approval was reported as stale before, and the plan since then is the one shown: the first reason is
+        // kept.
         Some(stored)
             if stored.hash == plan.hash && stored.stale.as_ref().is_some_and(|s| s.contains(approved)) =>
         {
             stored.stale.clone().unwrap_or_default()
         }
-        _ => format!("the approval of {approved} is of another plan than this one"),
+        _ => format!("the approval of {approved} is for another plan"),
     }
 }
 
@@ -161,14 +163,14 @@ pub(crate) fn told(plan: &Plan) -> String {
     match plan.action {
         PlanAction::Create => format!("would create {}", plan.what),
         PlanAction::Change => format!("would change {changes}"),
-        PlanAction::Replace => format!("would replace what is there, to change {changes}"),
+        PlanAction::Replace => format!("would replace the remote objects to change {changes}"),
         PlanAction::Adopt if changes.is_empty() => format!("would adopt {}", plan.what),
         PlanAction::Adopt => format!("would adopt {}; would change {changes}", plan.what),
         PlanAction::Delete => format!("would delete {}", plan.what),
     }
 }
 
-/// What a person is to do about a plan that waits.
+/// How to approve a plan that awaits approval.
 pub(crate) fn awaited(plan: &Plan) -> String {
     let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
     format!("{}{stale}; to approve, annotate it with {APPROVED_PLAN_ANNOTATION}={}", told(plan), plan.hash)
@@ -204,20 +206,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_done_before_somebody_agrees() {
+    fn plan_requires_approval() {
         assert!(matches!(resize().judged(None, None), Verdict::Awaited(plan) if plan.stale.is_none()));
         let (status, hash) = shown(resize(), None);
         assert_eq!(resize().judged(Some(&status), Some(&hash)), Verdict::Granted);
     }
 
     #[test]
-    fn an_approval_given_before_the_plan_was_shown_is_written_down_first() {
+    fn approval_given_before_the_plan_was_shown_is_recorded_first() {
         let (_, hash) = shown(resize(), None);
         assert!(matches!(resize().judged(None, Some(&hash)), Verdict::ToRecord(plan) if plan.hash == hash));
     }
 
     #[test]
-    fn the_steps_of_an_approved_plan_go_on_by_themselves() {
+    fn further_steps_of_an_approved_plan_need_no_approval() {
         let (status, hash) = shown(resize(), None);
         let rest = proposal(PlanAction::Change, vec![change("colour", "red", "blue")], "t");
         assert_eq!(rest.judged(Some(&status), Some(&hash)), Verdict::Granted);
@@ -228,11 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_in_the_plan_is_not_approved_with_it() {
+    fn change_outside_the_plan_is_not_approved() {
         let (status, hash) = shown(resize(), None);
         let more = proposal(PlanAction::Change, vec![change("size", "4", "5")], "t");
         assert!(
-            stale_reason(more.judged(Some(&status), Some(&hash))).contains("spec.size becomes 5 and is 4")
+            stale_reason(more.judged(Some(&status), Some(&hash)))
+                .contains("spec.size would become 5, currently 4")
         );
         let other_end = proposal(PlanAction::Change, vec![change("size", "3", "5")], "other");
         assert!(stale_reason(other_end.judged(Some(&status), Some(&hash))).contains("stale"));
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_approval_is_told_in_the_same_words_again() {
+    fn message_of_a_stale_approval_is_stable() {
         let (mut status, hash) = shown(resize(), None);
         let edited = || proposal(PlanAction::Change, vec![change("size", "3", "7")], "other");
         let Verdict::Awaited(plan) = edited().judged(Some(&status), Some(&hash)) else { panic!() };
@@ -250,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_whose_content_was_forged_is_not_approved_by_the_hash_of_another() {
+    fn forged_plan_is_not_approved_by_the_hash_of_another() {
         let (mut status, hash) = shown(resize(), None);
-        // Somebody who may write the status puts another plan under the hash that a person approved.
+        // A client with permission to write the status stores another plan under the hash that a person approved.
         let forged = || proposal(PlanAction::Delete, vec![], "t");
         status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None) });
         assert!(matches!(forged().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
-        // Or widens what was approved.
+        // Or the client extends the approved plan.
         let (mut status, hash) = shown(resize(), None);
         let wider = || proposal(PlanAction::Change, vec![change("size", "3", "99")], "t");
         status.plan.as_mut().unwrap().changes.push(change("size", "3", "99"));
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_used_up_by_what_it_approved() {
+    fn approval_is_valid_for_one_plan() {
         let (_, hash) = shown(resize(), None);
         let later = ResourceStatus { completed_plan: Some(hash.clone()), ..ResourceStatus::default() };
         let verdict = resize().judged(Some(&later), Some(&hash));

@@ -1,7 +1,7 @@
-//! One reconcile, from gathered values to what it came to.
+//! One reconcile, from the resolved values to its outcome.
 //!
-//! The steps are boxed: a thousand runs may wait for one batched read at once, and each would otherwise hold the room that
-//! its largest step needs, which it is not at.
+//! The steps are boxed: a thousand reconciles may wait for one batched read, and each would otherwise hold the memory
+//! of its largest step.
 
 use kraken_api::{Approval, Drift, FieldDiff, Replace, ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
@@ -41,7 +41,7 @@ use crate::{
     vanished::{self, CONFIRMED_FOR},
 };
 
-/// One reconcile: the steps of this folder in their order.
+/// One reconcile: the steps in order.
 pub(crate) async fn reconcile(
     context: &Context,
     object: &Object,
@@ -49,7 +49,7 @@ pub(crate) async fn reconcile(
     slot: &mut Slot,
 ) -> (Outcome, Learned) {
     let mut learned = Learned::default();
-    // Also of a paused one: nothing may be left behind when it is deleted.
+    // Also for a paused resource: no remote object may be left behind when it is deleted.
     let restored = match Box::pin(restore::restore(context, object, memory)).await {
         Ok(true) => memory.latest.clone(),
         Ok(false) => None,
@@ -93,7 +93,7 @@ async fn steps(
     }
     memory.unchanged = None;
     let Gathered { values } = match Box::pin(gather(context, object, &dependencies)).await {
-        // What is wrong whatever the hub answers need not wait for it.
+        // A problem that no response of the hub can solve is reported without waiting for it.
         Err(Outcome::Asked) => {
             return Err(
                 resolve::certain(&*context.kind, object.spec(), &context.fields).unwrap_or(Outcome::Asked)
@@ -120,7 +120,7 @@ async fn steps(
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
     learned.in_place = Some(current_spec);
     learned.edit_under_way = memory.edit_under_way;
-    // After an edit, where something differed in what is read so, and now and then to find drift in it.
+    // After an edit, while a difference in deeply observed attributes is open, and periodically to find drift in them.
     let deep = context.kind.needs_deep_look(&desired)
         && (edited
             || memory.changed.is_some()
@@ -133,7 +133,8 @@ async fn steps(
         learned.at_creation.clone_from(at_creation);
     }
     let ignored = Ignored::new(&lifecycle.ignore_changes);
-    // A launch that the cloud refuses because its token or its name is in use made nothing that was not there at the last search.
+    // A launch that the provider rejects because its token or its name is in use created no object that did not exist
+    // at the last search.
     let in_use = memory.is_known_in_use(intent.as_ref().map(|intent| intent.epoch));
     let mut search = !in_use && (known.needs_search() || memory.searching);
     let (shown, Parts { outgoing, current }, kept, comparison) = loop {
@@ -169,9 +170,11 @@ async fn steps(
         comparison.differences.extend(fixed);
         let missing_path = (!ids.is_empty()).then_some(context.info().missing_path);
         let comparison = heed(secrecy.mask(comparison), &ignored, missing_path);
-        // Before anything is created, and before what is known is taken for gone, the cloud is asked by id and by tag.
+        // Before an object is created, and before a known one is treated as deleted, objects are observed by id and by
+        // tag.
         let is_enough = !shown.hidden && comparison.missing.is_none();
-        // What cannot exist yet was not searched for, and need not be once it has been created and has an id.
+        // An object that cannot exist yet was not searched for, and need not be after it has been created and has an
+        // id.
         let is_known_missing = in_use && !shown.hidden;
         memory.searching = !is_enough && !is_known_missing && known.may_exist;
         if search && known.may_exist {
@@ -188,15 +191,16 @@ async fn steps(
     known.confirm(&shown, intent.as_ref());
     let is_missing = comparison.missing.is_some();
     let unseen = if is_missing { &shown.unseen[..] } else { &[] };
-    // The launch is on record when all it made is: not while some of it may be invisible.
+    // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible.
     let is_settled = !is_missing || intent.as_ref().is_none_or(|intent| !intent.may_be_invisible(clock));
     let epoch = if is_settled { shown.epoch.max(known.epoch) } else { known.epoch };
     learned.epoch = (epoch > 0).then_some(epoch);
     learned.location.clone_from(&here);
     learned.replaced_before = intent.as_ref().and_then(|intent| intent.replaced_before);
-    // What is gone stays on record until it is decided that it is created again.
+    // A lost object stays recorded until its recreation is decided.
     let lost = if is_missing { &shown.lost[..] } else { &[] };
-    // A read that lags must not drop from the record what exists, and what is gone for sure shows no sooner.
+    // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted
+    // one.
     let vanishing = if memory.is_vanishing(&shown.vanished) { &shown.vanished[..] } else { &[] };
     let lost = &union(lost.to_vec(), vanishing);
     let adopted = adopt::adopted(object.status(), intent.as_ref());
@@ -218,7 +222,7 @@ async fn steps(
         return Ok(outcome);
     }
     if !vanishing.is_empty() {
-        let message = format!("{} is not found; waiting to confirm that it is gone", listed(vanishing));
+        let message = format!("{} is not found; waiting to confirm that it is deleted", listed(vanishing));
         return Ok(Outcome::InProgress(Reason::Updating, message));
     }
     memory.forget_ids(&shown.gone);
@@ -246,12 +250,13 @@ async fn steps(
     }
     let is_to_declare = match &decision {
         Decision::Settle(_) | Decision::Create(_) => false,
-        // Who refers to this gets to know of it when it can be used: a gateway that is not attached yet is of no use to a
-        // route. A state that is there already is kept up to date.
+        // The state is published when dependents can use it: a gateway that is not attached yet cannot be used by a
+        // route. A state that exists already is kept up to date.
         Decision::Change(..) | Decision::Resume(..) => declare::is_declared(context, object),
         _ => true,
     };
-    // What cannot be published is told, and keeps nobody from acting: it may be too large, and to scale down is the way out.
+    // A state that cannot be published is reported, and does not prevent actions: it may be too large, and scaling down
+    // is the solution.
     let mut unpublished = None;
     if is_to_declare {
         let state = secrecy.published(context.kind.state(&desired, &sight.observed));
@@ -273,7 +278,7 @@ async fn steps(
         if is_protected && (is_up || lifecycle.replace == Replace::DeleteFirst) {
             let ids = listed(&context.kind.ids(outgoing));
             return Ok(Outcome::Protected(format!(
-                "{ids} is replaced and stays while spec.lifecycle.protect is true: set it to false to let it go"
+                "{ids} is replaced and kept while spec.lifecycle.protect is true: set it to false to allow its deletion"
             )));
         }
         if let Some(outcome) =
@@ -286,7 +291,7 @@ async fn steps(
         memory.changed = None;
     }
     if edited && matches!(decision, Decision::Create(_) | Decision::Change(..) | Decision::Replace(_)) {
-        // From here on what was in place before is no more, even if the edit is taken back half way.
+        // From here on the record of what was in place is void, even if the edit is reverted before it is complete.
         memory.edit_under_way = true;
     }
     if matches!(decision, Decision::Create(_)) && ids.is_empty() {
@@ -311,7 +316,7 @@ async fn steps(
     }
 }
 
-/// Why what vanished is not created again now, if much of what the kind manages vanished with it.
+/// Why the vanished objects are not recreated now, if many objects of the kind vanished at once.
 fn withheld(context: &Context, object: &Object, shown: &Shown, is_missing: bool) -> Option<Outcome> {
     let key = ObjectKey::of(object.meta());
     if shown.lost.is_empty() || !is_missing {
@@ -330,14 +335,15 @@ fn withheld(context: &Context, object: &Object, shown: &Shown, is_missing: bool)
     match context.vanished.lost(&key, was_held) {
         vanished::Verdict::Go => None,
         vanished::Verdict::Wait => {
-            let message = format!("{} vanished; looking whether more did", listed(&shown.lost));
+            let message = format!("{} vanished; checking for losses of other resources", listed(&shown.lost));
             Some(Outcome::InProgress(Reason::Creating, message))
         }
         vanished::Verdict::Hold(lost, all) => Some(Outcome::Held(vanished::message(&shown.lost, lost, all))),
     }
 }
 
-/// Whether the status speaks of a difference that is left alone: it must not vanish from it because it was not read.
+/// Whether the status reports a difference that is not removed: it must not disappear from the status because it was
+/// not read.
 fn has_open_differences(status: Option<&ResourceStatus>) -> bool {
     status.is_some_and(|status| {
         let ready = conditions::get(&status.conditions, conditions::READY);

@@ -101,11 +101,11 @@ async fn an_ambiguous_adoption_is_rejected_with_a_hint() -> Result<()> {
     s.cloud.tamper(&second, |thing| thing.colour = "red".into());
     s.cloud.tamper(&first, |thing| thing.colour = "red".into());
     for (name, adopt, words) in [
-        ("absent", json!({"id": "g-absent"}), vec!["nothing for Gadget has id g-absent"]),
-        ("foreign", json!({"id": theirs}), vec!["belongs to", "deletion Retain"]),
-        ("dead", json!({"id": dead}), vec!["is deleted already"]),
-        ("many", json!({"tags": {"Colour": "red"}}), vec!["2 match", &first, &second]),
-        ("unknown", json!({"tags": {"Colour": "green"}}), vec!["nothing for Gadget has tags Colour=green"]),
+        ("absent", json!({"id": "g-absent"}), vec!["no Gadget has id g-absent"]),
+        ("foreign", json!({"id": theirs}), vec!["is owned by", "deletion Retain"]),
+        ("dead", json!({"id": dead}), vec!["is already deleted"]),
+        ("many", json!({"tags": {"Colour": "red"}}), vec!["2 objects match", &first, &second]),
+        ("unknown", json!({"tags": {"Colour": "green"}}), vec!["no Gadget has tags Colour=green"]),
     ] {
         s.test_env.apply(&gadget(name, &adopting(1, &adopt))).await?;
         let message = s.test_env.not_ready("Gadget", name, "AdoptionRefused").await?;

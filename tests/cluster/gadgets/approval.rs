@@ -32,7 +32,7 @@ async fn each_plan_waits_for_its_own_approval_from_creation_to_deletion() -> Res
     s.test_env.apply(&gadget("a", &manual(5, "red"))).await?;
     let message = s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
     assert!(
-        message.contains("would replace what is there, to change spec.colour from grey to red"),
+        message.contains("would replace the remote objects to change spec.colour from grey to red"),
         "{message}"
     );
     approve(&s, "a").await?;
@@ -67,7 +67,7 @@ async fn a_stale_approval_is_rejected_with_the_changes() -> Result<()> {
     s.test_env.patch("Gadget", "a", edit).await?;
     let message = s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
     assert!(message.contains(&format!("the approval of {hash} is stale")), "{message}");
-    assert!(message.contains("spec.size becomes 7 and is 3"), "{message}");
+    assert!(message.contains("spec.size would become 7, currently 3"), "{message}");
     assert_eq!(s.cloud.alive(&owner)[0].size, 3);
     approve(&s, "a").await?;
     s.test_env.ready("Gadget", "a").await?;
@@ -105,7 +105,7 @@ async fn only_shared_paths_are_published_and_unknown_paths_are_reported() -> Res
     let typo = json!({"share": {"include": ["a..b"]}, "ignoreChanges": ["sise"]});
     s.test_env.apply(&gadget("typo", &sharing(typo))).await?;
     let message = s.test_env.not_ready("Gadget", "typo", "InvalidSpec").await?;
-    assert!(message.contains("spec.lifecycle.ignoreChanges[0]: sise is no field"), "{message}");
+    assert!(message.contains("spec.lifecycle.ignoreChanges[0]: sise is not a field"), "{message}");
     assert!(message.contains("spec.lifecycle.share.include[0]"), "{message}");
     Ok(())
 }

@@ -13,7 +13,7 @@ async fn an_immutable_field_is_reported_with_both_values() -> Result<()> {
     s.ready("a", &small()).await?;
     s.test_env.apply(&gadget("a", &json!({"size": {"value": 5}, "colour": {"value": "red"}}))).await?;
     let message = s.test_env.not_ready("Gadget", "a", "ImmutableField").await?;
-    assert!(message.contains("spec.colour is grey in the cloud and red here"), "{message}");
+    assert!(message.contains("spec.colour: observed grey, desired red"), "{message}");
     // Mutable fields were changed nevertheless.
     assert_eq!(s.cloud.journal().iter().filter(|call| *call == "resize").count(), 1);
     Ok(())

@@ -31,7 +31,9 @@ async fn drift_stays_drift_after_an_outage() -> Result<()> {
     assert_eq!(condition(&object, "Synced")["status"], "False");
     let events = s.test_env.events_of("a").await?;
     assert!(events.iter().any(|(reason, _)| reason == "CloudRefused"), "the outage was seen: {events:?}");
-    assert!(events.iter().any(|(reason, note)| reason == "Drifted" && note.contains("spec.size is 9")));
+    assert!(
+        events.iter().any(|(reason, note)| reason == "Drifted" && note.contains("spec.size: observed 9"))
+    );
     // An edit of a policy does not count as an edit of the desired state either.
     s.test_env.patch("Gadget", "a", json!({"spec": {"lifecycle": {"protect": true}}})).await?;
     s.test_env.ready("Gadget", "a").await?;
@@ -55,7 +57,7 @@ async fn neither_drift_nor_an_edit_replaces_a_protected_object() -> Result<()> {
     let owner = s.ready("drifted", &with(&replacing(false))).await?;
     s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.colour = "red".into());
     let message = s.test_env.not_ready("Gadget", "drifted", "ImmutableField").await?;
-    assert!(message.contains("drift alone replaces nothing"), "{message}");
+    assert!(message.contains("drift alone does not cause a replacement"), "{message}");
     assert_eq!(count(&s, "delete"), 0);
 
     // An edit replaces what drifted, and takes what stalled it away.
@@ -124,7 +126,7 @@ async fn each_action_on_the_cloud_has_one_event() -> Result<()> {
         ("Created", format!("created {id}")),
         ("Updated", "changed spec.size from 3 to 5".to_owned()),
         ("DriftReverted", "changed spec.size from 9 to 5".to_owned()),
-        ("Deleted", format!("asked for the deletion of {id}")),
+        ("Deleted", format!("requested the deletion of {id}")),
     ] {
         let found = events.iter().filter(|event| **event == (reason.to_owned(), note.clone())).count();
         assert_eq!(found, 1, "{reason}: {note}: {events:#?}");

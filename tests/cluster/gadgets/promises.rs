@@ -52,7 +52,7 @@ async fn a_launch_beyond_the_explained_number_is_rejected() -> Result<()> {
     s.cloud.rewrite_epochs(1);
     s.test_env.apply(&gadget("a", &gadgets(1, "red"))).await?;
     let message = s.test_env.not_ready("Gadget", "a", "LaunchRefused").await?;
-    assert!(message.contains("its spec explains 1"), "{message}");
+    assert!(message.contains("its spec accounts for 1"), "{message}");
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!((s.cloud.most(&owner), s.calls("create")), (2, 2));
     assert!(s.test_env.all("Event").await?.contains("LaunchRefused"));

@@ -90,7 +90,7 @@ async fn an_undecodable_resource_is_protected_and_deleted_by_its_identity() -> R
     s.test_env.patch("Gadget", "a", unreadable(json!({"protect": true}))).await?;
     s.test_env.patch("Gadget", "kept", unreadable(json!({"deletion": "Retain"}))).await?;
     let message = s.test_env.not_ready("Gadget", "a", "InvalidSpec").await?;
-    assert!(message.contains("cannot be read as Gadget"), "{message}");
+    assert!(message.contains("does not decode as Gadget"), "{message}");
     let object = s.test_env.get("Gadget", "a").await?;
     assert_eq!(object["status"]["externalIds"][0], s.cloud.alive(&owner)[0].id, "the ids are not forgotten");
     s.test_env.delete("Gadget", "a").await?;

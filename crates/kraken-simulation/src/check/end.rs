@@ -209,7 +209,7 @@ fn is_open(object: &Value, ready: &Value) -> bool {
         // The provider reports a prerequisite.
         "Creating" | "Updating" | "Replacing" | "Deleting" => {
             !message.trim_end().ends_with(')')
-                && !(reason == "Updating" && message.contains("still shows the old value"))
+                && !(reason == "Updating" && message.contains("still returns the old value"))
         }
         _ => object["metadata"]["deletionTimestamp"].is_string() && ready["status"] == "True",
     }

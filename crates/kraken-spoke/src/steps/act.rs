@@ -1,4 +1,4 @@
-//! Step 4: carry out a decision, one side effect per run. Client required.
+//! Step 4: carries out a decision, with one side effect per reconcile. Client required.
 
 use kraken_api::{FieldDiff, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
@@ -15,7 +15,7 @@ use crate::{
     steps::{guard, observe::union, persist::persist, record::record, replace},
 };
 
-/// Carries it out. `drifted` says that the difference came from outside and not from an edit.
+/// Carries out the decision. `drifted` means that the difference is drift, and not an edit.
 pub(crate) async fn act(
     context: &Context,
     object: &Object,
@@ -41,7 +41,7 @@ pub(crate) async fn act(
     }
 }
 
-/// Makes one change, unless the cloud may only not show it yet.
+/// Makes one change, unless an earlier one may only not be visible yet.
 async fn change_in_place(
     context: &Context,
     object: &Object,
@@ -81,17 +81,17 @@ async fn change_in_place(
     }
 }
 
-/// How often a change is made that has no effect, before it is reported.
+/// How often a change without effect is made before it is reported.
 const TRIES: u32 = 5;
 
-/// A cloud may show a change only later, or never. Then it is not repeated at once, but after 1, 2, 4 s and so on.
+/// The provider may show a change with a delay, or never. The change is then repeated after 1, 2, 4 s and so on.
 fn lagging<K>(memory: &Memory<K>, what: &str) -> Option<Outcome> {
     let changed = memory.changed.as_ref().filter(|changed| changed.what == what)?;
     let left = changed.delay().checked_sub(changed.at.elapsed()).filter(|left| !left.is_zero())?;
-    Some(Outcome::Unseen(format!("{what}, which the cloud does not show yet"), left))
+    Some(Outcome::Unseen(format!("{what}; waiting for the change to become visible"), left))
 }
 
-/// Notes a change that the cloud accepted.
+/// Records a change that the provider accepted.
 fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
     let before = memory.changed.take().filter(|changed| changed.what == what);
     let times = before.map_or(1, |changed| changed.times.saturating_add(1));
@@ -99,7 +99,9 @@ fn changed<K>(memory: &mut Memory<K>, what: String) -> Outcome {
     if times < TRIES {
         return Outcome::Changed(what);
     }
-    Outcome::Unheeded(format!("{what}: the cloud accepted this {times} times and still shows the old value"))
+    Outcome::Unheeded(format!(
+        "{what}: the provider accepted this {times} times and still returns the old value"
+    ))
 }
 
 async fn create(
@@ -126,10 +128,10 @@ async fn create(
     let epoch = match plan {
         LaunchPlan::Wait(why) => return Outcome::InProgress(Reason::Creating, why.to_owned()),
         LaunchPlan::Repeat(epoch) => epoch,
-        // Under a new token, what an old one made would be made again.
+        // A new token would create the objects of the old one a second time.
         LaunchPlan::New(_) if !sight.is_searched => {
             memory.token_used = None;
-            let message = "looking for what an earlier launch made".to_owned();
+            let message = "searching for the objects of an earlier launch".to_owned();
             return Outcome::InProgress(Reason::Creating, message);
         }
         LaunchPlan::New(epoch) => {
@@ -149,19 +151,19 @@ async fn create(
     match context.external.create(&sight.identity, &launch, sight.desired, &sight.observed).await {
         Ok(created) => {
             let ids = context.kind.ids(&created);
-            // What was found by tag counts too: from now on it is looked up by id.
+            // Objects that were found by tag count too: from now on they are observed by id.
             let all = union(union(context.kind.ids(&sight.observed), &sight.known.ids), &ids);
             memory.answered(epoch, Ok(all));
             let made = format!("created {}", listed(&ids));
             let (reason, note) = match context.kind.ids(&sight.observed).is_empty() {
                 _ if drifted => {
-                    (Reason::DriftReverted, format!("{made}, because something was gone: {what}"))
+                    (Reason::DriftReverted, format!("{made}, because objects were missing: {what}"))
                 }
                 true => (Reason::Created, made),
                 false => (Reason::Scaled, format!("{made}: {what}")),
             };
             record(context, object, reason, &note).await;
-            let message = format!("created {}, which is not up yet", listed(&ids));
+            let message = format!("created {}; waiting until it is ready", listed(&ids));
             Outcome::InProgress(Reason::Creating, message)
         }
         Err(failure) => {
@@ -171,7 +173,8 @@ async fn create(
     }
 }
 
-/// Persists that what is there is to be replaced. What follows is decided anew from that, also after a crash.
+/// Persists that the existing objects are to be replaced. The next steps are decided from that record, also after a
+/// crash.
 async fn begin_replacement(
     context: &Context,
     object: &Object,
@@ -179,8 +182,8 @@ async fn begin_replacement(
     sight: &Sight<'_>,
     fields: &[FieldDiff],
 ) -> Outcome {
-    // The replacement that is under way is not wanted any more either. It goes first: so there is never more than what was
-    // there and one replacement of it.
+    // The replacement in progress is not desired any more either. It is deleted first: so there are never more than the
+    // original objects and one replacement of them.
     if sight.replacing {
         return replace::let_go(context, object, memory, sight, &sight.observed).await;
     }
@@ -230,7 +233,7 @@ mod tests {
 
     const WHAT: &str = "changed spec.size from 3 to 5";
 
-    /// How long a repetition is put off, in milliseconds.
+    /// How long a repetition is delayed, in milliseconds.
     fn put_off(memory: &Memory<()>, what: &str) -> Option<u128> {
         let outcome = lagging(memory, what)?;
         let Requeue::After(left) = outcome.requeue(None, 0) else { panic!("{outcome:?}") };
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_change_that_is_not_shown_yet_is_repeated_ever_later_and_then_reported() {
+    async fn invisible_change_is_repeated_with_backoff_and_then_reported() {
         let mut memory = Memory::<()>::default();
         assert_eq!(put_off(&memory, WHAT), None);
         for delay in [1000, 2000, 4000, 8000] {
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_change_waits_for_nothing() {
+    async fn different_change_is_made_without_delay() {
         let mut memory = Memory::<()>::default();
         changed(&mut memory, WHAT.to_owned());
         assert_eq!(put_off(&memory, "changed spec.size from 3 to 7"), None);

@@ -1,7 +1,7 @@
-//! Adoption: one thing that exists already becomes the resource's own, by its tags. Client required.
+//! Adoption: the resource takes ownership of one existing remote object, by setting its tags. Client required.
 //!
-//! Nothing is touched before it is sure that exactly one thing is meant, that nobody owns it, and, where something would
-//! have to change, that a person agreed to the plan.
+//! No object is changed before it is certain that exactly one object matches, that no other resource owns it, and, if
+//! it would have to be changed, that a person has approved the plan.
 
 use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
@@ -21,14 +21,14 @@ use crate::{
     steps::{observe::union, persist::write, record::record},
 };
 
-/// Whether the resource is to adopt, and has neither adopted nor created anything yet.
+/// Whether the resource must adopt, and has neither adopted nor created an object yet.
 pub(crate) fn is_due(kind: &dyn DynKind, intent: Option<&Intent>, sight: &Sight<'_>) -> bool {
     let seen = sight.known.epoch.max(kind.epoch(&sight.observed));
     let is_open = intent.map_or(seen == 0, |intent| intent.adopts && seen < intent.epoch);
     is_open && kind.ids(&sight.observed).is_empty()
 }
 
-/// The ids that existed before the resource, as the status and the intent have them.
+/// The ids that existed before the resource, from the status and the intent.
 pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
     if mutants::active(Mutant::ForgetAdoption) {
         return vec![];
@@ -37,7 +37,7 @@ pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) 
     union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
 }
 
-/// Adopts, or says why not.
+/// Adopts the object, or returns why not.
 pub(crate) async fn adopt(
     context: &Context,
     object: &Object,
@@ -75,10 +75,10 @@ pub(crate) async fn adopt(
     intent.asks = Some(1);
     intent.adopted = vec![id.clone()];
     intent.location = sight.location.clone().or(intent.location);
-    // Of two resources that want the same object, the second must see whose it has become.
+    // If two resources adopt the same object, the second must observe the new owner.
     if !context.claims.take(&id, &sight.identity.uid, context.visibility_window) {
         return Outcome::AdoptionRefused(format!(
-            "spec.lifecycle.adopt: {id} is being adopted by another resource: name another"
+            "spec.lifecycle.adopt: {id} is being adopted by another resource: specify another object"
         ));
     }
     if let Err(error) = write(context, object, memory, &intent).await {
@@ -87,7 +87,8 @@ pub(crate) async fn adopt(
     }
     match context.external.claim(&sight.identity, epoch, &candidate.observed).await {
         Ok(()) => {
-            // From now on it is found by its id and not adopted again, also while its tags are not visible yet.
+            // From now on the object is observed by its id and not adopted again, also while its tags are not visible
+            // yet.
             memory.created = Some((epoch, vec![id.clone()]));
             memory.claimed = Some(Claimed { ids: vec![id.clone()], at: Instant::now(), times: 0 });
             let note = format!("adopted {id}");
@@ -103,7 +104,7 @@ pub(crate) async fn adopt(
     }
 }
 
-/// The one thing that is meant and may be taken, or why there is none.
+/// The one object that matches and may be adopted, or why there is none.
 fn the_one(
     kind: &dyn DynKind,
     found: Vec<Candidate<Observed>>,
@@ -116,7 +117,7 @@ fn the_one(
     if alive.len() > 1 {
         let ids: Vec<String> = alive.into_iter().map(|candidate| candidate.id).collect();
         return Err(format!(
-            "spec.lifecycle.adopt: {} match {wanted}: {}; name one by its id, or give tags that only one has",
+            "spec.lifecycle.adopt: {} objects match {wanted}: {}; specify an id, or tags that match only one",
             ids.len(),
             listed(&ids)
         ));
@@ -125,32 +126,34 @@ fn the_one(
         return Err(match gone.first() {
             Some(candidate) => {
                 format!(
-                    "spec.lifecycle.adopt: {} is deleted already: name another, or remove adopt to create one",
+                    "spec.lifecycle.adopt: {} is already deleted: specify another, or remove adopt to create one",
                     candidate.id
                 )
             }
             None => format!(
-                "spec.lifecycle.adopt: nothing for {name} has {wanted}: check it, and the region, or remove adopt to create one"
+                "spec.lifecycle.adopt: no {name} has {wanted}: check the value and the region, or remove adopt to create one"
             ),
         });
     };
     match &candidate.owner {
         Some(owner) if owner.uid != uid => Err(format!(
-            "spec.lifecycle.adopt: {} belongs to {} of cluster {}: delete that with lifecycle.deletion Retain first, or \
-             name another",
+            "spec.lifecycle.adopt: {} is owned by {} of cluster {}: delete that resource with lifecycle.deletion Retain \
+             first, or specify another object",
             candidate.id, owner.owner, owner.cluster
         )),
         _ => Ok(candidate),
     }
 }
 
-/// Everything that would change, and what cannot, so that nobody is surprised by what follows the adoption. No client
-/// required.
+/// All fields that would change, and those that cannot, so that the plan shows every consequence of the adoption. No
+/// client required.
 fn proposal(id: &str, comparison: Comparison<Change>, lifecycle: &Lifecycle, desired: &Desired) -> Proposal {
     let missing = comparison.missing.map(|what| FieldDiff::new("", what, "missing"));
     let Remedies { changes, immutable, .. } = remedies(comparison.differences, lifecycle);
     let what = match may_replace(lifecycle, true) {
-        _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => format!("{id} as it is"),
+        _ if immutable.is_empty() && changes.is_empty() && missing.is_none() => {
+            format!("{id} without changes")
+        }
         _ if immutable.is_empty() => id.to_owned(),
         Ok(()) => {
             let each = |(field, _): &(FieldDiff, String)| {
@@ -164,7 +167,7 @@ fn proposal(id: &str, comparison: Comparison<Change>, lifecycle: &Lifecycle, des
                 |(field, _): &(FieldDiff, String)| format!("spec.{} (stays {})", field.path, field.have);
             let fields: Vec<String> = immutable.iter().map(each).collect();
             format!(
-                "{id}; cannot change {}, so that Ready stays False until the spec agrees",
+                "{id}; cannot change {}, so that Ready stays False until the spec matches",
                 fields.join(", ")
             )
         }

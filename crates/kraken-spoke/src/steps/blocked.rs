@@ -1,6 +1,7 @@
-//! Who still refers to a resource that is being deleted: they go first. Client required for the list alone.
+//! The dependents of a resource that is being deleted: they are deleted first. Client required only to list them.
 //!
-//! The cloud would refuse in many cases anyway, but it is asked in vain each time, and its words name no resource.
+//! In many cases the provider would reject the deletion anyway, but each attempt costs a call, and its message names no
+//! resource.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,36 +25,36 @@ use tokio::time::Instant;
 
 use super::releases::Releases;
 
-/// How old a list may be that says that nobody refers to a resource: its remote objects are deleted upon that.
+/// The maximum age of a list without dependents: remote objects are deleted because of it.
 const FRESH: Duration = Duration::from_secs(1);
-/// How old a list may become that says that somebody does. It begins with `FRESH` and doubles while nothing changes: what is
-/// protected may block others for days.
+/// The maximum age of a list with dependents. It starts at `FRESH` and doubles while the list does not change: a
+/// protected resource may block others for days.
 const STALE: Duration = Duration::from_secs(8);
 
 /// A resource: its kind with its group, and its name. In a reference the group may be missing.
 pub(crate) type Node = (String, String);
-/// Who refers to whom.
+/// The references between resources.
 type Graph = BTreeMap<Node, BTreeSet<Node>>;
 
-/// The references of each namespace in which something is being deleted, as listed a moment ago; shared by every kind of the
-/// process. Cloning gives another handle.
+/// The recently listed references of each namespace with a deletion in progress; shared by all kinds of the process.
+/// Clones share the same state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct References {
     namespaces: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<Listed>>>>>,
-    /// Who waits for some of them to go.
+    /// The deletions that wait for dependents to be deleted.
     pub(crate) releases: Releases,
 }
 
-/// The newest list of one namespace.
+/// The latest list of one namespace.
 #[derive(Debug, Default)]
 struct Listed {
     newest: Option<(Instant, Arc<Graph>)>,
-    /// How long it serves to say who is blocked.
+    /// How long the list is valid while it shows dependents.
     serves: Duration,
 }
 
 impl References {
-    /// The resources that refer to this one and must go first, as `kind name`.
+    /// The resources that refer to this one and must be deleted first, as `kind name`.
     pub(crate) async fn blockers(
         &self,
         client: &Client,
@@ -61,11 +62,11 @@ impl References {
         of: &Node,
     ) -> Result<Vec<String>, ApiError> {
         let listed = self.of(namespace);
-        // Held while it is listed: the others wait for that answer instead of asking too.
+        // Held during the list call: other callers wait for its result instead of making their own call.
         let mut listed = listed.lock().await;
         if let Some((at, graph)) = &listed.newest {
             let blockers = blockers(graph, of);
-            // To be told too late that nobody refers to it any more harms nobody; that nobody does must be true now.
+            // A list that shows dependents too long delays a deletion; a list without dependents must be current.
             let serves = if blockers.is_empty() { FRESH } else { listed.serves };
             let is_outdated = self.releases.last(namespace).is_some_and(|released| released >= *at);
             if at.elapsed() < serves && !is_outdated {
@@ -81,7 +82,7 @@ impl References {
 
     fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<Listed>> {
         let mut namespaces = self.namespaces.lock();
-        // What nobody asked for in a while is dropped; what is locked is in use.
+        // Lists that were not used for a while are dropped; a locked list is in use.
         let is_in_use = |listed: &Arc<tokio::sync::Mutex<Listed>>| {
             let Ok(listed) = listed.try_lock() else { return true };
             listed.newest.as_ref().is_some_and(|(at, _)| at.elapsed() < STALE * 2)
@@ -93,7 +94,7 @@ impl References {
 
 async fn list(client: &Client, namespace: &str) -> Result<Graph, ApiError> {
     let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
-    // From the API server's own cache: a second of age does no harm, and etcd is not asked.
+    // Served from the API server's cache: a second of staleness is acceptable, and etcd is not read.
     let params = ListParams {
         version_match: Some(VersionMatch::NotOlderThan),
         resource_version: Some("0".to_owned()),
@@ -119,7 +120,8 @@ fn graph_of(requests: &[DependencyRequest]) -> Graph {
     graph
 }
 
-/// The resource whose references a request holds. After `kubectl delete --cascade=orphan` only its name and its label say it.
+/// The resource whose references a request contains. After `kubectl delete --cascade=orphan` only the request's name
+/// and label identify it.
 fn owner_of(request: &DependencyRequest) -> Option<Node> {
     if let Some(owner) = request.owner_references().iter().find(|owner| owner.controller == Some(true)) {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -129,7 +131,7 @@ fn owner_of(request: &DependencyRequest) -> Option<Node> {
     Some((kind.clone(), owner_name(kind, &request.name_any())?.to_owned()))
 }
 
-/// Those that refer to `of`, except those that it refers to in turn: a circle would block itself for ever.
+/// The dependents of `of`, except those that `of` depends on in turn: a cycle would block itself forever.
 fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
     let mut reached = BTreeSet::new();
     let mut open = vec![of];
@@ -144,7 +146,7 @@ fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
     graph.iter().filter(refers).map(|(from, _)| from.clone()).collect()
 }
 
-/// Whether a reference may mean this resource. Without a group it may mean one of any group.
+/// Whether a reference may refer to this resource. Without a group it may refer to one of any group.
 fn may_mean(reference: &Node, resource: &Node) -> bool {
     let kind = &resource.0;
     let is_kind = *kind == reference.0
@@ -152,9 +154,10 @@ fn may_mean(reference: &Node, resource: &Node) -> bool {
     is_kind && resource.1 == reference.1
 }
 
-/// Those who refer to something themselves among the resources that a reference may mean.
+/// The resources with references of their own among those that a reference may refer to.
 fn meant_by<'a>(graph: &'a Graph, reference: &'a Node) -> impl Iterator<Item = &'a Node> {
-    // All kinds that begin with it: what follows in a name is a dot, and a slash is the next character after it.
+    // All kinds that begin with this name: the next character of the kind is a dot, and a slash follows the dot in
+    // ASCII.
     let of_kind = (reference.0.clone(), String::new())..(format!("{}/", reference.0), String::new());
     graph.range(of_kind).map(|(node, _)| node).filter(|node| may_mean(reference, node))
 }
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
 
     fn node(name: &str) -> Node {
-        ("thing".to_owned(), name.to_owned())
+        ("gadget".to_owned(), name.to_owned())
     }
 
     fn graph(edges: &[(&str, &str)]) -> Graph {
@@ -175,7 +178,7 @@ mod tests {
         graph
     }
 
-    /// An API server on which `subnet a` refers to `vpc a`, which counts its lists.
+    /// An API server on which `subnet a` refers to `vpc a`, and which counts its list calls.
     fn server() -> (Client, Arc<std::sync::atomic::AtomicUsize>) {
         let lists = Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let counted = lists.clone();
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_thousand_deletions_of_every_kind_share_a_list_and_a_long_block_is_listed_seldom() {
+    async fn deletions_of_all_kinds_share_a_list_and_a_long_block_is_listed_rarely() {
         let (client, lists) = server();
         let (vpc, references) = (("vpc".to_owned(), "a".to_owned()), References::default());
         let other_kind = references.clone();
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn that_nobody_refers_is_never_taken_from_an_old_list() {
+    async fn absence_of_dependents_requires_a_fresh_list() {
         let (client, lists) = server();
         let (vpc, subnet) = (("vpc".to_owned(), "a".to_owned()), ("subnet".to_owned(), "a".to_owned()));
         let references = References::default();
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn who_refers_goes_first() {
+    fn dependents_are_deleted_first() {
         let graph = graph(&[("subnet", "vpc"), ("instance", "subnet")]);
         assert_eq!(blockers(&graph, &node("vpc")), [node("subnet")]);
         assert_eq!(blockers(&graph, &node("subnet")), [node("instance")]);
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_whose_owner_reference_was_removed_counts_for_the_resource_that_its_name_says() {
+    fn request_without_owner_reference_belongs_to_the_resource_in_its_name() {
         let request = serde_json::json!({
             "metadata": {"name": "subnet.aws.a", "labels": {OWNER_KIND_LABEL: "subnet.aws"}},
             "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_without_a_group_may_mean_a_resource_of_any_group() {
+    fn reference_without_group_matches_a_resource_of_any_group() {
         let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
         let graph = Graph::from([
             (at("subnet.aws", "a"), BTreeSet::from([at("vpc", "main")])),
@@ -265,11 +268,11 @@ mod tests {
             blockers(&graph, &at("vpc.acme", "main")),
             [at("subnet.acme", "b"), at("subnet.aws", "a")]
         );
-        assert!(blockers(&graph, &at("vpc.aws", "looped")).is_empty(), "a circle");
+        assert!(blockers(&graph, &at("vpc.aws", "looped")).is_empty(), "a cycle");
     }
 
     #[test]
-    fn a_circle_blocks_nobody_in_it_and_somebody_outside_still_does() {
+    fn cycle_does_not_block_its_members_but_an_outside_dependent_does() {
         let graph = graph(&[("a", "b"), ("b", "a"), ("outside", "a")]);
         assert_eq!(blockers(&graph, &node("a")), [node("outside")]);
         assert!(blockers(&graph, &node("b")).is_empty());

@@ -1,7 +1,8 @@
-//! Step 5: publish the state, if its content changed or somebody else edited it. Client required.
+//! Step 5: publishes the state, if its content changed or another client edited it. Client required.
 //!
-//! Only the metadata of states is watched. The digest of the content and the generation that we wrote are annotations, and
-//! remembered besides: another generation than that one is somebody else's edit, and is reverted by a forced apply.
+//! Only the metadata of StateDeclarations is watched. The digest of the content and the generation that this controller
+//! wrote are annotations, and are also kept in memory: any other generation is an edit by another client, and is
+//! reverted by a forced apply.
 
 use std::sync::Arc;
 
@@ -26,19 +27,19 @@ use crate::{
     share::shared,
 };
 
-/// Kubernetes' store takes objects of up to 1.5 MiB, with all that belongs to them.
+/// The store of Kubernetes accepts objects of up to 1.5 MiB, including their metadata.
 const TOO_LARGE: usize = 1_400_000;
 
-/// What this process wrote of each state. It can be lost at any moment: the annotations say the same.
+/// What this process wrote of each state. It can be lost at any time: the annotations contain the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Published {
     written: Arc<Mutex<HashMap<ObjectKey, Written>>>,
 }
 
-/// One state as the API server took it from us.
+/// A state as the API server accepted it from this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Written {
-    /// The UID of the resource it belongs to.
+    /// The UID of the resource that owns it.
     owner: String,
     uid: Option<String>,
     version: Option<u128>,
@@ -55,19 +56,20 @@ impl Published {
         self.written.lock().insert(key, written);
     }
 
-    /// Forgets a state that is gone.
+    /// Forgets a deleted state.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.written.lock().remove(key);
     }
 
-    /// Whether its owner has to look at a state: it is gone, or not as its spoke wrote it.
+    /// Whether its owner must reconcile a state: it was deleted, or is not as its spoke wrote it.
     pub(crate) fn is_disturbed(&self, change: &Change<PartialObjectMeta<StateDeclaration>>) -> bool {
         match change {
             Change::Applied(now, before) => {
                 let hash = |state: &PartialObjectMeta<StateDeclaration>| {
                     state.annotations().get(CONTENT_HASH_ANNOTATION).cloned()
                 };
-                // A new digest in an old generation is a repair of ours at best; to look once more costs little.
+                // A new digest in the same generation is at best a repair by this controller; an extra reconcile costs
+                // little.
                 let same_content = before.as_ref().is_some_and(|before| {
                     before.meta().generation == now.meta().generation && hash(before) != hash(now)
                 });
@@ -86,7 +88,7 @@ impl Published {
     }
 }
 
-/// Whether its annotations say that its newest generation comes from its spoke.
+/// Whether the annotations show that the latest generation was written by its spoke.
 fn is_as_published(meta: &ObjectMeta) -> bool {
     let annotation = |name| meta.annotations.as_ref().and_then(|all| all.get(name));
     let published = annotation(PUBLISHED_GENERATION_ANNOTATION).and_then(|text| text.parse().ok());
@@ -96,11 +98,11 @@ fn is_as_published(meta: &ObjectMeta) -> bool {
         && meta.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
 }
 
-/// Whether the API server has this content from us, by what the watch shows and what we wrote last.
+/// Whether the API server has this content from this controller, according to the watch and the last write.
 fn is_current(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str, owner: &str) -> bool {
     match (shown, written) {
         (None, None) => false,
-        // The watch has not caught up with our own write.
+        // The watch has not caught up with this controller's own write.
         (None, Some(written)) => written.hash == hash,
         (Some(meta), Some(written)) if version(meta) <= written.version => written.hash == hash,
         (Some(meta), written) => {
@@ -115,7 +117,7 @@ fn is_current(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str,
     }
 }
 
-/// Whether the state belongs to the resource with this UID, and not to an earlier one of its name.
+/// Whether the state is owned by the resource with this UID, and not by an earlier one of its name.
 fn is_of(meta: &ObjectMeta, owner: &str) -> bool {
     meta.owner_references.iter().flatten().any(|reference| reference.uid == owner)
 }
@@ -124,7 +126,7 @@ fn is_of(meta: &ObjectMeta, owner: &str) -> bool {
 fn expected_generation(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str) -> i64 {
     let known = shown.and_then(|meta| meta.generation).max(written.and_then(|written| written.generation));
     let Some(known) = known else { return 1 };
-    // Where only the metadata was edited, the content stays, and with it the generation.
+    // If only the metadata was edited, the content is unchanged, and so is the generation.
     let same = shown.is_some_and(|meta| {
         let digest = meta.annotations.as_ref().and_then(|all| all.get(CONTENT_HASH_ANNOTATION));
         is_as_published(meta) && digest.is_some_and(|digest| digest == hash)
@@ -132,7 +134,7 @@ fn expected_generation(shown: Option<&ObjectMeta>, written: Option<&Written>, ha
     if same { known } else { known + 1 }
 }
 
-/// Whether there is a state of this very resource.
+/// Whether a state of this resource exists.
 pub(crate) fn is_declared(context: &Context, object: &Object) -> bool {
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
@@ -141,7 +143,8 @@ pub(crate) fn is_declared(context: &Context, object: &Object) -> bool {
         || context.published.get(&key, &owner).is_some()
 }
 
-/// Applies the StateDeclaration with a state that holds no secret. Its annotations tell, without its body, that no write is due.
+/// Applies the StateDeclaration with a state that contains no secret. Its annotations show, without its body, whether a
+/// write is due.
 pub(crate) async fn declare(
     context: &Context,
     object: &Object,
@@ -166,7 +169,7 @@ pub(crate) async fn declare(
     }
     let size = json!(spec).to_string().len();
     let mut generation = expected_generation(shown, written.as_ref(), &hash);
-    // Twice if something else was there than the watch showed: then the generation is another one.
+    // Twice if the stored object differs from the one in the watch: then the generation is another one.
     for _ in 0..2 {
         let state = json!({
             "apiVersion": StateDeclaration::api_version(&()),
@@ -202,13 +205,13 @@ pub(crate) async fn declare(
     Ok(())
 }
 
-/// The API server's own words for a state that is too large name neither it nor a way out.
+/// The API server's own message for a state that is too large names neither the state nor a solution.
 fn explained(error: ApiError, size: usize) -> ApiError {
     if size < TOO_LARGE || error.is_conflict() || error.is_namespace_terminating() {
         return error;
     }
     let verb =
-        "publish the state, which is larger than Kubernetes takes (limit it by spec.lifecycle.share.include)";
+        "publish the state, which exceeds the object size limit (reduce it by spec.lifecycle.share.include)";
     ApiError { verb, ..error }
 }
 
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_as_we_wrote_it_needs_no_write_before_and_after_a_restart() {
+    fn unchanged_state_needs_no_write_before_and_after_a_restart() {
         let meta = shown("10", 1, "1", "h");
         assert!(is_current(Some(&meta), Some(&written(10, 1, "h")), "h", "o"));
         assert!(is_current(Some(&meta), None, "h", "o"));
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_by_hand_is_reverted_although_the_digest_still_fits() {
+    fn manual_edit_is_reverted_although_the_digest_matches() {
         let edited = shown("11", 2, "1", "h");
         assert!(!is_current(Some(&edited), Some(&written(10, 1, "h")), "h", "o"));
         assert!(!is_current(Some(&edited), None, "h", "o"), "after a restart too");
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_or_an_owner_that_was_removed_is_put_back() {
+    fn removed_annotation_or_owner_reference_is_restored() {
         let mut bare = shown("11", 1, "1", "h");
         bare.annotations = None;
         assert!(!is_current(Some(&bare), Some(&written(10, 1, "h")), "h", "o"));
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_lags_behind_our_write_leads_to_no_second_one() {
+    fn watch_that_lags_behind_a_write_causes_no_second_write() {
         assert!(is_current(None, Some(&written(10, 1, "h")), "h", "o"));
         assert!(is_current(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "h", "o"));
         assert!(!is_current(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "newer", "o"));
@@ -288,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_too_large_says_how_to_make_it_smaller() {
+    fn error_of_a_too_large_state_states_how_to_reduce_it() {
         let refused = || {
             let status = kube::core::Status::failure("etcdserver: request is too large", "").with_code(500);
             ApiError { verb: "apply", source: Box::new(kube::Error::Api(Box::new(status))) }

@@ -1,6 +1,6 @@
-//! What a change in place has stopped and not started yet, of a resource whose spec is not carried out now: nobody's server
-//! stays down because of an edit that followed on a stop. A paused resource says so instead, because nothing of it may be
-//! touched. Client required.
+//! Starts objects that a change in place has stopped and not started yet, if the spec of their resource cannot be
+//! applied now: no server stays stopped because of an edit during a disruption. A paused resource reports it instead,
+//! because its objects must not be changed. Client required.
 
 use kraken_api::reasons::Reason;
 use kraken_runtime::work::Slot;
@@ -20,7 +20,8 @@ use crate::{
     },
 };
 
-/// The outcome of a run that ended before anything was observed, with what has to be done or said besides.
+/// The outcome of a reconcile that ended before anything was observed, with the action or message that stopped objects
+/// require.
 pub(crate) async fn resume(
     context: &Context,
     object: &Object,
@@ -36,7 +37,7 @@ pub(crate) async fn resume(
         return outcome;
     }
     let intent = Intent::of(object);
-    // Elsewhere, another object may have the same id.
+    // In another location, another object may have the same id.
     if location::here(context, object, intent.as_ref()).await.is_err() {
         return outcome;
     }
@@ -55,8 +56,9 @@ pub(crate) async fn resume(
         (true, ..) => outcome,
         (false, true, _) => {
             let ids = listed(&ids);
-            learned.note =
-                Some(format!("; {ids} was stopped for a change and is started when it is not paused"));
+            learned.note = Some(format!(
+                "; {ids} was stopped for a change and will be started when the resource is not paused"
+            ));
             outcome
         }
         (false, false, false) => {
@@ -65,8 +67,10 @@ pub(crate) async fn resume(
         }
         (false, false, true) => match context.external.resume(&identity, &observed).await {
             Ok(()) => {
-                let note =
-                    format!("started {}, which was stopped for a change that is not made now", listed(&ids));
+                let note = format!(
+                    "started {}, which was stopped for a change that cannot be made now",
+                    listed(&ids)
+                );
                 record(context, object, Reason::Updated, &note).await;
                 outcome
             }

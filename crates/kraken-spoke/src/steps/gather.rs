@@ -1,4 +1,4 @@
-//! Step 1: ask the hub for the values that the spec refers to, and take its answer. Client required.
+//! Step 1: requests the values of the spec's references from the hub, and reads its response. Client required.
 
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ use crate::{
     steps::{own_secret, references},
 };
 
-/// The name of a DependencyRequest that is never stored: it only shows whether anything could be created.
+/// The name of a DependencyRequest that is never stored: a dry run with it shows whether objects can be created in the
+/// namespace.
 const PROBE: &str = "kraken-probe";
 
 /// The values of a resource's references.
@@ -30,7 +31,7 @@ pub(crate) struct Gathered {
     pub values: Values,
 }
 
-/// Applies the DependencyRequest if it is not as needed, and reads the hub's answer from the watch.
+/// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
 pub(crate) async fn gather(
     context: &Context,
     object: &Object,
@@ -42,7 +43,7 @@ pub(crate) async fn gather(
     let (manager, found) = (context.shell.name, context.requests.get(&key));
 
     if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, object)) {
-        // That of an earlier resource of the name. Its end wakes us.
+        // The request of an earlier resource of the name. Its deletion triggers a reconcile.
         references::drop_request(&api, manager, stale).await.map_err(failed)?;
         return Err(Outcome::Asked);
     }
@@ -53,7 +54,7 @@ pub(crate) async fn gather(
         return Ok(Gathered { values: Values::default() });
     }
     if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
-        // Its finalizer keeps it, and with it the order of deletion, while the namespace is deleted around it.
+        // While its namespace is being deleted, the finalizer keeps the request, and with it the order of deletion.
         is_alive(&api).await.map_err(failed)?;
         references::release(&api, manager, request).await.map_err(failed)?;
         return Err(Outcome::Asked);
@@ -91,8 +92,8 @@ pub(crate) async fn gather(
     Ok(Gathered { values })
 }
 
-/// The spec with its empty lists: server-side apply leaves a field alone that is not sent, so what somebody else added to it
-/// would stay, and be reverted again and again.
+/// The spec with its empty lists: server-side apply does not change a field that is not sent, so an entry that another
+/// client added would stay, and be reverted again and again.
 fn explicit(spec: &DependencyRequestSpec) -> Value {
     json!({
         "configMapDependencies": spec.config_map_dependencies,
@@ -101,7 +102,7 @@ fn explicit(spec: &DependencyRequestSpec) -> Value {
     })
 }
 
-/// The request with the hub's answer, if it is to what is asked now.
+/// The request with the hub's response, if it is for the current references.
 pub(super) fn answer(
     context: &Context,
     object: &Object,
@@ -117,28 +118,27 @@ pub(super) fn answer(
     (is_current && status.observed_generation == request.metadata.generation).then_some(request)
 }
 
-/// Fails if the namespace is being deleted: nothing is stored either way.
+/// Fails if the namespace is being deleted: nothing is stored in either case.
 async fn is_alive(api: &Api<DependencyRequest>) -> Result<(), ApiError> {
     let params = PostParams { dry_run: true, ..PostParams::default() };
     let probe = DependencyRequest::new(PROBE, DependencyRequestSpec::default());
     match within("create a DependencyRequest", api.create(&params, &probe)).await {
         Err(error) if error.is_namespace_terminating() => Err(error),
-        // Whatever else it says, it speaks of the probe and not of the namespace.
+        // Any other error is about the probe and not about the namespace.
         _ => Ok(()),
     }
 }
 
-/// In a namespace that is being deleted there is nothing to do but to wait for the resource's own deletion.
+/// In a namespace that is being deleted, the reconcile can only wait for the deletion of the resource itself.
 pub(crate) fn failed(error: ApiError) -> Outcome {
     if error.is_namespace_terminating() {
-        let message =
-            "the namespace is being deleted: nothing is created or changed in it any more".to_owned();
+        let message = "the namespace is being deleted: no object is created or changed in it".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
     Outcome::Kubernetes(error)
 }
 
-/// Whether the object's controller is this very resource, and not an earlier one of its name.
+/// Whether the object's controller is this resource, and not an earlier one of its name.
 fn is_owned_by(request: &impl Resource, owner: &impl Resource) -> bool {
     request.owner_references().iter().any(|reference| {
         reference.controller == Some(true) && Some(&reference.uid) == owner.meta().uid.as_ref()

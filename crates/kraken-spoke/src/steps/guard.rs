@@ -1,5 +1,5 @@
-//! What no creating call gets past, whatever decision led to it: never more than spec and replacement explain, and never so
-//! often that something must be wrong. Pure, but for the write that stops a resource.
+//! The limits of every create call, regardless of the decision that led to it: the number of objects that the spec and
+//! a replacement account for, and the launch limit. Pure, except for the write that stops a resource.
 
 use kraken_api::CREATION_CONFIRMED_ANNOTATION;
 use kraken_runtime::mutants::{self, Mutant};
@@ -15,22 +15,22 @@ use crate::{
     steps::{observe::union, persist::write},
 };
 
-/// Why nothing may be created, if more exists already than is explained: by the spec, and by a replacement that is under way
-/// for what was there when it began.
+/// Why nothing may be created, if more objects exist than are accounted for: by the spec, and by a replacement in
+/// progress for the objects that existed when it started.
 pub(crate) fn excess(live: &[String], unseen: &[String], outgoing: &[String], max: usize) -> Option<String> {
     let all = union(live.to_vec(), unseen);
     let unexplained: Vec<String> = all.into_iter().filter(|id| !outgoing.contains(id)).collect();
     (unexplained.len() >= max).then(|| {
         format!(
-            "{} of this resource exist and its spec explains {max}: {}. Nothing is created while that is so; delete what \
-             should not exist, and please report this",
+            "{} remote objects of this resource exist and its spec accounts for {max}: {}. No object is created until the \
+             surplus objects are deleted; please report this",
             unexplained.len(),
             listed(&unexplained)
         )
     })
 }
 
-/// The same for what was observed.
+/// Applies [`excess`] to the observed objects.
 pub(crate) fn check(kind: &dyn DynKind, sight: &Sight<'_>, intent: Option<&Intent>) -> Result<(), Outcome> {
     let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
     match excess(&sight.live, &sight.unseen, outgoing, kind.max_objects(sight.desired)) {
@@ -39,7 +39,7 @@ pub(crate) fn check(kind: &dyn DynKind, sight: &Sight<'_>, intent: Option<&Inten
     }
 }
 
-/// The intent of a new launch, unless the resource launches so often that it is stopped.
+/// The intent of a new launch, unless the resource has reached the launch limit.
 pub(crate) async fn new_launch(
     context: &Context,
     object: &Object,
@@ -57,8 +57,8 @@ pub(crate) async fn new_launch(
             write(context, object, memory, &stopped).await.map_err(Outcome::Kubernetes)?;
         }
         return Err(Outcome::LaunchLimit(format!(
-            "launched {} times within {:?} for the same spec: no further launch is made. Find out why what is launched does \
-             not stay; then edit the spec, or annotate the resource with {CREATION_CONFIRMED_ANNOTATION}=<the time now, \
+            "launched {} times within {:?} for the same spec: no further launch is made. Find out why the launched objects \
+             do not persist; then edit the spec, or annotate the resource with {CREATION_CONFIRMED_ANNOTATION}=<the current time, \
              such as 2026-01-31T12:00:00Z>",
             context.breaker.limit, context.breaker.window
         )));
@@ -81,11 +81,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_launched_beyond_what_spec_and_replacement_explain() {
+    fn launch_never_exceeds_what_spec_and_replacement_account_for() {
         let (old, new) = (ids(&["i-1", "i-2"]), ids(&["i-3"]));
         let all = ids(&["i-1", "i-2", "i-3"]);
         assert_eq!(excess(&all, &[], &old, 2), None);
-        assert!(excess(&all, &ids(&["i-4"]), &old, 2).is_some(), "what is not visible yet counts");
+        assert!(excess(&all, &ids(&["i-4"]), &old, 2).is_some(), "objects that are not visible yet count");
         assert!(excess(&all, &[], &[], 3).is_some());
         assert_eq!(excess(&new, &[], &[], 2), None);
         assert_eq!(excess(&[], &[], &[], 1), None);

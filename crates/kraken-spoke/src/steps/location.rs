@@ -1,5 +1,5 @@
-//! Where the controller works, and whether what a resource has is there: in another account or region nothing of it can be
-//! seen, and everything would be created again. Client required.
+//! Compares the controller's location with that of a resource's remote objects: in another account or region they are
+//! not visible, and all of them would be recreated. Client required.
 
 use kraken_api::{Location, ResourceStatus};
 use kraken_runtime::mutants::{self, Mutant};
@@ -7,7 +7,7 @@ use kube::{Resource, core::object::HasStatus};
 
 use crate::{context::Context, dynamic::Object, intent::Intent, outcome::Outcome};
 
-/// Where this controller works, unless the resource's objects are elsewhere.
+/// The location of this controller; fails if the resource's objects are in another one.
 pub(crate) async fn here(
     context: &Context,
     object: &Object,
@@ -23,7 +23,7 @@ pub(crate) async fn here(
     }
 }
 
-/// Where the first launch was, as the status or the intent has it.
+/// The location of the first launch, from the status or the intent.
 fn recorded<K: Resource + HasStatus<Status = ResourceStatus>>(
     object: &K,
     intent: Option<&Intent>,

@@ -1,4 +1,4 @@
-//! The steps of a reconcile, in their order. Each says whether it needs a client.
+//! The steps of a reconcile, in alphabetical order. Each states whether it needs a client.
 
 pub(crate) mod act; // client required
 pub(crate) mod adopt; // client required

@@ -1,4 +1,4 @@
-//! Step 3: what the cloud has, through the batched reader. Client required, but not always used.
+//! Step 3: observes the remote objects, through the batched reader. Client required, but not always used.
 
 use jiff::Timestamp;
 use kraken_api::{FINALIZER, ResourceStatus};
@@ -16,21 +16,21 @@ use crate::{
     memory::Memory,
 };
 
-/// What is known of a resource's objects before the cloud is asked.
+/// What is known of a resource's remote objects before they are observed.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// The ids that were recorded, in the status or by this process.
     pub ids: Vec<String>,
     /// The highest epoch that is known to have taken effect.
     pub epoch: i64,
-    /// A launch may have been made whose result nobody recorded.
+    /// Whether a launch may have been made whose result is not recorded.
     pub outstanding: bool,
-    /// Whether the cloud can have anything at all.
+    /// Whether any remote object can exist.
     pub may_exist: bool,
 }
 
 impl Known {
-    /// `began` is when this process began to reconcile the kind: what a resource older than that had, somebody may have
+    /// `began` is when this process started to reconcile the kind: the record of a resource that is older may have been
     /// wiped, or a backup from before its launch may have been restored.
     pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
         object: &K,
@@ -54,20 +54,21 @@ impl Known {
         Self { ids, epoch, outstanding, may_exist }
     }
 
-    /// Takes note of a launch that is shown as a whole.
+    /// Records a launch of which all objects are visible.
     pub(crate) fn confirm(&mut self, shown: &Shown, intent: Option<&Intent>) {
         if let Some(intent) = intent.filter(|_| shown.is_complete) {
             self.epoch = self.epoch.max(intent.epoch);
         }
     }
 
-    /// Whether ids are not enough to find everything: they are lost with a status; tags are not.
+    /// Whether ids are not enough to find all objects: ids are lost with a status; tags are not.
     pub(crate) fn needs_search(&self) -> bool {
         self.outstanding || self.ids.is_empty()
     }
 }
 
-/// Whether the launch of the intent may have created what nobody recorded, `epoch` being the highest that is on record.
+/// Whether the launch of the intent may have created objects that are not recorded, `epoch` being the highest recorded
+/// one.
 pub(crate) fn is_outstanding<K>(
     intent: Option<&Intent>,
     epoch: i64,
@@ -79,12 +80,13 @@ pub(crate) fn is_outstanding<K>(
     })
 }
 
-/// Whether a resource carries our finalizer.
+/// Whether a resource has Kraken's finalizer.
 pub(crate) fn has_finalizer(object: &impl Resource) -> bool {
     object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
 }
 
-/// Observes, by the known ids and, if `search` says so, by tag too. A resource that cannot have anything costs no call.
+/// Observes by the known ids and, if `search` is set, also by tag. A resource that cannot have remote objects costs no
+/// call.
 pub(crate) async fn observe(
     context: &Context,
     lane: Lane,
@@ -100,24 +102,25 @@ pub(crate) async fn observe(
     context.batchers.of(lane).observe(look).await
 }
 
-/// What an observation tells of the ids that were known before it.
+/// What an observation shows of the ids that were known before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// What exists, known before or not.
+    /// Existing objects, known before or not.
     pub live: Vec<String>,
-    /// Known, not shown, and perhaps not visible yet.
+    /// Known ids that were not returned and may not be visible yet.
     pub unseen: Vec<String>,
-    /// Known, and gone without having been asked to go.
+    /// Known ids that do not exist any more although their deletion was not requested.
     pub lost: Vec<String>,
-    /// Known, visible before, and not shown, not even as deleted, although this process did not ask for its deletion.
+    /// Known ids, visible before, that were not returned, not even as deleted, although this process did not request
+    /// their deletion.
     pub vanished: Vec<String>,
-    /// Whether something that is known is not shown, not even as deleted, and nobody asked it to go.
+    /// Whether a known id was not returned, not even as deleted, and its deletion was not requested.
     pub hidden: bool,
-    /// Known and gone, whoever asked for it.
+    /// Known ids that do not exist any more, regardless of who requested their deletion.
     pub gone: Vec<String>,
-    /// The highest epoch on anything shown.
+    /// The highest epoch of all returned objects.
     pub epoch: i64,
-    /// Whether all is shown that the launch of the intent can have made.
+    /// Whether all objects that the launch of the intent can have created were returned.
     pub is_complete: bool,
 }
 
@@ -141,7 +144,7 @@ impl Shown {
                 && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= asks
         });
         for id in known.ids.iter().filter(|id| !this.live.contains(id)) {
-            // What was outgoing has been visible before: not to be shown is what becomes of it.
+            // Outgoing objects were visible before: if they are not returned, they are deleted.
             if memory.deleted_ids.contains(id) || outgoing.contains(id) {
                 if !shown.contains(id) {
                     this.gone.push(id.clone());
@@ -162,7 +165,7 @@ impl Shown {
     }
 }
 
-/// The first ids, and those of the others that are not among them.
+/// The first ids, followed by the others that are not among them.
 pub(crate) fn union(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
     for id in others {
         if !ids.contains(id) {

@@ -1,7 +1,8 @@
-//! The Secret that a resource makes for itself, written before it is asked for as any other reference is. Client required.
+//! Creates the Secret that a resource generates for itself, before it is requested like any other reference. Client
+//! required.
 //!
-//! What is in it is made once: if it goes later, a new one would not be what the cloud has, and the missing reference is
-//! told instead. Nobody but the API server gets to see it.
+//! The data is generated once: if the Secret is deleted later, a new one would not match the remote object, and the
+//! missing reference is reported instead. Only the API server receives the data.
 
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kraken_api::{Deletion, reasons::Reason};
@@ -16,15 +17,16 @@ use crate::{
     outcome::Outcome,
 };
 
-/// Makes it, if the spec wants one, nothing was created yet, and there is none of its name: one that exists is used, unless it
-/// is about to go.
+/// Creates the Secret if the spec requires one, nothing was created yet, and no Secret of that name exists. An existing
+/// one is used, unless it is about to be deleted.
 pub(crate) async fn make(context: &Context, object: &Object) -> Result<(), Outcome> {
     let Some(own) = context.kind.own_secret(object.spec()).filter(|_| Intent::of(object).is_none()) else {
         return Ok(());
     };
     let texts = (own.make)().map_err(Outcome::Internal)?;
     let texts = texts.iter().map(|(key, text)| ((*key).to_owned(), text.expose_secret().to_owned()));
-    // What outlives the resource must stay of use: its Secret then does not go with the resource either.
+    // A remote object that outlives the resource must stay usable: its Secret then does not get an owner reference
+    // either.
     let goes_with_it = {
         let lifecycle = object.lifecycle();
         lifecycle.deletion(lifecycle.adopt.is_some()) == Deletion::Delete
@@ -50,7 +52,7 @@ pub(crate) async fn make(context: &Context, object: &Object) -> Result<(), Outco
                 _ => Err(Outcome::InProgress(
                     Reason::Creating,
                     format!(
-                        "waiting until Secret {name}, which goes with an earlier resource of this name, is deleted"
+                        "waiting for the deletion of Secret {name}, which is owned by an earlier resource of this name"
                     ),
                 )),
             }
@@ -59,8 +61,8 @@ pub(crate) async fn make(context: &Context, object: &Object) -> Result<(), Outco
     }
 }
 
-/// Whether a Secret is being deleted, or will be by the garbage collector because it belongs to an earlier resource of this
-/// name: what is launched with its key would soon have none.
+/// Whether a Secret is being deleted, or will be by the garbage collector because it is owned by an earlier resource of
+/// this name: an object launched with its key would soon have none.
 fn is_going(secret: &ObjectMeta, own: &OwnerReference) -> bool {
     let is_former =
         |owner: &OwnerReference| (&owner.kind, &owner.name) == (&own.kind, &own.name) && owner.uid != own.uid;
@@ -79,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_goes_with_an_earlier_resource_of_the_name_is_not_used() {
+    fn secret_owned_by_an_earlier_resource_of_the_name_is_not_used() {
         let own = key_pair("ops", "2");
         let owned = |owner| ObjectMeta { owner_references: Some(vec![owner]), ..ObjectMeta::default() };
         assert!(is_going(&owned(key_pair("ops", "1")), &own));
-        assert!(!is_going(&owned(own.clone()), &own), "its own, from before a crash");
-        assert!(!is_going(&owned(key_pair("dev", "1")), &own), "two resources can share one");
-        assert!(!is_going(&ObjectMeta::default(), &own), "a person's own");
+        assert!(!is_going(&owned(own.clone()), &own), "its own Secret, written before a crash");
+        assert!(!is_going(&owned(key_pair("dev", "1")), &own), "two resources can share a Secret");
+        assert!(!is_going(&ObjectMeta::default(), &own), "a Secret that a person created");
         let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
         assert!(is_going(&serde_json::from_value(deleted).unwrap(), &own));
     }

@@ -1,4 +1,4 @@
-//! Writes down what is about to be asked of the cloud, before it is asked. Client required.
+//! Persists the intent before the provider call is made. Client required.
 
 use kraken_api::{FINALIZER, INTENT_ANNOTATION};
 use kraken_runtime::{
@@ -19,7 +19,7 @@ use crate::{
     steps::observe::has_finalizer,
 };
 
-/// What the write is called in errors.
+/// The verb of the write in error messages.
 const PERSIST: &str = "persist the intent";
 
 /// Persists the intent of a launch.
@@ -30,12 +30,13 @@ pub(crate) async fn persist(
     intent: &Intent,
 ) -> Result<(), ApiError> {
     write(context, object, memory, intent).await?;
-    // Nothing was asked of the cloud under this epoch yet.
+    // No call was made under this epoch yet.
     memory.refused = Some(intent.epoch);
     Ok(())
 }
 
-/// Writes the intent and the finalizer in one patch that fails if anybody, another replica included, wrote meanwhile.
+/// Writes the intent and the finalizer in one patch that fails if another client, including another replica, wrote
+/// meanwhile.
 pub(crate) async fn write(
     context: &Context,
     object: &Object,

@@ -1,4 +1,5 @@
-//! One event per action on the cloud, after it, saying what was done: together they are the audit trail. Client required.
+//! Publishes one event for each action on remote objects, after the action: the events are the audit trail. Client
+//! required.
 
 use kraken_api::reasons::Reason;
 use kraken_runtime::events::EventType;
@@ -6,7 +7,7 @@ use kube::Resource;
 
 use crate::{context::Context, dynamic::Object};
 
-/// Records what was done to the remote objects of this resource.
+/// Records an action on the remote objects of this resource.
 pub(crate) async fn record(context: &Context, object: &Object, reason: Reason, note: &str) {
     let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
     context.shell.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;

@@ -1,8 +1,8 @@
-//! The finalizer of DependencyRequests: who refers to whom is known until what the referring resource has in the cloud is
-//! gone. Client required.
+//! The finalizer of DependencyRequests: it keeps the references of a resource on record until the remote objects of
+//! that resource are deleted. Client required.
 //!
-//! When a namespace is deleted, Kubernetes deletes everything in it in no order. Without their finalizer the requests would
-//! be the first to go, and a VPC would be deleted from under an instance that is protected.
+//! When a namespace is deleted, Kubernetes deletes the objects in it in no particular order. Without the finalizer the
+//! requests could be deleted first, and a VPC would be deleted although a protected instance depends on it.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use serde_json::json;
 
 use crate::context::Context;
 
-/// The requests that left the watch with their finalizer on: somebody may have removed the label that the watch selects by. Such
-/// a request still exists, and nobody but its spoke takes the finalizer off.
+/// The requests that left the watch with their finalizer: a client may have removed the label that the watch selects
+/// by. Such a request still exists, and only its spoke removes the finalizer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unselected(Arc<Mutex<HashSet<ObjectKey>>>);
 
 impl Unselected {
-    /// Takes note of a change of a request.
+    /// Records a change of a request.
     pub(crate) fn note(&self, change: &Change<DependencyRequest>) {
         let key = ObjectKey::of(change.meta());
         match change {
@@ -46,21 +46,23 @@ impl Unselected {
     }
 }
 
-/// Whether a request may exist that the watch does not show.
+/// Whether a request may exist that the watch does not return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// The resource is about to go: it costs a read to know, and nobody would let the request go afterwards.
+    /// The resource is about to be removed: an API read is worthwhile, because no later reconcile would release the
+    /// request.
     Yes,
-    /// Only if it left the watch with its finalizer on.
+    /// Only if the request left the watch with its finalizer.
     IfUnselected,
 }
 
-/// What a request is held by.
+/// The finalizers of a request.
 pub(crate) fn finalizers() -> &'static [&'static str] {
     if mutants::active(Mutant::RequestNotHeld) { &[] } else { &[REFERENCES_FINALIZER] }
 }
 
-/// Whether the request stays until its spoke lets it go. One that is on its way out cannot be held any more.
+/// Whether the request exists until its spoke releases it. A request that is being deleted can get no finalizer any
+/// more.
 pub(crate) fn is_held(request: &DependencyRequest) -> bool {
     mutants::active(Mutant::RequestNotHeld)
         || request.meta().deletion_timestamp.is_some()
@@ -71,7 +73,8 @@ pub(super) fn has_finalizer(meta: &ObjectMeta) -> bool {
     meta.finalizers.iter().flatten().any(|finalizer| finalizer == REFERENCES_FINALIZER)
 }
 
-/// Lets a request go when Kubernetes collects it, or at once if that was asked for already.
+/// Removes the finalizer, so that Kubernetes deletes the request during garbage collection, or at once if its deletion
+/// was requested already.
 pub(crate) async fn release(
     api: &Api<DependencyRequest>,
     manager: &str,
@@ -93,7 +96,7 @@ pub(crate) async fn release(
     }
 }
 
-/// Deletes a request that nobody needs any more.
+/// Deletes a request that is no longer needed.
 pub(crate) async fn drop_request(
     api: &Api<DependencyRequest>,
     manager: &str,
@@ -111,8 +114,8 @@ pub(crate) async fn drop_request(
     }
 }
 
-/// Deletes the request of a resource whose remote objects are gone, so that those it refers to may be deleted. The garbage
-/// collector would do so too, as one of thousands of objects and by a few calls a second.
+/// Deletes the request of a resource whose remote objects are deleted, so that its dependencies may be deleted. The
+/// garbage collector would do so too, but as one of thousands of objects and at a few calls per second.
 pub(crate) async fn release_of(
     context: &Context,
     owner: &ObjectKey,
@@ -145,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_held_by_its_finalizer_alone() {
+    fn request_is_held_only_by_its_finalizer() {
         assert!(!is_held(&request(&["other"])));
         assert!(is_held(&request(&["other", REFERENCES_FINALIZER])));
     }
 
     #[test]
-    fn a_request_that_left_the_watch_with_its_finalizer_may_still_exist() {
+    fn request_that_left_the_watch_with_its_finalizer_may_still_exist() {
         let unselected = Unselected::default();
         let change = |finalizers: &[&str]| {
             let mut request = request(finalizers);

@@ -1,8 +1,8 @@
-//! Wakes deletions that wait for others, when one of those others is gone: by a watch on the references of every spoke, which
-//! runs only while something waits. Client required.
+//! Triggers a reconcile of deletions that wait for dependents, when a dependent is released: by a watch on the
+//! DependencyRequests of every spoke, which is active only while a deletion waits. Client required.
 //!
-//! Without it they would be looked for every few seconds, and a chain of deletions would take that long at each of its steps.
-//! What the watch misses, they still find by looking.
+//! Without it the dependents would be listed every few seconds, and a chain of deletions would take that long at each
+//! step. An event that the watch misses is still found by the next list.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -20,15 +20,16 @@ use tracing::debug;
 
 use crate::steps::{blocked::Node, references::has_finalizer};
 
-/// How long the watch goes on when nobody waits any more, and how long somebody is waited for who does not say so again.
+/// How long the watch stays active without a waiting deletion, and how long a waiting deletion is kept that does not
+/// register again.
 const LINGER: Duration = Duration::from_mins(1);
-/// The delay before a watch that failed goes on. Looking serves meanwhile.
+/// The delay before a failed watch is restarted. Lists serve meanwhile.
 const PAUSE: Duration = Duration::from_secs(5);
 
 type Seen = PartialObjectMeta<DependencyRequest>;
 type Wake = Box<dyn Fn() + Send + Sync>;
 
-/// Who waits for others to be gone; shared by every kind of the process. Cloning gives another handle.
+/// The deletions that wait for dependents; shared by all kinds of the process. Clones share the same state.
 #[derive(Clone, Default)]
 pub(crate) struct Releases {
     inner: Arc<Mutex<Inner>>,
@@ -36,9 +37,9 @@ pub(crate) struct Releases {
 
 #[derive(Default)]
 struct Inner {
-    /// By namespace and resource: when it was last found waiting, and how to wake it.
+    /// By namespace and resource: when it last registered, and the callback that enqueues it.
     waiting: BTreeMap<String, BTreeMap<Node, (Instant, Wake)>>,
-    /// By namespace: when references were last seen to go.
+    /// By namespace: when references were last released.
     released: BTreeMap<String, Instant>,
     watch: Option<DropGuard>,
 }
@@ -50,8 +51,8 @@ impl std::fmt::Debug for Releases {
 }
 
 impl Releases {
-    /// Wakes a resource when references of its namespace go, or went since `asked`, when it was about to be found waiting. It
-    /// is asked for again each time that it is.
+    /// Registers a resource to be enqueued when references of its namespace are released, or at once if they were
+    /// released since `asked`, when its dependents were listed. It registers again each time that it is blocked.
     pub(crate) fn wait(&self, shell: &Shell, namespace: &str, of: Node, asked: Instant, wake: Wake) {
         let mut inner = self.inner.lock();
         if inner.released.get(namespace).is_some_and(|released| *released >= asked) {
@@ -66,7 +67,7 @@ impl Releases {
         }
     }
 
-    /// When references of a namespace were last seen to go.
+    /// When references of a namespace were last released.
     pub(crate) fn last(&self, namespace: &str) -> Option<Instant> {
         self.inner.lock().released.get(namespace).copied()
     }
@@ -91,7 +92,7 @@ impl Releases {
             match event {
                 Ok(event) => self.see(&event),
                 Err(error) => {
-                    debug!(%error, "watching the references of deletions");
+                    debug!(%error, "failed to watch DependencyRequests");
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }
@@ -107,7 +108,7 @@ impl Releases {
                 self.released(&request.namespace().unwrap_or_default());
             }
             watcher::Event::InitDone => {
-                // Whatever went while nothing was watched.
+                // Any of them may have been released while no watch was active.
                 let all: Vec<String> = self.inner.lock().waiting.keys().cloned().collect();
                 all.iter().for_each(|namespace| self.released(namespace));
             }
@@ -115,7 +116,7 @@ impl Releases {
         }
     }
 
-    /// Ends the watch when nobody waits any more.
+    /// Stops the watch when no deletion waits any more.
     async fn end(self, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(LINGER)).await.is_some() {
             let mut inner = self.inner.lock();
@@ -146,7 +147,7 @@ mod tests {
         PartialObjectMeta { types: None, metadata: request.metadata, _phantom: std::marker::PhantomData }
     }
 
-    /// Two resources that wait in two namespaces, and how often each was woken.
+    /// Two resources that wait in two namespaces, and how often each was enqueued.
     fn waiting() -> (Releases, [Arc<AtomicUsize>; 2]) {
         let (releases, woken) = (Releases::default(), <[Arc<AtomicUsize>; 2]>::default());
         for (namespace, woken) in ["a", "b"].into_iter().zip(woken.clone()) {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_is_woken_by_what_goes_in_its_namespace_and_by_nothing_else() {
+    async fn waiting_deletion_is_enqueued_only_by_releases_in_its_namespace() {
         let (releases, [a, b]) = waiting();
         let woken = || (a.load(Ordering::SeqCst), b.load(Ordering::SeqCst));
         releases.see(&watcher::Event::InitApply(request("a", true)));
@@ -170,20 +171,20 @@ mod tests {
         releases.see(&watcher::Event::Delete(request("a", true)));
         assert_eq!((woken(), releases.last("a")), ((1, 0), Some(Instant::now())));
         releases.see(&watcher::Event::Delete(request("a", true)));
-        assert_eq!(woken(), (1, 0), "it has to say again that it waits");
+        assert_eq!(woken(), (1, 0), "it must register again");
         releases.see(&watcher::Event::Apply(request("b", false)));
         assert_eq!(woken(), (1, 1));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_begins_anew_wakes_everybody() {
+    async fn restarted_watch_enqueues_every_waiting_deletion() {
         let (releases, woken) = waiting();
         releases.see(&watcher::Event::InitDone);
         assert_eq!(woken.map(|woken| woken.load(Ordering::SeqCst)), [1, 1]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_watch_ends_when_nobody_waits_any_more() {
+    async fn watch_stops_when_no_deletion_waits() {
         let (releases, _) = waiting();
         let stop = CancellationToken::new();
         releases.inner.lock().watch = Some(stop.clone().drop_guard());

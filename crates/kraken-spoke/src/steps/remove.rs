@@ -1,5 +1,5 @@
-//! Deletion: needs only the identity, never a value or a valid spec. The finalizer goes when the cloud says that
-//! everything is gone. Client required.
+//! Deletion: needs only the identity, never a value or a valid spec. The finalizer is removed when the provider reports
+//! that all remote objects are deleted. Client required.
 
 use kraken_api::{Approval, FINALIZER, PlanAction, reasons::Reason};
 use kraken_runtime::{
@@ -33,7 +33,7 @@ use crate::{
     },
 };
 
-/// One step towards the end of a resource that is being deleted.
+/// One step of the deletion of a resource.
 pub(crate) async fn remove(
     context: &Context,
     object: &Object,
@@ -47,7 +47,7 @@ pub(crate) async fn remove(
     if lifecycle.paused {
         return Outcome::Paused;
     }
-    // Who cannot see what there is must not take it for gone.
+    // In another location the objects are not visible and must not be treated as deleted.
     let intent = Intent::of(object).or_else(|| memory.intent.clone());
     if let Err(outcome) = location::here(context, object, intent.as_ref()).await {
         return outcome;
@@ -67,15 +67,15 @@ pub(crate) async fn remove(
     let untagged: Vec<String> =
         context.kind.untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
     if !untagged.is_empty() {
-        // Nothing is deleted that does not say whose it is.
+        // An object without owner tags is not deleted.
         return match retag(context, object, memory, &identity, &observed, &untagged, (&known, None)).await {
             Ok(note) => Outcome::InProgress(Reason::Deleting, note),
             Err(failure) => Outcome::Failed(failure),
         };
     }
 
-    // An answer of a read that lags is no proof: a launch may not be visible yet, or not all that it made. What is on record
-    // was visible, or is known by its id.
+    // A response that lags is no proof: a launch may not be visible yet, or only in part. Recorded objects were visible
+    // before, or are known by id.
     let shown = Shown::of(&*context.kind, &observed, &known, memory, intent.as_ref(), clock);
     known.confirm(&shown, intent.as_ref());
     let is_unseen = memory.is_vanishing(&shown.vanished)
@@ -91,34 +91,40 @@ pub(crate) async fn remove(
         return delete(context, object, memory, &identity, &doomed).await;
     }
     if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
-        // What is not visible would be left behind, or keep its tags.
-        let message = "waiting to confirm that nothing is left that the cloud does not show".to_owned();
+        // An object that is not visible would be left behind, or keep its tags.
+        let message = "waiting to confirm that no object remains that is not visible yet".to_owned();
         return Outcome::InProgress(Reason::Deleting, message);
     }
     let ids = context.kind.ids(&kept);
     if ids.is_empty() {
-        return finish(context, object, Reason::Deleted, "everything is gone").await;
+        return finish(context, object, Reason::Deleted, "all remote objects are deleted").await;
     }
     if let Err(failure) = context.external.release(&identity, &kept).await {
         return Outcome::Failed(failure);
     }
     memory.released(&ids);
-    finish(context, object, Reason::Released, &format!("kept {}, without Kraken's tags", listed(&ids))).await
+    finish(
+        context,
+        object,
+        Reason::Released,
+        &format!("released {}: it is kept without Kraken's tags", listed(&ids)),
+    )
+    .await
 }
 
-/// Whether anything may be deleted now: not what is protected, and not before those who refer to it.
+/// Whether objects may be deleted now: not if they are protected, and not before their dependents.
 async fn permitted(context: &Context, object: &Object, memory: &Memory) -> Result<(), Outcome> {
     if object.lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
         return Err(Outcome::Protected(
-            "spec.lifecycle.protect is true: set it to false to let the deletion go on".to_owned(),
+            "spec.lifecycle.protect is true: set it to false to allow the deletion".to_owned(),
         ));
     }
     let (namespace, name) = place(object);
     unblocked(context, (&namespace, &name), memory).await
 }
 
-/// Whether nobody refers to the resource of this namespace and name any more. What was asked to be deleted already waits
-/// for nobody.
+/// Whether the resource of this namespace and name has no dependents any more. After the deletion was requested, this
+/// is not checked again.
 async fn unblocked(
     context: &Context,
     (namespace, name): (&str, &str),
@@ -140,7 +146,7 @@ async fn unblocked(
     }
 }
 
-/// Asks for the deletion of what is left, or waits for it.
+/// Requests the deletion of the remaining objects, or waits for it.
 async fn delete(
     context: &Context,
     object: &Object,
@@ -152,7 +158,7 @@ async fn delete(
     if ids.is_empty() {
         return Outcome::InProgress(
             Reason::Deleting,
-            "waiting for the cloud to finish the deletion".to_owned(),
+            "waiting for the provider to finish the deletion".to_owned(),
         );
     }
     if object.lifecycle().approval == Approval::Manual {
@@ -168,7 +174,7 @@ async fn delete(
             memory.deleted = memory.deleted.max(Some(context.kind.epoch(doomed)));
             memory.deleting(&ids);
             if is_first {
-                let note = format!("asked for the deletion of {}", listed(&ids));
+                let note = format!("requested the deletion of {}", listed(&ids));
                 record(context, object, Reason::Deleted, &note).await;
             }
             Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
@@ -176,13 +182,13 @@ async fn delete(
         Err(failure) if failure.class == FailureClass::Protected => {
             unprotect(context, object, identity, doomed, failure, Reason::Deleting).await
         }
-        // Something else has to go first, which the cloud names.
+        // Another object must be deleted first; the provider's message names it.
         Err(failure) => refused(failure, Reason::Deleting),
     }
 }
 
-/// Everything that any launch of this resource made: found by tag when the deletion begins and again before it ends,
-/// and by id in between.
+/// Observes all objects of all launches of this resource: by tag when the deletion starts and again before it
+/// completes, and by id in between.
 async fn last_look(
     context: &Context,
     identity: &Identity,
@@ -213,7 +219,7 @@ async fn finish(context: &Context, object: &Object, reason: Reason, note: &str) 
     }
 }
 
-/// Those that this resource referred to may go now.
+/// Releases the dependencies of this resource for deletion.
 async fn released(context: &Context, object: &Object) -> Outcome {
     match references::release_of(context, &ObjectKey::of(object.meta()), Expected::Yes).await {
         Ok(()) => Outcome::Removed,
@@ -221,7 +227,7 @@ async fn released(context: &Context, object: &Object) -> Outcome {
     }
 }
 
-/// Fails if the object is another one of the same name, or its finalizers changed meanwhile.
+/// Removes the finalizer. Fails if the object is another one of the same name, or if its finalizers changed meanwhile.
 async fn take_finalizer_off(
     api: &Api<RawObject>,
     manager: &str,

@@ -1,7 +1,8 @@
-//! Replacement: what a field that cannot be changed leads to, where `lifecycle.replace` allows it. Client required.
+//! Replacement of remote objects because of a field that cannot be changed in place, if `lifecycle.replace` allows it.
+//! Client required.
 //!
-//! It is persisted as an intent that says that earlier launches are replaced; what each part then needs is decided from
-//! what is there, so a crash at any point goes on where it was.
+//! The replacement is persisted as an intent with the epoch from which objects are new. Each further step is decided
+//! from the observed objects, so after a crash at any point the replacement continues.
 
 use kraken_api::{Replace, reasons::Reason};
 
@@ -15,16 +16,16 @@ use crate::{
     steps::{record::record, unprotect::unprotect},
 };
 
-/// What a replacement tells apart.
+/// The objects on both sides of a replacement.
 pub(crate) struct Parts {
-    /// What is to go, while a replacement is under way.
+    /// The objects to delete, while a replacement is in progress.
     pub outgoing: Option<Observed>,
-    /// What counts as this resource's.
+    /// The objects that count as the resource's current ones.
     pub current: Observed,
 }
 
-/// Tells apart what is replaced and what replaces it, by the epoch that each was launched under: the boundary is that of the
-/// launch by which the replacement began, however many followed. No client required.
+/// Splits replaced objects from their replacements by the epoch of their launch: the boundary is the launch that
+/// started the replacement, regardless of how many followed. No client required.
 pub(crate) fn parts(kind: &dyn DynKind, intent: Option<&Intent>, observed: Observed) -> Parts {
     let Some(boundary) = intent.and_then(|intent| intent.replaced_before) else {
         return Parts { outgoing: None, current: observed };
@@ -34,7 +35,7 @@ pub(crate) fn parts(kind: &dyn DynKind, intent: Option<&Intent>, observed: Obser
     Parts { outgoing, current: since }
 }
 
-/// Deletes what is to go when its time has come; `None` means that what replaces it comes first.
+/// Deletes the outgoing objects when they are due; `None` means that their replacement must be created first.
 pub(crate) async fn retire(
     context: &Context,
     object: &Object,
@@ -43,14 +44,14 @@ pub(crate) async fn retire(
     outgoing: &Observed,
     is_replacement_up: bool,
 ) -> Option<Outcome> {
-    // `Never`, set while a replacement was under way, must not leave a gap.
+    // `Never`, set while a replacement is in progress, must not leave the resource without objects.
     if sight.fates.lifecycle.replace != Replace::DeleteFirst && !is_replacement_up {
         return None;
     }
     Some(let_go(context, object, memory, sight, outgoing).await)
 }
 
-/// Asks for the deletion of what is replaced, and leaves behind what is to be kept.
+/// Requests the deletion of the replaced objects, and releases those that are to be kept.
 pub(crate) async fn let_go(
     context: &Context,
     object: &Object,
@@ -66,14 +67,14 @@ pub(crate) async fn let_go(
         return delete(context, object, memory, &sight.identity, &to_delete).await;
     }
     if kept.is_empty() {
-        let message = "waiting for the cloud to finish the deletion of what is replaced".to_owned();
+        let message = "waiting for the provider to finish the deletion of the replaced objects".to_owned();
         return Outcome::InProgress(Reason::Replacing, message);
     }
     if let Err(failure) = context.external.release(&sight.identity, &to_keep).await {
         return refused(failure, Reason::Replacing);
     }
     memory.released(&kept);
-    let note = format!("kept {}, which is replaced, without Kraken's tags", listed(&kept));
+    let note = format!("released {}, which is replaced: it is kept without Kraken's tags", listed(&kept));
     record(context, object, Reason::Released, &note).await;
     Outcome::InProgress(Reason::Replacing, note)
 }
@@ -91,7 +92,7 @@ async fn delete(
             let is_first = ids.iter().any(|id| !memory.deleted_ids.contains(id));
             memory.deleting(&ids);
             if is_first {
-                let note = format!("asked for the deletion of {}, which is replaced", listed(&ids));
+                let note = format!("requested the deletion of {}, which is replaced", listed(&ids));
                 record(context, object, Reason::Replaced, &note).await;
             }
             Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(&ids)))
@@ -99,7 +100,7 @@ async fn delete(
         Err(failure) if failure.class == FailureClass::Protected => {
             unprotect(context, object, identity, replaced, failure, Reason::Replacing).await
         }
-        // Something else has to go first, which the cloud names.
+        // Another object must be deleted first; the provider's message names it.
         Err(failure) => refused(failure, Reason::Replacing),
     }
 }

@@ -1,4 +1,4 @@
-//! Step 6: the outcome becomes the status, on every path, by one write, and only if something changed. Client required.
+//! Step 6: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::{
     status::{Learned, UNFOLLOWED, status_of},
 };
 
-/// How long a deletion may be under way before the status ceases to say that the resource is ready.
+/// How long a deletion may be in progress before the status stops reporting the resource as ready.
 const DELETION_GRACE: Duration = Duration::from_secs(1);
 
-/// Writes the status and the event that the outcome leads to.
+/// Writes the status and publishes the event of the outcome.
 pub(crate) async fn report(
     context: &Context,
     object: &Object,
@@ -37,12 +37,12 @@ pub(crate) async fn report(
     let before = object.status();
     let generation = object.meta().generation;
     if outcome.is_in_progress() {
-        // A resource that is being deleted is not ready, and must not say so for long.
+        // A resource that is being deleted is not ready, and must not be reported as ready for long.
         let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
         let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
         let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
         let for_hub = matches!(outcome, Outcome::Asked);
-        // Others of its kind get their answers: this one is on its way.
+        // The hub responds to other resources of this kind: this response is expected soon.
         let is_heard = for_hub && context.hub.was_heard(HUB_GRACE);
         if (memory.progress(grace, for_hub).is_fresh() || is_heard) && is_silent {
             return Ok(());
@@ -57,8 +57,9 @@ pub(crate) async fn report(
     }
     let (namespace, name) = place(object);
     let api = context.api(&namespace);
-    // Whole, whatever others own in it: a condition that somebody else's field keeps alive would fail the schema for ever.
-    // The UID keeps an outcome off a later object of the same name, the version off what was written meanwhile.
+    // The whole status, regardless of other field owners: a condition that another manager's field keeps alive would
+    // fail the schema forever. The UID protects a later object of the same name from this outcome, the version protects
+    // writes made meanwhile.
     let version = Version::of(object);
     match replace_status(&api, context.shell.name, &name, &version, json!(status)).await {
         Ok(written) => {
@@ -70,7 +71,7 @@ pub(crate) async fn report(
                 memory.at_creation = None;
             }
         }
-        // It went away while we worked: there is nobody to report to.
+        // The object was deleted during the reconcile: there is no status to write.
         Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error),
     }
@@ -78,21 +79,21 @@ pub(crate) async fn report(
     Ok(())
 }
 
-/// Whether a status is not made false by progress: it speaks of an older generation, or of progress itself. Such a one is
-/// brought up to date only now and then.
+/// Whether progress leaves a status true: it is about an older generation, or about progress itself. Such a status is
+/// updated only from time to time.
 fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bool {
     let Some(status) = status.filter(|status| status.observed_generation == generation) else { return true };
     let ready = conditions::get(&status.conditions, conditions::READY);
     ready.is_some_and(|ready| PROGRESS.iter().any(|reason| reason.as_str() == ready.reason))
 }
 
-/// Whether a status says that the resource is ready.
+/// Whether a status reports the resource as ready.
 pub(crate) fn is_ready(status: Option<&ResourceStatus>) -> bool {
     let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
     ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
 }
 
-/// An event and a log line when the outcome is another one than before.
+/// Publishes an event and writes a log line when the outcome differs from the previous one.
 async fn tell(
     context: &Context,
     object: &Object,
@@ -103,7 +104,7 @@ async fn tell(
     let about = if outcome.drift().is_some() { conditions::DRIFTED } else { conditions::READY };
     let Some(ready) = conditions::get(&after.conditions, about) else { return };
     let was = before.and_then(|status| conditions::get(&status.conditions, about));
-    // That the hub does not run is one fact and not one of each resource.
+    // That the hub is not running is one fact, and not one per resource.
     let message = |condition: &Condition| condition.message.trim_end_matches(UNFOLLOWED).to_owned();
     if was.is_some_and(|was| {
         was.status == ready.status && was.reason == ready.reason && message(was) == message(ready)
@@ -116,7 +117,7 @@ async fn tell(
     } else {
         info!(namespace, name, reason = ready.reason, message = ready.message, "changed");
     }
-    // Progress is in the status; an event is for what came of it, and for what does not go on.
+    // Progress is in the status; events are for results, and for operations that cannot proceed.
     if !outcome.is_in_progress() || outcome.is_not_yet() {
         let kind = if outcome.is_warning() { EventType::Warning } else { EventType::Normal };
         let reference = object.object_ref(&context.info().resource);

@@ -1,4 +1,4 @@
-//! Step 2: options and values become what is desired, or all problems at once. No client required.
+//! Step 2: resolves options and values to the desired state, or reports all problems together. No client required.
 
 use kraken_api::Lifecycle;
 use kraken_options::{
@@ -11,8 +11,8 @@ use crate::{
     outcome::Outcome,
 };
 
-/// What a spec refers to. Found by resolving it against nothing, so that what is asked for can never differ from what
-/// is used.
+/// The references of a spec. They are found by resolving the spec without values, so that the requested references
+/// cannot differ from the ones that are used.
 pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies {
     let nothing = Values::default();
     let mut resolver = Resolver::new(&nothing);
@@ -21,7 +21,8 @@ pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies 
     resolver.finish().dependencies
 }
 
-/// The problems that no value of a reference can take away, if there are any: they are reported without waiting for one.
+/// The problems that no value of a reference can solve, if there are any: they are reported without waiting for a
+/// value.
 pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> Option<Outcome> {
     let Err(Outcome::Invalid(mut problems)) = desired(kind, spec, &Values::default(), fields) else {
         return None;
@@ -30,7 +31,7 @@ pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> O
     Some(Outcome::Invalid(problems))
 }
 
-/// What is desired, with what was learned of the Secrets that are in it.
+/// The desired state, and what was resolved of the Secrets that it contains.
 pub(crate) fn desired(
     kind: &dyn DynKind,
     spec: &dyn Spec,
@@ -59,7 +60,7 @@ pub(crate) fn desired(
     match desired {
         Some(desired) if problems.is_empty() => Ok((desired, resolution)),
         _ if problems.is_empty() => {
-            Err(Outcome::Internal("the spec was refused without a reason: please report this".to_owned()))
+            Err(Outcome::Internal("the spec was rejected without a reason: please report this".to_owned()))
         }
         _ if problems.iter().all(|problem| problem.kind == ProblemKind::Missing) => {
             Err(Outcome::Waiting(problems))
@@ -68,7 +69,8 @@ pub(crate) fn desired(
     }
 }
 
-/// What comes first is a reference whose value nobody uses: it is waited for, and deleted later, like any other.
+/// A `dependsOn` entry is a reference whose value is not used: the resource waits for it, and is deleted before it, as
+/// with any other reference.
 fn depends_on(lifecycle: &Lifecycle, resolver: &mut Resolver<'_>) {
     for (index, on) in lifecycle.depends_on.iter().enumerate() {
         let main_id = ResourceRef { kind: on.kind.clone(), name: on.name.clone(), path: String::new() };

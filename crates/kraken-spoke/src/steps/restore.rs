@@ -1,5 +1,6 @@
-//! The finalizer and the intent are put back where somebody took them off: `kubectl replace`, a restored backup, a person.
-//! Without them a deletion would leave everything behind, and a crash could launch twice. Client required.
+//! Restores the finalizer and the intent after they were removed: by `kubectl replace`, a restored backup, or a person.
+//! Without them a deletion would leave all remote objects behind, and a crash could cause a second launch. Client
+//! required.
 
 use jiff::Timestamp;
 use kraken_api::{ResourceStatus, reasons::Reason};
@@ -23,7 +24,7 @@ use crate::{
     },
 };
 
-/// The intent to put back, if the resource has objects, or may have some, and lacks the finalizer or the intent.
+/// The intent to restore, if the resource has or may have remote objects, and lacks the finalizer or the intent.
 fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     object: &K,
     memory: &Memory<K>,
@@ -38,7 +39,8 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     }
     let status = object.status();
     let recorded = status.is_some_and(|s| !s.external_ids.is_empty() || s.epoch.is_some());
-    // An intent is never written without the finalizer: one alone says that somebody took the other off.
+    // An intent is never written without the finalizer: an intent without a finalizer means that another client removed
+    // the finalizer.
     if present.is_none() && memory.intent.is_none() && memory.created.is_none() && !recorded {
         return None;
     }
@@ -48,8 +50,8 @@ fn due<K: Resource + HasStatus<Status = ResourceStatus>>(
     })
 }
 
-/// An intent from what the status says. A launch may have been under way of which nothing is left: it is taken to have
-/// been, so that its token is used again, or where there are none it is waited for.
+/// Rebuilds an intent from the status. A launch may have been in progress that left no record: the rebuilt intent
+/// assumes it, so that its token is used again, or, for a provider without tokens, the launch is waited for.
 pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestamp) -> Intent {
     let last = status.and_then(|status| status.epoch).unwrap_or_default().max(epoch);
     Intent {
@@ -62,7 +64,7 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
     }
 }
 
-/// Puts back what is missing; whether anything was.
+/// Restores what is missing; returns whether anything was.
 pub(crate) async fn restore(
     context: &Context,
     object: &Object,
@@ -76,7 +78,7 @@ pub(crate) async fn restore(
     Ok(true)
 }
 
-/// The same for a resource of which only the tags of its objects tell that it has any.
+/// Restores the record of a resource whose remote objects are known only by their tags.
 pub(crate) async fn restore_from_tags(
     context: &Context,
     object: &Object,
@@ -97,10 +99,10 @@ async fn put_back(
     let (namespace, name) = place(object);
     let known = memory.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
     let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &known);
-    let what = if ids.is_empty() { "what it manages".to_owned() } else { listed(&ids) };
+    let what = if ids.is_empty() { "remote objects".to_owned() } else { listed(&ids) };
     let note = format!(
-        "put back the finalizer and the record of launches, which were removed although this resource manages {what}; to \
-         let go of it, set spec.lifecycle.deletion to Retain and delete the resource"
+        "restored the finalizer and the launch record, which were removed although this resource manages {what}; to \
+         release its remote objects, set spec.lifecycle.deletion to Retain and delete the resource"
     );
     warn!(namespace, name, "{note}");
     let (reference, reason) = (object.object_ref(&context.info().resource), Reason::RecordRestored.as_str());
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_intent_is_rebuilt_so_that_a_launch_that_was_under_way_is_not_made_twice() {
+    fn lost_intent_is_rebuilt_so_that_a_launch_in_progress_is_not_repeated() {
         let status = ResourceStatus {
             epoch: Some(3),
             replaced_before: Some(2),

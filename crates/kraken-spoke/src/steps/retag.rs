@@ -1,4 +1,4 @@
-//! Owner tags that were taken off are put back: without them an object is found by its id alone, and nothing may delete it.
+//! Restores owner tags that were removed: without them an object is found by its id only, and must not be deleted.
 //! Client required.
 
 use kraken_api::reasons::Reason;
@@ -14,7 +14,7 @@ use crate::{
     steps::{observe::Known, record::record},
 };
 
-/// Tags the objects with these ids again, or waits for tags that were set a moment ago; says what was done.
+/// Restores the tags of the objects with these ids, or waits for tags that were set recently; returns a description.
 pub(crate) async fn retag(
     context: &Context,
     object: &Object,
@@ -30,7 +30,7 @@ pub(crate) async fn retag(
     }
     let (bare, _) = context.kind.select(observed.clone(), &ids);
     context.external.reclaim(identity, epoch, desired, &bare).await?;
-    let note = format!("put the owner tags back on {}", listed(&ids));
+    let note = format!("restored the owner tags of {}", listed(&ids));
     let times = match &memory.claimed {
         Some(before) if before.ids == ids => before.times + 1,
         _ => 0,
@@ -40,7 +40,8 @@ pub(crate) async fn retag(
     Ok(note)
 }
 
-/// The objects to tag by one call and the epoch that puts them on the right side of a replacement: what is outgoing first.
+/// The objects to tag with one call, and the epoch that assigns them to the correct side of a replacement: outgoing
+/// objects first.
 fn batch(ids: &[String], intent: Option<&Intent>, known: i64) -> (Vec<String>, i64) {
     let Some(intent) = intent else { return (ids.to_vec(), known.max(1)) };
     let boundary = intent.replaced_before.unwrap_or_default();
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_tagged_again_stays_on_its_side_of_a_replacement() {
+    fn retagged_object_stays_on_its_side_of_a_replacement() {
         let ids = ["i-old", "i-new"].map(str::to_owned);
         let intent = Intent { replaced_before: Some(4), outgoing: vec!["i-old".into()], ..Intent::default() };
         assert_eq!(batch(&ids, Some(&intent), 3), (vec!["i-old".to_owned()], 3));

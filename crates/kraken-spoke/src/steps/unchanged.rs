@@ -1,9 +1,9 @@
-//! A resync of a resource that refers to Secrets: nothing of them is read if what is desired and what the cloud shows are what they
-//! were when everything was in place. Client required.
+//! A resync of a resource that refers to Secrets: no Secret is read if the desired and the observed state are the same
+//! as when everything was last in place. Client required.
 //!
-//! What a run finds is decided by what is desired (the generation, the values of references, the versions of Secrets) and by what
-//! the cloud shows. Where both are as in an earlier run that found everything in place, so is the answer, and the values of
-//! Secrets, which are needed to compare and to repair, are not.
+//! The result of a reconcile depends on the desired state (the generation, the values of references, the versions of
+//! Secrets) and on the observed state. If both equal those of an earlier reconcile that found everything in place, the
+//! result is the same, and the values of Secrets, which are needed to compare and to repair, are not needed.
 
 use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
@@ -28,26 +28,28 @@ use crate::{
     },
 };
 
-/// A run that found everything in place.
+/// A reconcile that found everything in place.
 #[derive(Debug)]
 pub(crate) struct Unchanged {
     generation: Option<i64>,
-    /// As [`in_place::inputs_digest`] has it.
+    /// As returned by [`in_place::inputs_digest`].
     inputs: String,
-    /// Of all that was observed. Keyed with a random number of this process, because the cloud may show a value of a Secret.
+    /// A digest of the observed state. Keyed with a random number of this process, because the provider may return a
+    /// value of a Secret.
     observed: [u8; 32],
-    /// Whether something costs a call of its own to read, and was not read.
+    /// Whether attributes exist that need one call per object, and were not read.
     is_shallow: bool,
     learned: Learned,
 }
 
-/// A digest of what was observed by which nobody outside of this process can look for a value.
+/// A digest of the observed state that does not allow another process to guess a value.
 fn digest(key: u64, observed: &impl Debug) -> [u8; 32] {
-    // What a type does not show, such as user data, is read by deep looks only, of which no digest is made.
+    // Attributes that `Debug` does not show, such as user data, are read only by deep observations, of which no digest
+    // is made.
     Sha256::new().chain_update(key.to_le_bytes()).chain_update(format!("{observed:?}")).finalize().into()
 }
 
-/// Remembers a run that found everything in place without a deep look.
+/// Records a reconcile that found everything in place without a deep observation.
 pub(crate) fn remember(
     context: &Context,
     object: &Object,
@@ -65,7 +67,7 @@ pub(crate) fn remember(
     })
 }
 
-/// The outcome, if nothing of the resource's Secrets needs to be read to know it.
+/// The outcome, if it is known without reading a Secret of the resource.
 pub(crate) async fn look(
     context: &Context,
     object: &Object,
@@ -77,7 +79,7 @@ pub(crate) async fn look(
     let before = memory.unchanged.clone()?;
     let status = object.status()?;
     let identity = identity_of(context, object);
-    // Whoever edits or deletes something, or asks for a run, wakes it as an edit, and everything is done anew.
+    // An edit, a deletion and a requested reconcile use the edit lane, and everything is reconciled in full.
     let is_resync = slot.lane() == Lane::Resync && !memory.is_busy();
     let is_deep = !before.is_shallow && memory.is_deep_due(context.deep_interval, &identity.uid);
     let is_as_reported = object.meta().generation == before.generation
@@ -96,7 +98,7 @@ pub(crate) async fn look(
     if known.needs_search() {
         return None;
     }
-    // What fails is told by the whole run.
+    // A failure is reported by the full reconcile.
     let look = observe(context, Lane::Resync, &identity, &known, false, false);
     let observed = slot.lend(look).await.ok()?;
     if digest(context.digest_key, &observed) != before.observed {
@@ -107,7 +109,8 @@ pub(crate) async fn look(
     Some(Outcome::InPlace)
 }
 
-/// The values of the hub's answer, with the versions of Secrets in place of what is in them; none if the hub does not know one.
+/// The values of the hub's response, with the versions of Secrets instead of their data; `None` if the hub does not
+/// know one.
 fn versions(answer: Arc<DependencyRequest>, dependencies: &Dependencies) -> Option<Values> {
     let status = answer.status.as_ref().filter(|status| status.unmet.is_empty())?;
     let mut values = gather::values_of(&status.dependent_values);
@@ -124,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_is_of_all_that_was_observed_and_of_this_process() {
+    fn digest_depends_on_the_whole_observed_state_and_on_the_process() {
         assert_eq!(digest(1, &["a", "b"]), digest(1, &["a", "b"]));
         assert_ne!(digest(1, &["a", "b"]), digest(1, &["a", "c"]));
         assert_ne!(digest(1, &["a", "b"]), digest(2, &["a", "b"]));

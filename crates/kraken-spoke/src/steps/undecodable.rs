@@ -1,6 +1,6 @@
-//! Objects that do not decode as their kind: an older or newer CRD let them in. They are reported, and a deletion is still
-//! carried out, by the same step as any other: it needs who the object is and which ids its status has, and what its lifecycle
-//! forbids, all read from the JSON as far as it can be read. Client required.
+//! Objects that do not decode as their kind, because an older or newer CRD accepted them. They are reported, and a
+//! deletion is still carried out, by the same step as for any other object: it needs the identity of the object, the
+//! ids in its status, and what its lifecycle forbids, all read from the JSON as far as it decodes. Client required.
 
 use kraken_api::{Approval, Deletion, Lifecycle, ResourceStatus, conditions, reasons::Reason};
 use kraken_runtime::{
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// A spec of which only the lifecycle could be read, as far as a deletion needs it.
+/// A spec of which only the lifecycle was decoded, as far as a deletion needs it.
 #[derive(Clone, Debug)]
 pub(crate) struct Unreadable(Lifecycle);
 
@@ -42,7 +42,8 @@ impl Spec for Unreadable {
     }
 }
 
-/// What `spec.lifecycle` says of a deletion, whatever else does not decode. What cannot be read forbids.
+/// The deletion options of `spec.lifecycle`, whatever else does not decode. A value that does not decode forbids the
+/// deletion.
 fn lifecycle_of(spec: &Value, status: &Value) -> Lifecycle {
     let lifecycle = &spec["lifecycle"];
     let is_readable = |value: &Value| value.is_null() || value.is_object();
@@ -52,7 +53,7 @@ fn lifecycle_of(spec: &Value, status: &Value) -> Lifecycle {
         paused: is_on(&lifecycle["paused"]),
         protect: unreadable || is_on(&lifecycle["protect"]),
         deletion: match &lifecycle["deletion"] {
-            // Adopting, it may have adopted everything.
+            // An adopting resource may have adopted all its objects.
             Value::Null if !lifecycle["adopt"].is_null() && status["adopted"].is_null() => {
                 Some(Deletion::Retain)
             }
@@ -74,7 +75,7 @@ fn json_of(member: Option<&RawValue>) -> Value {
     RawObject::decode(member).unwrap_or_default()
 }
 
-/// What the status knows of its remote objects.
+/// What the status records of the remote objects.
 fn status_of(status: &Value) -> ResourceStatus {
     fn member<T: DeserializeOwned>(status: &Value, name: &str) -> Option<T> {
         serde_json::from_value(status[name].clone()).ok()
@@ -93,7 +94,7 @@ fn status_of(status: &Value) -> ResourceStatus {
     }
 }
 
-/// One run for such an object. `error` says why it does not decode.
+/// One reconcile of such an object. `error` states why it does not decode.
 pub(crate) async fn run(context: &Context, key: &ObjectKey, error: &str, slot: &mut Slot) -> Requeue {
     let api = context.api(&key.namespace);
     let object = match within("read an object", api.get_opt(&key.name)).await {
@@ -111,15 +112,10 @@ pub(crate) async fn run(context: &Context, key: &ObjectKey, error: &str, slot: &
             return Requeue::Backoff;
         }
     };
-    let unreadable = format!("this object cannot be read as {}: {error}", context.info().name);
+    let unreadable = format!("this object does not decode as {}: {error}", context.info().name);
     if object.metadata.deletion_timestamp.is_none() {
         if report(context, &api, &object, Reason::InvalidSpec, &unreadable).await {
-            warn!(
-                namespace = &*key.namespace,
-                name = &*key.name,
-                error,
-                "an object does not decode and is passed over"
-            );
+            warn!(namespace = &*key.namespace, name = &*key.name, error, "object does not decode; skipped");
         }
         return Requeue::Never;
     }
@@ -131,30 +127,30 @@ pub(crate) async fn run(context: &Context, key: &ObjectKey, error: &str, slot: &
         outcome => outcome.requeue(None, memory.count_refusals(outcome)),
     };
     if matches!(outcome, Outcome::Removed) {
-        // It counts as unreadable until the watch says that it is gone: the store still has its last readable form.
+        // It counts as undecodable until the watch reports its deletion: the store still has its last decoded form.
         context.memories.forget(key);
         return Requeue::Never;
     }
     context.memories.put(key.clone(), uid, memory);
     let (_, reason, message) = outcome.ready();
-    report(context, &api, &object, reason, &format!("{message}; besides, {unreadable}")).await;
+    report(context, &api, &object, reason, &format!("{message}; {unreadable}")).await;
     requeue
 }
 
-/// One step towards the end of it, as any object that is being deleted takes it.
+/// One step of its deletion, as for any object that is being deleted.
 async fn removed(context: &Context, object: &RawObject, memory: &mut Memory, slot: &mut Slot) -> Outcome {
     let (spec, status) = (json_of(object.spec.as_deref()), json_of(object.status.as_deref()));
     let (spec, status) = (Unreadable(lifecycle_of(&spec, &status)), status_of(&status));
     let object = Object::new(object.metadata.clone(), spec, Some(status));
     if awaits_approval(&object) {
-        let message = "the deletion waits for an approval, and there is no plan of an object that cannot be read: \
+        let message = "the deletion requires approval, and an object that does not decode has no plan: \
                        correct it, or set spec.lifecycle.approval to Automatic";
         return Outcome::InProgress(Reason::AwaitingApproval, message.to_owned());
     }
     remove(context, &object, memory, slot).await
 }
 
-/// Whether a person would have to approve what is to be deleted.
+/// Whether a person would have to approve the deletion.
 fn awaits_approval(object: &Object) -> bool {
     let lifecycle = object.lifecycle();
     let fates = Fates { lifecycle, adopted: adopted(object.status.as_ref(), None) };
@@ -163,8 +159,8 @@ fn awaits_approval(object: &Object) -> bool {
     is_next && lifecycle.approval == Approval::Manual && fates.deletes_any(ids)
 }
 
-/// Writes the Ready condition and leaves the rest of the status as it is: the ids in it are all that is known of the remote
-/// objects. Returns whether that was news.
+/// Writes the Ready condition and leaves the rest of the status unchanged: its ids are the only record of the remote
+/// objects. Returns whether the condition changed.
 async fn report(
     context: &Context,
     api: &Api<RawObject>,
@@ -196,7 +192,7 @@ async fn report(
     let (name, version) = (object.name_any(), Version::of(object));
     if let Err(error) = replace_status(api, context.shell.name, &name, &version, status).await {
         let namespace = object.namespace().unwrap_or_default();
-        warn!(namespace, name, %error, "failed to report that an object does not decode");
+        warn!(namespace, name, %error, "failed to write the status of an object that does not decode");
     }
     true
 }
@@ -210,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_of_the_lifecycle_is_obeyed() {
+    fn decoded_lifecycle_options_are_applied() {
         assert_eq!(rules(Value::Null), Lifecycle::default());
         let deleting = Lifecycle { deletion: Some(Deletion::Delete), ..Lifecycle::default() };
         assert_eq!(rules(json!({"resyncInterval": 7, "protect": false, "deletion": "Delete"})), deleting);
@@ -219,11 +215,11 @@ mod tests {
         assert_eq!(rules(json!({"deletion": "Retain"})).deletion, Some(Deletion::Retain));
         assert_eq!(rules(json!({"approval": "Manual"})).approval, Approval::Manual);
         let adopting = rules(json!({"adopt": {"id": "i-1"}}));
-        assert_eq!(adopting.deletion, Some(Deletion::Retain), "what may have been adopted is kept");
+        assert_eq!(adopting.deletion, Some(Deletion::Retain), "objects that may have been adopted are kept");
     }
 
     #[test]
-    fn what_cannot_be_read_forbids() {
+    fn undecodable_lifecycle_options_forbid_the_deletion() {
         assert!(rules(json!({"protect": "yes", "paused": "true"})).protect);
         assert!(rules(json!({"paused": "true"})).paused);
         assert_eq!(rules(json!({"deletion": 7})).deletion, Some(Deletion::Retain));
@@ -233,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_read_from_the_status_as_it_is() {
+    fn ids_are_read_from_a_partly_undecodable_status() {
         let status = json!({"externalIds": ["i-1", 7, "i-2"], "epoch": 3, "conditions": "oh", "location": 7});
         let status = status_of(&status);
         assert_eq!((status.external_ids, status.epoch), (vec!["i-1".into(), "i-2".into()], Some(3)));
@@ -241,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_that_needs_an_approval_waits_unless_everything_is_kept() {
+    fn deletion_that_needs_approval_waits_unless_all_objects_are_kept() {
         let object = |lifecycle: Value, ids: &[&str]| {
             let metadata =
                 serde_json::from_value(json!({"name": "a", "finalizers": [kraken_api::FINALIZER]}));
@@ -249,7 +245,7 @@ mod tests {
             Object::new(metadata.unwrap(), Unreadable(rules(lifecycle)), Some(status))
         };
         assert!(awaits_approval(&object(json!({"approval": "Manual"}), &["i-1"])));
-        assert!(awaits_approval(&object(json!({"approval": 7}), &[])), "something may exist");
+        assert!(awaits_approval(&object(json!({"approval": 7}), &[])), "objects may exist");
         assert!(!awaits_approval(&object(json!({"approval": "Manual", "deletion": "Retain"}), &["i-1"])));
         assert!(!awaits_approval(&object(json!({"approval": "Manual", "protect": true}), &["i-1"])));
         assert!(!awaits_approval(&object(Value::Null, &["i-1"])));

@@ -1,8 +1,8 @@
-//! A deletion that the provider's own protection refuses: the protection is turned off if the spec says so, and otherwise
-//! the condition says what to edit. Client required.
+//! Handles a deletion that the provider's own deletion protection rejects: turns the protection off if the spec states
+//! so, and otherwise reports which field to edit. Client required.
 //!
-//! A deletion needs the identity alone and may come before an edit was carried out, so what is last observed or was last
-//! resolved decides nothing here: only a literal of the spec does.
+//! A deletion needs only the identity and may precede an edit that is not applied yet. Therefore neither observed nor
+//! resolved values count here, but only a literal in the spec.
 
 use kraken_api::reasons::Reason;
 use kraken_runtime::mutants::{self, Mutant};
@@ -15,7 +15,7 @@ use crate::{
     steps::record::record,
 };
 
-/// What follows from such a refusal. `reason` is what the deletion is for.
+/// Handles the rejection. `reason` is the purpose of the deletion.
 pub(crate) async fn unprotect(
     context: &Context,
     object: &Object,
@@ -36,7 +36,7 @@ pub(crate) async fn unprotect(
         return Outcome::Failed(failure);
     }
     let what = format!(
-        "turned the deletion protection of {} off, as spec.{field} says",
+        "turned off the deletion protection of {}, as spec.{field} specifies",
         listed(&context.kind.ids(observed))
     );
     record(context, object, Reason::Updated, &what).await;
