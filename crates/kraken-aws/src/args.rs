@@ -13,20 +13,20 @@ pub struct AwsArgs {
     #[arg(long, env = "AWS_REGION", value_name = "REGION")]
     pub aws_region: Option<String>,
 
-    /// The HTTP client for all calls, for a simulation in this process. No credentials are looked up then: no file and no
-    /// variable is read.
+    /// The HTTP client for all calls, for a simulation in this process. If it is set, no credentials are loaded from
+    /// files or variables.
     #[arg(skip)]
     pub http_client: Option<SharedHttpClient>,
 }
 
 impl AwsArgs {
-    /// The endpoint, unless it is AWS. An empty variable counts as not set: a manifest may contain it only as
-    /// documentation.
+    /// The endpoint; `None` for AWS's default endpoint. An empty variable counts as not set: a manifest may contain it
+    /// only as documentation.
     pub fn endpoint(&self) -> Option<&str> {
         given(self.aws_endpoint.as_deref())
     }
 
-    /// The region, unless the SDK finds it.
+    /// The region; `None` if the SDK determines it.
     pub fn region(&self) -> Option<&str> {
         given(self.aws_region.as_deref())
     }

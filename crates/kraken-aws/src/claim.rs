@@ -1,4 +1,4 @@
-//! Adoption of existing objects: they get the identity's tags.
+//! Adoption of existing objects: sets the identity's tags on them.
 
 use kraken_spoke::{Failure, Identity};
 

@@ -24,7 +24,7 @@ use crate::{
 
 /// The timeout of a connection.
 const CONNECT: Duration = Duration::from_secs(3);
-/// The timeout of one attempt of a call. Launching a thousand instances takes AWS several seconds.
+/// The timeout of one attempt of a call. A RunInstances call for a thousand instances takes several seconds.
 const ATTEMPT: Duration = Duration::from_secs(15);
 /// The timeout of a call including its second attempt.
 const OPERATION: Duration = Duration::from_secs(30);
@@ -35,9 +35,10 @@ const OPERATION: Duration = Duration::from_secs(30);
 /// created an object, and the response to the second, success or error, would hide that.
 const ATTEMPTS: u32 = 2;
 
-/// The SDK rate-limits throttled calls: after a throttling error, calls are sent at the rate that AWS accepted, which then increases again.
-/// Two hundred resources with separate backoffs would take minutes for calls that the limit allows in seconds. Create calls have a separate
-/// rate limit, so that a limit of launches does not slow reads.
+/// The name of the rate limit of create calls. The SDK rate-limits throttled calls: after a throttling error, calls are
+/// sent at the rate that AWS accepted, which then increases again. Two hundred resources with separate backoffs would
+/// take minutes for calls that the limit allows in seconds. Create calls have a separate rate limit, so that throttled
+/// launches do not delay reads.
 const CREATIONS: &str = "creations";
 
 /// The scope of the SDK's rate limit and retry budget.

@@ -4,16 +4,16 @@ use kraken_spoke::FailureClass;
 
 /// The retry class of an error response of AWS.
 ///
-/// An unknown code is [`FailureClass::Terminal`] for a client error (4xx), because an edit solves most of them and a
-/// resync retries the rest; otherwise [`FailureClass::Transient`].
+/// An unknown code is [`FailureClass::Terminal`] for a client error (4xx), because most of them require an edit, and a
+/// resync retries the others; otherwise [`FailureClass::Transient`].
 ///
-/// The message decides if AWS uses one code for several errors.
+/// If AWS uses one code for several errors, the message determines the class.
 pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
     // Older responses prefix some codes with `Client` or `Server`.
     let code = code.strip_prefix("Server.").or_else(|| code.strip_prefix("Client.")).unwrap_or(code);
     match code {
         "IdempotentParameterMismatch" => FailureClass::TokenUsed,
-        // A name or port that must be unique: the next observation finds the holder.
+        // A name or port that must be unique: the next observation determines the object that has it.
         "DuplicateLoadBalancerName" | "DuplicateTargetGroupName" | "DuplicateListener" | "PriorityInUse" => {
             FailureClass::TokenUsed
         }
@@ -48,8 +48,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         | "SignatureDoesNotMatch"
         | "UnrecognizedClientException" => FailureClass::Credentials,
 
-        // Ids come from AWS's own responses: another observation resolves an id that AWS does not know yet, or no
-        // longer.
+        // Ids come from AWS's own responses: another observation resolves an id that is not visible yet, or was
+        // deleted.
         "IncorrectInstanceState"
         | "IncorrectState"
         | "IncorrectModificationState"
@@ -67,7 +67,8 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         // without free addresses, which requires an edit or freed addresses.
         "InvalidSubnet" if message.to_lowercase().contains("internet gateway") => FailureClass::NotYet,
 
-        // The public address of a network without an internet gateway; one that is not attached where it is detached is a lag.
+        // A public address in a VPC without an internet gateway. For a gateway that is to be detached, the code results
+        // from a stale read.
         "Gateway.NotAttached" if message.contains("any internet gateway") => FailureClass::NotYet,
 
         "InternalError"

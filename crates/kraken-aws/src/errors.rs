@@ -163,7 +163,7 @@ mod tests {
         let refused = dispatch(ConnectorError::io("connection refused".into()));
         assert_eq!(refused.class, FailureClass::Transient);
         assert!(refused.message.contains("connection refused"), "{}", refused.message);
-        let slow = SdkError::timeout_error("no answer within 15 s");
+        let slow = SdkError::timeout_error("no response within 15 s");
         assert_eq!(classify::<RunInstancesError>("a", &slow).class, FailureClass::Transient);
     }
 

@@ -1,5 +1,6 @@
-//! The SDK without a network, for simulations: replaces everything that the SDK would look up. Every client behaves like
-//! a separate process, so none shares its rate limit, and the clock is tokio's, which a simulation can pause.
+//! The SDK without a network, for simulations: supplies every setting that the SDK would otherwise load. Every client
+//! behaves like a separate process, so none shares its rate limit, and the clock is tokio's, which a simulation can
+//! pause.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,7 +31,7 @@ impl TimeSource for Following {
     }
 }
 
-/// The configuration that the SDK would look up.
+/// The configuration that the SDK would otherwise load.
 pub(crate) fn config(
     region: Option<&str>,
     http_client: SharedHttpClient,

@@ -1,7 +1,7 @@
-//! AWS for spokes: the client, identity tags, error classes and batched reads.
+//! Access to AWS for spokes: the client, identity tags, error classes and batched reads.
 //!
 //! This is the one crate that depends on the AWS SDK, so that its version and features are managed in one place. A spoke
-//! uses the SDK through [`ec2`], and only in files that call the cloud.
+//! uses the SDK through [`ec2`], and only in files that call AWS.
 
 pub mod args;
 pub mod cidr;

@@ -1,5 +1,5 @@
 //! The location of the controller: the account of its credentials, and its region. Resources are pinned to the location
-//! of their creation, so that a controller in another location does not create everything a second time.
+//! of their creation, so that a controller in another location does not create all remote objects a second time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ const FAILURE_TTL: Duration = Duration::from_secs(5);
 pub(crate) struct LocationCache {
     sts: Client,
     region: Option<String>,
-    /// Whether the endpoint is not AWS.
+    /// Whether the endpoint is not AWS's default endpoint.
     is_other: bool,
     known: Arc<Mutex<CachedAccount>>,
 }
@@ -40,7 +40,7 @@ impl CachedAccount {
         account.or_else(|| failure.map(|(failure, _)| Err(failure.clone())))
     }
 
-    /// The result after a call. After a failure, an outdated account is better than stopping all work.
+    /// The result after a call. After a failure, the outdated account is used, so that reconciles continue.
     fn update(&mut self, answer: Result<String, Failure>) -> Result<String, Failure> {
         let now = Instant::now();
         match (answer, &mut self.account) {

@@ -1,4 +1,4 @@
-//! Batched reads: the requests of many resources are combined into as few calls as AWS allows, and each request gets
+//! Batched reads: combines the requests of many resources into as few calls as AWS allows, and returns to each request
 //! its own objects.
 
 use std::{
@@ -28,7 +28,7 @@ pub trait Tagged: Clone + Send {
     fn id(&self) -> &str;
     /// All tags.
     fn tags(&self) -> &Tags;
-    /// Whether its id is never reused. An object whose id is a user-defined name may belong to somebody else if it has
+    /// Whether its id is never reused. An object whose id is a user-defined name may belong to another owner if it has
     /// no owner tags.
     fn has_own_id(&self) -> bool {
         true
@@ -100,8 +100,8 @@ fn literal(value: &str) -> String {
 }
 
 /// Returns for every request, in order, the objects whose tags carry its identity, without duplicates and sorted by id:
-/// the objects that it names and, if it searches, all others. A named object without owner tags is included too: its
-/// tags were removed, and no second object must be created because of that.
+/// the objects that it requests by id and, if it searches by tag, all others. An object that is requested by id and has
+/// no owner tags is included too: its tags were removed, and no second object must be created because of that.
 ///
 /// # Errors
 /// The first failure of a call; a missing id is not a failure.
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// A fake cloud; records the number of ids or UIDs of each call.
+    /// A fake of the EC2 API; records the number of ids or UIDs of each call.
     struct Cloud {
         things: Vec<Thing>,
         calls: Mutex<Vec<(&'static str, usize)>>,
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_requests_of_one_resource_are_both_answered() {
+    async fn two_requests_of_one_resource_both_return_its_objects() {
         let cloud = Cloud::of(vec![thing("i-1", "a")]);
         let looks = [look_of("a", &["i-1"], false), look_of("a", &[], true), look_of("a", &[], false)];
         assert_eq!(cloud.seen(&looks).await, [vec!["i-1"], vec!["i-1"], vec![]]);

@@ -43,7 +43,7 @@ pub fn is_about_an_id(failure: &Failure) -> bool {
     ) || code.starts_with("Invalid") && (code.ends_with(".NotFound") || code.ends_with(".Malformed"))
 }
 
-/// Succeeds if AWS rejects the call with one of these codes, because the change is in place already: the preceding
+/// Succeeds if AWS rejects the call with one of these codes, because the change was made already: the preceding
 /// observation was stale.
 ///
 /// # Errors
@@ -139,19 +139,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn missing_ids_named_together_cost_one_more_call() {
+    async fn missing_ids_reported_together_require_one_more_call() {
         let (found, calls) = ask(&ids(&["i-1", "i-12", "i-2", "i-3"]), &["i-12", "i-3"], all_at_once).await;
         assert_eq!((found, calls), (ids(&["i-12", "i-3"]), 2));
     }
 
     #[tokio::test]
-    async fn missing_ids_named_one_at_a_time_cost_a_call_each() {
+    async fn missing_ids_reported_one_at_a_time_require_a_call_each() {
         let (found, calls) = ask(&ids(&["i-1", "i-2", "i-3"]), &["i-3"], one_at_a_time).await;
         assert_eq!((found, calls), (ids(&["i-3"]), 3));
     }
 
     #[tokio::test]
-    async fn an_unnamed_missing_id_is_found_by_bisection() {
+    async fn an_unreported_missing_id_is_found_by_bisection() {
         let all: Vec<String> = (0..64).map(|n| format!("i-{n}")).collect();
         let exists: Vec<&str> = all.iter().map(String::as_str).filter(|id| *id != "i-20").collect();
         let (found, calls) = ask(&all, &exists, none_at_all).await;

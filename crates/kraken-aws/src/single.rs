@@ -27,7 +27,7 @@ use crate::{
 pub enum Phase {
     /// It exists and is ready.
     Up,
-    /// AWS is still changing it; the text is AWS's state: "pending".
+    /// It is in a transitional state; the text is AWS's state: "pending".
     Settling(String),
     /// Its creation failed; the text is the cause.
     Failed(String),
@@ -80,8 +80,8 @@ impl Creation<'_> {
         [CLUSTER, UID].iter().all(|key| self.tags.get(*key).is_some_and(|own| tags.get(*key) == Some(own)))
     }
 
-    /// Interprets AWS's error that `what`, such as "the name web", is in use: by `others`, as far as they are visible. If
-    /// no other object can have it, the launch succeeded before.
+    /// Interprets AWS's error that `what`, such as "the name web", is in use. `others` are the visible objects that use
+    /// it. If no object of another launch uses it, this launch succeeded before.
     pub fn is_taken<T: Tagged>(&self, refusal: Failure, what: &str, others: &[T]) -> Failure {
         let Some(other) = others.iter().find(|other| !self.made(other.tags())) else {
             return Failure { class: FailureClass::TokenUsed, ..refusal };
@@ -94,7 +94,7 @@ impl Creation<'_> {
         self.is_own(tags) && tags.get(EPOCH) == self.tags.get(EPOCH)
     }
 
-    /// The holder of the conflicting value, and what to do about it.
+    /// The message with the object that uses the conflicting value, its owner and the required action.
     fn taken<T: Tagged>(&self, what: &str, other: &T) -> String {
         let holder = match tags::owner(other.tags()) {
             Some(_) if self.is_own(other.tags()) => {

@@ -2,8 +2,8 @@
 //! too, and tags of other tools (cost reports, backup plans) are preserved.
 //!
 //! The record is itself a tag, with five characters per key. Full keys would not fit, because a key can have 128
-//! characters and a value at most 256. It is stored on the object, because only the object reliably shows what was done
-//! before a crash.
+//! characters and a value at most 256. It is stored on the object, because only the object reliably reflects the calls
+//! that were made before a crash.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,8 @@ use crate::{
     tags::{MAX_VALUE, MEMORY, Tags},
 };
 
-/// Characters per key: 30 bits, so that for a full record another tool's key is mistaken for ours once in 20 million.
+/// Characters per key: 30 bits, so that for a full record the key of another tool is mistaken for a recorded one once
+/// in 20 million.
 const MARK: usize = 5;
 
 /// The record of an object that is created with these user tags.
@@ -20,8 +21,8 @@ pub fn of<'a>(keys: impl IntoIterator<Item = &'a String>) -> String {
     keys.into_iter().fold(String::new(), |memory, key| remember(&memory, key))
 }
 
-/// The record to restore on an object without one, whose Kraken tags were removed. Tags with the desired value count as set by
-/// Kraken.
+/// The record to restore on an object without one, whose Kraken tags were removed. Tags with the desired value count as
+/// set by Kraken.
 pub fn lost(desired: &Tags, have: &Tags) -> Option<(String, String)> {
     let set = || desired.iter().filter(|(key, value)| have.get(*key) == Some(value)).map(|(key, _)| key);
     (!have.contains_key(MEMORY) && set().next().is_some()).then(|| (MEMORY.to_owned(), of(set())))
@@ -104,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_memory(memory in ".{0,300}", key in ".{1,40}") {
+        fn any_text_is_a_valid_record(memory in ".{0,300}", key in ".{1,40}") {
             let after = remember(&memory, &key);
             prop_assert!(knows(&after, &key) || after.len() + MARK > MAX_VALUE);
             prop_assert!(!knows(&forget(&after, &key), &key));

@@ -72,7 +72,7 @@ pub fn owner(tags: &Tags) -> Option<Identity> {
     Some(Identity { cluster: tag(CLUSTER)?, uid: tag(UID)?, owner: tag(OWNER).unwrap_or_default() })
 }
 
-/// Whether the tags name no owner: at least one of them was removed or emptied.
+/// Whether the tags contain no owner: at least one of them was removed or emptied.
 pub fn is_untagged(tags: &Tags) -> bool {
     owner(tags).is_none()
 }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_in_our_domain_and_not_a_user_key() {
+    fn every_key_has_the_domain_of_kraken_and_is_not_a_user_key() {
         assert_eq!(PREFIX, format!("{DOMAIN}/"));
         for key in KEYS {
             assert!(key.starts_with(PREFIX) && !is_users(key), "{key}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_lack_the_cluster_or_the_uid_name_no_owner() {
+    fn tags_without_the_cluster_or_the_uid_contain_no_owner() {
         for stripped in [vec![], vec![(UID, "u")], vec![(CLUSTER, "c")], vec![(CLUSTER, "c"), (UID, "")]] {
             assert!(is_untagged(&tags(&stripped)), "{stripped:?}");
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_specification_carries_every_tag_for_each_type() {
+    fn a_specification_contains_every_tag_for_each_type() {
         let made = specifications(&[ResourceType::Instance, ResourceType::Volume], &tags(&[("Name", "web")]));
         assert_eq!(made.len(), 2);
         assert!(made.iter().all(|spec| from_sdk(spec.tags()) == tags(&[("Name", "web")])));

@@ -38,7 +38,7 @@ impl Fault {
     }
 }
 
-/// Resolves options and validates each with its rule. All options are taken before an error is returned, so that all
+/// Resolves options and validates each with its rule. All options are resolved before an error is returned, so that all
 /// problems are reported at once: the caller checks [`Take::is_valid`] at the end.
 #[derive(Debug)]
 pub struct Take<'a, 'v> {

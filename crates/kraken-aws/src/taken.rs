@@ -10,7 +10,7 @@ use crate::fields::SECRET;
 pub type Optional<T> = Option<Option<Resolved<T>>>;
 
 /// The value for a rule between fields, if it is known.
-#[allow(clippy::ref_option)] // it is what taking returns
+#[allow(clippy::ref_option)] // the type of the methods of `Take`
 pub fn given<T: OptionType>(taken: &Optional<T>) -> Option<&T> {
     taken.as_ref()?.as_ref().map(Resolved::expose)
 }
@@ -20,7 +20,7 @@ pub fn exposed<T: OptionType>(value: Option<&Resolved<T>>) -> Option<T> {
     value.map(|value| value.expose().clone())
 }
 
-/// A value made of several options. It is secret if any of them is.
+/// A value that consists of several options. It is secret if any of them is.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Joined<T> {
     value: T,
@@ -28,7 +28,7 @@ pub struct Joined<T> {
 }
 
 impl<T> Joined<T> {
-    /// A value with whether any part of it came from a Secret.
+    /// `is_secret`: whether any part of the value came from a Secret.
     pub fn new(value: T, is_secret: bool) -> Self {
         Self { value, is_secret }
     }
@@ -45,7 +45,7 @@ impl<T> Joined<T> {
 }
 
 impl<T: fmt::Display> Joined<T> {
-    /// As text, if it may be shown.
+    /// As text; a placeholder if it is secret.
     pub fn shown(&self) -> String {
         if self.is_secret { SECRET.to_owned() } else { self.value.to_string() }
     }
@@ -62,13 +62,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_absent_or_invalid_value_is_not_given() {
+    fn an_absent_or_invalid_value_is_not_returned() {
         assert_eq!(given(&Some(Some(Resolved::Public(1)))), Some(&1));
         assert_eq!((given::<i32>(&Some(None)), given::<i32>(&None)), (None, None));
     }
 
     #[test]
-    fn a_value_with_a_secret_is_shown_as_stars() {
+    fn a_value_with_a_secret_is_shown_as_a_placeholder() {
         assert_eq!(Joined::new("a", true).shown(), "***");
         assert_eq!(format!("{:?} {:?}", Joined::new("a", true), Joined::new("a", false)), "*** \"a\"");
     }

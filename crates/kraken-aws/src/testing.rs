@@ -1,6 +1,6 @@
 //! Helpers for the unit tests of spokes. Binaries do not contain it, because only tests use it.
 
-#![allow(clippy::unwrap_used)] // it fails tests
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use std::fmt::Debug;
 
@@ -121,8 +121,8 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
-/// The fields of every kind that can come from a Secret and are missing in [`External::SECRET_ECHOES`]: their Secrets would
-/// withhold the whole state. And the entries that match no such field.
+/// The fields of every kind that can come from a Secret and are missing in [`External::SECRET_ECHOES`]: a
+/// value of a Secret in such a field causes the whole state to be withheld. Also the entries that match no such field.
 pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
     let mut found = Unlisted(vec![]);
     P::kinds(&mut found);
@@ -148,7 +148,7 @@ impl<C> Registry<C> for Unlisted {
         let unlisted = of_secrets.iter().filter(|field| !listed.contains(&field.as_str()));
         self.0.extend(unlisted.map(|field| format!("{kind}.{field} is not listed")));
         let stray = listed.iter().filter(|field| !of_secrets.iter().any(|of| of == *field));
-        self.0.extend(stray.map(|field| format!("{kind}.{field} takes no Secret")));
+        self.0.extend(stray.map(|field| format!("{kind}.{field} does not accept a Secret")));
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     tags::{self, KEYS, MEMORY, Tags},
 };
 
-/// The number of concurrent calls that complete objects.
+/// The number of concurrent calls for attributes that need one call per object.
 const AT_ONCE: usize = 8;
 
 /// The [`External`] of a [`Single`] kind.
@@ -82,7 +82,7 @@ impl<S: Single> External for Managed<S> {
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         let own = S::desired(spec, values);
-        // Both are taken before an error is returned.
+        // Both are resolved before an error is returned, so that all problems are reported.
         let tags = tags::take(S::tags(spec), values);
         own.zip(tags).map(|(own, tags)| DesiredWithTags { own, tags })
     }
@@ -99,7 +99,7 @@ impl<S: Single> External for Managed<S> {
         let mut differences: Vec<_> = surplus
             .iter()
             .map(|thing| Difference {
-                field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} too", thing.id())),
+                field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} in addition", thing.id())),
                 remedy: Remedy::Change(Change::Surplus(thing.id().to_owned())),
             })
             .collect();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn desired_tags_are_set_and_foreign_tags_are_preserved() {
+    fn desired_tags_are_set_and_unmanaged_tags_are_preserved() {
         let have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         let set = |key: &str, value: &str| TagChange::Set(key.into(), value.into());
         assert_eq!(
