@@ -1,4 +1,4 @@
-//! The objects that block a deletion. AWS does not name them in `DependencyViolation`.
+//! The objects that block a deletion. AWS's error `DependencyViolation` does not contain their ids.
 
 use kraken_aws::{
     Aws, Tags,
@@ -36,7 +36,7 @@ pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of
     Err(Failure { message: format!("{said}; it is used by {}", listed(&users)), ..failure })
 }
 
-/// The results of all calls; a call without permission finds nothing.
+/// The results of all calls; a call that fails, such as for a missing permission, counts as an empty list.
 macro_rules! found {
     ($aws:ident, $call:ident.$set:ident($filters:expr), $operation:literal, $list:ident) => {{
         let call = $aws.ec2().$call().$set(Some($filters));
@@ -111,7 +111,7 @@ async fn of_vpc(aws: &Aws, id: &str) -> Vec<String> {
         "DescribeVpnGateways",
         vpn_gateways
     );
-    // The main table and the default group go with the VPC.
+    // The main route table and the default security group are deleted with the VPC.
     let is_main = |table: &kraken_aws::ec2::types::RouteTable| {
         table.associations().iter().any(|association| association.main == Some(true))
     };
@@ -136,7 +136,7 @@ async fn interfaces(aws: &Aws, filters: Vec<Filter>) -> Vec<String> {
     found.into_iter().map(interface).collect()
 }
 
-/// With the object that it belongs to, because the id of an interface is not helpful.
+/// The id of an interface with its instance or its description, because the id alone does not identify the user.
 fn interface(interface: NetworkInterface) -> String {
     let id = interface.network_interface_id.unwrap_or_default();
     let instance = interface.attachment.and_then(|attachment| attachment.instance_id);

@@ -1,7 +1,7 @@
 //! `kraken-aws-vpc`: the spoke for VPC networking, key pairs and volumes.
 
 #![allow(clippy::struct_field_names)] // AWS's names
-#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
 
 mod dependents;
 mod elastic_ip;
@@ -25,7 +25,7 @@ pub struct Network;
 
 impl Spoke for Network {
     const NAME: &'static str = "kraken-aws-vpc";
-    const ABOUT: &'static str = "Manages VPCs and what is in them for Kraken";
+    const ABOUT: &'static str = "Manages VPC networking, key pairs and volumes for Kraken";
     type Args = AwsArgs;
     type Context = Aws;
 

@@ -18,10 +18,10 @@ use super::{
     plan::{self, Change, Desired},
 };
 
-/// Every address.
+/// The kind ElasticIP.
 pub(crate) struct ElasticIps;
 
-/// One of them.
+/// An observed Elastic IP, which is the published state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Address {

@@ -15,7 +15,7 @@ pub(crate) struct Desired {
 /// A change in place.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Associates it with the desired object instead of any other.
+    /// Associates it with the desired object. AWS disassociates it from any other.
     Associate,
 }
 

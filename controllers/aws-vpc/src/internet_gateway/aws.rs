@@ -19,10 +19,10 @@ use super::{
     plan::{self, Change, Desired},
 };
 
-/// Every internet gateway.
+/// The kind InternetGateway.
 pub(crate) struct InternetGateways;
 
-/// One of them.
+/// An observed internet gateway, which is the published state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct InternetGateway {
@@ -41,7 +41,7 @@ pub(crate) struct Attachment {
 }
 
 impl InternetGateway {
-    /// The VPC that it is attached to, or about to be.
+    /// The VPC that it is attached to, or that it is being attached to.
     pub(super) fn attached_to(&self) -> Option<String> {
         let is_there = |a: &&Attachment| matches!(&*a.state, "attaching" | "attached" | "available");
         self.attachments.iter().find(is_there).map(|attachment| attachment.vpc_id.clone())
@@ -141,7 +141,7 @@ impl Single for InternetGateways {
     }
 }
 
-/// A VPC has one gateway: the meaning of the error depends on whether it is this one.
+/// A VPC can have only one internet gateway. If AWS reports one, the call succeeds if it is this one.
 async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
     let call = aws.ec2().attach_internet_gateway().internet_gateway_id(id).vpc_id(vpc_id);
     let result = aws.call("AttachInternetGateway", "failed to attach the gateway", call.send()).await;

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vpc_is_given_by_its_id() {
+    fn a_vpc_is_specified_by_its_id() {
         let found = testing::problems::<InternetGateways>(json!({"vpcID": {"value": "main"}}));
         assert_eq!(found, ["spec.vpcID: must look like vpc-0abc1234def567890"]);
     }

@@ -22,10 +22,11 @@ use super::{
     plan::{self, Change, Desired},
 };
 
-/// Every key pair.
+/// The kind KeyPair.
 pub(crate) struct KeyPairs;
 
-/// One of them. Instances refer to it by its name, so that is its id here; its tags are AWS's `KeyPairId`'s.
+/// An observed key pair, which is the published state. Instances refer to it by its name, so its name is
+/// its id here; calls for its tags use AWS's `KeyPairId`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct KeyPair {
@@ -47,7 +48,7 @@ impl Tagged for KeyPair {
         &self.tags
     }
 
-    /// A generated name is unique for its launch; any other name may be reused for a key of somebody else.
+    /// A generated name is unique for its launch; any other name may be reused for a key of another owner.
     fn has_own_id(&self) -> bool {
         is_made_name(&self.key_name)
     }
@@ -81,7 +82,7 @@ impl Single for KeyPairs {
         &[("publicKey", &["keyPair.PublicKey", "keyPair.KeyFingerprint"])];
     const SUMMARY: &[(&str, &str)] =
         &[("Type", "keyPair.KeyType"), ("Fingerprint", "keyPair.KeyFingerprint")];
-    /// AWS takes a name once in a region.
+    /// A name is unique in a region.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const MAKES_SECRETS: bool = true;
@@ -126,7 +127,7 @@ impl Single for KeyPairs {
             Ok(made) => Ok(KeyPair { key_name: made.key_name.unwrap_or(name), ..KeyPair::default() }),
             Err(failure) if failure.code == "InvalidKeyPair.Duplicate" => {
                 let shown = desired.key_name.as_ref().map_or_else(|| name.clone(), shown);
-                // By a filter: one that is not visible yet is no error.
+                // With a filter, because a key pair that is not visible yet must not cause an error.
                 let filters = Some(vec![filter("key-name", vec![name.clone()])]);
                 let mut others = Self::read(aws, Question { ids: None, filters }).await?;
                 others.retain(|other| other.key_name == name);

@@ -24,16 +24,16 @@ pub(super) fn secret(spec: &KeyPairSpec) -> Option<OwnSecret> {
     Some(OwnSecret { name: secret_name.clone(), type_: "kubernetes.io/ssh-auth", make })
 }
 
-/// The reference to the half that AWS gets.
+/// The reference to the public key, which is imported.
 pub(super) fn public_half(generate: &Generate) -> Opt<String> {
     let key = KeyRef { name: generate.secret_name.clone(), key: PUBLIC.to_owned() };
     Opt::ValueFrom(ValueFrom::Secret(key))
 }
 
 fn make() -> Result<BTreeMap<&'static str, SecretString>, String> {
-    let failed = |error: ssh_key::Error| format!("failed to make a key: {error}");
+    let failed = |error: ssh_key::Error| format!("failed to generate a key: {error}");
     let mut seed = Zeroizing::new([0; 32]);
-    random::fill(&mut *seed).map_err(|error| format!("failed to make a key: {error}"))?;
+    random::fill(&mut *seed).map_err(|error| format!("failed to generate a key: {error}"))?;
     let key = PrivateKey::from(Ed25519Keypair::from_seed(&seed));
     let private = key.to_openssh(LineEnding::LF).map_err(failed)?;
     let public = key.public_key().to_openssh().map_err(failed)?;

@@ -16,7 +16,7 @@ pub(crate) struct Desired {
     pub(super) key_name: Option<Resolved<String>>,
 }
 
-/// There is nothing to change in place but tags.
+/// Only tags can be changed in place.
 #[derive(Debug)]
 pub(crate) enum Change {}
 
@@ -45,7 +45,7 @@ pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<D
     let key_name = take.public_if("keyName", spec.key_name.as_ref(), |name: &str| {
         a_text(name, 255)?;
         let fits = name.is_ascii() && name.trim() == name;
-        ensure(fits, || "may have ASCII characters only, and no space at its ends".to_owned())
+        ensure(fits, || "must consist of ASCII characters, with no space at its start or end".to_owned())
     });
     let desired = Desired { public_key: public_key?, key_name: key_name? };
     take.is_valid().then_some(desired)
@@ -56,7 +56,7 @@ fn is_key(key: &str) -> Result<(), String> {
     let mut words = key.split_whitespace();
     let fits = matches!(words.next(), Some("ssh-rsa" | "ssh-ed25519"))
         && words.next().is_some_and(|body| body.starts_with("AAAA") && body.chars().all(is_base64));
-    ensure(fits, || "must be a public key of OpenSSH: ssh-ed25519 or ssh-rsa, then AAAA...".to_owned())
+    ensure(fits, || "must be an OpenSSH public key: ssh-ed25519 or ssh-rsa, then AAAA...".to_owned())
 }
 
 /// The key without its comment.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_either_given_or_generated() {
+    fn either_a_public_key_or_a_generated_key_is_required() {
         let (given, made) = (json!({"value": "ssh-rsa AAAAB"}), json!({"secretName": "ops-key"}));
         for (spec, words) in [
             (json!({}), "spec.publicKey: is required"),
@@ -130,7 +130,7 @@ mod tests {
             let found = testing::problems::<KeyPairs>(json!({"publicKey": {"value": wrong}}));
             assert_eq!(
                 found,
-                ["spec.publicKey: must be a public key of OpenSSH: ssh-ed25519 or ssh-rsa, then AAAA..."]
+                ["spec.publicKey: must be an OpenSSH public key: ssh-ed25519 or ssh-rsa, then AAAA..."]
             );
         }
     }

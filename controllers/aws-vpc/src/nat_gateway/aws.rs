@@ -17,10 +17,10 @@ use super::{
     readiness,
 };
 
-/// Every NAT gateway.
+/// The kind NATGateway.
 pub(crate) struct NatGateways;
 
-/// One of them. AWS shows it for about an hour after it is deleted.
+/// An observed NAT gateway, which is the published state. AWS returns it for about an hour after its deletion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct NatGateway {
@@ -34,7 +34,7 @@ pub(crate) struct NatGateway {
     pub(super) tags: Tags,
     #[serde(skip)]
     pub(super) failure: Option<String>,
-    /// In seconds since 1970.
+    /// The time of its creation, in seconds since 1970.
     #[serde(skip)]
     pub(super) created: Option<i64>,
 }

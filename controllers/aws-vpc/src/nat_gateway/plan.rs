@@ -18,13 +18,13 @@ pub(crate) struct Desired {
 }
 
 impl Desired {
-    /// Whether it reaches the internet, as it does by default.
+    /// Whether its connectivity type is `public`, which is the default.
     pub(super) fn is_public(&self) -> bool {
         self.connectivity_type.as_ref().is_none_or(|kind| kind.expose() != "private")
     }
 }
 
-/// There is nothing to change in place but tags.
+/// Only tags can be changed in place.
 #[derive(Debug)]
 pub(crate) enum Change {}
 
@@ -74,7 +74,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn everything_is_fixed() {
+    fn all_fields_are_immutable() {
         let wanted = testing::desired::<NatGateways>(json!({
             "subnetID": {"value": "subnet-2"}, "allocationID": {"value": "eipalloc-2"},
         }));

@@ -20,7 +20,7 @@ use super::{
 
 const ACTION: &str = "failed to create the NAT gateway";
 
-/// The code that AWS gives as the reason when no internet gateway is attached.
+/// AWS's code for the failure of a gateway if no internet gateway is attached.
 const NOT_ATTACHED: &str = "Gateway.NotAttached";
 
 /// The delay between a failed gateway and the next one.
@@ -54,7 +54,7 @@ pub(super) async fn check(aws: &Aws, desired: &Desired, creation: &Creation<'_>)
     }
 }
 
-/// The address, if it is associated with something.
+/// The address, if it is associated.
 async fn used(aws: &Aws, id: &str) -> Result<Option<Address>, Failure> {
     let call = aws.ec2().describe_addresses().allocation_ids(id);
     let found = aws.call("DescribeAddresses", "failed to describe the address", call.send()).await?;
@@ -73,7 +73,7 @@ async fn detached(aws: &Aws, subnet: &str) -> Result<Option<String>, Failure> {
     Ok(found.internet_gateways.unwrap_or_default().is_empty().then_some(vpc))
 }
 
-/// Every current or former gateway of the resource that AWS still describes.
+/// Every current or former gateway of the resource that AWS still returns.
 async fn own(aws: &Aws, creation: &Creation<'_>) -> Result<Vec<NatGateway>, Failure> {
     let value = |key: &str| creation.tags.get(key).cloned().into_iter().collect();
     let filters = [CLUSTER, UID].map(|key| filter(&format!("tag:{key}"), value(key)));
@@ -84,13 +84,13 @@ fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {
     let pause = i64::try_from(PAUSE.as_secs()).unwrap_or(i64::MAX);
     before.iter().find_map(|gateway| match gateway.phase() {
         Phase::Failed(why) if gateway.created.is_some_and(|at| now.saturating_sub(at) < pause) => {
-            Some(format!("{} failed: {why}; the next is created a minute later", gateway.id()))
+            Some(format!("{} failed: {why}; the next gateway is created a minute later", gateway.id()))
         }
         _ => None,
     })
 }
 
-/// The holder of the address, and what to do about it.
+/// The message with the object that uses the address, and the required action.
 fn user(address: &Address, before: &[NatGateway]) -> String {
     let id = address.allocation_id().unwrap_or_default();
     let has = |gateway: &&NatGateway| {
@@ -99,13 +99,13 @@ fn user(address: &Address, before: &[NatGateway]) -> String {
     };
     if let Some(own) = before.iter().find(has) {
         return format!(
-            "allocationID {id} is used by {}, which this resource replaces: set lifecycle.replace to DeleteFirst, or give \
-             another address",
+            "allocationID {id} is used by {}, which this resource replaces: set lifecycle.replace to DeleteFirst, or \
+             set another address",
             own.id()
         );
     }
     let instance = address.instance_id().filter(|id| !id.is_empty());
-    let user = instance.or(address.network_interface_id()).unwrap_or("something else");
+    let user = instance.or(address.network_interface_id()).unwrap_or("another object");
     format!("allocationID {id} is associated with {user} already")
 }
 
@@ -128,7 +128,7 @@ mod tests {
         let made = NatGateway {
             nat_gateway_id: "nat-1".into(),
             state: state.into(),
-            failure: (state == "failed").then(|| "no way".to_owned()),
+            failure: (state == "failed").then(|| "no capacity".to_owned()),
             created: Some(created),
             tags,
             ..NatGateway::default()
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_next_attempt_after_a_failure_waits_a_minute() {
-        assert!(failed_lately(&[gateway("1", "failed", 100)], 130).unwrap().contains("no way"));
+        assert!(failed_lately(&[gateway("1", "failed", 100)], 130).unwrap().contains("no capacity"));
         assert_eq!(failed_lately(&[gateway("1", "failed", 100)], 161), None);
         assert_eq!(failed_lately(&[gateway("1", "available", 100)], 130), None);
     }

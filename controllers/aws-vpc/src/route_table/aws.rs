@@ -17,10 +17,10 @@ use super::{
     table::{Association, RouteTable},
 };
 
-/// Every route table.
+/// The kind RouteTable.
 pub(crate) struct RouteTables;
 
-/// A call with the destination of a route. The builders of three calls have these setters in common.
+/// Sets the destination of a route on a call. The builders of three calls have these setters in common.
 macro_rules! with_destination {
     ($call:expr, $destination:expr) => {{
         let call = $call;
@@ -32,7 +32,7 @@ macro_rules! with_destination {
     }};
 }
 
-/// A call with a whole route, which two of them take.
+/// Sets the destination and the target of a route on a call. The builders of two calls have these setters in common.
 macro_rules! with_route {
     ($call:expr, $route:expr) => {{
         let Wanted { destination, target, id } = $route;
@@ -143,7 +143,7 @@ impl Single for RouteTables {
     }
 }
 
-/// A subnet has one route table: the meaning of the error depends on whether it is this one.
+/// A subnet can have only one route table. If AWS reports one, the call succeeds if it is this one.
 async fn unless_associated(
     aws: &Aws,
     failure: Failure,

@@ -227,9 +227,9 @@ mod tests {
                 "spec.routes[3].destinationCIDRBlock: has host bits set for the prefix length /16: write 10.3.0.0/16",
                 "spec.routes[3]: requires a target: one of gatewayID, natGatewayID, instanceID, networkInterfaceID, \
                  vpcPeeringConnectionID, transitGatewayID, egressOnlyInternetGatewayID",
-                "spec.routes[4]: needs destinationCIDRBlock or destinationIPv6CIDRBlock",
+                "spec.routes[4]: requires destinationCIDRBlock or destinationIPv6CIDRBlock",
                 "spec.routes[4].gatewayID: must look like igw-0abc1234def567890 or vgw-0abc1234def567890",
-                "spec.routes[5]: has two destinations; one of destinationCIDRBlock and destinationIPv6CIDRBlock is possible",
+                "spec.routes[5]: must have only one of destinationCIDRBlock and destinationIPv6CIDRBlock",
                 "spec.routes[1]: has the same destination as routes[0]",
                 "spec.subnetIDs: item 1 is the same as item 0",
             ]

@@ -15,7 +15,7 @@ pub(crate) struct Wanted {
     pub(super) id: String,
 }
 
-/// In the one spelling that a block has.
+/// With its CIDR block in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     V4(String),
@@ -70,7 +70,7 @@ pub(super) fn routes(take: &mut Take<'_, '_>, routes: &[Route]) -> Option<Vec<Jo
         .enumerate()
         .map(|(index, route)| {
             let field = format!("routes[{index}]");
-            // Both are taken before either is given up.
+            // Both are resolved before an error is returned, so that all problems are reported.
             let (destination, way) = (destination(take, &field, route), way(take, &field, route));
             (destination, way)
         })
@@ -100,10 +100,8 @@ fn destination(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<Jo
     let taken_v6 = take.optional(&format!("{field}.destinationIPv6CIDRBlock"), v6, cidr::v6);
     if v4.is_some() == v6.is_some() {
         let why = match v4 {
-            None => "needs destinationCIDRBlock or destinationIPv6CIDRBlock",
-            Some(_) => {
-                "has two destinations; one of destinationCIDRBlock and destinationIPv6CIDRBlock is possible"
-            }
+            None => "requires destinationCIDRBlock or destinationIPv6CIDRBlock",
+            Some(_) => "must have only one of destinationCIDRBlock and destinationIPv6CIDRBlock",
         };
         take.problem(field, why);
         return None;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::route::{Destination, Target};
 
-/// Its lists are sorted, so that AWS's order does not matter.
+/// Its lists are sorted, because AWS's order varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct RouteTable {
@@ -47,7 +47,7 @@ pub(crate) struct Association {
 }
 
 impl RouteTable {
-    /// The managed routes: not those of AWS, of propagation and of endpoints.
+    /// The routes that Kraken manages: all except the local route, propagated routes and routes of endpoints.
     pub(super) fn own_routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter().filter(|route| {
             let way = route.gateway_id.as_deref().unwrap_or_default();
@@ -60,7 +60,7 @@ impl RouteTable {
         self.own_routes().find(|route| route.destination().as_ref() == Some(destination))
     }
 
-    /// The subnets that it is for.
+    /// The subnets that it is associated with.
     pub(super) fn subnet_ids(&self) -> Vec<String> {
         self.of_subnets().filter_map(|association| association.subnet_id.clone()).collect()
     }

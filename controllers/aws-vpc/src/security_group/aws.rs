@@ -24,10 +24,10 @@ use super::{
     rule_changes::{Change, Direction},
 };
 
-/// Every security group.
+/// The kind SecurityGroup.
 pub(crate) struct SecurityGroups;
 
-/// Converts a security group. Its rules are sorted, because AWS's order varies.
+/// An observed security group, which is the published state. Its rules are sorted, because AWS's order varies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct SecurityGroup {
@@ -105,7 +105,7 @@ impl Single for SecurityGroups {
     ];
     const SUMMARY: &[(&str, &str)] =
         &[("Group Name", "securityGroup.GroupName"), ("VPC", "securityGroup.VpcId")];
-    /// AWS takes a name once in a VPC.
+    /// A name is unique in a VPC.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];

@@ -12,12 +12,12 @@ use super::{
     rule_changes::{Change, Direction, extra},
 };
 
-/// The error codes for a rule that is in place already.
+/// The error codes for a rule that exists already, or that is removed already.
 const DONE: [&str; 2] = ["InvalidPermission.Duplicate", "InvalidPermission.NotFound"];
 /// The error code for exceeding the group's quota of rules.
 const FULL: &str = "RulesPerSecurityGroupLimitExceeded";
 
-/// Carries out one change of rules.
+/// Makes one change of rules.
 pub(super) async fn change(
     aws: &Aws,
     change: &Change,
@@ -42,7 +42,7 @@ pub(super) async fn change(
     }
 }
 
-/// All rules in one call; one at a time if one of them is in place already.
+/// All rules in one call; one at a time if one of them exists already, or is removed already.
 async fn each(
     aws: &Aws,
     change: &Change,

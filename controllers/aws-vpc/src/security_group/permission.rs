@@ -70,7 +70,7 @@ impl IpPermission {
     }
 }
 
-/// Sorted, so that AWS's order does not matter.
+/// Converts permissions. They are sorted, because AWS's order varies.
 pub(super) fn permissions(permissions: Vec<Sdk>) -> Vec<IpPermission> {
     let one = |permission: Sdk| IpPermission {
         ip_protocol: permission.ip_protocol.unwrap_or_default(),
@@ -105,7 +105,7 @@ fn sorted<F, T: Ord>(from: Option<Vec<F>>, one: impl FnMut(F) -> T) -> Vec<T> {
     all
 }
 
-/// As a call sends it.
+/// Converts to the SDK's type.
 pub(super) fn to_sdk(entry: &Entry) -> Sdk {
     let Entry { permission, description } = entry;
     let made = Sdk::builder()
@@ -128,7 +128,7 @@ pub(super) fn to_sdk(entry: &Entry) -> Sdk {
             let pair = UserIdGroupPair::builder().group_id(id).set_description(about).build();
             made.user_id_group_pairs(pair).build()
         }
-        // The comparison has put the id in its place.
+        // Does not occur: the comparison replaces it with the id of the group.
         Peer::Itself => made.build(),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Desired {
 }
 
 impl Desired {
-    /// The rules of a direction; none if the spec leaves them alone.
+    /// The rules of a direction; empty if the spec does not manage them.
     pub(super) fn rules(&self, direction: Direction) -> &[Joined<Entry>] {
         let rules = match direction {
             Direction::Ingress => &self.ingress,
@@ -138,7 +138,7 @@ mod tests {
             found,
             [
                 "spec.groupName: must not start with sg-, and must not start or end with a space",
-                "spec.description: may have letters, digits, spaces and ._-:/()#,@[]+=&;{}!$* only",
+                "spec.description: must consist of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
                 "spec.ingress[0].fromPort: must be 0 to 65535",
                 "spec.ingress[0].toPort: must be 0 to 65535",
                 "spec.ingress[0].cidrBlocks: item 0 has host bits set for the prefix length /8: write 10.0.0.0/8",

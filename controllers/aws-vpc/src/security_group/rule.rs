@@ -1,4 +1,4 @@
-//! Rules as sets of single permissions, in the one form in which two that mean the same are equal. Pure.
+//! Rules as sets of single permissions in canonical form: equivalent permissions are equal. Pure.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use kraken_spoke::{
 
 use super::api::Rule;
 
-/// The value for the group itself.
+/// The value for the security group that has the rule.
 const SELF: &str = "self";
 
 /// One permission: protocol, ports and one peer.
@@ -220,5 +220,5 @@ fn is_protocol(protocol: &str) -> Result<(), Fault> {
 pub(super) fn is_description(text: &str) -> Result<(), Fault> {
     a_text(text, 255)?;
     let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c));
-    Ok(ensure(fits, || "may have letters, digits, spaces and ._-:/()#,@[]+=&;{}!$* only".to_owned())?)
+    Ok(ensure(fits, || "must consist of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*".to_owned())?)
 }

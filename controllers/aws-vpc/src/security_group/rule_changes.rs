@@ -84,7 +84,7 @@ pub(super) fn extra(
     group: &SecurityGroup,
 ) -> Vec<Joined<Entry>> {
     let wanted: Vec<Joined<Entry>> = wanted.iter().map(|entry| with_id(entry, &group.group_id)).collect();
-    // The former value of a secret, perhaps.
+    // It may be a former value of the Secret.
     let any_secret = wanted.iter().any(Joined::is_secret);
     let is_wanted =
         |permission: &Permission| wanted.iter().any(|entry| entry.expose().permission == *permission);
@@ -94,7 +94,7 @@ pub(super) fn extra(
     extra.map(|permission| Joined::new(Entry { permission, description: None }, any_secret)).collect()
 }
 
-/// The group itself by its id, as AWS has it.
+/// Replaces the group itself with its id, as AWS returns it.
 fn with_id(entry: &Joined<Entry>, id: &str) -> Joined<Entry> {
     let mut with_id = entry.expose().clone();
     if with_id.permission.peer == Peer::Itself {
@@ -114,7 +114,7 @@ mod tests {
         with(json!({"vpcID": {"value": "vpc-1"}}), changes)
     }
 
-    /// A group that has these rules by AWS's account: protocol, ports, one peer.
+    /// A security group as AWS returns it, with these rules: protocol, ports, one peer.
     fn group(ingress: &[(&str, i32, Peer)]) -> SecurityGroup {
         let entries = ingress.iter().map(|(protocol, port, peer)| Entry {
             permission: Permission::new(protocol, Some(*port), Some(*port), peer.clone()),

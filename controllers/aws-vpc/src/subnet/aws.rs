@@ -20,10 +20,10 @@ use super::{
     plan::{self, Change, Desired},
 };
 
-/// Every subnet.
+/// The kind Subnet.
 pub(crate) struct Subnets;
 
-/// One of them.
+/// An observed subnet, which is the published state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Subnet {

@@ -40,7 +40,7 @@ pub(super) fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<De
     take.is_valid().then_some(desired)
 }
 
-/// Which zones there are is AWS's word.
+/// Validates the format only: AWS validates that the zone exists.
 fn zone(name: &str) -> Result<(), String> {
     let fits = (1..=64).contains(&name.len())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');

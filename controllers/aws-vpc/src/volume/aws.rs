@@ -17,10 +17,10 @@ use super::{
     plan::{self, Change, Desired},
 };
 
-/// Every volume.
+/// The kind Volume.
 pub(crate) struct Volumes;
 
-/// One of them.
+/// An observed volume, which is the published state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Volume {
@@ -79,7 +79,7 @@ impl Thing for Volume {
         match &*self.state {
             "creating" => Phase::Settling(self.state.clone()),
             "error" => {
-                Phase::Failed("AWS could not make it, perhaps for want of its key or snapshot".to_owned())
+                Phase::Failed("AWS failed to create it; its KMS key or snapshot may be missing".to_owned())
             }
             "deleting" => Phase::Leaving,
             "deleted" => Phase::Gone,
@@ -203,7 +203,7 @@ impl Single for Volumes {
                 let (Some(instance_id), Some(device)) = (&desired.instance_id, &desired.device) else {
                     return Ok(());
                 };
-                // A volume that is still being detached is rejected, and retried soon.
+                // AWS rejects a volume that is still being detached, and the change is retried soon.
                 detach(aws, volume, Some(instance_id.expose())).await?;
                 let call = aws
                     .ec2()

@@ -31,7 +31,7 @@ pub(crate) struct Desired {
 /// A change in place.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// Of size, type, operations and throughput, by one call: AWS takes one in six hours.
+    /// Changes size, type, IOPS and throughput by one call: AWS accepts one call per volume in six hours.
     Modify,
     /// Attaches it to the desired instance, after detaching it from any other.
     Attach,
@@ -73,8 +73,8 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
     }
     if spec.instance_id.is_some() != spec.device.is_some() {
         let (field, why) = match spec.device {
-            None => ("device", "is needed with instanceID"),
-            Some(_) => ("device", "is for a volume with instanceID"),
+            None => ("device", "is required with instanceID"),
+            Some(_) => ("device", "requires instanceID"),
         };
         take.problem(field, why);
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn type_and_speed_change_in_place_and_encryption_does_not() {
+    fn type_and_performance_change_in_place_and_encryption_does_not() {
         let wanted = json!({
             "type": {"value": "io2"}, "iops": {"value": 4000}, "encrypted": {"value": true},
             "availabilityZone": {"value": "us-east-1b"},
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_attachments_the_desired_one_counts() {
+    fn the_desired_one_of_several_attachments_is_compared() {
         let wanted = json!({"instanceID": {"value": "i-2"}, "device": {"value": "/dev/sdf"}});
         let mut shared = volume().attached_to("i-2", "/dev/sdf", "attached");
         shared
@@ -289,7 +289,7 @@ mod tests {
                 "spec.iops: is required for io1 and io2",
                 "spec.throughput: is only allowed for gp3",
                 "spec.kmsKeyID: requires encrypted: {value: true}",
-                "spec.device: is for a volume with instanceID",
+                "spec.device: requires instanceID",
             ]
         );
     }

@@ -18,10 +18,10 @@ use super::{
     plan::{self, Change, Desired},
 };
 
-/// Every VPC.
+/// The kind VPC.
 pub(crate) struct Vpcs;
 
-/// One of them.
+/// An observed VPC, which is the published state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Vpc {

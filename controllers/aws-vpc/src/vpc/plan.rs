@@ -82,7 +82,7 @@ pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change
     // AWS rejects a block that overlaps a block to be removed, which is therefore removed first.
     blocks.sort_by_key(|difference| !is_in_the_way(difference, desired));
     found.extend(blocks);
-    // In this order hostnames never lack the support that they need.
+    // In this order, DNS support is enabled whenever DNS hostnames are, because AWS requires it.
     let support =
         attribute("enableDNSSupport", desired.dns_support.as_ref(), vpc.dns_support, Change::DnsSupport);
     let hostnames = attribute(
@@ -119,7 +119,7 @@ fn overlapping(main: Option<&String>, blocks: &[String]) -> Option<String> {
     None
 }
 
-/// Not compared when it was not read.
+/// Compares an attribute, if it was read.
 fn attribute(
     path: &str,
     wanted: Option<&Resolved<bool>>,
