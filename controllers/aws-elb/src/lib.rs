@@ -1,6 +1,6 @@
 //! `kraken-aws-elb`: the spoke that manages load balancers, target groups, listeners and their rules.
 
-#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // JSON reads better where it is passed
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))] // literals of JSON are passed by value
 
 mod action;
 mod listener;

@@ -1,5 +1,5 @@
 //! Names and ports that must be unique. A create call for one in use may return the existing object, if it has the same
-//! settings. It may belong to anybody, so its owner is checked.
+//! settings. It may belong to another owner, so its owner is checked.
 
 use kraken_aws::{
     Aws, Tags,
@@ -26,12 +26,12 @@ pub(crate) fn ours<T: Tagged>(
     Err(Failure { class: FailureClass::Terminal, action: action.to_owned(), code: String::new(), message })
 }
 
-/// The message about the holder of a value that the resource with the tags `own` needs.
+/// The message with the object that uses a value that the resource with the tags `own` requires.
 fn taken(thing: &impl Tagged, own: &Tags, what: &str) -> String {
     format!("{what} is in use by {}, {}", thing.id(), owner_of(thing.tags(), own))
 }
 
-/// The owner of an object, from the perspective of the resource with the tags `own`, and what to do about it.
+/// The owner of an object, relative to the resource with the tags `own`, and the required action.
 fn owner_of(tags: &Tags, own: &Tags) -> String {
     let same = |key: &str| own.contains_key(key) && tags.get(key) == own.get(key);
     match tags::owner(tags) {
@@ -52,8 +52,8 @@ fn owner_of(tags: &Tags, own: &Tags) -> String {
     }
 }
 
-/// Adds the holder to an error about a value in use: `there`, if it is visible. It is a terminal error, because no launch
-/// of this resource uses the value.
+/// Adds the object that uses the value to an error about a value in use: `there`, if it is visible. It is a terminal
+/// error, because no launch of this resource uses the value.
 pub(crate) async fn holder<T: Listed>(
     aws: &Aws,
     there: Vec<T>,
@@ -68,7 +68,7 @@ pub(crate) async fn holder<T: Listed>(
     }
 }
 
-/// The object in the response of a create call, if this launch created it: another launch may have been faster.
+/// The object in the response of a create call, if this launch created it: another launch may have created it first.
 ///
 /// # Errors
 /// Always [`FailureClass::Transient`]: the create call succeeded, so the launch must never count as rejected. The
@@ -87,7 +87,7 @@ pub(crate) async fn made_by_us<T: Listed>(
     }
 }
 
-/// After a call that may have created an object, no failure may claim that nothing was created.
+/// After a call that may have created an object, no failure may report that no object was created.
 fn undecided(failure: Failure) -> Failure {
     Failure { class: FailureClass::Transient, ..failure }
 }

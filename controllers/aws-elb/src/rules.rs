@@ -1,7 +1,7 @@
 //! Validation rules for values that AWS would reject. Pure. No message contains a value, because it may come from a
 //! Secret.
 
-// A rule takes what an option lends it, be it as small as a number.
+// A rule has a reference to the value of an option, even if the value is a number.
 #![allow(clippy::trivially_copy_pass_by_ref)]
 
 use std::net::IpAddr;
@@ -10,9 +10,9 @@ use kraken_aws::rules::{Verdict, an_id, between, each, ensure};
 
 use crate::words::TargetType;
 
-/// The longest name of a load balancer or target group.
+/// The maximum length of the name of a load balancer or target group.
 const MAX_NAME: usize = 32;
-/// The most targets of one group.
+/// The maximum number of targets of one group.
 const MAX_TARGETS: usize = 1000;
 
 pub(crate) fn name(name: &str) -> Verdict {

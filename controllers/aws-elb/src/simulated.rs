@@ -101,7 +101,7 @@ impl<S: Single> Resource<S> {
         testing::resolve(|values| <Managed<S> as External>::desired(&self.spec, values)).unwrap()
     }
 
-    /// Creates it under this epoch; its ARN.
+    /// Creates it with this epoch and returns its ARN.
     async fn created(&self, epoch: i64) -> Result<String, Failure> {
         let launch = Launch { epoch, token: self.identity.token(epoch) };
         let made = self.external.create(&self.identity, &launch, &self.desired(), &vec![]).await?;
@@ -113,7 +113,7 @@ impl<S: Single> Resource<S> {
         self.external.observe(&[look]).await.unwrap().remove(0)
     }
 
-    /// Carries out the first change that there is; its path, or none.
+    /// Makes the first change and returns its path; `None` if there is no difference.
     async fn changed(&self) -> Result<Option<String>, Failure> {
         let (desired, observed) = (self.desired(), self.observed().await);
         let first = Managed::<S>::compare(&desired, &observed).differences.into_iter().next();
@@ -164,7 +164,7 @@ async fn a_generated_name_identifies_the_launch_without_tags() {
 }
 
 #[tokio::test]
-async fn a_rejection_before_the_creation_is_a_rejection() {
+async fn a_rejection_before_the_creation_counts_as_a_rejection() {
     let site = site().await;
     let group = site.resource::<Groups>("a", site.group_spec(json!({"name": {"value": "web"}})));
     site.cloud.fail_always("DescribeTargetGroups", When::Before, throttled());
@@ -196,7 +196,7 @@ async fn deletion_protection_is_reported_and_disabled_by_the_spec() {
 }
 
 #[tokio::test]
-async fn protection_of_a_foreign_object_is_never_disabled() {
+async fn protection_of_an_object_with_another_owner_is_never_disabled() {
     let site = site().await;
     let ours = site.balancer("a", json!({"deletionProtection": {"value": true}}));
     let arn = ours.created(1).await.unwrap();

@@ -14,25 +14,25 @@ use kraken_aws::{
 };
 use kraken_spoke::Failure;
 
-/// How many ARNs one call takes.
+/// The maximum number of ARNs in one call.
 const ARNS_PER_CALL: usize = 20;
-/// The largest page.
+/// The maximum page size.
 pub(crate) const PAGE: i32 = 400;
 
 /// An Elastic Load Balancing object, whose tags are read separately.
 pub(crate) trait Listed: Tagged + 'static {
-    /// What every ARN of the kind has in it.
+    /// The part that is contained in every ARN of the kind.
     const ARN_PART: &'static str;
-    /// Whether a list of everything costs a call per page and not one per load balancer.
+    /// Whether listing all objects requires one call per page, and not one per load balancer.
     const LISTS_CHEAPLY: bool;
 
-    /// Those with these ARNs, 20 at most; fails if one does not exist.
+    /// The objects with these ARNs, at most 20; fails if one does not exist.
     fn by_arns(aws: &Aws, arns: Vec<String>) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
 
-    /// Everything of the kind.
+    /// All objects of the kind.
     fn all(aws: &Aws) -> impl Future<Output = Result<Vec<Self>, Failure>> + Send;
 
-    /// The same with its tags.
+    /// The object with these tags.
     #[must_use]
     fn with_tags(self, tags: Tags) -> Self;
 }
@@ -80,7 +80,7 @@ async fn tagged(aws: &Aws, arns: &[String]) -> Result<BTreeMap<String, Tags>, Fa
     for arns in arns.chunks(ARNS_PER_CALL) {
         let pages = for_existing(arns, |arns| {
             let call = aws.elb().describe_tags().set_resource_arns(Some(arns));
-            aws.call("DescribeTags", "failed to read tags", call.send())
+            aws.call("DescribeTags", "failed to describe tags", call.send())
         });
         for description in pages.await?.iter().flat_map(Page::tag_descriptions) {
             let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -91,7 +91,7 @@ async fn tagged(aws: &Aws, arns: &[String]) -> Result<BTreeMap<String, Tags>, Fa
     Ok(found)
 }
 
-/// Whether tags pass every filter, as EC2 would judge.
+/// Whether tags pass every filter, as in EC2's filters.
 fn passes(tags: &Tags, filters: &[Filter]) -> bool {
     filters.iter().all(|filter| {
         let key = filter.name().and_then(|name| name.strip_prefix("tag:"));
@@ -128,7 +128,7 @@ pub(crate) async fn remove(aws: &Aws, arn: &str, keys: &[&str]) -> Result<(), Fa
     aws.call("RemoveTags", "failed to remove tags", call.send()).await.map(drop)
 }
 
-/// A missing object is no error.
+/// An object that is not found is not an error.
 pub(crate) fn or_nothing<T: Default>(result: Result<T, Failure>) -> Result<T, Failure> {
     match result {
         Err(failure) if is_about_an_id(&failure) => Ok(T::default()),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escaped_character_is_plain() {
+    fn an_escaped_character_is_literal() {
         assert_eq!(literal(r"a\*b\?c\\d"), r"a*b?c\d");
     }
 }

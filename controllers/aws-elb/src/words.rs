@@ -16,7 +16,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// As AWS writes it.
+            /// The value in the AWS API.
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -54,12 +54,12 @@ words!(
 );
 
 impl Protocol {
-    /// Whether the listener ends TLS itself and so needs a certificate.
+    /// Whether the listener terminates TLS and therefore requires a certificate.
     pub(crate) fn is_secure(self) -> bool {
         matches!(self, Self::Https | Self::Tls)
     }
 
-    /// Whether it is one of an application load balancer.
+    /// Whether it is a protocol of an application load balancer.
     pub(crate) fn is_http(self) -> bool {
         matches!(self, Self::Http | Self::Https)
     }

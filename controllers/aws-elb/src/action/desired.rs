@@ -12,10 +12,10 @@ use super::{
 };
 use crate::rules;
 
-/// The longest stickiness: a week.
+/// The maximum duration of stickiness in seconds: a week.
 const MAX_STICKINESS: i32 = 604_800;
 
-/// Exposes values and remembers whether any was a secret.
+/// Exposes values and records whether any was a secret.
 struct Exposed(bool);
 
 impl Exposed {

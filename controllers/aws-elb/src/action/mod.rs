@@ -25,7 +25,7 @@ pub(crate) enum Action {
     FixedResponse(Texts),
 }
 
-/// The texts of a redirect or a fixed response; each has all of its kind.
+/// The parts of a redirect or a fixed response: every part of its type, with a value.
 pub(crate) type Texts = BTreeMap<Part, String>;
 
 /// Target groups with their weights.
@@ -34,17 +34,17 @@ pub(crate) struct Forwarding {
     groups: BTreeMap<String, i32>,
     /// The duration of stickiness in seconds, 0 if disabled; `None` if the spec does not set it.
     stickiness: Option<i32>,
-    /// The field of the spec that names the groups.
+    /// The field of the spec that contains the groups.
     field: Part,
 }
 
 impl Action {
-    /// Whether only HTTP has it.
+    /// Whether only `HTTP` and `HTTPS` support it.
     pub(crate) fn is_of_http(&self) -> bool {
         !matches!(self, Self::Forward(_))
     }
 
-    /// The target groups that get requests.
+    /// The target groups that receive requests.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &str> {
         let groups = if let Self::Forward(Forwarding { groups, .. }) = self { Some(groups) } else { None };
         groups.into_iter().flat_map(BTreeMap::keys).map(String::as_str)
@@ -52,7 +52,7 @@ impl Action {
 }
 
 impl Forwarding {
-    /// A single group gets all requests regardless of its weight, or none if that is 0.
+    /// A single group receives all requests regardless of its weight, or none if its weight is 0.
     fn new(mut groups: BTreeMap<String, i32>, stickiness: Option<i32>, field: Part) -> Self {
         if groups.len() == 1 {
             for weight in groups.values_mut() {
@@ -91,7 +91,7 @@ impl fmt::Display for Action {
             Self::FixedResponse(answer) => {
                 let text = |part| answer.get(&part).map_or("", String::as_str);
                 let (status, content) = (text(Part::ResponseStatus), text(Part::ContentType));
-                write!(f, "answer {status} {content} {:?}", text(Part::MessageBody))
+                write!(f, "respond with {status} {content} {:?}", text(Part::MessageBody))
             }
         }
     }

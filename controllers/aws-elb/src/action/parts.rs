@@ -26,7 +26,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// As the spec spells it, below the action.
+    /// The path of the field, relative to the action.
     fn path(self) -> &'static str {
         match self {
             Self::Whole => "",
@@ -105,7 +105,7 @@ impl Action {
     }
 }
 
-/// How two actions differ, a difference for each part; `field` is where the spec has it.
+/// The differences of two actions, one for each part; `field` is the path of the action in the spec.
 pub(crate) fn differences<C>(
     field: &str,
     desired: &Joined<Action>,
@@ -120,7 +120,7 @@ pub(crate) fn differences<C>(
         };
         difference(&format!("{field}{}", part.path()), want, have, change())
     };
-    let Some(observed) = observed else { return vec![one(Part::Whole, "something else".to_owned())] };
+    let Some(observed) = observed else { return vec![one(Part::Whole, "unsupported actions".to_owned())] };
     desired.expose().differing(observed).into_iter().map(|part| one(part, observed.text(part))).collect()
 }
 

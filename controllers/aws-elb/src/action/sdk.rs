@@ -1,4 +1,4 @@
-//! Actions as calls send them.
+//! Converts actions to the SDK's types.
 
 use kraken_aws::elb::types::{
     Action as Sdk, ActionTypeEnum, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig,

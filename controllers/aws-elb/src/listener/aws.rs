@@ -1,4 +1,4 @@
-//! Listeners in AWS. They can be listed only load balancer by load balancer.
+//! Listeners in AWS. A DescribeListeners call lists the listeners of one load balancer only.
 
 use futures::future::try_join_all;
 use kraken_aws::{
@@ -27,10 +27,10 @@ use crate::{
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
-const READ: &str = "failed to read listeners";
+const READ: &str = "failed to describe listeners";
 const CREATE: &str = "failed to create a listener";
 const CHANGE: &str = "failed to change the listener";
-/// How many load balancers are listed at once.
+/// The number of load balancers whose listeners are described concurrently.
 const AT_ONCE: usize = 8;
 
 impl Listed for Gate {
@@ -45,7 +45,7 @@ impl Listed for Gate {
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
         let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
-        let pages = aws.pages("DescribeLoadBalancers", "failed to read load balancers", pages).await?;
+        let pages = aws.pages("DescribeLoadBalancers", "failed to describe load balancers", pages).await?;
         let balancers: Vec<&str> = pages
             .iter()
             .flat_map(BalancerPage::load_balancers)
@@ -70,7 +70,7 @@ pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failu
     Ok(pages.iter().flat_map(ListenerPage::listeners).map(Gate::from).collect())
 }
 
-/// Listeners, one for each resource.
+/// The kind Listener.
 pub(crate) struct Listeners;
 
 impl Single for Listeners {
@@ -88,7 +88,7 @@ impl Single for Listeners {
         ("sslPolicy", &["listener.SslPolicy"]),
     ];
     const SUMMARY: &[(&str, &str)] = &[("Protocol", "listener.Protocol"), ("Port", "listener.Port")];
-    // By its port, which a load balancer gives out once.
+    // By its port, which is unique in a load balancer.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
@@ -140,7 +140,7 @@ impl Single for Listeners {
         let call = aws.elb().modify_listener().listener_arn(&gate.listener_arn);
         let call = match change {
             Change::Protocol => {
-                // AWS takes a secure protocol only with a certificate; one that is there stays.
+                // AWS accepts a secure protocol only with a certificate; an existing certificate is kept.
                 let is_bare = gate.certificates.is_empty();
                 let certificates = certificates(desired).filter(|_| is_bare);
                 let policy = exposed(desired.ssl_policy.as_ref()).filter(|_| is_bare);
@@ -178,7 +178,7 @@ impl Single for Listeners {
     }
 }
 
-/// The certificate as a list of one.
+/// The certificate as a list with one item.
 fn certificates(desired: &Desired) -> Option<Vec<SdkCertificate>> {
     let certificate = |arn: String| SdkCertificate::builder().certificate_arn(arn).build();
     exposed(desired.certificate_arn.as_ref()).map(|arn| vec![certificate(arn)])

@@ -14,7 +14,7 @@ use crate::{
     words::Protocol,
 };
 
-/// Where the spec has the action.
+/// The path of the action in the spec.
 pub(super) const ACTION: &str = "defaultAction";
 
 /// The desired state. Absent fields are neither sent nor compared.
@@ -31,7 +31,7 @@ pub(crate) struct Desired {
 /// A change in place, one call each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// With the certificate and the policy, without which AWS does not take some.
+    /// Changes the certificate and the policy in the same call, because AWS requires them for some protocols.
     Protocol,
     Certificate,
     SslPolicy,
@@ -57,7 +57,7 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
             [("certificateARN", spec.certificate_arn.is_some()), ("sslPolicy", spec.ssl_policy.is_some())]
         {
             if is_given && !protocol.is_secure() {
-                take.problem(field, format!("is not possible for {protocol}"));
+                take.problem(field, format!("is not supported for {protocol}"));
             }
         }
         if !protocol.is_http() && action.as_ref().is_some_and(|action| action.expose().is_of_http()) {
@@ -167,7 +167,7 @@ mod tests {
                 "protocol: HTTP becomes HTTPS: Protocol".to_owned(),
                 format!("certificateARN: (absent) becomes {CERTIFICATE}: Certificate"),
                 "sslPolicy: (absent) becomes new: SslPolicy".to_owned(),
-                format!("defaultAction: forward to {GROUP} becomes answer 503 text/plain \"\": Action"),
+                format!("defaultAction: forward to {GROUP} becomes respond with 503 text/plain \"\": Action"),
                 "port: 80 becomes 443: Port".to_owned(),
             ]
         );
@@ -275,16 +275,16 @@ mod tests {
         assert_eq!(
             told(differences(&kept, &state("/other", "1"))),
             [""; 0],
-            "and this is what the call sends"
+            "the call sends the observed value"
         );
     }
 
     #[test]
-    fn several_actions_are_shown_as_something_else() {
+    fn several_actions_are_shown_as_unsupported() {
         let many = [forwarding(), forwarding()].concat();
         assert_eq!(
             told(differences(&wanted(json!({})), &gate(many))),
-            [format!("defaultAction: something else becomes forward to {GROUP}: Action")]
+            [format!("defaultAction: unsupported actions becomes forward to {GROUP}: Action")]
         );
     }
 
@@ -350,7 +350,7 @@ mod tests {
         let no_certificate = json!({"certificateARN": {"value": CERTIFICATE}, "sslPolicy": {"value": "p"}});
         assert_begin(
             &problems(no_certificate),
-            &["spec.certificateARN: is not possible for HTTP", "spec.sslPolicy: is not possible for HTTP"],
+            &["spec.certificateARN: is not supported for HTTP", "spec.sslPolicy: is not supported for HTTP"],
         );
         let answer = json!({"fixedResponse": {"statusCode": {"value": 200}}});
         assert_begin(

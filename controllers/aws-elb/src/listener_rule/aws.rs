@@ -1,4 +1,4 @@
-//! Rules of listeners in AWS. They can be listed only listener by listener.
+//! Rules of listeners in AWS. A DescribeRules call lists the rules of one listener only.
 
 use futures::future::try_join_all;
 use kraken_aws::{
@@ -27,7 +27,7 @@ use crate::{
 const READ: &str = "failed to describe rules";
 const CREATE: &str = "failed to create a rule";
 const CHANGE: &str = "failed to change the rule";
-/// How many listeners are listed at once.
+/// The number of listeners whose rules are described concurrently.
 const AT_ONCE: usize = 8;
 
 impl Listed for Rule {
@@ -67,7 +67,7 @@ pub(crate) async fn of_listener(aws: &Aws, arn: &str) -> Result<Vec<Rule>, Failu
     Ok(without_default(pages.iter().flat_map(Page::rules).map(Rule::from)))
 }
 
-/// Rules, one for each resource.
+/// The kind ListenerRule.
 pub(crate) struct ListenerRules;
 
 impl Single for ListenerRules {
@@ -83,7 +83,7 @@ impl Single for ListenerRules {
         ("action", &["rule.Actions"]),
     ];
     const SUMMARY: &[(&str, &str)] = &[("Priority", "rule.Priority")];
-    // By its priority, which a listener gives out once.
+    // By its priority, which is unique in a listener.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Conditions in the one form in which two that mean the same are equal. Pure.
+//! Conditions in canonical form: equivalent conditions are equal. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,9 +17,9 @@ use kraken_spoke::{Difference, Resolved, options::ListOpt};
 
 use super::api::{ConditionsSpec, HttpHeader, QueryString};
 
-/// Where the spec has them.
+/// The path of the conditions in the spec.
 pub(super) const FIELD: &str = "conditions";
-/// How many values the conditions of a rule may have in total.
+/// The maximum number of values in all conditions of a rule.
 const MAX_VALUES: usize = 5;
 
 /// A type of condition.
@@ -34,7 +34,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// As AWS spells it.
+    /// The value in the AWS API.
     pub(super) fn field(self) -> &'static str {
         match self {
             Self::HostHeader => "host-header",
@@ -46,7 +46,7 @@ impl Type {
         }
     }
 
-    /// The same from AWS's spelling.
+    /// The type for a value in the AWS API.
     pub(super) fn of(field: &str) -> Option<Self> {
         let all = [
             Self::HostHeader,
@@ -59,7 +59,7 @@ impl Type {
         all.into_iter().find(|kind| kind.field() == field)
     }
 
-    /// As the spec spells it.
+    /// The path of the field in the spec.
     fn path(self) -> String {
         let name = match self {
             Self::HostHeader => "hostHeaders",
@@ -94,7 +94,7 @@ impl Condition {
 }
 
 impl Conditions {
-    /// Adds a condition; host names, headers' names and keys have no case.
+    /// Adds a condition; host names, header names and keys are case-insensitive.
     pub(super) fn add(&mut self, kind: Type, mut condition: Condition) {
         condition.name = condition.name.map(|name| name.to_lowercase());
         if kind == Type::HostHeader {
@@ -237,7 +237,7 @@ fn a_block(block: &str) -> Verdict<Fault> {
     if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
 }
 
-/// How two differ, a difference for each type of condition.
+/// The differences of two sets of conditions, one for each type of condition.
 pub(super) fn differences<C>(
     desired: &Joined<Conditions>,
     observed: Option<&Conditions>,
@@ -251,7 +251,7 @@ pub(super) fn differences<C>(
     };
     let wanted = desired.expose();
     let Some(observed) = observed else {
-        return vec![one(FIELD, wanted.to_string(), "something else".to_owned())];
+        return vec![one(FIELD, wanted.to_string(), "unsupported conditions".to_owned())];
     };
     differing(wanted, observed)
         .into_iter()

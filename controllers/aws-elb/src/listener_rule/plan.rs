@@ -18,9 +18,9 @@ use crate::{
     rules,
 };
 
-/// Where the spec has the action.
+/// The path of the action in the spec.
 pub(super) const ACTION: &str = "action";
-/// The highest number that a rule can have.
+/// The maximum priority of a rule.
 const MAX_PRIORITY: i32 = 50_000;
 
 /// The desired state.
@@ -162,7 +162,7 @@ mod tests {
                 "conditions.pathPatterns: /a becomes (absent): Conditions".to_owned(),
                 "conditions.httpHeaders: (absent) becomes x-a: b: Conditions".to_owned(),
                 "conditions.queryStrings: (absent) becomes k=v: Conditions".to_owned(),
-                format!("action: forward to {GROUP} becomes answer 503 text/plain \"\": Action"),
+                format!("action: forward to {GROUP} becomes respond with 503 text/plain \"\": Action"),
             ]
         );
         let query = QueryState { key: Some("k".into()), value: "v".into() };
@@ -175,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unsupported_condition_is_shown_as_something_else() {
+    fn an_unsupported_condition_is_shown_as_unsupported() {
         let regular = ConditionState { is_other: true, ..condition("path-pattern", &[]) };
         assert_eq!(
             told(differences(&wanted(json!({})), &rule(vec![regular]))),
-            ["conditions: something else becomes path-pattern /a, /b: Conditions"]
+            ["conditions: unsupported conditions becomes path-pattern /a, /b: Conditions"]
         );
     }
 

@@ -21,7 +21,7 @@ use crate::action::ActionState;
 #[allow(clippy::struct_field_names)] // AWS's names
 pub(crate) struct Rule {
     pub(crate) rule_arn: String,
-    /// AWS encodes it in the rule's ARN only.
+    /// Parsed from the rule's ARN, because AWS does not return it.
     pub(crate) listener_arn: Option<String>,
     pub(crate) priority: Option<String>,
     pub(crate) conditions: Vec<ConditionState>,
@@ -117,7 +117,7 @@ impl Rule {
     }
 }
 
-/// As a call sends them.
+/// Converts to the SDK's type.
 pub(super) fn to_sdk(conditions: &Conditions) -> Vec<RuleCondition> {
     let all = conditions.0.iter().flat_map(|(kind, all)| all.iter().map(|one| (*kind, one)));
     all.map(|(kind, condition)| one_to_sdk(kind, condition)).collect()

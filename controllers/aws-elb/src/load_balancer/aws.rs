@@ -25,7 +25,7 @@ use crate::{
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
-const READ: &str = "failed to read load balancers";
+const READ: &str = "failed to describe load balancers";
 const CREATE: &str = "failed to create a load balancer";
 
 /// The observed load balancer, which is the published state.
@@ -45,7 +45,7 @@ pub(crate) struct Balancer {
     pub(crate) ip_address_type: Option<String>,
     pub(crate) security_groups: Vec<String>,
     pub(crate) availability_zones: Vec<Zone>,
-    /// Read only in deep observations, and therefore not published: it would not always be present.
+    /// Read only in deep observations, and therefore not published: it is absent after other observations.
     #[serde(skip)]
     pub(crate) attributes: Option<BTreeMap<String, String>>,
     #[serde(skip)]
@@ -118,9 +118,9 @@ impl Thing for Balancer {
         match state.code.as_deref() {
             Some("provisioning") => Phase::Settling("provisioning".to_owned()),
             Some("failed") => {
-                Phase::Failed(state.reason.clone().unwrap_or_else(|| "AWS gives no reason".to_owned()))
+                Phase::Failed(state.reason.clone().unwrap_or_else(|| "AWS reports no cause".to_owned()))
             }
-            // An impaired one serves, with less room than it should have.
+            // A load balancer in the state `active_impaired` works, with less capacity than it requires.
             _ => Phase::Up,
         }
     }
@@ -147,7 +147,7 @@ impl Listed for Balancer {
     }
 }
 
-/// The load balancer that has a name.
+/// The load balancer with this name.
 async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
     let call = aws.elb().describe_load_balancers().names(name);
     let found = aws.call("DescribeLoadBalancers", READ, call.send()).await;
@@ -155,7 +155,7 @@ async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
     Ok(tagged::with_tags(aws, found).await?.pop())
 }
 
-/// Load balancers, one for each resource.
+/// The kind LoadBalancer.
 pub(crate) struct Balancers;
 
 impl Single for Balancers {
@@ -179,7 +179,7 @@ impl Single for Balancers {
         ("DNS Name", "loadBalancer.DNSName"),
         ("State", "loadBalancer.State.Code"),
     ];
-    // By its name, which AWS gives out once.
+    // By its name, which is unique in the account and region.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["subnetIDs", "securityGroupIDs"];
@@ -211,7 +211,7 @@ impl Single for Balancers {
         }
         let call =
             aws.elb().describe_load_balancer_attributes().load_balancer_arn(&balancer.load_balancer_arn);
-        let action = "failed to read a load balancer's attributes";
+        let action = "failed to describe the attributes of a load balancer";
         let answer = aws.call("DescribeLoadBalancerAttributes", action, call.send()).await;
         balancer.attributes = or_nothing(answer.map(|answer| {
             let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -275,7 +275,7 @@ impl Single for Balancers {
             Change::IpAddressType => {
                 let kind = exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into());
                 let call = elb.set_ip_address_type().load_balancer_arn(arn).set_ip_address_type(kind);
-                let action = "failed to change the type of addresses";
+                let action = "failed to change the IP address type";
                 aws.call("SetIpAddressType", action, call.send()).await.map(drop)
             }
             Change::DeletionProtection => {
@@ -320,7 +320,7 @@ fn protected(failure: Failure) -> Failure {
         return failure;
     }
     let message = format!(
-        "{}: turn it off in AWS, or set spec.deletionProtection to {{value: false}}, then Kraken turns it off",
+        "{}: disable it in AWS, or set spec.deletionProtection to {{value: false}}, so that Kraken disables it",
         failure.message
     );
     Failure { class: FailureClass::Protected, message, ..failure }

@@ -13,9 +13,9 @@ use crate::{
     words::{BalancerType, IpAddressType, Scheme},
 };
 
-/// The attribute behind `deletionProtection`.
+/// The attribute of `deletionProtection`.
 pub(crate) const DELETION_PROTECTION: &str = "deletion_protection.enabled";
-/// The attribute behind `idleTimeoutSeconds`.
+/// The attribute of `idleTimeoutSeconds`.
 pub(crate) const IDLE_TIMEOUT: &str = "idle_timeout.timeout_seconds";
 
 /// The desired state. Absent fields are neither sent nor compared.
@@ -65,7 +65,7 @@ pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Opt
             );
         }
         Some(BalancerType::Network) if spec.idle_timeout_seconds.is_some() => {
-            take.problem("idleTimeoutSeconds", "is not possible for a network load balancer");
+            take.problem("idleTimeoutSeconds", "is not supported for a network load balancer");
         }
         _ => {}
     }
@@ -93,7 +93,7 @@ pub(crate) fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Differe
         of_sets("securityGroupIDs", groups, &balancer.security_groups, Change::SecurityGroups),
         changed("ipAddressType", addresses, balancer.ip_address_type.as_ref(), Change::IpAddressType),
     ];
-    // Attributes are read after an edit only.
+    // Attributes are read by deep observations only.
     if let Some(attributes) = &balancer.attributes {
         let protection = desired.deletion_protection.as_ref().map(|on| on.map(ToString::to_string));
         let have = attributes.get(DELETION_PROTECTION);
@@ -188,12 +188,12 @@ mod tests {
     #[test]
     fn it_is_ready_when_aws_reports_active() {
         let phase = |code: &str| {
-            let state = State { code: Some(code.to_owned()), reason: Some("no room".to_owned()) };
+            let state = State { code: Some(code.to_owned()), reason: Some("no capacity".to_owned()) };
             Balancer { state: Some(state), ..balancer() }.phase()
         };
         assert_eq!(phase("provisioning"), Phase::Settling("provisioning".into()));
         assert_eq!((phase("active"), phase("active_impaired")), (Phase::Up, Phase::Up));
-        assert_eq!(phase("failed"), Phase::Failed("no room".into()));
+        assert_eq!(phase("failed"), Phase::Failed("no capacity".into()));
     }
 
     #[test]
@@ -220,6 +220,6 @@ mod tests {
         let network = json!({"type": {"value": "network"}, "subnetIDs": {"value": ["subnet-1"]}});
         wanted(network);
         let idle = json!({"type": {"value": "network"}, "idleTimeoutSeconds": {"value": 60}});
-        assert_begin(&problems(idle), &["spec.idleTimeoutSeconds: is not possible"]);
+        assert_begin(&problems(idle), &["spec.idleTimeoutSeconds: is not supported"]);
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     tagged::{self, Listed, PAGE, or_nothing},
 };
 
-const READ: &str = "failed to read target groups";
+const READ: &str = "failed to describe target groups";
 const CREATE: &str = "failed to create a target group";
 
 impl Listed for Group {
@@ -48,7 +48,7 @@ impl Listed for Group {
     }
 }
 
-/// The group that has a name.
+/// The target group with this name.
 async fn named(aws: &Aws, name: &str) -> Result<Option<Group>, Failure> {
     let call = aws.elb().describe_target_groups().names(name);
     let found = aws.call("DescribeTargetGroups", READ, call.send()).await;
@@ -56,7 +56,8 @@ async fn named(aws: &Aws, name: &str) -> Result<Option<Group>, Failure> {
     Ok(tagged::with_tags(aws, found).await?.pop())
 }
 
-/// A call with the health check as far as the spec speaks of it. The builders of two calls have these setters in common.
+/// Sets the fields of the health check that the spec contains on a call. The builders of two calls have these setters
+/// in common.
 macro_rules! with_health {
     ($call:expr, $desired:expr) => {{
         let health = &$desired.health;
@@ -75,7 +76,7 @@ macro_rules! with_health {
     }};
 }
 
-/// Target groups, one for each resource.
+/// The kind TargetGroup.
 pub(crate) struct Groups;
 
 impl Single for Groups {
@@ -111,7 +112,7 @@ impl Single for Groups {
         ("Port", "targetGroup.Port"),
         ("Type", "targetGroup.TargetType"),
     ];
-    // By its name, which AWS gives out once.
+    // By its name, which is unique in the account and region.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["targets"];
@@ -138,7 +139,7 @@ impl Single for Groups {
 
     async fn complete(aws: &Aws, group: &mut Group, _deep: bool) -> Result<(), Failure> {
         let call = aws.elb().describe_target_health().target_group_arn(&group.target_group_arn);
-        let answer = aws.call("DescribeTargetHealth", "failed to read targets", call.send()).await;
+        let answer = aws.call("DescribeTargetHealth", "failed to describe target health", call.send()).await;
         group.target_health_descriptions = or_nothing(
             answer.map(|answer| answer.target_health_descriptions().iter().map(TargetHealth::from).collect()),
         )?;
@@ -209,7 +210,7 @@ impl Single for Groups {
                 let targets = targets.iter().map(target).collect();
                 let call = elb.deregister_targets().target_group_arn(arn).set_targets(Some(targets));
                 let answer = aws.call("DeregisterTargets", "failed to deregister targets", call.send()).await;
-                // A target that AWS does not take any more is registered no more.
+                // A target that AWS rejects as invalid is no longer registered.
                 unless_done(answer, &["InvalidTarget"])?;
             }
         }
@@ -241,7 +242,7 @@ async fn register(aws: &Aws, arn: &str, ids: &[String]) -> Result<(), Failure> {
     aws.call("RegisterTargets", "failed to register targets", call.send()).await.map(drop)
 }
 
-/// An instance that does not run yet may run in a moment.
+/// An instance that is not running may be starting: the registration is retried.
 fn starting(refusal: Failure) -> Failure {
     let is_passing = refusal.message.contains("running state");
     Failure { class: if is_passing { FailureClass::NotYet } else { refusal.class }, ..refusal }

@@ -61,7 +61,7 @@ pub(crate) struct Health {
 }
 
 impl Group {
-    /// The targets that are there to stay.
+    /// The targets that are registered and not being deregistered.
     pub(crate) fn registered(&self) -> impl Iterator<Item = &Target> {
         let is_going = |health: &Health| {
             matches!(health.state.as_deref(), Some("draining" | "unhealthy.draining"))

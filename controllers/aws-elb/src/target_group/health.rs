@@ -13,7 +13,8 @@ use crate::{rules, words::HealthCheckProtocol};
 /// The desired health check, with the fields that the spec sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Health {
-    /// Whether the spec speaks of it at all. Then it is on, which AWS leaves off for functions.
+    /// Whether the spec contains it. If so, the health check is enabled; AWS's default for Lambda functions is
+    /// disabled.
     pub(crate) is_given: bool,
     pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
     pub(crate) port: Option<Resolved<String>>,

@@ -1,4 +1,4 @@
-//! TargetGroup: where load balancers send requests to.
+//! TargetGroup: the targets of the requests of load balancers.
 
 mod api;
 mod aws;

@@ -57,7 +57,7 @@ pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Opti
             ("vpcID", spec.vpc_id.is_some()),
         ] {
             if is_lambda && is_given {
-                take.problem(field, "is not possible for targets of type lambda");
+                take.problem(field, "is not supported for targets of type lambda");
             } else if !is_lambda && !is_given {
                 take.problem(field, format!("is required for targets of type {kind}"));
             }
@@ -98,11 +98,12 @@ pub(crate) fn without_ignored(desired: &Desired, ignored: &Ignored) -> Option<De
     Some(Desired { health, ..desired.clone() })
 }
 
-/// Missing targets are registered before others are deregistered, so that there are never fewer than before and after.
+/// Missing targets are registered before others are deregistered, so that there are never fewer targets than before or
+/// after the change.
 fn of_targets(wanted: &Resolved<Vec<String>>, group: &Group) -> Vec<Difference<Change>> {
     let ids = wanted.expose();
     let have: Vec<&Target> = group.registered().collect();
-    // A target with another port is another target; a function has none.
+    // A target with another port is another target; a Lambda function has no port.
     let is_wanted =
         |target: &Target| ids.contains(&target.id) && (target.port.is_none() || target.port == group.port);
     let is_there = |id: &String| have.iter().any(|target| target.id == *id && is_wanted(target));

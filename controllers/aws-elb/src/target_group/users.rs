@@ -11,7 +11,8 @@ use crate::{
     tagged,
 };
 
-/// AWS's error for the deletion of a target group in use, with its users. Unchanged if these cannot be determined.
+/// AWS's error for the deletion of a target group in use, with its users. The error is unchanged if the users cannot be
+/// determined.
 pub(super) async fn named(aws: &Aws, group: &Group, refusal: Failure) -> Failure {
     match users(aws, group).await {
         Ok(users) if !users.is_empty() => {
