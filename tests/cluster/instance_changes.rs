@@ -95,7 +95,7 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
     cloud.fail_next("ModifyInstanceAttribute", When::Before, refusal);
     set(&test_env, "a", json!({"instanceType": {"value": "t2.huge"}})).await?;
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
-    assert!(message.contains("AWS refused it"), "{message}");
+    assert!(message.contains("AWS rejected it"), "{message}");
     let after = alive(&test_env, cloud, "a").remove(0);
     assert_eq!((after.state.as_str(), after.instance_type.as_str()), ("running", "t2.large"));
     assert_eq!(calls(cloud, "StopInstances", &id), 2);

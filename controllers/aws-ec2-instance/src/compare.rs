@@ -18,7 +18,7 @@ use crate::{
 mod settings;
 mod stops;
 
-/// A change in place of the instances with these ids; the values are those of the desired state. All can be repeated.
+/// A change in place of the instances with these ids; the values are those of the desired state. All are idempotent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
     /// Scale down.
@@ -124,7 +124,7 @@ fn stale_tags<'a>(desired: &'a Desired, instance: &'a Instance) -> impl Iterator
 /// A differing instance with its observed value.
 type Differing<'a> = Vec<(&'a Instance, String)>;
 
-/// The differences found so far between the desired state and the instances that stay.
+/// The differences found so far between the desired state and the instances that are kept.
 struct Found<'a> {
     kept: &'a [&'a Instance],
     differences: Vec<Difference<Change>>,
@@ -147,7 +147,7 @@ impl<'a> Found<'a> {
         self.push_by(path, want, differing, |ids| Remedy::Change(change(ids)));
     }
 
-    /// A difference that is mended on every instance in one way.
+    /// A difference that one remedy corrects on all instances.
     fn push_by(
         &mut self,
         path: &str,
@@ -164,7 +164,7 @@ impl<'a> Found<'a> {
     /// A difference of an immutable field.
     fn push_fixed(&mut self, path: &str, want: String, differing: &[(&Instance, String)]) {
         if !differing.is_empty() {
-            let why = "it is fixed at launch: change it back, or let Kraken replace the instances \
+            let why = "it is set at launch only: restore the old value, or let Kraken replace the instances \
                        (spec.lifecycle.replace)";
             self.push(path, want, self.have(differing), Remedy::Immutable(why.to_owned()));
         }

@@ -1,4 +1,4 @@
-//! The spec with every reference resolved and every rule checked: nothing in it is left to fail.
+//! The spec with every reference resolved and every rule checked, so that later steps cannot fail because of it.
 
 use kraken_aws::{Tags, take::Take};
 use kraken_spoke::{Resolved, Resolver};
@@ -30,8 +30,8 @@ pub(crate) struct Desired {
 }
 
 impl Desired {
-    /// Resolves and validates. Every option is taken before an error is returned, so that all problems are reported at
-    /// once.
+    /// Resolves and validates. Every option is resolved before an error is returned, so that all problems are reported
+    /// at once.
     pub(crate) fn from_spec(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Self> {
         let mut take = Take::new(values);
         let image_id = take.one("imageID", &spec.image_id, rules::image_id);
@@ -62,7 +62,7 @@ impl Desired {
         // Rules between fields, as far as both have a value.
         let value = |count: &Option<Resolved<i32>>| count.as_ref().map(|count| *count.expose());
         if let (Some(min), Some(max)) = (value(&min_count), value(&max_count)) {
-            // A count of none is no launch: `kubectl scale --replicas=0` needs no second edit.
+            // A maxCount of 0 launches no instance, so that `kubectl scale --replicas=0` requires no edit of minCount.
             if min > max && max > 0 {
                 take.problem("minCount", "must not be greater than maxCount, unless that is 0");
             }
@@ -106,7 +106,7 @@ impl Desired {
         self.metadata_options.as_ref().map(|options| options.expose().clone()).unwrap_or_default()
     }
 
-    /// Whether the metadata service must be disabled.
+    /// Whether the desired metadata service is disabled.
     pub(crate) fn without_metadata(&self) -> bool {
         self.metadata().endpoint == Some(HttpEndpoint::Disabled)
     }
@@ -130,7 +130,7 @@ pub(crate) mod tests {
         resolve(|values| Desired::from_spec(&spec, values))
     }
 
-    /// The desired state of such a spec; the Secret `s` holds [`HIDDEN`] as `k`.
+    /// The desired state of such a spec; key `k` of the Secret `s` is [`HIDDEN`].
     pub(crate) fn desired(changes: Value) -> Desired {
         resolved(changes).unwrap()
     }
@@ -177,11 +177,11 @@ pub(crate) mod tests {
     fn the_count_is_bounded_by_the_size_of_a_state() {
         let tags: Tags = (0..45).map(|n| (format!("key-{n}"), "v".repeat(256))).collect();
         let found = problems(json!({"maxCount": {"value": 500}, "tags": tags}));
-        assert_begin(&found, &["spec.maxCount: is more than the state of one resource can hold"]);
+        assert_begin(&found, &["spec.maxCount: exceeds the maximum size of the state of one resource"]);
     }
 
     #[test]
-    fn all_problems_are_reported_at_once_missing_references_included() {
+    fn all_problems_and_missing_references_are_reported_at_once() {
         let missing = json!({"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}});
         let found = problems(json!({
             "imageID": {"value": "web"},

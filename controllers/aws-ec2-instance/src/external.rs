@@ -1,4 +1,4 @@
-//! EC2Instance as the loop sees it. What names the SDK is here and below.
+//! Implements [`External`] for EC2Instance. Only this module and its submodules use the SDK.
 
 mod disruption;
 mod launch;
@@ -30,7 +30,7 @@ use crate::{
 };
 use update::create_tags;
 
-/// The instances of every EC2Instance.
+/// The kind EC2Instance.
 #[derive(Clone, Debug)]
 pub(crate) struct Instances {
     aws: Aws,
@@ -145,12 +145,12 @@ impl External for Instances {
         (Observed { instances: before, ..Observed::default() }, Observed { instances: since, user_data })
     }
 
-    /// User data is in no Describe: it costs a call per instance.
+    /// DescribeInstances does not return user data: it requires one call per instance.
     fn needs_deep_look(desired: &Desired) -> bool {
         desired.user_data.is_some()
     }
 
-    /// One call sets all of the metadata service: an ignored setting is not among them.
+    /// One call sets all settings of the metadata service, without ignored ones.
     fn without_ignored(desired: &Desired, _: &Observed, ignored: &Ignored) -> Option<Desired> {
         let options = desired.metadata_options.as_ref()?;
         let is_ignored = |name: &str| ignored.covers(&format!("metadataOptions.{name}"));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_instance_without_an_owner_is_claimed_again() {
+    fn a_live_instance_without_an_owner_is_untagged() {
         let observed = Observed::new(vec![
             tagged(instance("i-1"), &[(CLUSTER, "c"), (UID, "u")]),
             instance("i-2"),

@@ -23,7 +23,7 @@ impl Observed {
         Self { instances, user_data: BTreeMap::new() }
     }
 
-    /// The instances that exist and are not on their way out.
+    /// The instances that exist and are not terminating.
     pub(crate) fn live(&self) -> Vec<&Instance> {
         self.instances.iter().filter(|instance| instance.state.is_live()).collect()
     }
@@ -59,7 +59,7 @@ pub(crate) struct Instance {
     pub(crate) root_device_type: Option<String>,
     pub(crate) key_name: Option<String>,
     pub(crate) placement: Option<Placement>,
-    /// In RFC 3339.
+    /// The time of the launch in RFC 3339.
     pub(crate) launch_time: Option<String>,
     pub(crate) security_groups: Vec<SecurityGroup>,
     pub(crate) network_interfaces: Vec<NetworkInterface>,
@@ -67,7 +67,7 @@ pub(crate) struct Instance {
     pub(crate) iam_instance_profile: Option<IamInstanceProfile>,
     pub(crate) monitoring: Option<Monitoring>,
     pub(crate) ebs_optimized: Option<bool>,
-    /// All of them; only the users' are written.
+    /// All tags; only user tags are published.
     #[serde(serialize_with = "tags::written")]
     pub(crate) tags: Tags,
 
@@ -198,7 +198,7 @@ pub(crate) struct Metadata {
     pub(crate) endpoint: Option<String>,
 }
 
-/// User data, decoded. Anything may be in it, so it has no `Serialize` and `Debug` shows none of it.
+/// User data, decoded. It may contain secrets, so it does not implement `Serialize`, and `Debug` does not show it.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct UserData(pub(crate) Vec<u8>);
 

@@ -1,6 +1,6 @@
 //! The tag that marks an instance that Kraken stops for a change, and the change that AWS rejected. Pure.
 //!
-//! Only the tag is reliable after a crash: the status may be lost, and AWS does not show who stopped an instance.
+//! Only the tag is reliable after a crash: the status may be lost, and AWS does not return who stopped an instance.
 
 use kraken_aws::tags::Tags;
 
@@ -14,7 +14,7 @@ const SEPARATOR: &str = " / ";
 /// The content of the tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Kraken stops this instance for a change, and has to start it again.
+    /// Kraken stops this instance for a change, and must start it afterwards.
     pub(crate) stop: bool,
     /// The field and value that AWS rejected on the stopped instance, such as `instanceType=t3.huge`: it is not stopped
     /// for this value again.

@@ -18,9 +18,9 @@ const MAX_STATE: usize = 1_300_000;
 pub(crate) const INSTANCE_BYTES: usize = 2_400;
 /// The size of a tag without its key and value: `{"Key":"","Value":""},`.
 pub(crate) const TAG_BYTES: usize = 24;
-/// The most user data, in bytes before encoding.
+/// The maximum size of user data, in bytes before encoding.
 pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
-/// The most security groups that AWS can be brought to allow for one network interface.
+/// The maximum number of security groups of one network interface, with the highest quota that AWS grants.
 const MAX_GROUPS: usize = 16;
 
 pub(crate) fn image_id(id: &str) -> Verdict {
@@ -44,13 +44,13 @@ pub(crate) fn count(count: i32) -> Verdict {
     between(count, 0, MAX_COUNT)
 }
 
-/// Whether the state of so many instances with these tags can be published: it is one object of Kubernetes.
+/// Whether the state of so many instances with these tags can be published: it is one Kubernetes object.
 pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
     let of_tags: usize = tags.iter().map(|(key, value)| key.len() + value.len() + TAG_BYTES).sum();
     let most = MAX_STATE / (INSTANCE_BYTES + of_tags);
     if usize::try_from(count).is_ok_and(|count| count > most) {
         return Err(format!(
-            "is more than the state of one resource can hold: with these tags at most {most}"
+            "exceeds the maximum size of the state of one resource: with these tags at most {most}"
         ));
     }
     Ok(())
@@ -67,7 +67,7 @@ pub(crate) fn key_name(name: &str) -> Verdict {
 
 pub(crate) fn user_data(text: &str) -> Verdict {
     ensure(text.len() <= MAX_USER_DATA, || {
-        format!("has {} bytes; at most {MAX_USER_DATA} are possible", text.len())
+        format!("has {} bytes; at most {MAX_USER_DATA} are allowed", text.len())
     })
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
         let name = kind.as_str();
         match kind {
             VolumeType::Io1 | VolumeType::Io2 if iops.is_none() => {
-                wrong.push(format!("type {name} needs iops"));
+                wrong.push(format!("type {name} requires iops"));
             }
             VolumeType::Gp2 | VolumeType::Standard if iops.is_some() => {
                 wrong.push(format!("type {name} does not support iops"));
@@ -119,7 +119,7 @@ pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
         }
     }
     if kms_key_id.is_some() && *encrypted != Some(true) {
-        wrong.push("kmsKeyID needs encrypted: true".to_owned());
+        wrong.push("kmsKeyID requires encrypted: true".to_owned());
     }
     if kms_key_id.as_ref().is_some_and(String::is_empty) {
         wrong.push("kmsKeyID is empty".to_owned());
@@ -221,12 +221,12 @@ mod tests {
         assert_eq!(root_volume(&volume(r#"{"encrypted": true, "kmsKeyID": "alias/a"}"#)), Ok(()));
         for (wrong, words) in [
             (r#"{"sizeGiB": 0, "iops": 99}"#, "sizeGiB must be 1 to 65536; iops must be 100 to 256000"),
-            (r#"{"type": "io2"}"#, "type io2 needs iops"),
+            (r#"{"type": "io2"}"#, "type io2 requires iops"),
             (
                 r#"{"type": "gp2", "iops": 100, "throughput": 125}"#,
                 "does not support iops; type gp2 does not support throughput",
             ),
-            (r#"{"kmsKeyID": "k", "encrypted": false}"#, "kmsKeyID needs encrypted"),
+            (r#"{"kmsKeyID": "k", "encrypted": false}"#, "kmsKeyID requires encrypted"),
         ] {
             rejects(root_volume, &volume(wrong), words);
         }

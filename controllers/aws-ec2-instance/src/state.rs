@@ -145,7 +145,8 @@ mod tests {
         );
     }
 
-    /// What [`crate::rules::fits_a_state`] reckons with: ids as long as AWS's, two interfaces, five groups, three volumes.
+    /// The assumptions of [`crate::rules::fits_a_state`]: ids as long as AWS's, two interfaces, five groups, three
+    /// volumes.
     #[test]
     fn a_published_instance_does_not_exceed_the_assumed_size() {
         let id = |prefix: &str| Some(format!("{prefix}-0123456789abcdef0"));

@@ -37,7 +37,7 @@ fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
     if let Some(wanted) = &desired.monitoring {
         let differing = found.differing(|instance| {
             let have = instance.monitoring.as_ref()?.state.as_deref()?;
-            // A pending change counts as done: a second call would not make it faster.
+            // A pending change counts as done: a second call has no effect.
             let is_on = matches!(have, "enabled" | "pending");
             (is_on != *wanted.expose()).then(|| secretly(wanted, || is_on.to_string()))
         });

@@ -133,7 +133,7 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
             rest.into_iter().partition(|(instance, _)| instance.can_be_stopped());
         if let (Some(next), false) = (&next, rest.is_empty()) {
             let remedy = if is_fixed {
-                Remedy::Immutable("it is changed after what is fixed at launch".to_owned())
+                Remedy::Immutable("it is changed after the fields that are set at launch only".to_owned())
             } else {
                 Remedy::Disruptive(next.clone(), what_it_takes(&rest))
             };
@@ -141,7 +141,8 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
         }
         if !unstoppable.is_empty() {
             let why = "AWS changes it only on a stopped instance, and one whose root device is an instance store \
-                       cannot be stopped: change it back, or let Kraken replace the instances (spec.lifecycle.replace)";
+                       cannot be stopped: restore the old value, or let Kraken replace the instances \
+                       (spec.lifecycle.replace)";
             found.push(path, want.clone(), values(&unstoppable), Remedy::Immutable(why.to_owned()));
         }
         if !refused.is_empty() {
@@ -153,16 +154,17 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
 
 fn what_it_takes(instances: &Differing<'_>) -> String {
     format!(
-        "AWS changes it only on a stopped instance, and Kraken stops none by itself (it is down for some minutes, and gets \
-         another public address unless that is an Elastic IP): stop {}, and Kraken changes and starts it",
+        "AWS changes it only on a stopped instance, and lifecycle.disruption does not allow Kraken to stop one (it is \
+         unavailable for some minutes, and its public address changes unless that is an Elastic IP): stop {}, and Kraken \
+         changes and starts it",
         listed(&ids(instances.iter().map(|(instance, _)| instance)))
     )
 }
 
 fn rejected_value(instances: &Differing<'_>) -> String {
     format!(
-        "AWS refused it while {} was stopped, see the events: set another value, or remove the tag {} from the \
-         instance to try again",
+        "AWS rejected it while {} was stopped, see the events: set another value, or remove the tag {} from the \
+         instance to retry",
         listed(&ids(instances.iter().map(|(instance, _)| instance))),
         mark::KEY,
     )

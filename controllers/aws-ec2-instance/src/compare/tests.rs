@@ -22,7 +22,7 @@ fn differences(changes: Value, instances: Vec<Instance>) -> Vec<(String, String,
     all.map(|d| (d.field.path, d.field.want, d.field.have, d.remedy)).collect()
 }
 
-/// The one difference there is.
+/// The only difference.
 fn difference(changes: Value, instances: Vec<Instance>) -> (String, String, String, Remedy<Change>) {
     let mut all = differences(changes, instances);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -92,7 +92,7 @@ fn the_newest_surplus_instances_are_terminated_and_not_compared() {
 }
 
 #[test]
-fn a_tag_is_set_on_all_that_lack_it_by_one_change() {
+fn one_change_sets_a_tag_on_all_instances_without_it() {
     let spec = json!({"maxCount": {"value": 3}, "tags": {"Team": "shop"}});
     let there = vec![tagged("i-1", &[("Team", "shop")]), tagged("i-2", &[("Team", "web")]), instance("i-3")];
     let set = Change::SetTag { key: "Team".into(), ids: ids(&["i-2", "i-3"]) };
@@ -115,13 +115,13 @@ fn a_tag_that_kraken_set_is_removed_with_the_spec() {
 }
 
 #[test]
-fn foreign_tags_are_not_changed() {
+fn unmanaged_tags_are_not_changed() {
     let there = tagged("i-1", &[("CostCenter", "42"), ("aws:autoscaling:groupName", "g"), (UID, "u")]);
     assert_eq!(differences(json!({}), vec![there]), []);
 }
 
 #[test]
-fn security_groups_are_a_set() {
+fn security_groups_are_compared_ignoring_order() {
     let group = |id: &str| SecurityGroup { group_id: Some(id.into()), group_name: None };
     let there = || Instance { security_groups: vec![group("sg-1"), group("sg-2")], ..instance("i-1") };
     assert_eq!(differences(json!({"securityGroupIDs": {"value": ["sg-2", "sg-1"]}}), vec![there()]), []);
@@ -178,7 +178,7 @@ fn immutable_fields_are_only_reported() {
     let found = differences(spec, vec![instance("i-1")]);
     let paths: Vec<_> = found.iter().map(|difference| difference.0.as_str()).collect();
     assert_eq!(paths, ["imageID", "subnetID", "keyName", "privateIPAddress"]);
-    assert!(found.iter().all(|difference| why(&difference.3).contains("fixed at launch")));
+    assert!(found.iter().all(|difference| why(&difference.3).contains("set at launch only")));
 }
 
 #[test]

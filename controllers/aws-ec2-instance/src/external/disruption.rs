@@ -45,7 +45,7 @@ pub(super) async fn write(aws: &Aws, id: &str, mark: &Mark) -> Result<(), Failur
     }
 }
 
-/// Takes the marks off.
+/// Removes the marks.
 pub(super) async fn remove(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
     for_existing(ids, |ids| {
         let tag = Tag::builder().key(KEY).build();
@@ -63,7 +63,7 @@ pub(super) async fn stop(aws: &Aws, id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the instance supports this type: AWS would report this only after the stop, or at the start.
+/// Whether the instance supports this type: AWS validates this only after the stop, or at the start.
 async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), Failure> {
     let call = aws.ec2().describe_instance_types().instance_types(InstanceType::from(wanted)).send();
     let answer = aws.call("DescribeInstanceTypes", CHECK, call).await?;
@@ -87,7 +87,7 @@ async fn check_type(aws: &Aws, instance: &Instance, wanted: &str) -> Result<(), 
         .filters(filter("instance-type", vec![wanted.to_owned()]));
     let answer = aws.call("DescribeInstanceTypeOfferings", CHECK, call.send()).await?;
     if answer.instance_type_offerings().is_empty() {
-        return Err(refused(format!("AWS does not offer it in {zone}, where {} is", instance.instance_id)));
+        return Err(refused(format!("AWS does not offer it in {zone}, where {} runs", instance.instance_id)));
     }
     Ok(())
 }

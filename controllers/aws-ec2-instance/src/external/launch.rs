@@ -62,7 +62,7 @@ async fn root_device(aws: &Aws, desired: &Desired) -> Result<String, Failure> {
         class: FailureClass::Terminal,
         action: "failed to describe the image".to_owned(),
         code: String::new(),
-        message: "it does not exist, or has no root device that rootVolume could be for".to_owned(),
+        message: "it does not exist, or has no root device, which rootVolume requires".to_owned(),
     })
 }
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_carries_its_token_and_every_tag() {
+    fn a_launch_sends_its_token_and_every_tag() {
         let input = made(json!({"tags": {"Team": "shop"}}), 0);
         assert_eq!(input.get_client_token().as_deref(), Some("token"));
         let specifications = input.get_tag_specifications().clone().unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_network_are_all_in_one_place() {
+    fn network_settings_are_all_sent_in_one_place() {
         let network = json!({
             "subnetID": {"value": "subnet-1"},
             "securityGroupIDs": {"value": ["sg-1"]},

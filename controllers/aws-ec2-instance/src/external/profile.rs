@@ -9,7 +9,7 @@ use kraken_spoke::Failure;
 
 const ACTION: &str = "failed to change the IAM instance profile";
 
-/// The profile as calls take it: by name or ARN.
+/// The profile as a parameter of calls: by name or ARN.
 pub(super) fn specification(profile: &str) -> IamInstanceProfileSpecification {
     let builder = IamInstanceProfileSpecification::builder();
     if profile.starts_with("arn:") { builder.arn(profile).build() } else { builder.name(profile).build() }

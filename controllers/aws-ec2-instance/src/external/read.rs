@@ -23,7 +23,7 @@ use crate::instance::{
 
 const ACTION: &str = "failed to describe instances";
 
-/// How many instances' user data is read at once: AWS has no call for several.
+/// The number of concurrent reads of user data: AWS has no call for several instances.
 const AT_ONCE: usize = 8;
 
 /// Reads instances by id and by owner.
@@ -68,7 +68,7 @@ pub(super) async fn user_data(aws: &Aws, ids: Vec<String>) -> Result<BTreeMap<St
         async move {
             let call = aws.ec2().describe_instance_attribute().instance_id(&id);
             let call = call.attribute(InstanceAttributeName::UserData).send();
-            match aws.call("DescribeInstanceAttribute", "failed to read user data", call).await {
+            match aws.call("DescribeInstanceAttribute", "failed to describe user data", call).await {
                 Ok(answer) => {
                     let text = answer.user_data().and_then(types::AttributeValue::value).unwrap_or_default();
                     Ok(Some((id, decoded(text))))
@@ -92,7 +92,7 @@ fn decoded(text: &str) -> UserData {
     UserData(base64::decode(&text).unwrap_or_else(|_| text.into_bytes()))
 }
 
-/// An instance of AWS as plain data. Lists are ordered, because AWS does not promise any order.
+/// An instance of AWS as plain data. Lists are ordered, because AWS does not guarantee an order.
 pub(super) fn instance(from: &types::Instance) -> Instance {
     Instance {
         instance_id: owned(from.instance_id()).unwrap_or_default(),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_instance_in_another_order_reads_the_same() {
+    fn the_order_of_lists_in_a_response_is_ignored() {
         let group = |id: &str| GroupIdentifier::builder().group_id(id).build();
         let one =
             types::Instance::builder().security_groups(group("sg-1")).security_groups(group("sg-2")).build();

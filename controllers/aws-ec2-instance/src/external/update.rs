@@ -39,7 +39,7 @@ pub(super) async fn update(
         // Needs the identity: see `External::update`.
         Change::Terminate(_) => Ok(()),
         Change::SetTag { key, ids } => {
-            // The memory is written by the same call: a tag is never there without it.
+            // The record is written by the same call, so that a tag never exists without it.
             for (memory, ids) in by_memory(observed, ids, |memory| tag_memory::remember(memory, key)) {
                 let value = desired.tags.get(key).cloned().unwrap_or_default();
                 let tags = Tags::from([(key.clone(), value), (MEMORY.to_owned(), memory)]);
@@ -121,7 +121,7 @@ async fn modify_stopped(
     Ok(())
 }
 
-/// One attribute of one instance. AWS takes a single attribute per call.
+/// One attribute of one instance. AWS accepts a single attribute per call.
 async fn modify(aws: &Aws, change: &Change, id: &str, desired: &Desired) -> Result<(), Failure> {
     let call = aws.ec2().modify_instance_attribute().instance_id(id);
     let (call, action) = match change {

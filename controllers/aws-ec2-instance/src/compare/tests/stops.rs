@@ -84,7 +84,7 @@ fn a_rejected_change_is_not_retried_and_the_instance_is_started() {
     let running = |mark| vec![marked("i-1", "running", "t2.nano", &mark)];
     assert_eq!(first(resize(), running(refused(true))), mark_of("i-1", refused(false)));
     let (_, _, _, remedy) = difference(resize(), running(refused(false)));
-    assert!(why(&remedy).contains("AWS refused it while i-1 was stopped"), "{remedy:?}");
+    assert!(why(&remedy).contains("AWS rejected it while i-1 was stopped"), "{remedy:?}");
     let other = json!({"instanceType": {"value": "t2.huge"}});
     assert_eq!(first(other, running(refused(false))), mark_of("i-1", Mark::default()));
 }
