@@ -46,7 +46,7 @@ pub(crate) const PROGRAMS: [(&Module, &Program); 3] =
 /// The three programs of a control plane.
 #[derive(Debug, Clone)]
 pub struct Assets {
-    /// Kubernetes' store.
+    /// The database of Kubernetes.
     pub etcd: PathBuf,
     /// The API.
     pub kube_apiserver: PathBuf,

@@ -1,6 +1,6 @@
 //! The requests of Kraken according to Kubernetes: the audit log of the service accounts in `kraken-system`.
 //!
-//! Counting at the API server, and not in our client, counts what really arrived, retries and conflicts too.
+//! Requests are counted at the API server and not in the client, so that retries and conflicts are included.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-/// Logs the writes of our service accounts, and the objects that they read, and nothing else.
+/// Logs the writes of Kraken's service accounts, and the objects that they read, and nothing else.
 pub(crate) const POLICY: &str = r#"apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -32,7 +32,7 @@ pub struct Request {
     pub namespace: String,
     /// The object's name; empty when the server chose it.
     pub name: String,
-    /// The answer's status code.
+    /// The status code of the response.
     pub code: u16,
 }
 
@@ -67,7 +67,7 @@ struct Status {
     code: u16,
 }
 
-/// Reads the log. A last line that the server is still writing is left for the next time.
+/// Reads the log. A last line that the server is still writing is read by the next call.
 pub(crate) fn read(log: &Path) -> Result<Vec<Request>> {
     let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);

@@ -1,9 +1,9 @@
-//! Finds a marker that every secret text has in it, in each form in which it could leak.
+//! Finds a marker that every secret text contains, in each encoding in which it could leak.
 
-/// What every secret text has in it.
+/// The marker that every secret text contains.
 pub const MARKER: &str = "canary";
 
-/// The forms of the marker.
+/// The encodings of the marker.
 #[derive(Debug)]
 pub struct Canary {
     forms: Vec<(String, &'static str)>,
@@ -16,7 +16,7 @@ impl Default for Canary {
 }
 
 impl Canary {
-    /// All of them.
+    /// All encodings.
     pub fn new() -> Self {
         let hex: String = MARKER.bytes().map(|byte| format!("{byte:02x}")).collect();
         let percent: String = MARKER.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -40,7 +40,7 @@ impl Canary {
         Self { forms }
     }
 
-    /// The form in which the marker is in this text.
+    /// The encoding in which this text contains the marker.
     pub fn found(&self, text: &str) -> Option<&'static str> {
         self.forms.iter().find(|(form, _)| text.contains(form.as_str())).map(|(_, name)| *name)
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_marker_is_found_in_every_form_and_place() {
+    fn the_marker_is_found_in_every_encoding_and_position() {
         let canary = Canary::new();
         for before in ["", "x", "xy", "xyz", "#!/bin/sh\necho "] {
             let text = format!("{before}canary-password");

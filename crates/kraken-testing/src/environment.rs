@@ -1,4 +1,4 @@
-//! Everything at once: control plane, moto, the proxy before it, and the controllers.
+//! The whole environment: control plane, moto, the proxy in front of it, and the controllers.
 
 use anyhow::Result;
 use tokio::sync::OnceCell;
@@ -8,12 +8,12 @@ use crate::moto::Moto;
 use crate::proxy::Proxy;
 use crate::suite::{Suite, SuiteOptions};
 
-/// How to start it.
+/// The options of an environment.
 #[derive(Debug, Clone, Default)]
 pub struct EnvironmentOptions {
-    /// The control plane's.
+    /// The options of the control plane.
     pub control_plane: ControlPlaneOptions,
-    /// The controllers'. Without a `cloud_endpoint` they use the proxy.
+    /// The options of the controllers. Without a `cloud_endpoint` they use the proxy.
     pub suite: SuiteOptions,
 }
 
@@ -35,7 +35,7 @@ impl Environment {
     /// Starts everything.
     ///
     /// # Errors
-    /// When a part does not start; says which, and where its log is.
+    /// When a part does not start; the error names it and the path of its log.
     pub async fn start(options: EnvironmentOptions) -> Result<Self> {
         // Both take seconds, and can run in parallel.
         let (control_plane, moto) =
@@ -52,7 +52,7 @@ impl Environment {
     /// Tests that stop controllers, script failures or count calls need a separate environment.
     ///
     /// # Errors
-    /// As [`Environment::start`]; the next caller tries again.
+    /// As [`Environment::start`]; the next caller retries.
     pub async fn shared() -> Result<&'static Self> {
         static SHARED: OnceCell<Environment> = OnceCell::const_new();
         SHARED.get_or_try_init(|| Self::start(EnvironmentOptions::default())).await

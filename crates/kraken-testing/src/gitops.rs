@@ -52,7 +52,7 @@ pub(crate) const PROGRAMS: [(&Module, &Program); 2] = [(&MODULE, &KUSTOMIZE_CONT
 const SOURCES: [(&str, &str); 3] =
     [("GitRepository", "gitrepositories"), ("OCIRepository", "ocirepositories"), ("Bucket", "buckets")];
 
-/// Flux's kustomize-controller at work on a control plane, with sources that are served from memory.
+/// Flux's kustomize-controller on a control plane, with sources that are served from memory.
 pub struct Flux {
     client: Client,
     artifacts: Artifacts,
@@ -91,7 +91,7 @@ impl Flux {
     /// source-controller would after a commit.
     ///
     /// # Errors
-    /// When the folder cannot be read or the API server refuses.
+    /// When the folder cannot be read or the API server rejects it.
     pub async fn publish(&self, namespace: &str, name: &str, folder: &Path) -> Result<()> {
         let archive = archive(folder).await?;
         let artifact = self.artifacts.add(&format!("{namespace}-{name}"), archive);

@@ -29,13 +29,13 @@ pub(crate) struct Module {
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
-    /// What `go build` is given.
+    /// The argument of `go build`.
     pub(crate) package: &'static str,
-    /// The module whose version is the program's.
+    /// The module with the version of the program.
     pub(crate) version_of: &'static str,
     /// The duration of the build on 2 cores, as text.
     pub(crate) takes: &'static str,
-    /// What to do where Go is not installed.
+    /// The alternative if Go is not installed.
     pub(crate) without_go: &'static str,
 }
 
@@ -60,7 +60,7 @@ impl Module {
         Ok(path)
     }
 
-    /// Where the sources of a required module are, downloaded first if they are not there.
+    /// The folder of the sources of a required module, which are downloaded if they do not exist.
     ///
     /// # Errors
     /// When Go is absent or the module cannot be downloaded.
@@ -82,7 +82,7 @@ impl Module {
     async fn build(&self, program: &Program, version: &str, target: &Path) -> Result<()> {
         let module = self.write()?;
         let unfinished = target.with_extension(format!("{}.tmp", std::process::id()));
-        // Without the version, clients cannot parse what an API server says about itself.
+        // Without the version, clients cannot parse the version that an API server reports.
         let flags = format!("-s -w -X k8s.io/component-base/version.gitVersion={version}");
         let mut command = Command::new("go");
         command
@@ -107,7 +107,7 @@ impl Module {
         if !output.status.success() {
             let _ = fs::remove_file(&unfinished);
             bail!(
-                "`go build {}` failed ({}). Modules come from your GOPROXY; check that it can be reached. It said:\n{}",
+                "`go build {}` failed ({}). Modules come from your GOPROXY; check that it can be reached. Output:\n{}",
                 program.package,
                 output.status,
                 tail(&String::from_utf8_lossy(&output.stderr))
@@ -129,7 +129,7 @@ impl Module {
         Ok(folder)
     }
 
-    /// Changes whenever a version does, so that an old cache is never taken for a new one.
+    /// Changes whenever a version does, so that an old cache is never used for a new version.
     fn hash(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(self.go_mod);

@@ -11,7 +11,7 @@ use hyper_util::rt::TokioExecutor;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// The status code.
@@ -57,8 +57,8 @@ async fn send(url: &str, request: hyper::http::Result<Request<Full<Bytes>>>) -> 
     };
     tokio::time::timeout(TIMEOUT, exchange)
         .await
-        .with_context(|| format!("{url} did not answer within {} s", TIMEOUT.as_secs()))?
-        .with_context(|| format!("{url} did not answer"))
+        .with_context(|| format!("{url} did not respond within {} s", TIMEOUT.as_secs()))?
+        .with_context(|| format!("{url} did not respond"))
 }
 
 fn escape(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Kubeconfig files: written for `kubectl` and the controllers, read for clients of our own.
+//! Kubeconfig files: written for `kubectl` and the controllers, read for the clients of tests.
 
 use std::fs::{self, File};
 use std::io::Write as _;

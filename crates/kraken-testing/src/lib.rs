@@ -1,9 +1,9 @@
-//! What Kraken's cluster tests, demo and benchmark run on: a real etcd, kube-apiserver and
+//! The environment of Kraken's cluster tests, demo and benchmark: a real etcd, kube-apiserver and
 //! kube-controller-manager, the moto server as AWS, a scriptable proxy in front of it, and the
 //! controllers as their real binaries.
 //!
 //! Nothing is mocked, so a passing test is meaningful for a real cluster. Every server listens on loopback on a free
-//! port, and every process dies with the process that started it, however that ends.
+//! port, and every process ends with the process that started it, even after SIGKILL.
 //!
 //! Start with [`environment::Environment`] for all of it, or with [`cluster::ControlPlane`] for Kubernetes alone.
 

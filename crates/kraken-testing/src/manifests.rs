@@ -1,7 +1,7 @@
 //! Applies YAML files as `kubectl apply --server-side` does, without needing kubectl.
 //!
-//! Used for `crds/`, `config/` and the samples, by tests and the demo. Namespaces go first, then CRDs
-//! (waited for until the API serves them), then the rest in the order of the files.
+//! Used for `crds/`, `config/` and the samples, by tests and the demo. Namespaces are applied first, then CRDs
+//! (until the API server serves them), then all other objects in the order of the files.
 
 mod kinds;
 mod served;
@@ -44,7 +44,7 @@ pub struct Document {
 /// `kustomization.yaml` (which lists files and is no object).
 ///
 /// # Errors
-/// When there is nothing, or a document is not an object of Kubernetes; names the file and the document.
+/// When there is no object, or a document is not a Kubernetes object; the error names the file and the document.
 pub fn read(path: &Path) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     for file in files(path)? {
@@ -79,10 +79,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Reads the documents of a text; `source` is what messages call it.
+/// Reads the documents of a text; `source` is its name in messages.
 ///
 /// # Errors
-/// When a document is not an object of Kubernetes.
+/// When a document is not a Kubernetes object.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Document>> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -104,7 +104,7 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Document>> {
         .map(|(index, value)| {
             let source = format!("{source}, document {}", index + 1);
             let head = Head::deserialize(&value).with_context(|| {
-                format!("{source} is not a Kubernetes object: it needs apiVersion, kind and metadata.name")
+                format!("{source} is not a Kubernetes object: it requires apiVersion, kind and metadata.name")
             })?;
             let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
             let gvk = GroupVersionKind::gvk(group, version, &head.kind);
@@ -116,7 +116,7 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Document>> {
 /// Applies the documents; those of namespaced kinds without a namespace go to `namespace`.
 ///
 /// # Errors
-/// When the API refuses one, or does not serve its kind; names the file and the document.
+/// When the API server rejects one, or does not serve its kind; names the file and the document.
 pub async fn apply(client: &Client, documents: &[Document], namespace: &str) -> Result<Vec<DynamicObject>> {
     let mut kinds = Kinds::default();
     if documents.iter().any(|document| rank(document) == Rank::Crd) {
@@ -143,7 +143,7 @@ pub async fn apply(client: &Client, documents: &[Document], namespace: &str) -> 
 /// Applies one document with the API of its kind.
 ///
 /// # Errors
-/// When the API refuses it; names the file and the document.
+/// When the API server rejects it; names the file and the document.
 pub async fn apply_one(api: &Api<DynamicObject>, document: &Document) -> Result<DynamicObject> {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     api.patch(&document.name, &params, &Patch::Apply(&document.value)).await.with_context(|| {
@@ -154,7 +154,7 @@ pub async fn apply_one(api: &Api<DynamicObject>, document: &Document) -> Result<
 /// [`read`] and [`apply`].
 ///
 /// # Errors
-/// As those.
+/// As [`read`] and [`apply`].
 pub async fn apply_path(client: &Client, path: &Path, namespace: &str) -> Result<Vec<DynamicObject>> {
     apply(client, &read(path)?, namespace).await
 }
@@ -162,7 +162,7 @@ pub async fn apply_path(client: &Client, path: &Path, namespace: &str) -> Result
 /// Requests the deletion of the documents' objects, the last one first; missing ones are ignored.
 ///
 /// # Errors
-/// When the API refuses one.
+/// When the API server rejects one.
 pub async fn delete(client: &Client, documents: &[Document], namespace: &str) -> Result<()> {
     let mut kinds = Kinds::default();
     for document in documents.iter().rev() {
@@ -174,7 +174,7 @@ pub async fn delete(client: &Client, documents: &[Document], namespace: &str) ->
 /// Requests the deletion of one document's object with the API of its kind; a missing one is ignored.
 ///
 /// # Errors
-/// When the API refuses.
+/// When the API server rejects it.
 pub async fn delete_one(api: &Api<DynamicObject>, document: &Document) -> Result<()> {
     match api.delete(&document.name, &DeleteParams::default()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_is_no_object_is_named() {
+    fn a_document_that_is_not_an_object_is_reported_with_its_number() {
         let error = parse("f.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nkind: X\n");
         assert!(error.unwrap_err().to_string().contains("f.yaml, document 2"));
     }

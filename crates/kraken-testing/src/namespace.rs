@@ -1,4 +1,4 @@
-//! A namespace for each test, so that tests share a control plane without seeing each other.
+//! A namespace for each test, so that tests can share a control plane.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 
-/// A namespace for one test. It disappears with the control plane; [`TestNamespace::delete`] deletes it earlier.
+/// A namespace for one test. It exists until the control plane is stopped; [`TestNamespace::delete`] deletes it
+/// earlier.
 #[derive(Clone)]
 pub struct TestNamespace {
     /// Its name.
@@ -27,7 +28,7 @@ impl std::fmt::Debug for TestNamespace {
 /// Creates a namespace with a unique name.
 ///
 /// # Errors
-/// When the API refuses it.
+/// When the API server rejects it.
 pub async fn namespace(client: &Client) -> Result<TestNamespace> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
@@ -47,7 +48,7 @@ impl TestNamespace {
     /// Requests its deletion. Kubernetes responds before the objects in it are deleted.
     ///
     /// # Errors
-    /// When the API refuses it.
+    /// When the API server rejects it.
     pub async fn delete(&self) -> Result<()> {
         Api::<Namespace>::all(self.client.clone())
             .delete(&self.name, &DeleteParams::default())

@@ -41,7 +41,7 @@ const KUBERNETES: &str = "1.35.0";
 /// The objects of `kustomize build`.
 ///
 /// # Errors
-/// When it fails, with what it said.
+/// When it fails, with its output.
 pub async fn kustomize(folder: &Path) -> Result<Vec<Document>> {
     let program = MODULE.ensure(&KUSTOMIZE).await?;
     let text = output(&program, &["build".as_ref(), folder.as_os_str()]).await?;
@@ -51,7 +51,7 @@ pub async fn kustomize(folder: &Path) -> Result<Vec<Document>> {
 /// The objects of `helm template` in a namespace with these `--set` values.
 ///
 /// # Errors
-/// When it fails, with what it said.
+/// When it fails, with its output.
 pub async fn helm_template(chart: &Path, namespace: &str, set: &[&str]) -> Result<Vec<Document>> {
     let mut arguments: Vec<&OsStr> = vec!["template".as_ref(), "kraken".as_ref(), chart.as_os_str()];
     arguments.extend(["--kube-version", KUBERNETES, "--namespace", namespace].map(AsRef::<OsStr>::as_ref));
@@ -62,7 +62,7 @@ pub async fn helm_template(chart: &Path, namespace: &str, set: &[&str]) -> Resul
     manifests::parse(&format!("helm template {}", chart.display()), &text)
 }
 
-/// Gets helm. Quick when it is there.
+/// Builds helm, if it is not in the cache.
 ///
 /// # Errors
 /// When Go is absent or the build fails.
@@ -70,10 +70,10 @@ pub async fn ensure_helm() -> Result<()> {
     MODULE.ensure(&HELM).await.map(drop)
 }
 
-/// What helm prints when it is run with these arguments.
+/// The output of helm with these arguments.
 ///
 /// # Errors
-/// When it fails, with what it said.
+/// When it fails, with its output.
 pub async fn helm(arguments: &[&OsStr]) -> Result<String> {
     output(&MODULE.ensure(&HELM).await?, arguments).await
 }
@@ -90,5 +90,5 @@ async fn output(program: &PathBuf, arguments: &[&OsStr]) -> Result<String> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    String::from_utf8(output.stdout).context("it prints no text")
+    String::from_utf8(output.stdout).context("the output is not text")
 }

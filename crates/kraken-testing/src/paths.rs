@@ -1,4 +1,4 @@
-//! Where things are: the workspace, and the folder with its built binaries.
+//! Paths: the workspace, and the folder with its built binaries.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 /// The workspace's root folder.
 ///
-/// Found at run time, so that a checkout that moved still works without a rebuild.
+/// Found at run time, so that a checkout can be moved without a rebuild.
 ///
 /// # Errors
 /// When neither cargo's environment nor the current folder leads to it.

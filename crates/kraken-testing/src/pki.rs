@@ -15,13 +15,13 @@ pub(crate) struct Pki {
     pub(crate) serving_key: String,
     /// Signs service account tokens.
     pub(crate) service_account_key: String,
-    /// Checks them.
+    /// Verifies service account tokens.
     pub(crate) service_account_public_key: String,
-    /// Of a node, if there is one.
+    /// The certificates of a node, if there is one.
     pub(crate) node: Option<NodePki>,
 }
 
-/// What API server and kubelet prove to each other with.
+/// The certificates for connections between API server and kubelet.
 pub(crate) struct NodePki {
     pub(crate) kubelet_certificate: String,
     pub(crate) kubelet_key: String,
@@ -67,7 +67,7 @@ fn node_pki(network: Network, issuer: &Issuer<'_, &KeyPair>) -> Result<NodePki, 
     let kubelet = leaf(names, "kubelet", ExtendedKeyUsagePurpose::ServerAuth)?;
     let (kubelet_certificate, kubelet_key) = signed(&kubelet, issuer)?;
     let mut client = leaf(Vec::new(), "kube-apiserver", ExtendedKeyUsagePurpose::ClientAuth)?;
-    client.distinguished_name.push(DnType::OrganizationName, "system:masters"); // the right to call kubelet
+    client.distinguished_name.push(DnType::OrganizationName, "system:masters"); // the permission to call the kubelet
     let (client_certificate, client_key) = signed(&client, issuer)?;
     Ok(NodePki { kubelet_certificate, kubelet_key, client_certificate, client_key })
 }

@@ -24,7 +24,7 @@ use nix::unistd::Pid;
 const GRACE: Duration = Duration::from_secs(10);
 
 // $1: file for the child's pid, $2: grace in tenths of a second, then the command.
-// stdin is the pipe, stdout tells the parent the child's pid, stderr is the log.
+// stdin is the pipe, stdout returns the child's pid to the parent, stderr is the log.
 const WATCHDOG: &str = r#"
 pidfile=$1; grace=$2; shift 2
 exec 3<&0
@@ -46,7 +46,7 @@ kill "$guard" 2>/dev/null
 exit "$status"
 "#;
 
-/// What to run.
+/// The specification of a child process.
 #[derive(Debug, Clone)]
 pub struct Spec {
     name: String,
@@ -120,7 +120,7 @@ impl Process {
     /// Starts it.
     ///
     /// # Errors
-    /// When the program is not there or cannot be started.
+    /// When the program does not exist or cannot be started.
     pub fn spawn(spec: &Spec) -> Result<Self> {
         let Spec { name, program, .. } = spec;
         if program.is_absolute() && !program.is_file() {
@@ -156,7 +156,7 @@ impl Process {
         if let Some(stdout) = watchdog.stdout.take() {
             BufReader::new(stdout)
                 .read_line(&mut line)
-                .with_context(|| format!("cannot learn the process id of {name}"))?;
+                .with_context(|| format!("cannot read the process id of {name}"))?;
         }
         let pid = line.trim().parse().with_context(|| format!("{name} did not start"))?;
         Ok(Self {
@@ -187,9 +187,9 @@ impl Process {
     /// Sends a signal.
     ///
     /// # Errors
-    /// When it is not running any more.
+    /// When it is not running.
     pub fn signal(&mut self, signal: Signal) -> Result<()> {
-        // Asked first, because the id of an ended process may belong to another by now.
+        // Checked first, because the id of an ended process may have been reused.
         if !self.is_running() {
             bail!("{} is not running; its log is {}", self.name, self.log.display());
         }
@@ -199,7 +199,7 @@ impl Process {
     /// Waits until it has ended.
     ///
     /// # Errors
-    /// When it has not within `limit`.
+    /// When it has not ended within `limit`.
     pub async fn ended(&mut self, limit: Duration) -> Result<()> {
         let started = Instant::now();
         while self.is_running() {

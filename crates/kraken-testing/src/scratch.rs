@@ -24,7 +24,7 @@ done
 [ "$keep" = keep ] || rm -rf "$1"
 "#;
 
-/// The folder; removed on drop. `KRAKEN_KEEP_LOGS=1` keeps it and says where it is.
+/// The folder; removed on drop. `KRAKEN_KEEP_LOGS=1` keeps it and prints its path.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
@@ -62,7 +62,7 @@ impl Scratch {
     /// Keeps the folder for inspection.
     pub(crate) fn keep(&mut self) {
         if let Some(pipe) = self.janitor.stdin.as_mut() {
-            let _ = pipe.write_all(b"keep\n"); // a janitor that is gone keeps the folder as well
+            let _ = pipe.write_all(b"keep\n"); // the folder is kept too if the cleanup shell has ended
         }
     }
 }

@@ -28,19 +28,19 @@ struct Args {
     /// How long a terminated instance is still described
     #[arg(long, default_value_t = 10_000)]
     terminated_visible: u64,
-    /// How long it takes until the new instances of a launch are in Describe calls, one by one
+    /// How long the new instances of a launch are missing in Describe calls; they appear one by one
     #[arg(long, default_value_t = 0)]
     describe_lag: u64,
     /// How long a new instance is unknown to calls that change it
     #[arg(long, default_value_t = 0)]
     change_lag: u64,
-    /// How long changed tags are described as they were
+    /// How long Describe calls return the former values of changed tags
     #[arg(long, default_value_t = 0)]
     tag_lag: u64,
-    /// The most instances on a page
+    /// The maximum number of instances on a page
     #[arg(long, default_value_t = 1000)]
     page_size: usize,
-    /// An image that there is; may be repeated; every well-formed id unless given
+    /// An existing image; may be repeated; every well-formed id if not set
     #[arg(long)]
     image: Vec<String>,
     /// How long each step of a volume, NAT gateway, load balancer or target takes
@@ -49,16 +49,16 @@ struct Args {
     /// Reject launches with a subnet, security group or key pair that does not exist
     #[arg(long)]
     strict_network: bool,
-    /// How many instances can live at once
+    /// The maximum number of live instances
     #[arg(long)]
     capacity: Option<usize>,
-    /// How many instances a launch gets at most
+    /// The maximum number of instances per launch
     #[arg(long)]
     per_launch: Option<usize>,
-    /// An instance type that exists; may be repeated; every well-formed name unless given
+    /// An existing instance type; may be repeated; every well-formed name if not set
     #[arg(long)]
     instance_type: Vec<String>,
-    /// Throttles an action (`*`: each): RunInstances=5:2 takes 5 calls at once and 2 a second
+    /// Throttles an action (`*`: each): RunInstances=5:2 accepts 5 calls at once and 2 a second
     #[arg(long, value_parser = limit, value_name = "ACTION=BURST:PER_SECOND")]
     limit: Vec<(String, Limit)>,
 }
@@ -109,7 +109,7 @@ impl Args {
 async fn main() -> anyhow::Result<()> {
     let simulator = Simulator::start(Args::parse().options())?;
     println!(
-        "EC2 and its load balancers are simulated at {}; Ctrl-C ends it and forgets everything",
+        "EC2 and its load balancers are simulated at {}; Ctrl-C stops it; all state is lost",
         simulator.endpoint()
     );
     let mut end = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;

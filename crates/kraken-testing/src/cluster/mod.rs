@@ -22,7 +22,7 @@ use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
 
 const READY_WITHIN: Duration = Duration::from_mins(1);
-/// Who the parts of a node are: the name of a kubeconfig, a user and its group.
+/// The identities of the parts of a node: the name of a kubeconfig, a user and its group.
 const NODE_USERS: [(&str, &str, &str); 3] = [
     ("kubelet", "system:node:kraken-node", "system:nodes"),
     ("proxy", "system:kube-proxy", "system:authenticated"),
@@ -56,10 +56,11 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts one with the defaults; takes a few seconds once the binaries are there.
+    /// Starts one with the defaults; takes a few seconds if the binaries exist.
     ///
     /// # Errors
-    /// When a program cannot be built, started, or is not ready within a minute; says where its log is.
+    /// When a program cannot be built, started, or is not ready within a minute; the error contains the path of its
+    /// log.
     pub async fn start() -> Result<Self> {
         Self::start_with(ControlPlaneOptions::default()).await
     }
@@ -94,11 +95,11 @@ impl ControlPlane {
 
     /// The control plane that all tests of this process share; started on first use.
     ///
-    /// Tests keep apart by namespace ([`crate::namespace`]). Each test makes its own [`ControlPlane::client`],
-    /// because a client belongs to the runtime that made it and every `#[tokio::test]` has its own.
+    /// Tests are separated by namespace ([`crate::namespace`]). Each test creates its own [`ControlPlane::client`],
+    /// because a client belongs to the runtime that created it and every `#[tokio::test]` has its own.
     ///
     /// # Errors
-    /// As [`ControlPlane::start`]; the next caller tries again.
+    /// As [`ControlPlane::start`]; the next caller retries.
     pub async fn shared() -> Result<&'static Self> {
         static SHARED: OnceCell<ControlPlane> = OnceCell::const_new();
         SHARED.get_or_try_init(Self::start).await
@@ -141,7 +142,7 @@ impl ControlPlane {
             accounts.create_token_request(name, &PostParams::default(), &request).await.with_context(
                 || format!("cannot get a token of service account {namespace}/{name}; does it exist?"),
             )?;
-        let status = answer.status.context("the API answered a TokenRequest without a token")?;
+        let status = answer.status.context("the response to a TokenRequest contains no token")?;
         let path = self.scratch.path().join(format!("{namespace}.{name}.kubeconfig"));
         kubeconfig::write(&path, &self.server, &self.ca, name, &status.token)?;
         Ok(path)
@@ -209,7 +210,7 @@ impl ControlPlane {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
-        // These two may stop at the same time; etcd must be the last, and field order sees to that.
+        // These two may stop at the same time; etcd must be the last, which the order of the fields ensures.
         self.controller_manager().begin_stop();
         self.apiserver.begin_stop();
     }

@@ -20,14 +20,14 @@ const POLL: Duration = Duration::from_millis(20);
 const ETCD_READY_WITHIN: Duration = Duration::from_secs(20);
 const PORT_ATTEMPTS: usize = 5;
 
-/// How a start ended when it was no error.
+/// The result of a start without an error.
 pub(super) enum Start {
     Ready,
-    /// Another process took the port between our choice and the server's bind: choose again.
+    /// Another process bound the port before the server did: the start is retried with another port.
     LostItsPort,
 }
 
-/// Starts etcd and waits until it answers; returns its client URL.
+/// Starts etcd and waits until it responds; returns its client URL.
 pub(super) async fn start_etcd(assets: &Assets, folder: &Path) -> Result<(Process, String)> {
     for _ in 0..PORT_ATTEMPTS {
         let url = format!("http://127.0.0.1:{}", free_port()?);
@@ -52,14 +52,14 @@ pub(super) async fn start_etcd(assets: &Assets, folder: &Path) -> Result<(Proces
                 break;
             }
             if Instant::now() > deadline {
-                bail!("etcd does not answer; {}", etcd.log_tail());
+                bail!("etcd does not respond; {}", etcd.log_tail());
             }
             tokio::time::sleep(POLL).await;
         }
         if !lost_its_port(etcd.log()) {
             bail!("etcd ended at once; {}", etcd.log_tail());
         }
-        fs::remove_dir_all(&data).ok(); // it remembers the lost peer URL
+        fs::remove_dir_all(&data).ok(); // it contains the former peer URL
         fs::remove_file(etcd.log()).context("cannot remove etcd's log")?;
     }
     bail!("etcd lost its port to other processes {PORT_ATTEMPTS} times")
@@ -133,7 +133,7 @@ pub(super) async fn apiserver_ready(
     }
 }
 
-/// kube-controller-manager with the controllers that Kraken relies on, and those that pods take where there is a node.
+/// kube-controller-manager with the controllers that Kraken relies on, and those that pods require, if there is a node.
 pub(super) fn controller_manager(assets: &Assets, folder: &Path, options: ControlPlaneOptions) -> Spec {
     const ALWAYS: &str = "garbagecollector,namespace,serviceaccount,clusterrole-aggregation";
     const WITH_NODE: &str = "root-ca-certificate-publisher-controller,deployment-controller,replicaset-controller,\
@@ -149,10 +149,10 @@ pub(super) fn controller_manager(assets: &Assets, folder: &Path, options: Contro
         .arg(format!("--controllers={controllers}"))
         .args(authority)
         .args(["--leader-elect=false", "--secure-port=0"])
-        .args(["--kube-api-qps=200", "--kube-api-burst=400"]) // the default of 20 is felt when tests delete much
+        .args(["--kube-api-qps=200", "--kube-api-burst=400"]) // the default of 20 delays tests that delete many objects
 }
 
-/// Waits for its first visible work: the `default` service account of the `default` namespace.
+/// Waits for its first visible result: the `default` service account of the `default` namespace.
 pub(super) async fn controller_manager_ready(
     controller_manager: &mut Process,
     client: &Client,
@@ -164,7 +164,7 @@ pub(super) async fn controller_manager_ready(
             bail!("kube-controller-manager ended at once; {}", controller_manager.log_tail());
         }
         if Instant::now() > deadline {
-            bail!("kube-controller-manager does nothing; {}", controller_manager.log_tail());
+            bail!("kube-controller-manager is not ready; {}", controller_manager.log_tail());
         }
         tokio::time::sleep(POLL).await;
     }

@@ -12,11 +12,12 @@ use crate::simulator::Kind;
 
 pub(super) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
 
-/// Calls that destroy the first object they name.
+/// Calls that delete the first object in their parameters.
 const DESTROYING: [&str; 3] = ["Delete", "Terminate", "Release"];
 
 impl Recorder {
-    /// Checked before a call that changes the cloud: it names no foreign object, and destroys only owned objects.
+    /// Checked before a call that changes remote objects: its parameters contain no foreign object, and it deletes only
+    /// owned objects.
     pub(super) fn check_named(&self, call: &Call) {
         let values = named(call);
         if let Some(decoy) = self.cloud.decoy_of(&values) {
@@ -51,7 +52,7 @@ impl Recorder {
         }
     }
 
-    /// Checked whenever the cloud changed.
+    /// Checked after every change of remote objects.
     pub(super) fn check_counts(&self) {
         for kind in self.kinds {
             let (least, most) = self.bound_of(*kind);
@@ -68,9 +69,7 @@ impl Recorder {
                     self.violated(format!("{live} live {kind:?}s of {uid}, expected at most {most}"));
                 }
                 if live < least {
-                    self.violated(format!(
-                        "only {live} live {kind:?}s of {uid}, of which {least} had to stay"
-                    ));
+                    self.violated(format!("only {live} live {kind:?}s of {uid}, expected at least {least}"));
                 }
             }
         }
@@ -85,9 +84,9 @@ impl Recorder {
             return;
         }
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-        self.note(format!("the finalizer of {uid} is off"));
+        self.note(format!("the finalizer of {uid} was removed"));
         for (id, state) in self.kinds.iter().flat_map(|kind| self.left(*kind, uid)) {
-            self.violated(format!("the finalizer of {uid} went while {id} is {state}"));
+            self.violated(format!("the finalizer of {uid} was removed while {id} is {state}"));
         }
     }
 
@@ -105,7 +104,7 @@ impl Recorder {
     }
 }
 
-/// The values of a call's parameters: ids among them.
+/// The values of a call's parameters, including ids.
 pub(super) fn named(call: &Call) -> Vec<String> {
     let form = String::from_utf8_lossy(&call.body);
     let fields = form.split('&').filter_map(|field| field.split_once('='));
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(violation(&recorder), "");
         recorder.check_finalizer(&answer(&["somebody.else/finalizer"]));
         assert!(
-            violation(&recorder).starts_with("the finalizer of u went while"),
+            violation(&recorder).starts_with("the finalizer of u was removed while"),
             "{}",
             violation(&recorder)
         );

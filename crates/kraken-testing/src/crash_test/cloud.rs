@@ -26,7 +26,7 @@ pub(super) struct Cloud {
     pub(super) simulator: Simulator,
     /// The objects that existed before the controller, with their tags.
     foreign: BTreeMap<String, (Kind, BTreeMap<String, String>)>,
-    /// The foreign objects that no write may name.
+    /// The foreign objects that no write may have as a parameter.
     decoys: BTreeSet<String>,
     /// Ids that manifests refer to.
     pub(super) site: BTreeMap<String, String>,
@@ -76,7 +76,7 @@ impl Cloud {
         self.simulator.outside(action, fields)?.into_iter().next().context("nothing was created")
     }
 
-    /// A VPC with two subnets, and a load balancer in them that is not ours.
+    /// A VPC with two subnets, and a foreign load balancer in them.
     fn balancing(&mut self) -> Result<()> {
         let vpc = self.vpc(&[])?;
         let subnet = |block: &str, zone: &str| {
@@ -126,7 +126,7 @@ impl Cloud {
         all.filter(|thing| !self.foreign.contains_key(&thing.id)).collect()
     }
 
-    /// The decoy that a call names, if it names one.
+    /// The decoy in the parameters of a call, if there is one.
     pub(super) fn decoy_of(&self, values: &[String]) -> Option<String> {
         values.iter().find(|value| self.decoys.contains(*value)).cloned()
     }
@@ -138,7 +138,7 @@ impl Cloud {
             match now.filter(|thing| thing.alive) {
                 None => Some(format!("the foreign object {id} was deleted")),
                 Some(now) if now.tags != *tags => {
-                    Some(format!("{id}, which was never ours, has tags {:?}", now.tags))
+                    Some(format!("the foreign object {id} has tags {:?}", now.tags))
                 }
                 Some(_) => None,
             }
@@ -159,7 +159,7 @@ impl Cloud {
             let mut found = BTreeSet::new();
             texts(&root, name, &mut found);
             let same = found.iter().map(String::as_str).eq(expected.iter().copied());
-            (!same).then(|| format!("{} says {name} {found:?}, not {expected:?}", query.action))
+            (!same).then(|| format!("{} returned {name} {found:?}, expected {expected:?}", query.action))
         }))
     }
 }

@@ -28,10 +28,10 @@ pub(super) struct Query {
     pub(super) of: &'static str,
     pub(super) service: Service,
     pub(super) action: &'static str,
-    /// The parameter that takes the id.
+    /// The parameter for the id.
     pub(super) id: &'static str,
     pub(super) more: &'static [(&'static str, &'static str)],
-    /// The texts of all elements of a name, each once.
+    /// The distinct texts of all elements with a name.
     pub(super) texts: Vec<(&'static str, Vec<&'static str>)>,
 }
 
@@ -40,17 +40,17 @@ pub(super) struct Query {
 pub(super) struct Expected {
     /// `Secret/app`.
     pub(super) key: String,
-    /// Values by JSON pointer; nothing if the object must not exist.
+    /// Values by JSON pointer; `None` if the object must not exist.
     pub(super) values: Option<Vec<(&'static str, Value)>>,
 }
 
 impl Desired {
-    /// These objects, and nothing more to check than what holds for all.
+    /// These objects, without further expectations.
     pub(super) fn of(manifests: impl IntoIterator<Item = Value>) -> Self {
         Self { manifests: manifests.into_iter().collect(), ..Self::default() }
     }
 
-    /// Nothing: everything is deleted.
+    /// No objects: all previously applied objects are deleted.
     pub(super) fn nothing() -> Self {
         Self::default()
     }
@@ -89,7 +89,7 @@ pub(super) fn secret(name: &str, data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data})
 }
 
-/// Puts values in the place of placeholders; one without a value stays.
+/// Replaces placeholders with their values; a placeholder without a value is kept.
 pub(super) fn resolve(value: &Value, known: &Known<'_>) -> Value {
     match value {
         Value::String(text) => Value::String(filled(text, known)),

@@ -56,7 +56,7 @@ impl Fault {
         }
     }
 
-    /// Whether it takes two replicas.
+    /// Whether it requires two replicas.
     pub(super) fn needs_replicas(self) -> bool {
         matches!(self, Self::Stop | Self::Both)
     }
@@ -92,11 +92,11 @@ impl Fault {
 /// calls, this identifies it in another run, in which polls and events may have a different order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbered {
-    /// Its place among all calls.
+    /// Its position among all calls.
     pub number: usize,
     /// `cloud RunInstances`, `kube PATCH ec2instances/status`.
     pub name: String,
-    /// Which of this name, from 1.
+    /// Its number among the calls with this name, from 1.
     pub occurrence: u32,
     /// Whether it may change something.
     pub writes: bool,
@@ -111,7 +111,7 @@ impl Numbered {
     fn is_grave(&self) -> bool {
         const LIGHT: [&str; 4] = ["events", "statedeclarations", "tags", "dependencyrequests"];
         let name = self.name.to_lowercase();
-        let answers = name.ends_with("dependencyrequests/status"); // those of the hub; spokes have none
+        let answers = name.ends_with("dependencyrequests/status"); // written by the hub; spokes write none
         answers || (!name.ends_with("/status") && !LIGHT.iter().any(|light| name.ends_with(light)))
     }
 }
@@ -125,7 +125,7 @@ pub struct Point {
     pub call: Numbered,
     /// Before or after its effect.
     pub when: When,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_only_killed_at() {
+    fn only_a_kill_is_injected_at_reads() {
         let read = call("cloud DescribeVpcs", false);
         let faults: Vec<&str> = Fault::ALL
             .iter()

@@ -1,4 +1,4 @@
-//! The kinds that scenarios are about: how Kubernetes and the cloud name them.
+//! The kinds of the scenarios, with their names in Kubernetes and in the cloud.
 
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
@@ -39,7 +39,7 @@ pub(super) fn in_cloud(kind: &str) -> Option<Kind> {
     }
 }
 
-/// `VPC/a`: how an object of a scenario is called.
+/// The key of an object of a scenario: `VPC/a`.
 pub(super) fn key(object: &Value) -> String {
     format!("{}/{}", text(&object["kind"]), text(&object["metadata"]["name"]))
 }

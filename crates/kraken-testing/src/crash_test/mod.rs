@@ -44,14 +44,14 @@ pub struct Options {
     pub scenarios: Vec<String>,
     /// The faults.
     pub faults: Vec<Fault>,
-    /// Only every so many points.
+    /// The step between selected points: 3 selects every third one.
     pub every: usize,
     /// The number of injection points, selected by the seed so that every pair of scenario and fault occurs once before
     /// any occurs twice. All if `None`.
     pub sample: Option<usize>,
-    /// What chooses the sample.
+    /// The seed of the sample.
     pub seed: u64,
-    /// Runs at once.
+    /// The number of concurrent runs.
     pub parallel: usize,
 }
 
@@ -68,7 +68,7 @@ impl Default for Options {
     }
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     /// The scenario.
@@ -81,17 +81,17 @@ pub struct Verdict {
     pub violations: Vec<String>,
     /// The recovery time: from the fault until the desired state was reached.
     pub recovery: Option<Duration>,
-    /// All of it.
+    /// The duration of the run.
     pub took: Duration,
     /// The calls while faults were armed.
     pub calls: Vec<Numbered>,
-    /// Everything that the proxies saw.
+    /// All calls that the proxies recorded.
     pub journal: Vec<Entry>,
     /// The path and the end of the controller's log, if there are violations.
     pub log: Option<String>,
 }
 
-/// What all runs share.
+/// The resources that all runs share.
 struct Stage {
     client: Client,
     /// With all permissions: two replicas have their own lease in a separate namespace.
@@ -101,7 +101,7 @@ struct Stage {
     /// The control plane's.
     folder: PathBuf,
     api: Arc<ApiServer>,
-    /// Programs of the control plane that were killed and started again; they have to live on.
+    /// Programs of the control plane that were killed and started again; they must keep running.
     dead: Vec<Dead>,
 }
 

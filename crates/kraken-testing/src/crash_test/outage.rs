@@ -87,7 +87,7 @@ impl Dead {
     }
 
     fn kill_again(&mut self) -> Result<()> {
-        // One that is not up again yet need not be killed.
+        // A program that is not running yet need not be killed.
         let Some(process) = &mut self.again else { return Ok(()) };
         if process.is_running() { process.signal(Signal::SIGKILL) } else { Ok(()) }
     }

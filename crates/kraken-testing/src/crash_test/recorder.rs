@@ -53,7 +53,7 @@ struct State {
     fired: Option<Instant>,
     /// The process ids of the leader and the other replica.
     pids: Vec<i32>,
-    /// Of the proxies before Kubernetes and before the cloud.
+    /// Of the proxies in front of Kubernetes and of the cloud.
     scissors: Vec<Scissors>,
     /// The watches that were rejected after a cut; none without a cut.
     expired: Option<BTreeSet<String>>,
@@ -98,7 +98,7 @@ impl Recorder {
         self.lock().journal.push(Entry { at: self.started.elapsed(), text, writes });
     }
 
-    /// Something that must never happen did.
+    /// Records a violation.
     pub(super) fn violated(&self, text: String) {
         self.note(format!("VIOLATION: {text}"));
         let violations = &mut self.lock().violations;
@@ -120,7 +120,7 @@ impl Recorder {
         self.lock().bounds = bounds;
     }
 
-    /// Calls count from here.
+    /// Starts counting calls.
     pub(super) fn arm(&self) {
         self.lock().armed = true;
         self.note("armed");
@@ -250,7 +250,7 @@ impl Recorder {
     }
 }
 
-/// The proxy in front of one of the two.
+/// The proxy in front of Kubernetes or of the cloud.
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) recorder: Arc<Recorder>,
@@ -278,7 +278,7 @@ impl Hook for Side {
         }
         let order = self.recorder.count(self.cloud, call, &self.name(call));
         if order != Order::Pass {
-            self.told(call, &format!("does not arrive: {order:?}"));
+            self.told(call, &format!("was not forwarded: {order:?}"));
         } else if self.cloud && call.writes {
             self.recorder.check_named(call);
         } else if call.writes {

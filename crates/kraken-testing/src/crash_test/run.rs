@@ -23,7 +23,7 @@ use crate::scratch::Scratch;
 
 /// The maximum time after the last fault until the desired state is reached.
 pub(super) const CONVERGED_WITHIN: Duration = Duration::from_secs(30);
-/// The same after an outage of kube-apiserver: watches are retried after up to 30 s.
+/// The maximum time after an outage of kube-apiserver: watches are retried after up to 30 s.
 const RECONNECTED_WITHIN: Duration = Duration::from_mins(1);
 /// The time without writes after which a resource counts as settled: longer than the loop's delays of 1 s.
 pub(super) const QUIET: Duration = Duration::from_millis(2500);
@@ -47,12 +47,12 @@ pub(super) struct Run {
     pub(super) worker: Worker,
     /// The other replica, if there are two.
     standby: Option<Worker>,
-    /// A hub that is left in peace.
+    /// A hub without faults.
     _hub: Option<Worker>,
     pub(super) namespace: TestNamespace,
     /// The applied objects, as returned by the API server.
     pub(super) known: BTreeMap<String, Value>,
-    // Dropped after the worker, which would only complain.
+    // Dropped after the worker, which would otherwise log connection errors.
     _proxies: (FaultProxy, FaultProxy),
     scratch: Scratch,
 }
@@ -65,7 +65,7 @@ pub(super) async fn run(stage: &Stage, scenario: &Scenario, point: Option<Point>
     verdict(&mut run, scenario, point, told, started).await
 }
 
-/// What came of it.
+/// Runs it, and returns the verdict.
 pub(super) async fn verdict(
     run: &mut Run,
     scenario: &Scenario,
@@ -157,7 +157,7 @@ impl Run {
 
     /// An object by `Kind/name`; null if there is none.
     pub(super) async fn read(&self, key: &str) -> Result<Value> {
-        let (kind, name) = key.split_once('/').with_context(|| format!("`{key}` is no key"))?;
+        let (kind, name) = key.split_once('/').with_context(|| format!("`{key}` is not a key"))?;
         let object = self.api(kind).get_opt(name).await.with_context(|| format!("cannot read {key}"))?;
         Ok(object.map_or(Value::Null, |object| json!(object)))
     }
@@ -194,7 +194,7 @@ impl Run {
                 }
                 Step::Await(call) => self.called(call).await?,
                 Step::Settle => {
-                    // Rest is waited for at the end only.
+                    // The full time without writes is required at the end only.
                     let quiet = if index + 1 == scenario.steps.len() { QUIET } else { BRIEF };
                     recovery = self.settle_for(&last, CONVERGED_WITHIN, quiet).await?.max(recovery);
                 }
@@ -240,7 +240,7 @@ impl Run {
             let killed = self.recorder.api.killed();
             let since = [self.recorder.fired(), killed].into_iter().flatten().fold(begun, Instant::max);
             let within = killed.map_or(within, |_| within.max(RECONNECTED_WITHIN));
-            // An API server that is away is one of the faults.
+            // An unavailable API server is one of the faults.
             let differs = self.differs(desired).await.unwrap_or_else(|problem| Some(format!("{problem:#}")));
             if let Some(problem) = differs {
                 if since.elapsed() > within {
@@ -288,14 +288,14 @@ impl Run {
         self.recorder.api.revive()?;
         if self.is_stopped() && self.recorder.fired().is_some_and(|at| at.elapsed() > STOPPED_FOR) {
             self.recorder.go_on();
-            self.recorder.note("the stopped leader goes on");
+            self.recorder.note("the suspended leader is resumed");
             self.worker.signal(Signal::SIGCONT)?;
             return Ok(true);
         }
         if self.worker.is_running() {
             return Ok(false);
         }
-        // Of two replicas, one that loses its lease ends: on a busy machine, too.
+        // A replica that loses its lease ends, which can also happen on a busy machine.
         let lost = self.standby.is_some() && self.worker.log()?.contains(LOST);
         if self.recorder.fired().is_none() && self.recorder.api.killed().is_none() && !lost {
             bail!("the controller ended by itself");
@@ -307,7 +307,7 @@ impl Run {
             }
         }
         self.tell_pids();
-        self.recorder.note("the controller is started again");
+        self.recorder.note("the controller is restarted");
         self.worker.ready().await?;
         Ok(true)
     }

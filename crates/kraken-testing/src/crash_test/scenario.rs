@@ -22,7 +22,7 @@ pub(super) const BALANCING: &str = "kraken-aws-elb";
 pub(super) enum Step {
     /// Applies this, and deletes previously applied objects that are not part of it.
     Apply(Desired),
-    /// Waits until everything is as was applied last, and nothing more is written.
+    /// Waits until the last desired state is reached, and no more writes occur.
     Settle,
     /// Waits until this call was made, or the fault occurred before.
     Await(&'static str),
@@ -32,7 +32,7 @@ pub(super) enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outside {
     Nothing,
-    /// What could be adopted is put there.
+    /// Adoptable objects are created.
     Adoptable,
     /// The instances are stopped.
     Stop,
@@ -41,7 +41,7 @@ pub(super) enum Outside {
 /// A stress test without an injection point.
 #[derive(Debug, Clone)]
 pub(super) enum Stress {
-    /// So many at once, at a cloud that throttles.
+    /// This number of resources at once, with a cloud that throttles.
     Throttle(usize),
     /// The control plane is killed when the launch is requested.
     Outage,
@@ -55,7 +55,7 @@ pub(super) struct Bound {
     pub(super) most: usize,
 }
 
-/// One story.
+/// A scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// Its name on the command line.
@@ -69,13 +69,13 @@ pub struct Scenario {
     pub(super) outside: Outside,
     /// The steps while faults are armed.
     pub(super) steps: Vec<Step>,
-    /// Of kinds of which more than one may live per UID, or one must.
+    /// The bounds of kinds of which several objects per UID may exist, or one must.
     pub(super) bounds: Vec<Bound>,
-    /// Without faults, and alone.
+    /// A stress test, without faults and without concurrent runs.
     pub(super) stress: Option<Stress>,
-    /// How long the cloud's reads lag behind.
+    /// The delay until Describe calls return a change.
     pub(super) lag: Duration,
-    /// How many instances a launch gets at most.
+    /// The maximum number of instances per launch.
     pub(super) per_launch: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ impl Scenario {
         self
     }
 
-    /// What its exports may write: `secrets/app`.
+    /// The targets that its exports may write: `secrets/app`.
     pub(super) fn targets(&self) -> BTreeSet<String> {
         let applied = self.steps.iter().filter_map(|step| match step {
             Step::Apply(desired) => Some(desired),
@@ -124,7 +124,7 @@ impl Scenario {
         exports.map(target).collect()
     }
 
-    /// What its controller has in the cloud.
+    /// The kinds of remote objects of its controller.
     pub(super) fn kinds(&self) -> &'static [Kind] {
         match self.program {
             INSTANCES => &[Kind::Instance],
@@ -135,7 +135,7 @@ impl Scenario {
     }
 }
 
-/// Applies it, and waits.
+/// Applies it, and waits until it is settled.
 pub(super) fn apply(desired: Desired) -> Vec<Step> {
     vec![Step::Apply(desired), Step::Settle]
 }

@@ -27,7 +27,7 @@ impl Run {
             for target in &self.recorder.targets {
                 let key = target.replace("secrets/", "Secret/").replace("configmaps/", "ConfigMap/");
                 if !self.known.contains_key(&key) && !self.read(&key).await?.is_null() {
-                    return Ok(Some(format!("{key} outlives its export")));
+                    return Ok(Some(format!("{key} exists without its export")));
                 }
             }
         }
@@ -58,7 +58,7 @@ impl Run {
             }
         }
         if let Some(thing) = self.ownerless(&owners) {
-            return Ok(Some(format!("{} lives without an owner", thing.id)));
+            return Ok(Some(format!("{} exists without an owner", thing.id)));
         }
         self.objects_differ(desired).await
     }
@@ -71,11 +71,11 @@ impl Run {
             .find(|thing| !thing.tags.get(UID).is_some_and(|uid| owners.contains(uid)))
     }
 
-    /// An object that only its author writes is unchanged.
+    /// Checks that an object that only its author writes is unchanged.
     fn touched(&self, key: &str, object: &Value) -> Option<String> {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let is_same = self.known.get(key).is_some_and(|applied| version(applied) == version(object));
-        (!is_same).then(|| format!("it was changed by another: {object}"))
+        (!is_same).then(|| format!("it was changed by another client: {object}"))
     }
 
     /// The differences of a Ready resource from the desired state: in the cloud, its published state and its status.
@@ -137,7 +137,7 @@ impl Run {
                 if object.is_null() {
                     continue;
                 }
-                return Ok(Some(format!("{} is there, and must not be", expected.key)));
+                return Ok(Some(format!("{} exists, and must not", expected.key)));
             };
             for (pointer, value) in values {
                 let (value, found) =
@@ -150,7 +150,7 @@ impl Run {
         Ok(None)
     }
 
-    /// Where a value of a Secret is that must not be there: an object of the namespace, or a log.
+    /// The object of the namespace, or the log, that contains a value of a Secret and must not.
     pub(super) async fn leak(&self) -> Result<Option<String>> {
         let leaks = |text: &str| canaries().iter().any(|canary| text.contains(canary));
         for kind in ["ConfigMap", "ConfigExport", "DependencyRequest", "StateDeclaration", "VPC", "Event"] {

@@ -42,7 +42,7 @@ fn wanted(scenario: &Scenario) -> Desired {
 
 async fn throttled(run: &Run, resources: usize, desired: &Desired) -> Result<Duration> {
     let (started, objects) = (Instant::now(), run.api("EC2Instance"));
-    let Some(manifest) = desired.manifests.first() else { bail!("nothing is to be applied") };
+    let Some(manifest) = desired.manifests.first() else { bail!("there is no manifest") };
     run.recorder.cloud.simulator.configure(|options| {
         options.limits = BTreeMap::from([("RunInstances".to_owned(), LAUNCHES), ("*".to_owned(), OTHERS)]);
     });
@@ -82,7 +82,7 @@ async fn throttled(run: &Run, resources: usize, desired: &Desired) -> Result<Dur
     objects.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
     while !list().await?.is_empty() {
         if deleted.elapsed() > ALL_WITHIN {
-            bail!("{} are left {} s after their deletion", list().await?.len(), ALL_WITHIN.as_secs());
+            bail!("{} still exist {} s after their deletion", list().await?.len(), ALL_WITHIN.as_secs());
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
@@ -115,11 +115,11 @@ pub(super) async fn outage(stage: &mut Stage, scenario: &Scenario) -> Result<Ver
         let back = Instant::now();
         while !is_ready(&stage.client).await {
             if back.elapsed() > ALL_WITHIN {
-                bail!("kube-apiserver does not come back");
+                bail!("kube-apiserver does not become ready");
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        run.recorder.note("they are back");
+        run.recorder.note("they are running again");
         let back = Instant::now();
         run.settle(&desired, Duration::from_mins(1)).await?;
         let took = back.elapsed();

@@ -54,7 +54,7 @@ impl Worker {
         while !http::get(&format!("http://{}/readyz", self.address)).await.is_ok_and(|got| got.status == 200)
         {
             if !self.is_running() || started.elapsed() > READY_WITHIN {
-                bail!("{} does not get ready; {}", self.name, self.process.log_tail());
+                bail!("{} does not become ready; {}", self.name, self.process.log_tail());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -73,7 +73,7 @@ impl Worker {
         self.process.signal(signal)
     }
 
-    /// All that it logged.
+    /// Its whole log.
     pub(super) fn log(&self) -> Result<String> {
         let path = self.process.log();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -87,7 +87,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.process.signal(Signal::SIGKILL); // an orderly end would only cost time
+        let _ = self.process.signal(Signal::SIGKILL); // a graceful end would take longer
     }
 }
 
@@ -111,19 +111,19 @@ pub(super) fn kubeconfig(path: &Path, server: &str) -> Result<()> {
     std::fs::write(path, named.to_string()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// How a controller of a run is started.
+/// The settings of a controller of a run.
 pub(super) struct Settings<'a> {
     pub(super) kubeconfig: &'a Path,
     /// The cloud's endpoint.
     pub(super) cloud: &'a str,
     pub(super) namespace: &'a str,
     pub(super) replicas: bool,
-    /// How long the cloud's reads lag behind.
+    /// The delay until Describe calls return a change.
     pub(super) lag: Duration,
 }
 
 impl Settings<'_> {
-    /// Without a lease, unless there are two: a killed one's would cost its whole duration.
+    /// Without a lease, unless there are two replicas: after a kill, the lease would block for its whole duration.
     pub(super) fn environment(&self) -> Vec<(String, String)> {
         let mut env = moto::environment(self.cloud);
         // Several times the delay of the simulator's reads, plus a margin for a busy machine.

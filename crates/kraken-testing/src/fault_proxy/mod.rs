@@ -1,7 +1,7 @@
 //! A reverse proxy for one controller, in front of kube-apiserver or of a cloud, that calls a [`Hook`] for every call:
 //! before it is forwarded, and after it took effect but before the caller gets the response.
 //!
-//! In front of kube-apiserver it ends TLS (the caller speaks plain HTTP) and adds the credentials, watches stream
+//! In front of kube-apiserver it terminates TLS (the caller uses plain HTTP) and adds the credentials, watches stream
 //! through, and they can all be cut at once. Unlike [`crate::proxy`], the hook decides call by call, and may take its
 //! time: the caller waits.
 
@@ -25,7 +25,7 @@ pub(crate) use name::cloud as cloud_call;
 /// One call as it arrived.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// Which one it is of this proxy, from 1.
+    /// The number of the call at this proxy, from 1.
     pub number: u64,
     /// The name of the call: `RunInstances` for a cloud, `PATCH ec2instances/status` for Kubernetes.
     pub name: String,
@@ -41,7 +41,7 @@ pub struct Call {
     pub body: Bytes,
 }
 
-/// What came back, before the caller gets it. A stream's body is not in it.
+/// The response before it is forwarded to the caller, without the body of a stream.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The status code.
@@ -50,10 +50,10 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// What happens to a call or to its response.
+/// The order for a call or its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// It is passed on.
+    /// It is forwarded.
     Pass,
     /// The connection is closed.
     Drop,
@@ -79,10 +79,10 @@ pub struct FaultProxy {
 }
 
 impl FaultProxy {
-    /// In front of the API server that `kubeconfig` names, with its credentials.
+    /// Starts it in front of the API server of `kubeconfig`, with its credentials.
     ///
     /// # Errors
-    /// When the kubeconfig cannot be used or no port can be had.
+    /// When the kubeconfig cannot be used or no port is available.
     pub async fn start(kubeconfig: &Path, hook: Arc<impl Hook>) -> Result<Self> {
         Self::serve(server::Upstream::Kubernetes(kubeconfig::client(kubeconfig).await?), hook).await
     }
@@ -90,7 +90,7 @@ impl FaultProxy {
     /// In front of a cloud that speaks plain HTTP: `http://127.0.0.1:<port>`.
     ///
     /// # Errors
-    /// When no port can be had.
+    /// When no port is available.
     pub async fn before_cloud(endpoint: &str, hook: Arc<impl Hook>) -> Result<Self> {
         Self::serve(server::Upstream::cloud(endpoint), hook).await
     }
@@ -107,12 +107,12 @@ impl FaultProxy {
         Ok(Self { endpoint: format!("http://{address}"), streams, connections, task })
     }
 
-    /// Where it listens.
+    /// The URL on which it listens.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// What ends every watch or connection that is open now.
+    /// A handle that ends all open watches or connections.
     pub fn scissors(&self) -> Scissors {
         Scissors { streams: self.streams.clone(), connections: self.connections.clone() }
     }

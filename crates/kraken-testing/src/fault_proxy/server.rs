@@ -55,7 +55,7 @@ impl Upstream {
         *request.headers_mut() = end_to_end(head.headers);
         let mut response = match self {
             Self::Kubernetes(client) => {
-                request.headers_mut().remove(HOST); // it would name this proxy
+                request.headers_mut().remove(HOST); // it contains the address of this proxy
                 let answer = client.send(request.map(kube::client::Body::from)).await;
                 answer.map_err(io::Error::other)?.map(|body| body.map_err(io::Error::other).boxed_unsync())
             }
@@ -79,7 +79,7 @@ pub(super) struct Breaks {
     pub(super) reset: watch::Receiver<u64>,
 }
 
-/// Serves until it is aborted; its connections go with it.
+/// Serves until it is aborted; its connections are closed then.
 pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<impl Hook>, breaks: Breaks) {
     let mut connections = JoinSet::new();
     let numbers = Arc::new(AtomicU64::new(0));
@@ -100,7 +100,7 @@ pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<imp
             tokio::select! {
                 biased;
                 Ok(()) = reset.changed() => {
-                    let _ = twin.set_zero_linger(); // closing it sends RST then, whatever is still unsent
+                    let _ = twin.set_zero_linger(); // closing it then sends RST, and discards unsent data
                 }
                 // An error here is a connection that broke, on purpose or by the caller.
                 _ = served => {}
@@ -148,7 +148,7 @@ async fn answer(
     work.await.map_err(io::Error::other)?
 }
 
-/// The response instead of the real one; an error drops the connection.
+/// The response instead of the upstream's; an error closes the connection.
 fn ordered(order: Order) -> io::Result<Option<Response<Streamed>>> {
     match order {
         Order::Pass => Ok(None),
@@ -194,7 +194,7 @@ impl Cuttable {
         cut.mark_unchanged();
         let cut = async move {
             if cut.changed().await.is_err() {
-                std::future::pending::<()>().await; // the proxy has ended, and the connection with it
+                std::future::pending::<()>().await; // the proxy has ended, which closes the connection
             }
         };
         Self { body, cut: Box::pin(cut) }

@@ -1,4 +1,4 @@
-//! An HTTP server of archives in memory, in the place of source-controller's.
+//! An HTTP server of archives in memory, in place of source-controller's.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -30,7 +30,7 @@ impl Artifacts {
     /// Listens on a free port.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no port is available.
     pub(crate) fn serve() -> Result<Self> {
         let listener =
             TcpListener::bind(("127.0.0.1", 0)).context("cannot listen for the artifact server")?;

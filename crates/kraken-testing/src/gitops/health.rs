@@ -23,7 +23,7 @@ pub struct Health {
 /// The results of this file's script for each object.
 ///
 /// # Errors
-/// When Go is absent or the script fails, with what it said.
+/// When Go is absent or the script fails, with its output.
 pub async fn health(script: &Path, objects: &[Value]) -> Result<Vec<Health>> {
     let mut command = Command::new(MODULE.ensure(&HEALTH).await?);
     command

@@ -35,7 +35,7 @@ impl Kinds {
     /// An API of a document's kind in its namespace (or `namespace`, if it names none).
     ///
     /// # Errors
-    /// When the kind is not among those that were asked for.
+    /// When the kind is not among the requested ones.
     pub fn known(&self, client: &Client, document: &Document, namespace: &str) -> Result<Api<DynamicObject>> {
         let (resource, capabilities) =
             self.found.get(&document.gvk).with_context(|| format!("{} is not known", document.gvk.kind))?;

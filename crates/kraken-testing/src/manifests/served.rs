@@ -37,7 +37,7 @@ pub(super) async fn served(client: &Client, applied: &[DynamicObject]) -> Result
 }
 
 /// Waits until the objects of a CRD can be listed: for a moment after it is established, its storage is being set up
-/// and every request is refused with 429 or 404.
+/// and every request is rejected with 429 or 404.
 async fn listable(client: &Client, crd: &DynamicObject, deadline: Instant) -> Result<()> {
     let text = |pointer: &str| crd.data.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let versions = crd.data.pointer("/spec/versions").and_then(Value::as_array);

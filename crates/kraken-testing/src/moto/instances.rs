@@ -18,20 +18,20 @@ pub struct Instance {
     pub instance_type: String,
     /// `ami-...`.
     pub image_id: String,
-    /// The subnet it is in.
+    /// Its subnet.
     pub subnet_id: String,
     /// All its tags.
     pub tags: BTreeMap<String, String>,
 }
 
 impl Instance {
-    /// Whether it still exists as far as AWS's bill is concerned.
+    /// Whether it is neither terminated nor shutting down.
     pub fn is_alive(&self) -> bool {
         !matches!(self.state.as_str(), "shutting-down" | "terminated")
     }
 }
 
-/// The header from which moto takes the service and the region; it checks no signature.
+/// The header from which moto determines the service and the region; it checks no signature.
 pub(super) fn credential() -> String {
     format!(
         "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0"
@@ -53,7 +53,7 @@ pub(super) async fn list(endpoint: &str) -> Result<Vec<Instance>> {
         if answer.status != 200 {
             bail!("DescribeInstances failed with {}: {}", answer.status, answer.body);
         }
-        let page = xml::parse(&answer.body).context("moto's list of instances cannot be read")?;
+        let page = xml::parse(&answer.body).context("moto's list of instances cannot be parsed")?;
         for reservation in page.items("reservationSet") {
             instances.extend(reservation.items("instancesSet").map(instance));
         }

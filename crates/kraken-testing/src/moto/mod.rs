@@ -35,15 +35,16 @@ pub struct Moto {
 }
 
 impl Moto {
-    /// Starts a server with an empty account; installs moto first if that was never done.
+    /// Starts a server with an empty account; installs moto first if it is not installed.
     ///
     /// # Errors
-    /// When Python is absent, moto cannot be installed, or the server does not answer within a minute.
+    /// When Python is absent, moto cannot be installed, or the server does not respond within a minute.
     pub async fn start() -> Result<Self> {
         Self::start_at(Ipv4Addr::LOCALHOST).await
     }
 
-    /// As [`Moto::start`], on an address of this machine that others than its own processes reach.
+    /// As [`Moto::start`], on an address of this machine that can be reached from outside of it, such as by a node's
+    /// pods.
     ///
     /// # Errors
     /// As [`Moto::start`].
@@ -78,10 +79,10 @@ impl Moto {
         self.process.log()
     }
 
-    /// All instances of the account, terminated ones too, for as long as moto remembers them.
+    /// All instances of the account, terminated ones too, for as long as moto keeps them.
     ///
     /// # Errors
-    /// When moto does not answer, or not with a list.
+    /// When moto does not respond, or not with a list.
     pub async fn instances(&self) -> Result<Vec<Instance>> {
         instances::list(&self.endpoint).await
     }
@@ -90,7 +91,7 @@ impl Moto {
     /// as arrays, an empty list as an empty string.
     ///
     /// # Errors
-    /// When moto does not answer, or refuses.
+    /// When moto does not respond, or rejects the call.
     pub async fn ec2(&self, action: &str, fields: &[(&str, &str)]) -> Result<Value> {
         ec2(&self.endpoint, action, fields).await
     }
@@ -98,17 +99,17 @@ impl Moto {
     /// Resets moto.
     ///
     /// # Errors
-    /// When moto does not answer.
+    /// When moto does not respond.
     pub async fn reset(&self) -> Result<()> {
         let answer = http::post_form(&format!("{}/moto-api/reset", self.endpoint), &[], &[]).await?;
-        if answer.status == 200 { Ok(()) } else { bail!("moto refused a reset: {}", answer.body) }
+        if answer.status == 200 { Ok(()) } else { bail!("moto rejected a reset: {}", answer.body) }
     }
 }
 
 /// [`Moto::ec2`] of a server that another process started.
 ///
 /// # Errors
-/// When it does not answer, or refuses.
+/// When it does not respond, or rejects the call.
 pub async fn ec2(endpoint: &str, action: &str, fields: &[(&str, &str)]) -> Result<Value> {
     let mut form = vec![("Action", action), ("Version", "2016-11-15")];
     form.extend(fields);
@@ -117,7 +118,9 @@ pub async fn ec2(endpoint: &str, action: &str, fields: &[(&str, &str)]) -> Resul
     if answer.status != 200 {
         bail!("{action} failed with {}: {}", answer.status, answer.body);
     }
-    Ok(xml::parse(&answer.body).with_context(|| format!("moto's {action} cannot be read"))?.to_json())
+    Ok(xml::parse(&answer.body)
+        .with_context(|| format!("cannot parse moto's response to {action}"))?
+        .to_json())
 }
 
 /// The environment variables for an AWS SDK to use `endpoint` with dummy credentials.
@@ -162,7 +165,7 @@ async fn serve(program: &Path, address: Ipv4Addr, folder: &Path) -> Result<(Proc
                 return Ok((process, endpoint));
             }
             if Instant::now() > deadline {
-                bail!("moto does not answer; {}", process.log_tail());
+                bail!("moto does not respond; {}", process.log_tail());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -174,10 +177,10 @@ async fn serve(program: &Path, address: Ipv4Addr, folder: &Path) -> Result<(Proc
     bail!("moto lost its port to other processes {PORT_ATTEMPTS} times")
 }
 
-/// Installs moto if it is not there yet; returns the server's program.
+/// Installs moto if it is not installed; returns the server's program.
 ///
 /// # Errors
-/// When Python or the package cannot be had.
+/// When Python or the package is not available.
 pub async fn install() -> Result<PathBuf> {
     let folder = cache::root()?.join(format!("moto-{VERSION}"));
     let program = folder.join("bin/moto_server");
@@ -193,7 +196,7 @@ pub async fn install() -> Result<PathBuf> {
     progress::step(&format!("installing moto {VERSION} from PyPI, about 1 minute, once"), async {
         let python = Path::new("python3");
         run(python, &["-m", "venv", "--clear", "."], &folder).await.context(
-            "moto needs Python 3.9 or newer with its venv module; install python3 and python3-venv",
+            "moto requires Python 3.9 or newer with its venv module; install python3 and python3-venv",
         )?;
         let package = format!("moto[ec2,elb,server]=={VERSION}");
         run(&folder.join("bin/python"), &["-m", "pip", "install", "--quiet", &package], &folder)

@@ -1,4 +1,4 @@
-//! A cluster that pods run in: control plane, moto where pods reach it, and a node.
+//! A cluster that pods run in: control plane, moto on an address that pods can reach, and a node.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ impl NodeCluster {
     /// Starts it with these images (OCI archives).
     ///
     /// # Errors
-    /// When something is missing on this machine or does not start.
+    /// When a requirement is missing on this machine, or a part does not start.
     pub async fn start(images: &[PathBuf]) -> Result<Self> {
         requirements::check()?;
         let link = Link::create().await?;

@@ -1,4 +1,4 @@
-//! Two small images of busybox: what holds a pod's namespaces, and a shell for the pods of tests.
+//! Two small images of busybox: the pause container of pods, and a shell for the pods of tests.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) fn write_pause(path: &Path) -> Result<()> {
 /// Writes the image [`TOOLS`].
 ///
 /// # Errors
-/// When busybox is not there or the file cannot be written.
+/// When busybox does not exist or the file cannot be written.
 pub fn write_tools(path: &Path) -> Result<()> {
     write(path, TOOLS, &["sh"], &COMMANDS)
 }

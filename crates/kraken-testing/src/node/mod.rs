@@ -2,7 +2,7 @@
 //!
 //! The node with all its pods lives in namespaces of its own (mount, network, process ids, IPC), joined to this machine by one pair
 //! of virtual links. Ending its first process ends everything in it, and nothing of the machine is changed.
-//! It takes root and a few packages, which [`requirements::check`] names.
+//! It requires root and some packages, which [`requirements::check`] reports.
 
 mod cluster;
 mod images;
@@ -34,7 +34,7 @@ use crate::scratch::Scratch;
 
 /// The node's name in the cluster.
 pub const NAME: &str = "kraken-node";
-/// The image of what holds a pod's namespaces.
+/// The image of the pause container of pods.
 const PAUSE: &str = "docker.io/library/kraken-pause:0.1.0";
 const INIT: &str = include_str!("init.sh");
 const READY_WITHIN: Duration = Duration::from_mins(2);
@@ -51,11 +51,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts it with these images (OCI archives) and waits until the cluster calls it ready. The control plane must have been
+    /// Starts it with these images (OCI archives) and waits until it is Ready. The control plane must have been
     /// started for the link's network.
     ///
     /// # Errors
-    /// When something is missing on this machine, or the node is not ready within two minutes; says where its logs are.
+    /// When a requirement is missing on this machine, or the node is not ready within two minutes; the error contains
+    /// the folder of its logs.
     pub async fn start(control_plane: &ControlPlane, link: Link, images: &[PathBuf]) -> Result<Self> {
         requirements::check()?;
         let mut scratch = Scratch::new("node")?;
@@ -90,7 +91,7 @@ impl Node {
     /// Adds an image (an OCI archive).
     ///
     /// # Errors
-    /// When containerd refuses it.
+    /// When containerd rejects it.
     pub async fn load(&self, image: &Path) -> Result<()> {
         let init = self.first_process()?;
         let mut command = Command::new("nsenter");
@@ -146,7 +147,7 @@ async fn launch(
         ("PROXY", programs.proxy.display().to_string()),
     ];
     let spec = Spec::new("node", "unshare", folder)
-        .grace(Duration::from_millis(500)) // pods are not asked: the cluster ends with them
+        .grace(Duration::from_millis(500)) // pods are not stopped gracefully: the cluster ends with them
         .args(["--mount", "--net", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc", "--", "sh"])
         .arg(init)
         .envs(environment.map(|(name, value)| (name.to_owned(), value)));
@@ -157,7 +158,7 @@ async fn launch(
             break init;
         }
         if !namespaces.is_running() || Instant::now() > deadline {
-            bail!("the namespaces of the node were not made; {}", namespaces.log_tail());
+            bail!("the namespaces of the node were not created; {}", namespaces.log_tail());
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
@@ -181,10 +182,10 @@ fn first_process(unshare: i32) -> Result<Option<i32>> {
     if !apart {
         return Ok(None);
     }
-    child.parse().map(Some).context("a process id that is no number")
+    child.parse().map(Some).context("a process id that is not a number")
 }
 
-/// Waits until the cluster calls the node ready and would put pods on it.
+/// Waits until the node is Ready and schedulable.
 async fn ready(control_plane: &ControlPlane, namespaces: &mut Process, deadline: Instant) -> Result<()> {
     let nodes: Api<NodeObject> = Api::all(control_plane.client().await?);
     loop {

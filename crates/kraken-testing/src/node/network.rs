@@ -11,17 +11,17 @@ use super::requirements;
 
 /// The network of Services. It exists inside of the node only, so that every node may use the same.
 pub(crate) const SERVICES: &str = "10.96.0.0/24";
-/// Where pods find the API: the first address of [`SERVICES`].
+/// The address of the API server for pods: the first address of [`SERVICES`].
 pub(crate) const API_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 1);
 
-/// The addresses of one node; a number tells it from others on this machine.
+/// The addresses of one node; a number distinguishes it from others on this machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Network {
     number: u8,
 }
 
 impl Network {
-    /// This machine's end of the link: servers that pods talk to listen here.
+    /// This machine's end of the link: servers for pods listen here.
     pub fn host(self) -> Ipv4Addr {
         Ipv4Addr::new(10, 199, self.number, 1)
     }
@@ -36,7 +36,7 @@ impl Network {
         format!("10.244.{}.0/24", self.number)
     }
 
-    /// What the node's control group is called, and this machine's end of the link.
+    /// The name of the node's control group, and of this machine's end of the link.
     pub(crate) fn name(self) -> String {
         format!("kraken-n{}", self.number)
     }
@@ -53,10 +53,10 @@ pub struct Link {
 }
 
 impl Link {
-    /// Makes one with addresses that no other node of this machine has.
+    /// Creates one with addresses that no other node of this machine has.
     ///
     /// # Errors
-    /// When `ip` is absent or refuses, which it does unless root calls.
+    /// When `ip` is absent or fails, which it does unless it is run by root.
     pub async fn create() -> Result<Self> {
         let first = std::process::id() % 250;
         for number in (first..first + 250).map(|number| number % 250 + 1) {
@@ -65,7 +65,7 @@ impl Link {
             let (name, peer) = (network.name(), network.peer());
             match ip(&["link", "add", &name, "type", "veth", "peer", "name", &peer]).await {
                 Err(error) if format!("{error:#}").contains("File exists") => continue,
-                result => result.context("cannot make the link to the node")?,
+                result => result.context("cannot create the link to the node")?,
             }
             let link = Self { network }; // from here on, dropping removes it
             ip(&["address", "add", &format!("{}/30", network.host()), "dev", &name]).await?;
@@ -80,7 +80,7 @@ impl Link {
         self.network
     }
 
-    /// Gives the far end to the network of this process, as `eth0`.
+    /// Moves the node's end to the network namespace of this process, as `eth0`.
     pub(super) async fn give_to(&self, pid: i32) -> Result<()> {
         let network = self.network;
         ip(&["link", "set", &network.peer(), "netns", &pid.to_string(), "name", "eth0"]).await?;
@@ -93,7 +93,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         let mut command = std::process::Command::new("ip");
         command.args(["link", "del", &self.network.name()]).env("PATH", requirements::path());
-        let _ = command.output(); // gone with the node already is fine
+        let _ = command.output(); // it may have been removed with the node
     }
 }
 

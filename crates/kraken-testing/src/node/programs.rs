@@ -1,4 +1,4 @@
-//! Programs of a node, built once from the Go module in `node/`. They are of the control plane's version.
+//! Programs of a node, built once from the Go module in `node/`. They have the control plane's version.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -28,7 +28,7 @@ const fn program(name: &'static str, package: &'static str, takes: &'static str)
     Program { name, package, version_of: "k8s.io/kubernetes", takes, without_go: "" }
 }
 
-/// Where they are.
+/// The paths of the programs.
 #[derive(Debug, Clone)]
 pub(super) struct Programs {
     pub(super) kubelet: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Programs {
     pub(super) proxy: PathBuf,
 }
 
-/// Gets the programs of a node, and `kubectl`. Quick when they are there.
+/// Builds the programs of a node, and `kubectl`, if they are not in the cache.
 ///
 /// # Errors
 /// When Go is absent or a build fails.
@@ -53,7 +53,7 @@ pub(super) async fn programs() -> Result<Programs> {
     })
 }
 
-/// Where `kubectl` is, built first if it is not in the cache.
+/// The path of `kubectl`, which is built first if it is not in the cache.
 ///
 /// # Errors
 /// When Go is absent or the build fails.
@@ -61,10 +61,10 @@ pub async fn kubectl_program() -> Result<PathBuf> {
     MODULE.ensure(&KUBECTL).await
 }
 
-/// What `kubectl` prints when it is run with these arguments.
+/// The output of `kubectl` with these arguments.
 ///
 /// # Errors
-/// When it fails, with what it said.
+/// When it fails, with its output.
 pub async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(kubectl_program().await?);
     command.args(arguments).env("KUBECONFIG", kubeconfig).stdin(Stdio::null()).kill_on_drop(true);
@@ -72,5 +72,5 @@ pub async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> Result<String> {
     if !output.status.success() {
         bail!("`kubectl {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
     }
-    String::from_utf8(output.stdout).context("kubectl prints no text")
+    String::from_utf8(output.stdout).context("the output of kubectl is not text")
 }

@@ -1,4 +1,4 @@
-//! What a node takes of the machine, and which of it is missing.
+//! The requirements of a node, and those that are missing.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-/// A file that is needed, where it may be, and Debian's package of it.
+/// A required file, its possible folders, and Debian's package of it.
 const FILES: [(&str, &[&str], &str); 9] = [
     ("containerd", &[], "containerd"),
     ("ctr", &[], "containerd"),
@@ -19,7 +19,7 @@ const FILES: [(&str, &[&str], &str); 9] = [
     ("busybox", &["/bin", "/usr/bin"], "busybox-static"),
 ];
 
-/// Fails with everything that is missing at once, and how to get it.
+/// Fails with all missing requirements, and how to install them.
 ///
 /// # Errors
 /// When a node cannot run here.
@@ -27,7 +27,7 @@ pub fn check() -> Result<()> {
     let missing = missing_packages();
     let mut problems = Vec::new();
     if !nix::unistd::geteuid().is_root() {
-        problems.push("it takes root, for namespaces and control groups".to_owned());
+        problems.push("root is required, for namespaces and control groups".to_owned());
     }
     if !missing.is_empty() {
         problems.push(format!(
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_installed_is_found_in_folders_of_administration_too() {
+    fn programs_are_found_in_folders_of_administration_too() {
         assert!(find("sh", &[]).is_some());
         assert!(find("a-program-that-nobody-has", &[]).is_none());
         assert!(env::split_paths(&path()).any(|folder| folder == Path::new("/usr/sbin")));

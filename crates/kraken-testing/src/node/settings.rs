@@ -1,4 +1,4 @@
-//! The settings of containerd, kubelet and kube-proxy for a node that comes and goes.
+//! The settings of containerd, kubelet and kube-proxy for a temporary node.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::network::Network;
 use super::{NAME, PAUSE, requirements};
 
-/// What removes the traces that outlive the node's processes; the folder's janitor runs it.
+/// The script that removes what remains after the node's processes end; the folder's cleanup shell runs it.
 const AT_END: &str = r#"
 ip link del "$name" 2>/dev/null
 for patience in $(seq 50); do
@@ -99,11 +99,11 @@ fn kubelet(folder: &Path, files: &Path, network: Network) -> Value {
         "failCgroupV1": false,
         "failSwapOn": false,
         "enforceNodeAllocatable": [],
-        // The machine's disk is not the node's to judge.
+        // Pods are not evicted for the state of the machine's disk.
         "evictionHard": {"memory.available": "0%", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"},
         "imageGCHighThresholdPercent": 100,
         "makeIPTablesUtilChains": false,
-        "syncFrequency": "1s", // how soon a mounted ConfigMap shows a change; a minute by default
+        "syncFrequency": "1s", // the delay of a change of a mounted ConfigMap; a minute by default
         "nodeStatusUpdateFrequency": "4s",
         "volumePluginDir": folder.join("plugins"),
         "maxPods": 60,

@@ -1,7 +1,8 @@
 //! Container images, written as OCI archives without a daemon: `ctr images import`, `kind load image-archive`, `skopeo copy oci-archive:`
 //! and `docker load` read them.
 //!
-//! The same contents give the same bytes: every time in an image is the one that it is given, and nothing is read from the machine.
+//! The same contents result in the same bytes: every timestamp in an image is a parameter, and nothing is read from the
+//! machine.
 
 mod archive;
 mod layer;
@@ -15,21 +16,21 @@ use serde_json::{Value, json};
 use archive::Blob;
 pub use layer::{Entry, Layer};
 
-/// Who a container of ours runs as: distroless' `nonroot`.
+/// The user id of Kraken's containers: distroless' `nonroot`.
 pub const USER: u32 = 65532;
 
-/// How a container starts.
+/// The configuration of a container.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The program and its first arguments.
     pub entrypoint: Vec<String>,
-    /// Arguments that whoever starts it may replace.
+    /// The default arguments, which a pod can replace.
     pub command: Vec<String>,
     /// Environment, as `NAME=value`.
     pub environment: Vec<String>,
-    /// Ports it listens on.
+    /// The ports on which it listens.
     pub ports: Vec<u16>,
-    /// What the image says about itself.
+    /// The labels of the image.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -38,20 +39,20 @@ pub struct Config {
 pub struct Image {
     /// Repository and tag, as `kraken-hub:0.1.0`.
     pub name: String,
-    /// How a container of it starts.
+    /// The configuration of its containers.
     pub config: Config,
     /// Its files.
     pub layer: Layer,
-    /// When it was made, in seconds since 1970: the time of every file in it.
+    /// The time of its creation, in seconds since 1970: the time of every file in it.
     pub created: u64,
 }
 
-/// What was written.
+/// The written image.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// The digest of the manifest, by which a registry knows the image.
+    /// The digest of the manifest, which identifies the image in a registry.
     pub digest: String,
-    /// How many bytes a pull transfers.
+    /// The number of bytes that a pull transfers.
     pub size: u64,
 }
 
@@ -97,7 +98,7 @@ impl Image {
             "mediaType": "application/vnd.oci.image.index.v1+json",
             "manifests": [described],
         });
-        // Docker's own list, which it reads until its version 25.
+        // Docker's own index, which versions before 25 require.
         let docker = json!([{"Config": config.path(), "RepoTags": [self.name], "Layers": [layer.path()]}]);
         let written = Written {
             digest: manifest.digest.clone(),
@@ -109,7 +110,7 @@ impl Image {
     }
 }
 
-/// A name as registries and containerd spell it: `kraken-hub:0.1.0` is one of `docker.io/library`.
+/// A name in the canonical form of registries and containerd: `kraken-hub:0.1.0` is one of `docker.io/library`.
 fn full_name(name: &str) -> String {
     match name.split_once('/') {
         Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => name.to_owned(),
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_contents_give_the_same_bytes() {
+    fn the_same_contents_result_in_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("1.tar"), folder.path().join("2.tar"));
         let first = image().write(&one).unwrap();
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_holds_an_oci_layout_with_every_blob_that_it_names() {
+    fn an_archive_contains_an_oci_layout_with_every_blob_of_its_index() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image.tar");
         let written = image().write(&path).unwrap();

@@ -16,16 +16,16 @@ use tokio::sync::oneshot;
 use script::{Fault, Script};
 pub use script::{How, When};
 
-/// One call that the proxy saw.
+/// One call that the proxy received.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// When it arrived.
     pub at: Instant,
     /// `RunInstances`, `DescribeInstances`, ...
     pub action: String,
-    /// The status moto answered with; for a call that never reached moto the scripted one, `None` if dropped.
+    /// The status of moto's response; for a call that never reached moto the scripted one, `None` if dropped.
     pub status: Option<u16>,
-    /// From its arrival until moto had answered (a scripted delay after that is not counted).
+    /// From its arrival until moto's response (a scripted delay after that is not counted).
     pub duration: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Proxy {
     /// Starts a proxy to `upstream` (`http://127.0.0.1:<port>`) on a free port.
     ///
     /// # Errors
-    /// When no port or thread can be had.
+    /// When no port or thread is available.
     pub fn start(upstream: &str) -> Result<Self> {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))
             .context("cannot bind a loopback port for the proxy")?;
@@ -80,7 +80,7 @@ impl Proxy {
         Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The URL on which it listens.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -95,7 +95,7 @@ impl Proxy {
         self.shared.lock().arrived.get(action).copied().unwrap_or_default()
     }
 
-    /// Every call so far, in the order in which moto answered.
+    /// Every call so far, in the order of moto's responses.
     pub fn journal(&self) -> Vec<Call> {
         self.shared.lock().journal.clone()
     }
@@ -107,7 +107,7 @@ impl Proxy {
         state.arrived.clear();
     }
 
-    /// The next call of `action` (`*`: of any) fails this way; each call of this function is for one call more.
+    /// The next call of `action` (`*`: of any) fails this way; each call of this function adds one failure.
     pub fn fail_next(&self, action: &str, when: When, how: How) {
         self.shared.lock().script.push(action, Fault { when, how }, Some(1));
     }
@@ -127,7 +127,7 @@ impl Proxy {
         self.shared.lock().script.pending()
     }
 
-    /// Waits until moto has answered `number` calls of `action` (those failed before they reached it count too).
+    /// Waits until moto has responded to `number` calls of `action` (those failed before they reached it count too).
     ///
     /// # Errors
     /// When that has not happened within `limit`.

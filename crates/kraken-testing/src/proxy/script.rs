@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Whether moto gets to see the call.
+/// Whether the failure occurs before or after the call reaches moto.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Before the call: it has no effect in the cloud.
@@ -66,7 +66,7 @@ impl Script {
         self.0.push_back(Entry { action: action.to_owned(), fault, left });
     }
 
-    /// Takes the failure for a call of `action`, if there is one.
+    /// Removes and returns the next failure for a call of `action`, if there is one.
     pub(super) fn take(&mut self, action: &str) -> Option<Fault> {
         let index = self.0.iter().position(|entry| entry.action == action || entry.action == "*")?;
         let entry = self.0.get_mut(index)?;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_failure_of_any_action_stays() {
+    fn a_permanent_failure_of_any_action_is_kept() {
         let mut script = Script::default();
         script.push("*", fault(How::Drop), None);
         assert!(script.take("A").is_some() && script.take("B").is_some());

@@ -97,7 +97,7 @@ async fn forward(head: Parts, body: Bytes, client: &Upstream, upstream: &str) ->
     };
     exchange
         .await
-        .unwrap_or_else(|problem| error(502, "BadGateway", &format!("the proxy got no answer: {problem}")))
+        .unwrap_or_else(|problem| error(502, "BadGateway", &format!("no response from moto: {problem}")))
 }
 
 /// Removes hop-by-hop headers.

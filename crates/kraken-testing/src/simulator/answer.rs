@@ -13,7 +13,7 @@ pub(super) struct Answer {
     pub(super) ids: Vec<String>,
 }
 
-/// Carries out one action.
+/// Executes one action.
 pub(super) type Handler = fn(&mut Cloud, &Form) -> Result<Answer, Refusal>;
 
 /// The default response of an action.

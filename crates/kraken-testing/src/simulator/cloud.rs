@@ -58,7 +58,7 @@ pub(super) struct Cloud {
     /// The number of that call.
     pub(super) call: u64,
     pub(super) registry: Registry,
-    /// Every instance that ever was.
+    /// All current and former instances.
     pub(super) instances: BTreeMap<u64, Instance>,
     pub(super) network: Network,
     pub(super) balancing: Balancing,

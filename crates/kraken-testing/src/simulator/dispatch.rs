@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::service::Service;
 use super::{actions, elb, network, sts};
 
-/// Carries out one call.
+/// Executes one call.
 pub(super) fn carry_out(cloud: &mut Cloud, action: &str, form: &Form) -> Result<Answer, Refusal> {
     let handler = handler(Service::of(form), action);
     let unknown = || {

@@ -103,7 +103,7 @@ impl Simulator {
     /// Starts one with an empty account.
     ///
     /// # Errors
-    /// When no port or thread can be had.
+    /// When no port or thread is available.
     pub fn start(options: SimulatorOptions) -> Result<Self> {
         let listen = options.listen;
         let listener = std::net::TcpListener::bind(listen)
@@ -154,7 +154,7 @@ impl Simulator {
         self.shared.lock().journal.clear();
     }
 
-    /// Every instance that ever was, oldest first.
+    /// All current and former instances, oldest first.
     pub fn instances(&self) -> Vec<InstanceRecord> {
         self.shared.lock().records(Instant::now())
     }
@@ -180,7 +180,7 @@ impl Simulator {
         self.shared.lock().cloud.next_launch = Some(most);
     }
 
-    /// The next call of `action` (`*`: of any) fails this way; each call of this function is for one call more.
+    /// The next call of `action` (`*`: of any) fails this way; each call of this function adds one failure.
     pub fn fail_next(&self, action: &str, when: When, how: How) {
         self.shared.lock().script.push(action, 0, false, when, how);
     }

@@ -144,7 +144,7 @@ impl Controller {
     /// Its response to `GET <path>` on its health and metrics port.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// When it does not respond.
     pub async fn get(&self, path: &str) -> Result<http::Response> {
         let url = format!("http://{}{path}", self.lock().address);
         http::get(&url).await
@@ -153,7 +153,7 @@ impl Controller {
     /// Its metrics as text.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// When it does not respond.
     pub async fn metrics(&self) -> Result<String> {
         let answer = self.get("/metrics").await?;
         if answer.status == 200 { Ok(answer.body) } else { bail!("/metrics answered {}", answer.status) }

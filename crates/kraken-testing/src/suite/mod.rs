@@ -69,7 +69,7 @@ pub struct Suite {
 /// because there are no nodes.
 ///
 /// # Errors
-/// When they were not generated yet, or the API refuses one.
+/// When they were not generated yet, or the API server rejects one.
 pub async fn install(control_plane: &ControlPlane) -> Result<()> {
     let client = control_plane.client().await?;
     let root = paths::workspace_root()?;

@@ -21,7 +21,7 @@ fn owner(name: &str) -> Value {
     object("VPC", name, &json!({"cidrBlock": {"value": "10.0.0.0/16"}}))
 }
 
-/// What its spoke would write for it.
+/// An object as its spoke writes it.
 fn owned(kind: &str, name: &str, spec: &Value) -> Value {
     let mut made = object(kind, &format!("vpc.aws.{name}"), spec);
     made["metadata"]["ownerReferences"] = json!([{
@@ -75,7 +75,7 @@ fn of_no_key() -> Desired {
         .holding(REQUEST, vec![("/status/dependentValues/fromConfigMaps", Value::Null)])
 }
 
-/// A request for a key of a Secret: its answer contains the version of the Secret, and not its content.
+/// A request for a key of a Secret: the hub's response contains the version of the Secret, and not its content.
 fn of_secret(password: &str) -> Desired {
     let spec = json!({"secretDependencies": [{"name": "db", "key": "password"}]});
     let version = json!({"uid": "${uid:Secret/db}", "resourceVersion": "${version:Secret/db}"});

@@ -1,4 +1,4 @@
-//! The stories, by the controller that is killed.
+//! The scenarios, by the controller that is killed.
 
 pub(super) mod balancing;
 pub(super) mod hub;
