@@ -111,8 +111,8 @@ impl<O: Send + 'static> Batcher<O> {
     }
 }
 
-/// A batcher for each lane, so that an edit never waits for a sweep to gather.
-#[derive(Debug)]
+/// A batcher for each lane, so that an edit never waits for a sweep to gather. Cloning gives another handle.
+#[derive(Clone, Debug)]
 pub(crate) struct Batchers {
     edits: Batcher<Observed>,
     resyncs: Batcher<Observed>,

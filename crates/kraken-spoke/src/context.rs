@@ -1,6 +1,7 @@
 //! What a run has at hand: the handles that all runs of a kind share, and what one run sees.
 
 use std::{
+    ops::Deref,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -10,6 +11,7 @@ use kraken_runtime::hash::HashMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
+use kraken_options::Values;
 use kraken_runtime::{
     patch::ApiError,
     queue::Queue,
@@ -21,6 +23,7 @@ use parking_lot::Mutex;
 
 use crate::{
     Identity,
+    account::{Connections, Link, Rules},
     batch::Batchers,
     breaker::Breaker,
     claims::Claims,
@@ -29,6 +32,7 @@ use crate::{
     fields::Fields,
     hub::Hub,
     hub_lease::{self, Followed, HubLease},
+    in_place,
     memory::Memories,
     secrets::Secrets,
     steps::{blocked::References, declare::Published, observe::Known, references::Unselected},
@@ -38,12 +42,31 @@ use crate::{
 /// The objects that do not decode as their kind, and why.
 pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 
-/// What every run of one kind shares.
+/// What a run of one kind works with: what all runs of the kind share, and the connection of its resource.
 pub(crate) struct Context {
-    pub(crate) shell: Shell,
-    pub(crate) kind: SharedKind,
+    shared: Arc<Shared>,
     pub(crate) external: Arc<dyn DynExternal>,
     pub(crate) batchers: Batchers,
+    /// What vanished lately.
+    pub(crate) vanished: Arc<Vanished>,
+    /// The rules of the account that the resource uses.
+    pub(crate) rules: Option<Arc<dyn Rules>>,
+}
+
+impl Deref for Context {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// What every run of one kind shares.
+pub(crate) struct Shared {
+    pub(crate) shell: Shell,
+    pub(crate) kind: SharedKind,
+    /// The connections of accounts.
+    pub(crate) connections: Connections,
     /// Where its resources wait for their runs.
     pub(crate) queue: Queue<ObjectKey>,
     pub(crate) objects: Store<Object>,
@@ -77,8 +100,6 @@ pub(crate) struct Context {
     pub(crate) began: OnceLock<Timestamp>,
     /// How many launches of one resource are too many.
     pub(crate) breaker: Breaker,
-    /// What vanished lately.
-    pub(crate) vanished: Vanished,
 }
 
 impl std::fmt::Debug for Context {
@@ -88,6 +109,33 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
+    /// The context of the controller's own connection.
+    pub(crate) fn of(shared: Shared, link: Link) -> Self {
+        let Link { external, batchers, vanished } = link;
+        Self { shared: Arc::new(shared), external, batchers, vanished, rules: None }
+    }
+
+    /// The connection of this context.
+    pub(crate) fn link(&self) -> Link {
+        let (external, batchers) = (self.external.clone(), self.batchers.clone());
+        Link { external, batchers, vanished: self.vanished.clone() }
+    }
+
+    /// The same with another connection, and the rules of an account.
+    pub(crate) fn with(&self, link: Link, rules: Arc<dyn Rules>) -> Self {
+        let Link { external, batchers, vanished } = link;
+        Self { shared: self.shared.clone(), external, batchers, vanished, rules: Some(rules) }
+    }
+
+    /// A digest of the values of all references, and of what the account adds to the spec.
+    pub(crate) fn inputs(&self, uid: &str, values: &Values) -> String {
+        let inputs = in_place::inputs_digest(uid, values);
+        match self.rules.as_ref().map(|rules| rules.digest()) {
+            None | Some("") => inputs,
+            Some(digest) => format!("{inputs}+{digest}"),
+        }
+    }
+
     /// When this process began to reconcile the kind.
     pub(crate) fn began(&self) -> Timestamp {
         self.began.get().copied().unwrap_or(Timestamp::MAX)

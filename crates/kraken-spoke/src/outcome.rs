@@ -83,6 +83,8 @@ pub(crate) enum Outcome {
     LaunchLimit(String),
     /// Much vanished at once: nothing is created again until a person confirms.
     Held(String),
+    /// The account that it uses does not exist, cannot be used, or forbids what it asks for.
+    Account(Reason, String),
     /// `lifecycle.paused`.
     Paused,
     /// Something is to be deleted, and `lifecycle.protect`: what, and what it takes.
@@ -145,6 +147,7 @@ impl Outcome {
             Self::LaunchRefused(why) => no(Reason::LaunchRefused, why.clone()),
             Self::LaunchLimit(why) => no(Reason::LaunchLimitReached, why.clone()),
             Self::Held(why) => no(Reason::RecreationHeld, why.clone()),
+            Self::Account(reason, why) => no(*reason, why.clone()),
             Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: nothing is touched".to_owned()),
             Self::Protected(message) => no(Reason::DeletionProtected, message.clone()),
             Self::Blocked(by) => no(
@@ -166,6 +169,10 @@ impl Outcome {
             // A person has to do something, which wakes it or restarts the controller.
             Self::Elsewhere(..) | Self::LaunchLimit(_) | Self::Held(_) => at_resync,
             Self::LaunchRefused(_) => Requeue::Backoff,
+            // A Secret of the account is not watched, and a role may be mended in the cloud.
+            Self::Account(Reason::AccountNotReady, _) => Requeue::After(CREDENTIALS),
+            // The watch on accounts wakes it.
+            Self::Account(..) => Requeue::Never,
             // The watch on what is missing, or on the spec, wakes it.
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected(_) | Self::Removed => {
                 Requeue::Never
@@ -232,6 +239,7 @@ impl Outcome {
         match self {
             Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
             Self::Elsewhere(..) | Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) => true,
+            Self::Account(reason, _) => *reason == Reason::NotAllowedByAccount,
             Self::Failed(failure) => failure.class == FailureClass::Terminal,
             _ => false,
         }
@@ -264,6 +272,7 @@ impl Outcome {
             | Self::NotYet(..)
             | Self::AdoptionRefused(_)
             | Self::Elsewhere(..)
+            | Self::Account(..)
             | Self::Failed(_)
             | Self::Paused
             | Self::Protected(_)
@@ -318,6 +327,7 @@ impl Outcome {
             | Self::Protected(_)
             | Self::Blocked(_)
             | Self::Elsewhere(..)
+            | Self::Account(..)
             | Self::Kubernetes(_)
             | Self::Internal(_)
             | Self::Removed => None,
@@ -334,6 +344,7 @@ impl Outcome {
             | Self::Approved(_)
             | Self::AdoptionRefused(_)
             | Self::Elsewhere(..)
+            | Self::Account(..)
             | Self::LaunchRefused(_)
             | Self::LaunchLimit(_)
             | Self::Held(_)

@@ -65,6 +65,11 @@ impl Vanished {
         Self { share, at_least, resources: Mutex::default() }
     }
 
+    /// Another one with the same limits, of the resources of another connection.
+    pub(crate) fn like_this(&self) -> Self {
+        Self::new(self.share, self.at_least)
+    }
+
     /// Everything that this resource manages was seen.
     pub(crate) fn present(&self, key: &ObjectKey) {
         let mut resources = self.resources.lock();

@@ -37,6 +37,22 @@ pub struct Object {
     /// Its status, if it has one yet.
     pub status: Option<ResourceStatus>,
     spec: Arc<dyn Spec>,
+    /// The account that `spec.account` names.
+    account: Option<Arc<str>>,
+}
+
+/// The account that the JSON of an object names. The schema of every kind with accounts has it, and no kind reads it.
+///
+/// # Errors
+/// If it is there and is not a name: the object must not be taken for one of another account.
+pub(crate) fn account_of(object: &Value) -> Result<Option<Arc<str>>, String> {
+    match &object["spec"]["account"] {
+        Value::Null => Ok(None),
+        account => match account["name"].as_str() {
+            Some(name) if !name.is_empty() => Ok(Some(name.into())),
+            _ => Err("spec.account must be {name: NAME} of an Account in this namespace".to_owned()),
+        },
+    }
 }
 
 /// The metadata of an object that does not decode as its kind, and why it does not.
@@ -45,7 +61,18 @@ pub type Undecoded = (Box<ObjectMeta>, String);
 impl Object {
     /// An object with this spec.
     pub fn new(metadata: ObjectMeta, spec: impl Spec, status: Option<ResourceStatus>) -> Self {
-        Self { metadata, status, spec: Arc::new(spec) }
+        Self { metadata, status, spec: Arc::new(spec), account: None }
+    }
+
+    /// The same with an account.
+    #[must_use]
+    pub fn using(self, account: Option<Arc<str>>) -> Self {
+        Self { account, ..self }
+    }
+
+    /// The account that it names, if any.
+    pub fn account(&self) -> Option<&str> {
+        self.account.as_deref()
     }
 
     /// Its spec.

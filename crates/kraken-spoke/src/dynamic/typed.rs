@@ -9,8 +9,10 @@ use kube::{Resource, api::DynamicObject, core::ApiResource};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
+    account::{Connection, OnChange, Refusal},
     Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, Look, OwnSecret,
     external::SpecOf, fields::Schema,
 };
@@ -50,6 +52,7 @@ fn info_of<E: External>() -> KindInfo {
         missing_path: E::MISSING_PATH,
         whole_paths: E::WHOLE_PATHS,
         disrupts: E::DISRUPTS,
+        accounts: E::ACCOUNTS,
     }
 }
 
@@ -76,12 +79,16 @@ impl<E: External> DynKind for Pure<E> {
 
     fn decode(&self, object: DynamicObject) -> Result<Object, Undecoded> {
         let DynamicObject { metadata, mut data, .. } = object;
+        let account = match E::ACCOUNTS.map_or(Ok(None), |_| account_of(&data)) {
+            Ok(account) => account,
+            Err(error) => return Err((metadata.into(), error)),
+        };
         if data.get("spec").is_none_or(Value::is_null) {
             return Err((metadata.into(), "missing field `spec`".to_owned()));
         }
         let status: Result<Option<ResourceStatus>, String> = member(&mut data, "status");
         match (member::<SpecOf<E>>(&mut data, "spec"), status) {
-            (Ok(spec), Ok(status)) => Ok(Object::new(metadata, spec, status)),
+            (Ok(spec), Ok(status)) => Ok(Object::new(metadata, spec, status).using(account)),
             (Err(error), _) | (_, Err(error)) => Err((metadata.into(), error)),
         }
     }
@@ -173,6 +180,19 @@ impl<E: External> DynKind for Pure<E> {
 
 #[async_trait]
 impl<E: External> DynExternal for Calls<E> {
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+        let connection = self.0.connect(namespace, account).await?;
+        Ok(connection.map(|connection| connection.map(calls_of)))
+    }
+
+    fn on_account_change(&self, wake: OnChange) {
+        self.0.on_account_change(wake);
+    }
+
     async fn location(&self) -> Result<Option<Location>, Failure> {
         self.0.location().await
     }

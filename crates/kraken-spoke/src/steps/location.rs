@@ -1,11 +1,13 @@
 //! Where the controller works, and whether what a resource has is there: in another account or region nothing of it can be
 //! seen, and everything would be created again. Client required.
 
-use kraken_api::{Location, ResourceStatus};
+use kraken_api::{Location, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{context::Context, dynamic::Object, intent::Intent, outcome::Outcome};
+use crate::{
+    Failure, FailureClass, context::Context, dynamic::Object, intent::Intent, outcome::Outcome,
+};
 
 /// Where this controller works, unless the resource's objects are elsewhere.
 pub(crate) async fn here(
@@ -14,12 +16,27 @@ pub(crate) async fn here(
     intent: Option<&Intent>,
 ) -> Result<Option<Location>, Outcome> {
     let there = recorded(object, intent);
-    let here = context.external.location().await.map_err(Outcome::Failed)?;
+    let here = context.external.location().await.map_err(|failure| failed(context, failure))?;
+    if let (Some(rules), Some(here)) = (&context.rules, &here)
+        && let Some(why) = rules.misplaced(here)
+    {
+        return Err(Outcome::Account(Reason::AccountNotReady, why));
+    }
     match (there, here) {
         (Some(there), Some(here)) if there != here && !mutants::active(Mutant::LocationIgnored) => {
             Err(Outcome::Elsewhere(there, here))
         }
         (_, here) => Ok(here),
+    }
+}
+
+/// Credentials that an account has are its own fault, and not that of the controller's settings.
+fn failed(context: &Context, failure: Failure) -> Outcome {
+    match &context.rules {
+        Some(rules) if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) => {
+            Outcome::Account(Reason::AccountNotReady, format!("Account {}: {failure}", rules.name()))
+        }
+        _ => Outcome::Failed(failure),
     }
 }
 

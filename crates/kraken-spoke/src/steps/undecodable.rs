@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::{
+    account,
     context::Context,
-    dynamic::{Object, Spec},
+    dynamic::{Object, Spec, account_of},
     fates::Fates,
     memory::Memory,
     outcome::Outcome,
@@ -139,13 +140,21 @@ pub(crate) async fn run(context: &Context, key: &ObjectKey, error: &str, slot: &
 /// One step towards the end of it, as any object that is being deleted takes it.
 async fn removed(context: &Context, object: &DynamicObject, memory: &mut Memory, slot: &mut Slot) -> Outcome {
     let spec = Unreadable(lifecycle_of(&object.data));
-    let object = Object::new(object.metadata.clone(), spec, Some(status_of(&object.data["status"])));
+    let account = match context.info().accounts.map_or(Ok(None), |_| account_of(&object.data)) {
+        Ok(account) => account,
+        Err(why) => return Outcome::Account(Reason::AccountNotFound, why),
+    };
+    let status = Some(status_of(&object.data["status"]));
+    let object = Object::new(object.metadata.clone(), spec, status).using(account);
     if awaits_approval(&object) {
         let message = "the deletion waits for an approval, and there is no plan of an object that cannot be read: \
                        correct it, or set spec.lifecycle.approval to Automatic";
         return Outcome::InProgress(Reason::AwaitingApproval, message.to_owned());
     }
-    remove(context, &object, memory, slot).await
+    match account::connect(context, &object).await {
+        Ok(of_account) => remove(of_account.as_ref().unwrap_or(context), &object, memory, slot).await,
+        Err(outcome) => outcome,
+    }
 }
 
 /// Whether a person would have to approve what is to be deleted.
