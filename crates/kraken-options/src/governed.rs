@@ -140,7 +140,11 @@ mod tests {
             (json!({"valueFrom": {"templateString": "{{ .VPC.main }}"}}), "vpc-1", false),
         ] {
             let taken = taken(written.clone());
-            assert_eq!((taken.texts, taken.is_main_id), (Some(vec![text.to_owned()]), is_main_id), "{written}");
+            assert_eq!(
+                (taken.texts, taken.is_main_id),
+                (Some(vec![text.to_owned()]), is_main_id),
+                "{written}"
+            );
         }
     }
 
@@ -158,10 +162,7 @@ mod tests {
         resolver.take_list("routes[0].subnetIDs", &list).unwrap();
         let taken = resolver.finish().taken;
         let seen: Vec<_> = taken.iter().map(|one| (one.field.as_str(), one.is_main_id)).collect();
-        assert_eq!(
-            seen,
-            [("routes[0].subnetIDs.value[0]", false), ("routes[0].subnetIDs.value[1]", true)]
-        );
+        assert_eq!(seen, [("routes[0].subnetIDs.value[0]", false), ("routes[0].subnetIDs.value[1]", true)]);
         assert!(taken.iter().all(|one| one.name == "subnetIDs"));
     }
 
