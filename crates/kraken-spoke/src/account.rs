@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
+    FailureClass,
     batch::Batchers,
     context::{Context, place},
     dynamic::{DynExternal, Object},
@@ -171,6 +172,18 @@ pub(crate) async fn connect(context: &Context, object: &Object) -> Result<Option
     }))
 }
 
+/// What a run came to: rejected credentials of an account are told of the account, and not of the controller's settings.
+pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome {
+    match (outcome, rules) {
+        (Outcome::Failed(failure), Some(rules))
+            if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) =>
+        {
+            Outcome::Account(Reason::AccountNotReady, format!("Account {}: {failure}", rules.name()))
+        }
+        (outcome, _) => outcome,
+    }
+}
+
 /// Adds `spec.account` to the schema of a kind.
 pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKind) {
     let text = |text: &str| Some(text.to_owned());
@@ -202,6 +215,69 @@ pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug)]
+    struct Shop(Governed);
+
+    impl Rules for Shop {
+        fn governed(&self) -> &Governed {
+            &self.0
+        }
+
+        fn digest(&self) -> &'static str {
+            ""
+        }
+
+        fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+            vec![]
+        }
+
+        fn misplaced(&self, _: &Location) -> Option<String> {
+            None
+        }
+
+        fn name(&self) -> &'static str {
+            "shop"
+        }
+    }
+
+    #[test]
+    fn rejected_credentials_are_told_of_the_account_that_has_them() {
+        let failed = |class| {
+            let failure =
+                crate::Failure { class, action: "failed".into(), code: "C".into(), message: "m".into() };
+            Outcome::Failed(failure)
+        };
+        let shop = Shop(Governed::default());
+        let (_, reason, message) = attributed(failed(FailureClass::Credentials), Some(&shop)).ready();
+        assert_eq!((reason, message.as_str()), (Reason::AccountNotReady, "Account shop: failed: m (C)"));
+        let (_, reason, _) = attributed(failed(FailureClass::Credentials), None).ready();
+        assert_eq!(reason, Reason::CredentialsMissing);
+        let (_, reason, _) = attributed(failed(FailureClass::Terminal), Some(&shop)).ready();
+        assert_eq!(reason, Reason::CloudRefused);
+    }
+
+    #[test]
+    fn a_kind_with_accounts_has_their_name_in_its_schema() {
+        const KIND: AccountKind =
+            AccountKind { group: "g", plural: "accounts", description: "d", name_description: "n" };
+        let mut crd = serde_json::from_value(serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {},
+            "spec": {
+                "group": "g", "scope": "Namespaced", "names": {"kind": "K", "plural": "ks"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                    {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "string"}}}}}}}],
+            },
+        }))
+        .unwrap();
+        with_account(&mut crd, &KIND);
+        let crd = serde_json::to_value(crd).unwrap();
+        let spec =
+            &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+        assert_eq!(spec["account"]["required"], serde_json::json!(["name"]));
+        assert_eq!(spec["account"]["properties"]["name"]["maxLength"], 253);
+        assert!(spec["size"].is_object());
+    }
 
     #[test]
     fn a_refusal_is_a_condition_with_its_reason() {

@@ -129,11 +129,8 @@ impl Context {
 
     /// A digest of the values of all references, and of what the account adds to the spec.
     pub(crate) fn inputs(&self, uid: &str, values: &Values) -> String {
-        let inputs = in_place::inputs_digest(uid, values);
-        match self.rules.as_ref().map(|rules| rules.digest()) {
-            None | Some("") => inputs,
-            Some(digest) => format!("{inputs}+{digest}"),
-        }
+        let added = self.rules.as_ref().map_or("", |rules| rules.digest());
+        in_place::governed_digest(uid, in_place::inputs_digest(uid, values), added)
     }
 
     /// When this process began to reconcile the kind.

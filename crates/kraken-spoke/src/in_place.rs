@@ -26,6 +26,11 @@ pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
     digest(uid, &json!([config_maps, resources, versions]).to_string(), 16)
 }
 
+/// A digest of the inputs and of what an account adds to the spec; that of the inputs if it adds nothing.
+pub(crate) fn governed_digest(uid: &str, inputs: String, added: &str) -> String {
+    if added.is_empty() { inputs } else { digest(uid, &format!("{inputs}+{added}"), 16) }
+}
+
 /// What is in place if this run finds it so. The spec is digested only if the generation is another one than before, so
 /// that a newer controller, which may write a spec with more defaults, takes no resource for edited.
 pub(crate) fn current(
@@ -136,6 +141,15 @@ mod tests {
         assert!(!is_edited(Some(&before), &before));
         assert!(is_edited(Some(&before), &in_place(2, &size(2, &json!({})), "i")));
         assert!(is_edited(Some(&before), &in_place(1, &size(1, &json!({})), "j")));
+    }
+
+    #[test]
+    fn what_an_account_adds_is_an_input() {
+        let digest = |added: &str| governed_digest("u", "i".to_owned(), added);
+        assert_eq!(digest(""), "i", "nothing changes without an account");
+        assert_eq!(digest("a").len(), 32);
+        assert_ne!(digest("a"), digest("b"));
+        assert_ne!(digest("a"), governed_digest("u", String::new(), "a"));
     }
 
     #[test]

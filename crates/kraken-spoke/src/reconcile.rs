@@ -73,6 +73,7 @@ pub(crate) async fn reconcile(
     } else {
         outcome
     };
+    let outcome = account::attributed(outcome, context.rules.as_deref());
     (scrubbed(outcome, &memory.secrets), learned)
 }
 

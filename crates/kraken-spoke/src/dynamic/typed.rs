@@ -12,9 +12,10 @@ use serde_json::Value;
 use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
-    account::{Connection, OnChange, Refusal},
     Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, Look, OwnSecret,
-    external::SpecOf, fields::Schema,
+    account::{Connection, OnChange, Refusal},
+    external::SpecOf,
+    fields::Schema,
 };
 
 /// The pure functions of a kind.

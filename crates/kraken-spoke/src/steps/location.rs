@@ -5,9 +5,7 @@ use kraken_api::{Location, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
 
-use crate::{
-    Failure, FailureClass, context::Context, dynamic::Object, intent::Intent, outcome::Outcome,
-};
+use crate::{context::Context, dynamic::Object, intent::Intent, outcome::Outcome};
 
 /// Where this controller works, unless the resource's objects are elsewhere.
 pub(crate) async fn here(
@@ -16,7 +14,7 @@ pub(crate) async fn here(
     intent: Option<&Intent>,
 ) -> Result<Option<Location>, Outcome> {
     let there = recorded(object, intent);
-    let here = context.external.location().await.map_err(|failure| failed(context, failure))?;
+    let here = context.external.location().await.map_err(Outcome::Failed)?;
     if let (Some(rules), Some(here)) = (&context.rules, &here)
         && let Some(why) = rules.misplaced(here)
     {
@@ -27,16 +25,6 @@ pub(crate) async fn here(
             Err(Outcome::Elsewhere(there, here))
         }
         (_, here) => Ok(here),
-    }
-}
-
-/// Credentials that an account has are its own fault, and not that of the controller's settings.
-fn failed(context: &Context, failure: Failure) -> Outcome {
-    match &context.rules {
-        Some(rules) if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) => {
-            Outcome::Account(Reason::AccountNotReady, format!("Account {}: {failure}", rules.name()))
-        }
-        _ => Outcome::Failed(failure),
     }
 }
 

@@ -152,7 +152,11 @@ async fn removed(context: &Context, object: &DynamicObject, memory: &mut Memory,
         return Outcome::InProgress(Reason::AwaitingApproval, message.to_owned());
     }
     match account::connect(context, &object).await {
-        Ok(of_account) => remove(of_account.as_ref().unwrap_or(context), &object, memory, slot).await,
+        Ok(of_account) => {
+            let context = of_account.as_ref().unwrap_or(context);
+            let outcome = remove(context, &object, memory, slot).await;
+            account::attributed(outcome, context.rules.as_deref())
+        }
         Err(outcome) => outcome,
     }
 }
