@@ -3,6 +3,7 @@
 //! This is the one crate that depends on the AWS SDK, so that its version and features are managed in one place. A spoke
 //! uses the SDK through [`ec2`], and only in files that call the cloud.
 
+pub mod account;
 pub mod args;
 pub mod cidr;
 pub mod claim;
