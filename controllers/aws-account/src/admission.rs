@@ -44,6 +44,7 @@ mod tests {
 
     use super::*;
 
+    #[allow(clippy::needless_pass_by_value)] // JSON reads better where it is passed
     fn problems(spec: serde_json::Value) -> Vec<String> {
         let object = json!({
             "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Account",

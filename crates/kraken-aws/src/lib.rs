@@ -8,6 +8,7 @@ pub mod args;
 pub mod cidr;
 pub mod claim;
 pub mod client;
+mod clients;
 pub mod codes;
 pub mod differ;
 pub mod errors;

@@ -8,7 +8,7 @@
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrBool,
+    CustomResourceDefinition, JSONSchemaProps,
 };
 use kraken_api::{Adopt, Location, reasons::Reason};
 use kraken_options::{Governed, Problem, Taken};
@@ -206,7 +206,6 @@ pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKin
         let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
         let spec = schema.and_then(|schema| schema.properties.as_mut()?.get_mut("spec"));
         if let Some(spec) = spec {
-            debug_assert!(!matches!(spec.additional_properties, Some(JSONSchemaPropsOrBool::Schema(_))));
             spec.properties.get_or_insert_default().insert("account".to_owned(), account.clone());
         }
     }

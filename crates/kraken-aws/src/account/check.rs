@@ -32,12 +32,12 @@ pub enum CheckError {
 impl Aws {
     /// All Accounts that the watch shows.
     pub fn accounts(&self) -> Vec<Arc<Account>> {
-        self.known_accounts().map(|accounts| accounts.accounts.all()).unwrap_or_default()
+        self.known_accounts().map(|accounts| accounts.known.all()).unwrap_or_default()
     }
 
     /// The Account of this namespace and name.
     pub fn account(&self, key: &ObjectKey) -> Option<Arc<Account>> {
-        self.known_accounts()?.accounts.get(key)
+        self.known_accounts()?.known.get(key)
     }
 
     /// Checks an Account: its rules, its Secrets, its role, and whose its credentials are. Makes a call each time.

@@ -5,6 +5,7 @@
 
 pub mod api;
 mod check;
+mod client;
 mod credentials;
 mod rules;
 
@@ -46,15 +47,18 @@ type Invalid = Arc<Mutex<HashMap<ObjectKey, String>>>;
 /// Who wants to know of changes.
 type Listeners = Arc<Mutex<Vec<OnChange>>>;
 
+/// Connections by their key, each with the time of its last use.
+type Connections = Arc<Mutex<HashMap<Arc<str>, (Aws, Instant)>>>;
+
 /// The Accounts of the cluster, and the connections that were made with them. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Accounts {
     client: Client,
-    accounts: Store<Account>,
+    known: Store<Account>,
     invalid: Invalid,
     listeners: Listeners,
     secrets: Secrets,
-    connections: Arc<Mutex<HashMap<Arc<str>, (Aws, Instant)>>>,
+    connections: Connections,
     /// Whether a resource without an Account must not use the controller's own credentials.
     is_required: bool,
 }
@@ -125,13 +129,15 @@ impl Accounts {
                 };
                 if concerns_users {
                     let listeners = listeners.lock().clone();
-                    listeners.iter().for_each(|listener| listener(&key));
+                    for listener in listeners {
+                        listener(&key);
+                    }
                 }
             }
         };
-        let accounts = shell.watches().objects::<Account>("Account", &watcher::Config::default(), seen);
+        let known = shell.watches().objects::<Account>("Account", &watcher::Config::default(), seen);
         let (secrets, connections) = (Secrets::default(), Arc::default());
-        Self { client: shell.client.clone(), accounts, invalid, listeners, secrets, connections, is_required }
+        Self { client: shell.client.clone(), known, invalid, listeners, secrets, connections, is_required }
     }
 
     /// Calls this whenever an Account changes.
@@ -190,7 +196,8 @@ impl Accounts {
             return Connected { external: aws.clone(), key };
         }
         let role = spec.assume_role_arn.as_deref().map(|role| (role, spec.external_id.as_deref()));
-        let aws = own.with_credentials(keys.as_ref(), role, region, &key).await;
+        // Boxed, because it is large, and rare.
+        let aws = Box::pin(own.with_credentials(keys.as_ref(), role, region, &key)).await;
         let (now, mut connections) = (Instant::now(), self.connections.lock());
         connections.retain(|_, (_, used)| *used + KEPT > now);
         // Another reconcile may have been faster: all share one.
@@ -202,7 +209,7 @@ impl Accounts {
         if let Some(error) = self.invalid.lock().get(key) {
             return Found::Invalid(error.clone());
         }
-        self.accounts.get(key).map_or(Found::Absent, Found::Known)
+        self.known.get(key).map_or(Found::Absent, Found::Known)
     }
 
     /// Forgets an Account that never decoded and is deleted, which the watch reports like a change of it.

@@ -203,6 +203,7 @@ mod tests {
     }
 
     /// The problems of a spec with this value in this field.
+    #[allow(clippy::needless_pass_by_value)] // JSON reads better where it is passed
     fn refused(allow: Value, field: &str, written: Value) -> Vec<String> {
         let (rules, values) = (rules(json!({"allow": allow})), values());
         let mut resolver = Resolver::governed(&values, rules.governed());
