@@ -1,6 +1,7 @@
 //! Tests against a real kube-apiserver, with the controllers as their real binaries, and moto as AWS.
 //! Run them by `cargo xtask test`, which builds the binaries first.
 
+mod accounts;
 mod admission;
 mod attached;
 mod bad_input;

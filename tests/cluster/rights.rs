@@ -79,11 +79,13 @@ async fn a_spoke_may_read_the_hubs_lease_and_no_other() -> Result<()> {
 }
 
 /// Groups and resources of the table.
-const KRAKEN: [(&str, &str); 9] = [
+const KRAKEN: [(&str, &str); 11] = [
     ("aws", "vpcs"),
     ("aws", "vpcs/status"),
     ("aws", "vpcs/finalizers"),
     ("aws", "ec2instances"),
+    ("aws", "accounts"),
+    ("aws", "accounts/status"),
     ("configexport", "configexports"),
     ("configexport", "configexports/status"),
     ("core", "dependencyrequests"),
@@ -107,12 +109,17 @@ const VERBS: [&str; 10] =
 /// The permissions in a namespace, as the API server reports for the generated manifests. `KRAKEN_UPDATE_GOLDEN=1`
 /// writes the file.
 #[tokio::test]
-async fn the_rights_of_six_personas_are_those_of_the_golden_file() -> Result<()> {
+async fn the_rights_of_the_personas_are_those_of_the_golden_file() -> Result<()> {
     use std::fmt::Write as _;
 
     let test_env = TestEnv::new().await?;
-    let people =
-        [("viewer", "view"), ("editor", "edit"), ("administrator", "admin"), ("approver", "kraken-approve")];
+    let people = [
+        ("viewer", "view"),
+        ("editor", "edit"),
+        ("administrator", "admin"),
+        ("approver", "kraken-approve"),
+        ("account-administrator", "kraken-admin"),
+    ];
     for (name, role) in people {
         let binding: RoleBinding = serde_json::from_value(json!({
             "metadata": {"name": name},
@@ -133,7 +140,7 @@ async fn the_rights_of_six_personas_are_those_of_the_golden_file() -> Result<()>
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     let mut personas: Vec<_> = people.iter().map(|(name, _)| (*name, format!("{name}-kim"), false)).collect();
-    for name in ["kraken-hub", "kraken-aws-vpc"] {
+    for name in ["kraken-hub", "kraken-aws-vpc", "kraken-aws-account"] {
         personas.push((name, format!("system:serviceaccount:{NAMESPACE}:{name}"), true));
     }
     let mut table = String::new();

@@ -17,6 +17,7 @@ const KINDS: [(&str, &[&str]); 5] = [
     (
         "aws.kraken-iac.eoinfennessy.com",
         &[
+            "Account",
             "EC2Instance",
             "ElasticIP",
             "InternetGateway",

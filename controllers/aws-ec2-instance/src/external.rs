@@ -7,7 +7,9 @@ mod read;
 mod update;
 
 use kraken_aws::{
-    Aws, claim,
+    Aws,
+    account::ACCOUNTS,
+    claim,
     fields::{ABSENT, SECRET, listed, shown},
     lookup,
     missing::for_existing,
@@ -17,6 +19,7 @@ use kraken_aws::{
 use kraken_spoke::{
     Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location, Look,
     Resolver,
+    account::{AccountKind, Connection, OnChange, Refusal},
 };
 use serde_json::{Value, json};
 
@@ -84,6 +87,20 @@ impl External for Instances {
         ("State", "instances.0.State.Name"),
     ];
     const MISSING_PATH: &str = "maxCount";
+    const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
+
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Self>>, Refusal> {
+        let connection = self.aws.connect_account(namespace, account).await?;
+        Ok(connection.map(|connection| connection.map(|aws| Self { aws })))
+    }
+
+    fn on_account_change(&self, wake: OnChange) {
+        self.aws.on_account_change(wake);
+    }
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
         Desired::from_spec(spec, values)

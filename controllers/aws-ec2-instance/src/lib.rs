@@ -25,7 +25,7 @@ impl Spoke for Ec2 {
     type Context = Aws;
 
     async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
-        Ok(Aws::connect(&args, shell.metrics.clone()).await)
+        Ok(Aws::for_spoke(&args, shell).await)
     }
 
     fn kinds(registry: &mut impl Registry<Aws>) {

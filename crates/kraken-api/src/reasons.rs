@@ -78,6 +78,13 @@ reasons! {
         /// The remote objects are in another account or region than the one that the controller works in; nothing is
         /// changed. The message names both.
         LocationMismatch,
+        /// The Account in `spec.account` does not exist, or the resource names none and the controller requires one.
+        AccountNotFound,
+        /// The Account exists and cannot be used: a Secret or key is missing, the provider rejects the credentials, or they
+        /// belong to another account than the Account allows. The message says which.
+        AccountNotReady,
+        /// The Account of the resource forbids a value; nothing is called. The message names the field and the rule.
+        NotAllowedByAccount,
         /// More objects exist than spec and replacement explain; nothing is launched.
         LaunchRefused,
         /// The resource launched too often for one spec; nothing is launched until a person confirms or edits it.

@@ -102,8 +102,8 @@ pub struct InPlace {
     /// digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub spec: String,
-    /// A digest of the values of all references, 32 hexadecimal digits. For a Secret it covers the version only. Empty
-    /// if there are no references.
+    /// A digest of the values of all references and of the default tags of the account, 32 hexadecimal digits. For a
+    /// Secret it covers the version only. Empty if there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inputs: String,
 }

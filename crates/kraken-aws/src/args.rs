@@ -13,6 +13,11 @@ pub struct AwsArgs {
     #[arg(long, env = "AWS_REGION", value_name = "REGION")]
     pub aws_region: Option<String>,
 
+    /// Whether a resource without an Account waits for one, instead of using the controller's own credentials
+    #[arg(long, env = "KRAKEN_REQUIRE_ACCOUNT", default_value_t = false, action = clap::ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub require_account: bool,
+
     /// The HTTP client for all calls, for a simulation in this process. If it is set, no credentials are loaded from
     /// files or variables.
     #[arg(skip)]

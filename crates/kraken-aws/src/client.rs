@@ -1,11 +1,14 @@
 //! The client for all calls to AWS, which measures and counts each call and classifies its error.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_ec2::{
     Client,
-    config::{ProvideCredentials, Region, retry::RetryPartition},
+    config::{ProvideCredentials, Region},
     error::{ProvideErrorMetadata, SdkError},
 };
 use aws_smithy_async::future::pagination_stream::PaginationStream;
@@ -17,7 +20,9 @@ use kraken_spoke::{
 
 use crate::{
     AwsArgs,
-    errors::{CREDENTIALS_HINT, REGION_HINT, classify, no_region},
+    account::Accounts,
+    clients::{Clients, RateLimitScope, Settings, location_cache},
+    errors::{ACCOUNT_HINT, CREDENTIALS_HINT, REGION_HINT, classify, no_region},
     injected,
     location::LocationCache,
 };
@@ -35,33 +40,6 @@ const OPERATION: Duration = Duration::from_secs(30);
 /// created an object, and the response to the second, success or error, would hide that.
 const ATTEMPTS: u32 = 2;
 
-/// The name of the rate limit of create calls. The SDK rate-limits throttled calls: after a throttling error, calls are
-/// sent at the rate that AWS accepted, which then increases again. Two hundred resources with separate backoffs would
-/// take minutes for calls that the limit allows in seconds. Create calls have a separate rate limit, so that throttled
-/// launches do not delay reads.
-const CREATIONS: &str = "creations";
-
-/// The scope of the SDK's rate limit and retry budget.
-pub(crate) struct RateLimitScope {
-    ec2: Option<RetryPartition>,
-    elb: Option<RetryPartition>,
-    sts: Option<RetryPartition>,
-    creations: RetryPartition,
-}
-
-impl RateLimitScope {
-    /// Shared by all clients of the process, the SDK's default.
-    pub(crate) fn shared() -> Self {
-        Self { ec2: None, elb: None, sts: None, creations: RetryPartition::new(CREATIONS) }
-    }
-
-    /// For this client only: another client is another simulated process.
-    fn own() -> Self {
-        let one = |name| Some(injected::pace(name));
-        Self { ec2: one("ec2"), elb: one("elb"), sts: one("sts"), creations: injected::pace(CREATIONS) }
-    }
-}
-
 fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .connect_timeout(CONNECT)
@@ -77,12 +55,12 @@ fn retries() -> RetryConfig {
 /// The AWS clients of one controller. Clones share the same connections.
 #[derive(Clone, Debug)]
 pub struct Aws {
-    ec2: Client,
-    ec2_once: Client,
-    elb: aws_sdk_elasticloadbalancingv2::Client,
-    elb_once: aws_sdk_elasticloadbalancingv2::Client,
-    location_cache: LocationCache,
-    metrics: Metrics,
+    pub(crate) clients: Arc<OnceLock<Clients>>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) location_cache: LocationCache,
+    pub(crate) metrics: Metrics,
+    /// The Accounts that resources can use instead of this connection.
+    pub(crate) accounts: Option<Accounts>,
 }
 
 impl Aws {
@@ -112,60 +90,56 @@ impl Aws {
         metrics: Metrics,
         paces: RateLimitScope,
     ) -> Self {
-        // Here and not on the loader, because the STS that may issue the credentials must not use this endpoint.
-        let mut ec2 = aws_sdk_ec2::config::Builder::from(&shared);
-        let mut elb = aws_sdk_elasticloadbalancingv2::config::Builder::from(&shared);
-        let mut sts = aws_sdk_sts::config::Builder::from(&shared);
-        ec2.set_retry_partition(paces.ec2);
-        elb.set_retry_partition(paces.elb);
-        sts.set_retry_partition(paces.sts);
-        let (ec2, elb, sts) = match endpoint {
-            Some(endpoint) => {
-                (ec2.endpoint_url(endpoint), elb.endpoint_url(endpoint), sts.endpoint_url(endpoint))
-            }
-            None => (ec2, elb, sts),
-        };
+        let location_cache = location_cache(&shared, endpoint, paces.sts.clone());
         let region = shared.region().map(ToString::to_string);
         tracing::info!(
             region = region.as_deref().unwrap_or("none"),
             endpoint = endpoint.unwrap_or("AWS"),
             "connected to AWS"
         );
-        let once = RetryConfig::adaptive().with_max_attempts(1);
-        let ec2_once = ec2.clone().retry_config(once.clone()).retry_partition(paces.creations.clone());
-        let elb_once = elb.clone().retry_config(once).retry_partition(paces.creations);
-        Self {
-            ec2_once: Client::from_conf(ec2_once.build()),
-            ec2: Client::from_conf(ec2.build()),
-            elb_once: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb_once.build()),
-            elb: aws_sdk_elasticloadbalancingv2::Client::from_conf(elb.build()),
-            location_cache: LocationCache::new(
-                aws_sdk_sts::Client::from_conf(sts.build()),
-                region,
-                endpoint.is_some(),
-            ),
-            metrics,
-        }
+        let is_simulated = paces.ec2.is_some();
+        let settings =
+            Settings { config: shared, endpoint: endpoint.map(str::to_owned), key: None, is_simulated };
+        let clients = Arc::new(OnceLock::from(Clients::new(&settings, paces)));
+        Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
+    }
+
+    /// The clients. Those of an Account are made when they are first used: then its account is known, which they share their
+    /// rate limit with.
+    fn clients(&self) -> &Clients {
+        self.clients.get_or_init(|| {
+            let key = self.settings.key.as_deref().unwrap_or_default();
+            let account = self.location_cache.first().filter(|account| !account.is_empty()).unwrap_or(key);
+            let place = format!("{account}/{}", self.region().unwrap_or_default());
+            let is_simulated = self.settings.is_simulated;
+            let paces = if is_simulated { RateLimitScope::own() } else { RateLimitScope::named(&place) };
+            Clients::new(&self.settings, paces)
+        })
+    }
+
+    /// The region of calls, if it is known.
+    pub fn region(&self) -> Option<&str> {
+        self.location_cache.region()
     }
 
     /// The EC2 client, to build a call; pass its future to [`Aws::call`].
     pub fn ec2(&self) -> &Client {
-        &self.ec2
+        &self.clients().ec2
     }
 
     /// The same for create calls, with one attempt, so that an error describes the only attempt.
     pub fn ec2_once(&self) -> &Client {
-        &self.ec2_once
+        &self.clients().ec2_once
     }
 
     /// The Elastic Load Balancing client, used in the same way.
     pub fn elb(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
-        &self.elb
+        &self.clients().elb
     }
 
     /// The same for create calls, as [`Aws::ec2_once`].
     pub fn elb_once(&self) -> &aws_sdk_elasticloadbalancingv2::Client {
-        &self.elb_once
+        &self.clients().elb_once
     }
 
     pub(crate) fn location_cache(&self) -> &LocationCache {
@@ -191,7 +165,7 @@ impl Aws {
         }
         let start = Instant::now();
         // Boxed, because a large future would make every caller's future large.
-        let result = Box::pin(call).await.map_err(|error| classify(action, &error));
+        let result = Box::pin(call).await.map_err(|error| self.of_account(classify(action, &error)));
         let (took, label) = (start.elapsed(), result.as_ref().map_or_else(|f| f.class.as_str(), |_| "ok"));
         self.metrics.cloud_call(operation, label, took);
         tracing::debug!(operation, result = label, milliseconds = took.as_millis(), "called AWS");
@@ -200,6 +174,14 @@ impl Aws {
 }
 
 impl Aws {
+    /// A failure of an Account's connection, without the hint to the controller's own credentials.
+    fn of_account(&self, mut failure: Failure) -> Failure {
+        if self.settings.key.is_some() {
+            failure.message = failure.message.replace(CREDENTIALS_HINT, ACCOUNT_HINT);
+        }
+        failure
+    }
+
     /// Reads all pages of a paginator; each page is a separate call.
     ///
     /// # Errors

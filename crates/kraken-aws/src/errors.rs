@@ -12,6 +12,9 @@ use crate::codes::class_of;
 pub(crate) const CREDENTIALS_HINT: &str = "no usable AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
      (a Secret by envFrom), or give the pod a role (IRSA, EKS Pod Identity or an instance profile)";
 
+/// The same of an Account.
+pub(crate) const ACCOUNT_HINT: &str = "the credentials or the role of the Account cannot be used";
+
 /// The hint for a missing region.
 pub(crate) const REGION_HINT: &str = "no AWS region: start the controller with AWS_REGION or --aws-region, or with a region in its AWS profile";
 

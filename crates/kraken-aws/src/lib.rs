@@ -3,10 +3,12 @@
 //! This is the one crate that depends on the AWS SDK, so that its version and features are managed in one place. A spoke
 //! uses the SDK through [`ec2`], and only in files that call AWS.
 
+pub mod account;
 pub mod args;
 pub mod cidr;
 pub mod claim;
 pub mod client;
+mod clients;
 pub mod codes;
 pub mod differ;
 pub mod errors;

@@ -1,13 +1,16 @@
 //! The location of the controller: the account of its credentials, and its region. Resources are pinned to the location
 //! of their creation, so that a controller in another location does not create all remote objects a second time.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use aws_sdk_sts::Client;
+use aws_sdk_sts::{Client, operation::get_caller_identity::GetCallerIdentityOutput};
 use kraken_spoke::{Failure, FailureClass, Location};
 use tokio::{sync::Mutex, time::Instant};
 
-use crate::Aws;
+use crate::{Aws, account::Caller};
 
 /// The time for which an account is cached: credentials may be replaced while the controller runs.
 const ACCOUNT_TTL: Duration = Duration::from_hours(1);
@@ -22,6 +25,8 @@ pub(crate) struct LocationCache {
     /// Whether the endpoint is not AWS's default endpoint.
     is_other: bool,
     known: Arc<Mutex<CachedAccount>>,
+    /// The account that was identified first.
+    first: Arc<OnceLock<String>>,
 }
 
 /// The cached account or failure, each with its time.
@@ -65,7 +70,17 @@ impl CachedAccount {
 
 impl LocationCache {
     pub(crate) fn new(sts: Client, region: Option<String>, is_other: bool) -> Self {
-        Self { sts, region, is_other, known: Arc::default() }
+        Self { sts, region, is_other, known: Arc::default(), first: Arc::default() }
+    }
+
+    /// The region, if it is known.
+    pub(crate) fn region(&self) -> Option<&str> {
+        self.region.as_deref()
+    }
+
+    /// The account that was identified first, if one was.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.first.get().map(String::as_str)
     }
 
     /// Whether a region is known, which every call requires.
@@ -85,15 +100,14 @@ impl Aws {
         let mut known = location_cache.known.lock().await;
         let account = match known.fresh() {
             Some(answer) => answer?,
-            None => known.update(self.account(location_cache).await)?,
+            None => known.update(self.account_id(location_cache).await)?,
         };
+        location_cache.first.get_or_init(|| account.clone());
         Ok(Location { account, region: location_cache.region.clone().unwrap_or_default() })
     }
 
-    async fn account(&self, location_cache: &LocationCache) -> Result<String, Failure> {
-        let call = location_cache.sts.get_caller_identity();
-        let answer = self.call("GetCallerIdentity", "failed to identify the AWS account", call.send()).await;
-        match answer {
+    async fn account_id(&self, location_cache: &LocationCache) -> Result<String, Failure> {
+        match self.identify(location_cache).await {
             Ok(answer) => Ok(answer.account.unwrap_or_default()),
             // The endpoint has no accounts: resources are pinned to the region only.
             Err(failure) if location_cache.is_other && failure.class == FailureClass::Terminal => {
@@ -102,6 +116,23 @@ impl Aws {
             }
             Err(failure) => Err(failure),
         }
+    }
+
+    async fn identify(&self, location_cache: &LocationCache) -> Result<GetCallerIdentityOutput, Failure> {
+        let call = location_cache.sts.get_caller_identity();
+        self.call("GetCallerIdentity", "failed to identify the AWS account", call.send()).await
+    }
+
+    /// Who makes the calls. Makes a call each time.
+    ///
+    /// # Errors
+    /// The failure of that call.
+    pub async fn caller(&self) -> Result<Caller, Failure> {
+        let location_cache = self.location_cache();
+        let answer = self.identify(location_cache).await?;
+        let account = answer.account.unwrap_or_default();
+        let location = Location { account, region: location_cache.region.clone().unwrap_or_default() };
+        Ok(Caller { location, arn: answer.arn.unwrap_or_default() })
     }
 }
 

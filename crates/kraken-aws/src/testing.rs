@@ -16,7 +16,7 @@ use kraken_spoke::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Aws, Managed, Single, client::RateLimitScope};
+use crate::{Aws, Managed, Single, clients::RateLimitScope};
 
 /// The value of key `k` of the Secret `s`.
 pub const HIDDEN: &str = "hunter2";

@@ -25,6 +25,7 @@ mod budget;
 mod dependency;
 mod encodings;
 mod faults;
+mod governed;
 mod jsonpath;
 mod list;
 mod list_schema;
@@ -47,6 +48,7 @@ mod values;
 
 pub use budget::Budget;
 pub use dependency::{Dependencies, Dependency};
+pub use governed::{Governed, Restricted, Taken};
 pub use list::{Element, Elements, ListOpt};
 pub use lookup::{LookupError, LookupReason};
 pub use map::{MapOpt, PublicMap};

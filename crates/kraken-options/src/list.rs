@@ -109,7 +109,12 @@ impl Resolver<'_> {
             .iter()
             .enumerate()
             .map(|(index, element)| match element {
-                Element::Literal(literal) => Some(Resolved::Public(literal.clone())),
+                Element::Literal(literal) => {
+                    let path = || format!("{field}.value[{index}]");
+                    // A path is built only for a spec that an account governs.
+                    let path = if self.governed.is_some() { path() } else { String::new() };
+                    Some(self.take_literal(&path, literal))
+                }
                 Element::ValueFrom(source) => self.take_from(&format!("{field}.value[{index}]"), source),
             })
             .collect();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::list::{Element, element, told};
 use crate::option::Opt;
 use crate::public::Public;
+use crate::read;
 use crate::resolved::Resolved;
 use crate::resolver::Resolver;
 use crate::types::OptionType;
@@ -90,7 +91,16 @@ impl Resolver<'_> {
         map: &PublicMap<T>,
     ) -> Option<BTreeMap<String, T>> {
         let taken = self.in_public(|resolver| resolver.take_map(field, map))?;
-        Some(taken.into_iter().filter_map(|(key, value)| Some((key, value.public()?.clone()))).collect())
+        let taken = taken.into_iter().filter_map(|(key, value)| Some((key, value.public()?.clone())));
+        let mut taken: BTreeMap<String, T> = taken.collect();
+        let defaults = self.governed.and_then(|governed| governed.defaults.get(field));
+        for (key, text) in defaults.into_iter().flatten().filter(|(key, _)| !map.0.0.contains_key(*key)) {
+            // A default that is not of the type of the map does not apply to it.
+            if let Ok(value) = read::text(text) {
+                taken.insert(key.clone(), value);
+            }
+        }
+        Some(taken)
     }
 
     /// The value of a public option, which is never secret.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::bounds::quote;
 use crate::dependency::{Dependencies, Dependency};
 use crate::faults::{faults, strings_in};
+use crate::governed::{Governed, Taken, restricted};
 use crate::option::{Opt, ValueFrom};
 use crate::problem::{Problem, ProblemKind};
 use crate::read;
@@ -51,6 +52,9 @@ pub struct Resolver<'a> {
     secret_fields: BTreeSet<String>,
     /// Whether the current option is public by definition: Secrets are rejected.
     public: bool,
+    /// The settings of an account.
+    pub(crate) governed: Option<&'a Governed>,
+    taken: Vec<Taken>,
 }
 
 /// The result of a resolver.
@@ -64,20 +68,42 @@ pub struct Resolution {
     pub secrets: Vec<SecretString>,
     /// The path of every field that refers to a Secret, whether that has a value or not: `userData`, `rules[1].cidr`.
     pub secret_fields: BTreeSet<String>,
+    /// The values of all restricted fields, if an account governs the spec.
+    pub taken: Vec<Taken>,
 }
 
 impl<'a> Resolver<'a> {
     /// A resolver with the known values.
     pub fn new(values: &'a Values) -> Self {
         let (dependencies, problems, own, secrets, secret_fields) = Default::default();
-        Self { values, dependencies, problems, own, secrets, secret_fields, public: false }
+        let (public, governed, taken) = (false, None, vec![]);
+        Self { values, dependencies, problems, own, secrets, secret_fields, public, governed, taken }
+    }
+
+    /// A resolver with the known values and the settings of an account.
+    pub fn governed(values: &'a Values, governed: &'a Governed) -> Self {
+        Self { governed: Some(governed), ..Self::new(values) }
     }
 
     /// The value of an option, or `None` after recording why there is none. `field` is its path in the spec.
     pub fn take<T: OptionType>(&mut self, field: &str, option: &Opt<T>) -> Option<Resolved<T>> {
         match option {
-            Opt::Value(value) => Some(Resolved::Public(value.clone())),
+            Opt::Value(value) => Some(self.take_literal(field, value)),
             Opt::ValueFrom(source) => self.take_from(field, source),
+        }
+    }
+
+    /// A literal.
+    pub(crate) fn take_literal<T: OptionType>(&mut self, field: &str, value: &T) -> Resolved<T> {
+        let value = Resolved::Public(value.clone());
+        self.record(field, &value, None);
+        value
+    }
+
+    /// Records the value of a restricted field.
+    fn record<T: OptionType>(&mut self, field: &str, value: &Resolved<T>, source: Option<&ValueFrom>) {
+        if let Some(restricted) = self.governed.and_then(|governed| restricted(governed.fields, field)) {
+            self.taken.push(Taken::of(restricted, field, value, source));
         }
     }
 
@@ -96,6 +122,12 @@ impl<'a> Resolver<'a> {
 
     /// The value that a source holds: what [`take`](Self::take) does for `valueFrom`.
     pub fn take_from<T: OptionType>(&mut self, field: &str, source: &ValueFrom) -> Option<Resolved<T>> {
+        let value = self.read_from(field, source)?;
+        self.record(field, &value, Some(source));
+        Some(value)
+    }
+
+    fn read_from<T: OptionType>(&mut self, field: &str, source: &ValueFrom) -> Option<Resolved<T>> {
         let (dependency, part) = match source {
             ValueFrom::ConfigMap(reference) => (Dependency::ConfigMap(reference.clone()), "configMap"),
             ValueFrom::Secret(reference) => (Dependency::Secret(reference.clone()), "secret"),
@@ -162,7 +194,7 @@ impl<'a> Resolver<'a> {
 
     /// The collected dependencies and problems.
     pub fn finish(self) -> Resolution {
-        let Self { dependencies, mut problems, own, secrets, secret_fields, .. } = self;
+        let Self { dependencies, mut problems, own, secrets, secret_fields, taken, .. } = self;
         if !own.is_empty() {
             let scrubber = Scrubber::new(&secrets);
             for index in own {
@@ -171,7 +203,7 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        Resolution { dependencies, problems, secrets, secret_fields }
+        Resolution { dependencies, problems, secrets, secret_fields, taken }
     }
 
     fn take_template<T: OptionType>(&mut self, field: &str, text: &str) -> Option<Resolved<T>> {

@@ -11,6 +11,7 @@ const ROOTS: &[&str] = &[
     "crates/kraken-spoke/src",
     "crates/kraken-aws/src",
     "controllers/hub/src",
+    "controllers/aws-account/src",
     "controllers/aws-vpc/src",
     "controllers/aws-elb/src",
     "controllers/aws-ec2-instance/src",

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_aws_account::AccountController;
 use kraken_aws_ec2_instance::Ec2;
 use kraken_aws_elb::Elb;
 use kraken_aws_vpc::Network;
@@ -12,8 +13,14 @@ use kraken_spoke::SpokeProgram;
 use serde_json::Value;
 
 static DEFINITIONS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(|| {
-    [Hub::crds(), SpokeProgram::<Network>::crds(), SpokeProgram::<Elb>::crds(), SpokeProgram::<Ec2>::crds()]
-        .concat()
+    [
+        Hub::crds(),
+        AccountController::crds(),
+        SpokeProgram::<Network>::crds(),
+        SpokeProgram::<Elb>::crds(),
+        SpokeProgram::<Ec2>::crds(),
+    ]
+    .concat()
 });
 
 static CRDS: LazyLock<Vec<Value>> = LazyLock::new(|| {

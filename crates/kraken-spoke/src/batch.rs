@@ -112,8 +112,8 @@ impl<O: Send + 'static> Batcher<O> {
     }
 }
 
-/// A batcher for each lane, so that an edit never waits for the batch window of a sweep.
-#[derive(Debug)]
+/// A batcher for each lane, so that an edit never waits for the batch window of a sweep. A clone is another handle.
+#[derive(Clone, Debug)]
 pub(crate) struct Batchers {
     edits: Batcher<Observed>,
     resyncs: Batcher<Observed>,

@@ -1,6 +1,7 @@
 //! The context of a reconcile: the handles that all reconciles of a kind share, and the input of one reconcile.
 
 use std::{
+    ops::Deref,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -10,6 +11,7 @@ use kraken_runtime::hash::HashMap;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
+use kraken_options::Values;
 use kraken_runtime::{
     patch::ApiError,
     queue::Queue,
@@ -21,6 +23,7 @@ use parking_lot::Mutex;
 
 use crate::{
     Identity,
+    account::{Connections, Link, Rules},
     batch::Batchers,
     breaker::Breaker,
     claims::Claims,
@@ -29,6 +32,7 @@ use crate::{
     fields::Fields,
     hub::Hub,
     hub_lease::{self, Followed, HubLease},
+    in_place,
     memory::Memories,
     secrets::Secrets,
     steps::{blocked::References, declare::Published, observe::Known, references::Unselected},
@@ -38,12 +42,31 @@ use crate::{
 /// The objects that do not decode as their kind, with the error.
 pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
 
-/// The handles that all reconciles of one kind share.
+/// The context of one reconcile: what all reconciles of the kind share, and the connection of its resource.
 pub(crate) struct Context {
-    pub(crate) shell: Shell,
-    pub(crate) kind: SharedKind,
+    shared: Arc<Shared>,
     pub(crate) external: Arc<dyn DynExternal>,
     pub(crate) batchers: Batchers,
+    /// The remote objects that vanished recently.
+    pub(crate) vanished: Arc<Vanished>,
+    /// The rules of the account that the resource uses.
+    pub(crate) rules: Option<Arc<dyn Rules>>,
+}
+
+impl Deref for Context {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+/// The handles that all reconciles of one kind share.
+pub(crate) struct Shared {
+    pub(crate) shell: Shell,
+    pub(crate) kind: SharedKind,
+    /// The connections of accounts.
+    pub(crate) connections: Connections,
     /// The work queue of the kind's resources.
     pub(crate) queue: Queue<ObjectKey>,
     pub(crate) objects: Store<Object>,
@@ -77,8 +100,6 @@ pub(crate) struct Context {
     pub(crate) began: OnceLock<Timestamp>,
     /// The launch limit of one resource.
     pub(crate) breaker: Breaker,
-    /// The remote objects that vanished recently.
-    pub(crate) vanished: Vanished,
 }
 
 impl std::fmt::Debug for Context {
@@ -88,6 +109,30 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
+    /// The context of the controller's own connection.
+    pub(crate) fn of(shared: Shared, link: Link) -> Self {
+        let Link { external, batchers, vanished } = link;
+        Self { shared: Arc::new(shared), external, batchers, vanished, rules: None }
+    }
+
+    /// The connection of this context.
+    pub(crate) fn link(&self) -> Link {
+        let (external, batchers) = (self.external.clone(), self.batchers.clone());
+        Link { external, batchers, vanished: self.vanished.clone() }
+    }
+
+    /// The same with another connection, and the rules of an account.
+    pub(crate) fn with(&self, link: Link, rules: Arc<dyn Rules>) -> Self {
+        let Link { external, batchers, vanished } = link;
+        Self { shared: self.shared.clone(), external, batchers, vanished, rules: Some(rules) }
+    }
+
+    /// A digest of the values of all references, and of what the account adds to the spec.
+    pub(crate) fn inputs(&self, uid: &str, values: &Values) -> String {
+        let added = self.rules.as_ref().map_or("", |rules| rules.digest());
+        in_place::governed_digest(uid, in_place::inputs_digest(uid, values), added)
+    }
+
     /// When this process started to reconcile the kind.
     pub(crate) fn began(&self) -> Timestamp {
         self.began.get().copied().unwrap_or(Timestamp::MAX)

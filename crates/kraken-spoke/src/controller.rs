@@ -24,11 +24,12 @@ use tracing::{debug, warn};
 
 use crate::{
     External,
+    account::{Connections, DEFAULT_ACCOUNT, Link, OnChange},
     args::LoopArgs,
     batch::{Batchers, MAX_LOOKS},
     breaker::Breaker,
     claims::Claims,
-    context::{Context, Undecodable},
+    context::{Context, Shared, Undecodable},
     coverage as names,
     dynamic::{DynExternal, DynKind, Object, calls_of, kind_of},
     fields::Fields,
@@ -80,7 +81,6 @@ pub async fn run_among(
     let (kind, kind_key) = (of.info().name, &of.info().key);
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
     let watches = shell.watches();
-    let batchers = Batchers::start(&external);
 
     let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={kind_key}"));
     let hub = Arc::new(Hub::default());
@@ -127,11 +127,12 @@ pub async fn run_among(
     };
     let objects = watches.decoded(kind, &of.info().resource, seen, decode);
 
-    let context = Arc::new(Context {
+    let vanished = Arc::new(Vanished::new(args.vanished_share, args.vanished_minimum));
+    let link = Link { batchers: Batchers::start(&external), external, vanished };
+    let shared = Shared {
         fields: Fields::of(of.info()),
         kind: of,
-        external,
-        batchers,
+        connections: Connections::default(),
         queue: queue.clone(),
         objects,
         requests,
@@ -150,9 +151,10 @@ pub async fn run_among(
         deep_interval: args.deep_resync_interval,
         began: OnceLock::new(),
         breaker: Breaker { limit: args.launch_limit, window: args.launch_window },
-        vanished: Vanished::new(args.vanished_share, args.vanished_minimum),
         shell: shell.clone(),
-    });
+    };
+    let context = Arc::new(Context::of(shared, link));
+    context.external.on_account_change(wakes_users(&context, queue.clone()));
     // With an incomplete store, a decision would treat objects that are not listed yet as missing.
     let synced = shell.shutdown.run_until_cancelled(shell.health.ready()).await.is_some();
     if !synced || !shell.leading().await {
@@ -187,6 +189,22 @@ fn conditions_of(resource: &RawObject) -> Vec<Condition> {
         conditions: Vec<Condition>,
     }
     RawObject::decode::<Option<Conditions>>(resource.status.as_deref()).ok().flatten().unwrap_or_default().conditions
+}
+
+/// Enqueues the resources that use an account when the account changes.
+fn wakes_users(context: &Arc<Context>, queue: Queue<ObjectKey>) -> OnChange {
+    // Weak, as in `dependents`: the provider keeps this as long as the process lives.
+    let context = Arc::downgrade(context);
+    Arc::new(move |account: &ObjectKey| {
+        let Some(context) = context.upgrade() else { return };
+        let uses = |object: &Object| object.account().unwrap_or(DEFAULT_ACCOUNT) == &*account.name;
+        for object in context.objects.all() {
+            let key = ObjectKey::of(&object.metadata);
+            if key.namespace == account.namespace && uses(&object) {
+                queue.add(key, Lane::Edit);
+            }
+        }
+    })
 }
 
 /// The resources of this kind that have references: each has a DependencyRequest.
@@ -278,6 +296,7 @@ async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut 
     let Some(watched) = context.objects.get(&key) else {
         context.memories.forget(&key);
         context.vanished.forget(&key);
+        context.connections.forget(&key);
         return released(&context, &key).await;
     };
     let started = Instant::now();

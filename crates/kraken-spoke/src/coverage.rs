@@ -14,7 +14,7 @@ pub const DECISIONS: [&str; 8] =
     ["InPlace", "Settle", "Create", "Change", "Resume", "Replace", "Immutable", "Report"];
 
 /// Every outcome of a reconcile.
-pub const OUTCOMES: [&str; 25] = [
+pub const OUTCOMES: [&str; 26] = [
     "InPlace",
     "Waiting",
     "Invalid",
@@ -34,6 +34,7 @@ pub const OUTCOMES: [&str; 25] = [
     "LaunchRefused",
     "LaunchLimit",
     "Held",
+    "Account",
     "Paused",
     "Protected",
     "Blocked",
@@ -91,6 +92,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::LaunchRefused(_) => "LaunchRefused",
         Outcome::LaunchLimit(_) => "LaunchLimit",
         Outcome::Held(_) => "Held",
+        Outcome::Account(..) => "Account",
         Outcome::Paused => "Paused",
         Outcome::Protected(_) => "Protected",
         Outcome::Blocked(_) => "Blocked",

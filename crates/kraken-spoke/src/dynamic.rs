@@ -17,9 +17,11 @@ use kraken_runtime::watch::RawObject;
 use kube::core::ApiResource;
 use serde_json::Value;
 
+use crate::account::{AccountKind, Connection, OnChange, Refusal};
 use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, Look, OwnSecret};
 
 pub use crate::fields::Schema;
+pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
 pub use opaque::{Change, Desired, Observed, Opaque, Payload};
 pub use typed::{calls_of, kind_of};
@@ -51,6 +53,8 @@ pub struct KindInfo {
     pub whole_paths: &'static [&'static str],
     /// As [`crate::External::DISRUPTS`].
     pub disrupts: bool,
+    /// As [`crate::External::ACCOUNTS`].
+    pub accounts: Option<AccountKind>,
 }
 
 /// The pure functions of a kind. Each corresponds to the function of the same name in [`crate::External`].
@@ -95,6 +99,12 @@ pub trait DynKind: Send + Sync + 'static {
 #[async_trait]
 #[allow(missing_docs, clippy::missing_errors_doc)]
 pub trait DynExternal: Send + Sync + 'static {
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal>;
+    fn on_account_change(&self, wake: OnChange);
     async fn location(&self) -> Result<Option<Location>, Failure>;
     async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure>;
     async fn create(

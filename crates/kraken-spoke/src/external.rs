@@ -17,7 +17,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{Failure, Ignored};
+use crate::{
+    Failure, Ignored,
+    account::{AccountKind, Connection, OnChange, Refusal},
+};
 
 /// A custom resource that a spoke manages. The trait is implemented for every type with these bounds.
 pub trait SpokeKind:
@@ -335,6 +338,29 @@ pub trait External: Send + Sync + 'static {
     fn needs_deep_look(_: &Self::Desired) -> bool {
         false
     }
+
+    /// The kind of the provider's accounts, if it has any. Each resource can name one in `spec.account`, which the schema of the
+    /// kind then has, and [`External::connect`] connects it.
+    const ACCOUNTS: Option<AccountKind> = None;
+
+    /// The connection and the rules of a resource in this namespace that names this account, or none. `None` for the controller's
+    /// own connection without rules. Called at the beginning of each reconcile: without accounts it makes no request.
+    ///
+    /// # Errors
+    /// If the account does not exist, or cannot be used.
+    fn connect(
+        &self,
+        _namespace: &str,
+        _account: Option<&str>,
+    ) -> impl Future<Output = Result<Option<Connection<Self>>, Refusal>> + Send
+    where
+        Self: Sized,
+    {
+        ready(Ok(None))
+    }
+
+    /// Calls this whenever an account changes, as long as the process lives.
+    fn on_account_change(&self, _: OnChange) {}
 
     /// The account and region that this controller works in; `None` if the kind has no such concept. Called before
     /// every observation, so the implementation must cache the result.

@@ -27,6 +27,11 @@ pub(crate) fn inputs_digest(uid: &str, values: &Values) -> String {
     digest(uid, &json!([config_maps, resources, versions]).to_string(), 16)
 }
 
+/// A digest of the inputs and of what an account adds to the spec; that of the inputs if it adds nothing.
+pub(crate) fn governed_digest(uid: &str, inputs: String, added: &str) -> String {
+    if added.is_empty() { inputs } else { digest(uid, &format!("{inputs}+{added}"), 16) }
+}
+
 /// The record of what is in place if this reconcile finds it so. The spec is digested only if the generation has
 /// changed, so that a newer controller, which may serialise a spec with more defaults, treats no resource as edited.
 pub(crate) fn current(
@@ -139,6 +144,15 @@ mod tests {
         assert!(!is_edited(Some(&before), &before));
         assert!(is_edited(Some(&before), &in_place(2, &size(2, &json!({})), "i")));
         assert!(is_edited(Some(&before), &in_place(1, &size(1, &json!({})), "j")));
+    }
+
+    #[test]
+    fn what_an_account_adds_is_an_input() {
+        let digest = |added: &str| governed_digest("u", "i".to_owned(), added);
+        assert_eq!(digest(""), "i", "nothing changes without an account");
+        assert_eq!(digest("a").len(), 32);
+        assert_ne!(digest("a"), digest("b"));
+        assert_ne!(digest("a"), governed_digest("u", String::new(), "a"));
     }
 
     #[test]

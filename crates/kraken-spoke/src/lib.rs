@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod account;
 pub mod admission;
 pub mod args;
 mod batch;

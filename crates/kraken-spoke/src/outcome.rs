@@ -85,6 +85,8 @@ pub(crate) enum Outcome {
     LaunchLimit(String),
     /// Many remote objects vanished at once: nothing is recreated until a person confirms.
     Held(String),
+    /// The account that it uses does not exist, cannot be used, or forbids what it asks for.
+    Account(Reason, String),
     /// `lifecycle.paused`.
     Paused,
     /// A deletion is due, and `lifecycle.protect` is set; the message states what and how to allow it.
@@ -149,6 +151,7 @@ impl Outcome {
             Self::LaunchRefused(why) => no(Reason::LaunchRefused, why.clone()),
             Self::LaunchLimit(why) => no(Reason::LaunchLimitReached, why.clone()),
             Self::Held(why) => no(Reason::RecreationHeld, why.clone()),
+            Self::Account(reason, why) => no(*reason, why.clone()),
             Self::Paused => no(Reason::Paused, "spec.lifecycle.paused is true: no change is made".to_owned()),
             Self::Protected(message) => no(Reason::DeletionProtected, message.clone()),
             Self::Blocked(by) => no(
@@ -170,6 +173,10 @@ impl Outcome {
             // A person must act, which triggers a reconcile or restarts the controller.
             Self::Elsewhere(..) | Self::LaunchLimit(_) | Self::Held(_) => at_resync,
             Self::LaunchRefused(_) => Requeue::Backoff,
+            // The Secret of the account is not watched, nor is its role.
+            Self::Account(Reason::AccountNotReady, _) => Requeue::After(CREDENTIALS),
+            // The watch on Accounts triggers a reconcile.
+            Self::Account(..) => Requeue::Never,
             // The watch on the missing value, or on the spec, triggers a reconcile.
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected(_) | Self::Removed => {
                 Requeue::Never
@@ -236,6 +243,7 @@ impl Outcome {
         match self {
             Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
             Self::Elsewhere(..) | Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) => true,
+            Self::Account(reason, _) => *reason == Reason::NotAllowedByAccount,
             Self::Failed(failure) => failure.class == FailureClass::Terminal,
             _ => false,
         }
@@ -269,6 +277,7 @@ impl Outcome {
             | Self::NotYet(..)
             | Self::AdoptionRefused(_)
             | Self::Elsewhere(..)
+            | Self::Account(..)
             | Self::Failed(_)
             | Self::Paused
             | Self::Protected(_)
@@ -324,6 +333,7 @@ impl Outcome {
             | Self::Protected(_)
             | Self::Blocked(_)
             | Self::Elsewhere(..)
+            | Self::Account(..)
             | Self::Kubernetes(_)
             | Self::Internal(_)
             | Self::Removed => None,
@@ -340,6 +350,7 @@ impl Outcome {
             | Self::Approved(_)
             | Self::AdoptionRefused(_)
             | Self::Elsewhere(..)
+            | Self::Account(..)
             | Self::LaunchRefused(_)
             | Self::LaunchLimit(_)
             | Self::Held(_)

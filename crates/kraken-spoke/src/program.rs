@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     External,
+    account::{AccountKind, with_account},
     admission::Admission,
     args::LoopArgs,
     controller::{self, Common},
@@ -103,6 +104,9 @@ impl<S: Spoke> Program for SpokeProgram<S> {
             // Referenced Secrets are read one by one; list is not granted.
             rule(&[""], &["secrets"], if kinds.make_secrets { &["get", "create"] } else { &["get"] }),
         ];
+        if let Some(accounts) = kinds.accounts {
+            rules.push(rule(&[accounts.group], &[accounts.plural], &["get", "list", "watch"]));
+        }
         for crd in kinds.crds {
             let plural = &crd.spec.names.plural;
             let (status, finalizers) = (format!("{plural}/status"), format!("{plural}/finalizers"));
@@ -155,12 +159,18 @@ struct Kinds {
     crds: Vec<CustomResourceDefinition>,
     hooks: Vec<Hook>,
     make_secrets: bool,
+    accounts: Option<AccountKind>,
 }
 
 impl<C> Registry<C> for Kinds {
     fn kind<E: FromContext<C>>(&mut self) {
         let columns: Vec<&str> = E::SUMMARY.iter().map(|(column, _)| *column).collect();
-        self.crds.push(kraken_api::crd::summarised_kind::<E::Kind>(&columns));
+        let mut crd = kraken_api::crd::summarised_kind::<E::Kind>(&columns);
+        if let Some(accounts) = &E::ACCOUNTS {
+            with_account(&mut crd, accounts);
+        }
+        self.crds.push(crd);
+        self.accounts = self.accounts.or(E::ACCOUNTS);
         self.hooks.push(Hook::of_kind::<E::Kind>());
         self.make_secrets |= E::MAKES_SECRETS;
     }

@@ -13,7 +13,7 @@ use kraken_runtime::{
 use kube::{Resource, core::object::HasStatus};
 
 use crate::{
-    Ignored,
+    Ignored, account,
     breaker::confirmed_at,
     context::{Context, Sight, identity_of},
     coverage as names,
@@ -56,6 +56,15 @@ pub(crate) async fn reconcile(
         Err(error) => return (Outcome::Kubernetes(error), learned),
     };
     let object = restored.as_deref().unwrap_or(object);
+    // What has nothing is deleted without an account.
+    let is_empty = object.meta().deletion_timestamp.is_some() && !has_finalizer(object);
+    let connected = if is_empty { Ok(None) } else { Box::pin(account::connect(context, object)).await };
+    let of_account = match connected {
+        Ok(of_account) => of_account,
+        Err(_) if object.lifecycle().paused => return (Outcome::Paused, learned),
+        Err(outcome) => return (outcome, learned),
+    };
+    let context = of_account.as_ref().unwrap_or(context);
     let outcome = match steps(context, object, memory, slot, &mut learned).await {
         Ok(outcome) | Err(outcome) => outcome,
     };
@@ -64,6 +73,7 @@ pub(crate) async fn reconcile(
     } else {
         outcome
     };
+    let outcome = account::attributed(outcome, context.rules.as_deref());
     (scrubbed(outcome, &memory.secrets), learned)
 }
 
@@ -101,7 +111,9 @@ async fn steps(
         }
         gathered => gathered?,
     };
-    let (desired, resolution) = resolve::desired(&*context.kind, object.spec(), &values, &context.fields)?;
+    let rules = context.rules.as_deref();
+    let (desired, resolution) =
+        resolve::desired(&*context.kind, object.spec(), &values, &context.fields, rules)?;
     memory.learn_secrets(resolution.secrets);
     let secrecy = Secrecy::of(context.info(), &resolution.secret_fields, memory.secrets.clone());
 
@@ -112,7 +124,7 @@ async fn steps(
     let here = location::here(context, object, intent.as_ref()).await?;
     let uid = identity.uid.clone();
     let before = object.status().and_then(|status| status.in_place.as_ref());
-    let inputs = in_place::inputs_digest(&uid, &values);
+    let inputs = context.inputs(&uid, &values);
     let current_spec =
         in_place::current(&uid, || object.spec().json(), object.meta().generation, inputs.clone(), before);
     let edited = memory.edit_under_way

@@ -66,6 +66,11 @@ impl Vanished {
         Self { share, at_least, resources: Mutex::default() }
     }
 
+    /// A new one with the same limits, for the resources of another connection.
+    pub(crate) fn like_this(&self) -> Self {
+        Self::new(self.share, self.at_least)
+    }
+
     /// Records that all remote objects of this resource were observed.
     pub(crate) fn present(&self, key: &ObjectKey) {
         let mut resources = self.resources.lock();

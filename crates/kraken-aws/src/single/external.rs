@@ -5,13 +5,16 @@ use std::{fmt, marker::PhantomData};
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Ignored,
-    Launch, Location, Look, OwnSecret, Remedy, Resolver, SpokeKind, external::SpecOf,
+    Launch, Location, Look, OwnSecret, Remedy, Resolver, SpokeKind,
+    account::{AccountKind, Connection, OnChange, Refusal},
+    external::SpecOf,
 };
 use serde_json::{Value, json};
 
 use super::{Creation, Phase, Single, TagChange, Thing, reader::Reader, tag_changes};
 use crate::{
     Aws,
+    account::ACCOUNTS,
     fields::pruned,
     lookup::{self, Tagged},
     missing::is_about_an_id,
@@ -79,6 +82,20 @@ impl<S: Single> External for Managed<S> {
     const SUMMARY: &[(&str, &str)] = S::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
     const WHOLE_PATHS: &[&str] = S::WHOLE_PATHS;
+    const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
+
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Self>>, Refusal> {
+        let connection = self.aws.connect_account(namespace, account).await?;
+        Ok(connection.map(|connection| connection.map(|aws| Self::from_context(&aws))))
+    }
+
+    fn on_account_change(&self, wake: OnChange) {
+        self.aws.on_account_change(wake);
+    }
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
         let own = S::desired(spec, values);

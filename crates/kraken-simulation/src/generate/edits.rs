@@ -241,7 +241,8 @@ pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|all| !all.contains_key("valueFrom")) else { break };
         // Maps keep the order of their keys, so that a seed has the same meaning everywhere.
-        let names: Vec<&String> = properties.keys().collect();
+        // There is no Account here: to name one would stop a resource for good.
+        let names: Vec<&String> = properties.keys().filter(|name| *name != "account").collect();
         let name = rng.pick(&names)?;
         path = format!("{path}/{name}");
         schema = properties.get(*name)?;

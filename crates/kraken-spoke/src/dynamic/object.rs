@@ -3,13 +3,14 @@
 use std::{any::Any, borrow::Cow, fmt, sync::Arc};
 
 use kraken_api::{HasLifecycle, Lifecycle, ResourceStatus};
+use kraken_runtime::watch::RawObject;
 use kube::{
     Resource,
     api::ObjectMeta,
     core::{ApiResource, DynamicResourceScope, object::HasStatus},
 };
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
 
 /// The spec of a custom resource. The trait is implemented for every serialisable type with a lifecycle.
 pub trait Spec: Any + fmt::Debug + Send + Sync {
@@ -37,6 +38,28 @@ pub struct Object {
     /// The status, if it has been written.
     pub status: Option<ResourceStatus>,
     spec: Arc<dyn Spec>,
+    /// The account that `spec.account` names.
+    account: Option<Arc<str>>,
+}
+
+/// The account that the JSON of an object names. The schema of every kind with accounts has it, and no kind reads it.
+///
+/// # Errors
+/// If it is there and is not a name: the object must not be taken for one of another account.
+pub(crate) fn account_of(spec: Option<&RawValue>) -> Result<Option<Arc<str>>, String> {
+    #[derive(Default, Deserialize)]
+    struct Named {
+        #[serde(default)]
+        account: Value,
+    }
+    let spec: Option<Named> = RawObject::decode(spec).unwrap_or_default();
+    match spec.unwrap_or_default().account {
+        Value::Null => Ok(None),
+        account => match account["name"].as_str() {
+            Some(name) if !name.is_empty() => Ok(Some(name.into())),
+            _ => Err("spec.account must be {name: NAME} of an Account in this namespace".to_owned()),
+        },
+    }
 }
 
 /// The metadata of an object that does not decode as its kind, and the error.
@@ -45,7 +68,18 @@ pub type Undecoded = (Box<ObjectMeta>, String);
 impl Object {
     /// An object with this spec.
     pub fn new(metadata: ObjectMeta, spec: impl Spec, status: Option<ResourceStatus>) -> Self {
-        Self { metadata, status, spec: Arc::new(spec) }
+        Self { metadata, status, spec: Arc::new(spec), account: None }
+    }
+
+    /// The same with an account.
+    #[must_use]
+    pub fn using(self, account: Option<Arc<str>>) -> Self {
+        Self { account, ..self }
+    }
+
+    /// The account that it names, if any.
+    pub fn account(&self) -> Option<&str> {
+        self.account.as_deref()
     }
 
     /// The spec.

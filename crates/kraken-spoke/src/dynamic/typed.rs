@@ -9,10 +9,13 @@ use kraken_runtime::watch::RawObject;
 use kube::{Resource, core::ApiResource};
 use serde_json::Value;
 
+use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
     Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, Look, OwnSecret,
-    external::SpecOf, fields::Schema,
+    account::{Connection, OnChange, Refusal},
+    external::SpecOf,
+    fields::Schema,
 };
 
 /// The pure functions of a kind.
@@ -50,6 +53,7 @@ fn info_of<E: External>() -> KindInfo {
         missing_path: E::MISSING_PATH,
         whole_paths: E::WHOLE_PATHS,
         disrupts: E::DISRUPTS,
+        accounts: E::ACCOUNTS,
     }
 }
 
@@ -77,13 +81,14 @@ impl<E: External> DynKind for Pure<E> {
 
     fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
         let undecoded = |error: String| (Box::new(object.metadata.clone()), error);
+        let account = E::ACCOUNTS.map_or(Ok(None), |_| account_of(object.spec.as_deref())).map_err(undecoded)?;
         let Some(spec) = object.spec.as_deref() else {
             return Err(undecoded("missing field `spec`".to_owned()));
         };
         let spec = RawObject::decode::<SpecOf<E>>(Some(spec));
         let status = RawObject::decode::<Option<ResourceStatus>>(object.status.as_deref());
         match (spec, status) {
-            (Ok(spec), Ok(status)) => Ok(Object::new(object.metadata.clone(), spec, status)),
+            (Ok(spec), Ok(status)) => Ok(Object::new(object.metadata.clone(), spec, status).using(account)),
             (Err(error), _) | (_, Err(error)) => Err(undecoded(without_position(&error))),
         }
     }
@@ -175,6 +180,19 @@ impl<E: External> DynKind for Pure<E> {
 
 #[async_trait]
 impl<E: External> DynExternal for Calls<E> {
+    async fn connect(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
+        let connection = self.0.connect(namespace, account).await?;
+        Ok(connection.map(|connection| connection.map(calls_of)))
+    }
+
+    fn on_account_change(&self, wake: OnChange) {
+        self.0.on_account_change(wake);
+    }
+
     async fn location(&self) -> Result<Option<Location>, Failure> {
         self.0.location().await
     }

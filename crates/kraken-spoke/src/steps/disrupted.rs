@@ -31,7 +31,9 @@ pub(crate) async fn resume(
     learned: &mut Learned,
 ) -> Outcome {
     let is_paused = matches!(outcome, Outcome::Paused);
-    let is_held_up = is_paused || matches!(outcome, Outcome::Invalid(_) | Outcome::Waiting(_));
+    let is_forbidden = matches!(outcome, Outcome::Account(Reason::NotAllowedByAccount, _));
+    let is_held_up =
+        is_paused || is_forbidden || matches!(outcome, Outcome::Invalid(_) | Outcome::Waiting(_));
     let has_objects = object.status().is_some_and(|status| !status.external_ids.is_empty());
     if !context.info().disrupts || !is_held_up || !has_objects {
         return outcome;

@@ -1,7 +1,7 @@
 //! Compares the controller's location with that of a resource's remote objects: in another account or region they are
 //! not visible, and all of them would be recreated. Client required.
 
-use kraken_api::{Location, ResourceStatus};
+use kraken_api::{Location, ResourceStatus, reasons::Reason};
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
 
@@ -15,6 +15,11 @@ pub(crate) async fn here(
 ) -> Result<Option<Location>, Outcome> {
     let there = recorded(object, intent);
     let here = context.external.location().await.map_err(Outcome::Failed)?;
+    if let (Some(rules), Some(here)) = (&context.rules, &here)
+        && let Some(why) = rules.misplaced(here)
+    {
+        return Err(Outcome::Account(Reason::AccountNotReady, why));
+    }
     match (there, here) {
         (Some(there), Some(here)) if there != here && !mutants::active(Mutant::LocationIgnored) => {
             Err(Outcome::Elsewhere(there, here))

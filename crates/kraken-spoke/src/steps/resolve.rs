@@ -1,11 +1,12 @@
 //! Step 2: resolves options and values to the desired state, or reports all problems together. No client required.
 
-use kraken_api::Lifecycle;
+use kraken_api::{Lifecycle, reasons::Reason};
 use kraken_options::{
-    Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values,
+    Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values, summary,
 };
 
 use crate::{
+    account::Rules,
     dynamic::{Desired, DynKind, Spec},
     fields::Fields,
     outcome::Outcome,
@@ -24,7 +25,7 @@ pub(crate) fn dependencies(kind: &dyn DynKind, spec: &dyn Spec) -> Dependencies 
 /// The problems that no value of a reference can solve, if there are any: they are reported without waiting for a
 /// value.
 pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> Option<Outcome> {
-    let Err(Outcome::Invalid(mut problems)) = desired(kind, spec, &Values::default(), fields) else {
+    let Err(Outcome::Invalid(mut problems)) = desired(kind, spec, &Values::default(), fields, None) else {
         return None;
     };
     problems.retain(|problem| problem.kind != ProblemKind::Missing);
@@ -37,8 +38,12 @@ pub(crate) fn desired(
     spec: &dyn Spec,
     values: &Values,
     fields: &Fields,
+    rules: Option<&dyn Rules>,
 ) -> Result<(Desired, Resolution), Outcome> {
-    let mut resolver = Resolver::new(values);
+    let mut resolver = match rules {
+        Some(rules) => Resolver::governed(values, rules.governed()),
+        None => Resolver::new(values),
+    };
     if let Some(Err(message)) = spec.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration)
     {
         resolver.problem("lifecycle.resyncInterval", message);
@@ -57,6 +62,12 @@ pub(crate) fn desired(
     let desired = kind.desired(spec, &mut resolver);
     let mut resolution = resolver.finish();
     let problems = std::mem::take(&mut resolution.problems);
+    // What is forbidden is told whatever else is wrong: nothing of it may be done.
+    let adopt = spec.lifecycle().adopt.as_ref();
+    let refused = rules.map(|rules| rules.refused(&resolution.taken, adopt)).unwrap_or_default();
+    if !refused.is_empty() {
+        return Err(Outcome::Account(Reason::NotAllowedByAccount, summary(&refused)));
+    }
     match desired {
         Some(desired) if problems.is_empty() => Ok((desired, resolution)),
         _ if problems.is_empty() => {

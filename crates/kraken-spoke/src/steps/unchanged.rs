@@ -16,7 +16,6 @@ use sha2::{Digest, Sha256};
 use crate::{
     context::{Context, identity_of},
     dynamic::{Object, Observed},
-    in_place,
     intent::Intent,
     memory::Memory,
     outcome::Outcome,
@@ -88,7 +87,7 @@ pub(crate) async fn look(
         return None;
     }
     let values = versions(gather::answer(context, object, dependencies)?, dependencies)?;
-    if in_place::inputs_digest(&identity.uid, &values) != before.inputs {
+    if context.inputs(&identity.uid, &values) != before.inputs {
         return None;
     }
     let intent = Intent::of(object);

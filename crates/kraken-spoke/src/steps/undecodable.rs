@@ -15,8 +15,9 @@ use serde_json::{Value, json, value::RawValue};
 use tracing::warn;
 
 use crate::{
+    account,
     context::Context,
-    dynamic::{Object, Spec},
+    dynamic::{Object, Spec, account_of},
     fates::Fates,
     memory::Memory,
     outcome::Outcome,
@@ -139,15 +140,26 @@ pub(crate) async fn run(context: &Context, key: &ObjectKey, error: &str, slot: &
 
 /// One step of its deletion, as for any object that is being deleted.
 async fn removed(context: &Context, object: &RawObject, memory: &mut Memory, slot: &mut Slot) -> Outcome {
+    let account = match context.info().accounts.map_or(Ok(None), |_| account_of(object.spec.as_deref())) {
+        Ok(account) => account,
+        Err(why) => return Outcome::Account(Reason::AccountNotFound, why),
+    };
     let (spec, status) = (json_of(object.spec.as_deref()), json_of(object.status.as_deref()));
     let (spec, status) = (Unreadable(lifecycle_of(&spec, &status)), status_of(&status));
-    let object = Object::new(object.metadata.clone(), spec, Some(status));
+    let object = Object::new(object.metadata.clone(), spec, Some(status)).using(account);
     if awaits_approval(&object) {
         let message = "the deletion requires approval, and an object that does not decode has no plan: \
                        correct it, or set spec.lifecycle.approval to Automatic";
         return Outcome::InProgress(Reason::AwaitingApproval, message.to_owned());
     }
-    remove(context, &object, memory, slot).await
+    match account::connect(context, &object).await {
+        Ok(of_account) => {
+            let context = of_account.as_ref().unwrap_or(context);
+            let outcome = remove(context, &object, memory, slot).await;
+            account::attributed(outcome, context.rules.as_deref())
+        }
+        Err(outcome) => outcome,
+    }
 }
 
 /// Whether a person would have to approve the deletion.

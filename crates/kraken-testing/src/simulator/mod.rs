@@ -10,6 +10,7 @@
 //!
 //! Not simulated: every well-formed image or type is accepted; there is no default VPC and no network traffic.
 
+mod accounts;
 mod actions;
 mod answer;
 mod base64;
@@ -60,6 +61,7 @@ use tokio::time::Instant;
 
 use crate::moto::Instance;
 use crate::proxy::{How, When};
+pub use accounts::{RoutedCall, SimulatedAccounts};
 pub use changes::{Change, What};
 pub use documented::{DocumentedError, documented_error, documented_errors};
 pub use inside::{Living, ThingRecord};

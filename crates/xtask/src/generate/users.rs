@@ -14,6 +14,9 @@ const OF_USERS: &str = "kraken";
 /// The category of kinds that controllers write: users can only read them.
 pub(super) const INTERNAL: &str = "kraken-internal";
 
+/// The category of kinds that administrators write: what they allow cannot be widened by those who use it.
+const OF_ADMINS: &str = "kraken-admin";
+
 const READ: [&str; 3] = ["get", "list", "watch"];
 /// The verb for approving plans, which the policy `approve` requires.
 const APPROVE: [&str; 1] = ["approve"];
@@ -27,7 +30,8 @@ type Kinds = BTreeMap<String, Vec<String>>;
 /// # Errors
 /// If a CRD is in neither category: users could not read its objects.
 pub(super) fn roles(crds: &str) -> Result<String> {
-    let (mut of_users, mut planned, mut all) = (Kinds::new(), Kinds::new(), Kinds::new());
+    let (mut of_users, mut of_admins) = (Kinds::new(), Kinds::new());
+    let (mut planned, mut all) = (Kinds::new(), Kinds::new());
     for crd in manifests::parse("the CRDs", crds)? {
         let spec = &crd.value["spec"];
         let text = |pointer: &str| {
@@ -46,15 +50,19 @@ pub(super) fn roles(crds: &str) -> Result<String> {
         }
         if is_in(OF_USERS) {
             of_users.entry(group.clone()).or_default().push(plural.clone());
+        } else if is_in(OF_ADMINS) {
+            of_admins.entry(group.clone()).or_default().push(plural.clone());
         } else if !is_in(INTERNAL) {
-            bail!("{} is in neither of the categories {OF_USERS} and {INTERNAL}", crd.name);
+            bail!("{} is in none of the categories {OF_USERS}, {OF_ADMINS} and {INTERNAL}", crd.name);
         }
         all.entry(group).or_default().push(plural);
     }
     let view = role("kraken-view", &["admin", "edit", "view"], &all, &READ);
     let edit = role("kraken-edit", &["admin", "edit"], &of_users, &WRITE);
     let approve = role("kraken-approve", &["admin"], &planned, &APPROVE);
-    Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}"))
+    // Bound by hand: whoever may edit a namespace, or administers it, is who the rules of these kinds are for.
+    let admin = role("kraken-admin", &[], &of_admins, &[READ.as_slice(), &WRITE].concat());
+    Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}---\n{admin}"))
 }
 
 /// A ClusterRole that Kubernetes aggregates to these roles.
@@ -96,11 +104,20 @@ mod tests {
 
     #[test]
     fn users_edit_their_kinds_and_read_all() {
-        let crds = [crd("vpcs", "kraken"), crd("statedeclarations", "kraken-internal")].join("---\n");
+        let crds = [
+            crd("vpcs", "kraken"),
+            crd("statedeclarations", "kraken-internal"),
+            crd("accounts", "kraken-admin"),
+        ]
+        .join("---\n");
         let text = roles(&crds).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
-        let [view, edit, approve] = documents.as_slice() else { panic!("{text}") };
-        assert_eq!(view.value["rules"][0]["resources"], serde_json::json!(["statedeclarations", "vpcs"]));
+        let [view, edit, approve, admin] = documents.as_slice() else { panic!("{text}") };
+        let all = serde_json::json!(["accounts", "statedeclarations", "vpcs"]);
+        assert_eq!(view.value["rules"][0]["resources"], all);
+        assert_eq!(admin.value["rules"][0]["resources"], serde_json::json!(["accounts"]));
+        let labels = admin.value["metadata"]["labels"].as_object().unwrap();
+        assert!(labels.keys().all(|label| !label.contains("aggregate-to")), "{labels:?}");
         assert_eq!(view.value["rules"][0]["verbs"], serde_json::json!(READ));
         assert_eq!(edit.value["rules"][0]["resources"], serde_json::json!(["vpcs"]));
         assert_eq!(approve.value["rules"][0]["verbs"], serde_json::json!(["approve"]));

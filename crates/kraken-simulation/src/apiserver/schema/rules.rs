@@ -15,6 +15,22 @@ pub(super) struct Rule {
 
 /// The rules by their text, without white space.
 const RULES: &[(&str, fn(&Value) -> bool)] = &[
+    ("!has(self.externalID)||has(self.assumeRoleARN)", |spec| {
+        spec.get("externalID").is_none() || spec.get("assumeRoleARN").is_some()
+    }),
+    (
+        "self.all(key,key!=''&&size(key)<=128&&!key.lowerAscii().startsWith('aws:')&&\
+         !key.startsWith('kraken-iac.eoinfennessy.com/')&&size(self[key])<=256)",
+        |tags| {
+            let is_valid = |(key, value): (&String, &Value)| {
+                (1..=128).contains(&key.chars().count())
+                    && !key.to_ascii_lowercase().starts_with("aws:")
+                    && !key.starts_with("kraken-iac.eoinfennessy.com/")
+                    && value.as_str().is_none_or(|value| value.chars().count() <= 256)
+            };
+            tags.as_object().into_iter().flatten().all(is_valid)
+        },
+    ),
     ("self.configType=='Secret'||!has(self.secretType)", |spec| {
         is_secret(spec) || spec.get("secretType").is_none()
     }),

@@ -159,7 +159,9 @@ impl Found {
 
     /// Finds the options below `at`, an expression of the object or an optional of it.
     fn walk(&mut self, schema: &Value, at: &str, depth: usize) {
-        if schema["properties"]["templateString"].is_object() {
+        // The sources of an option, or of one that takes Secrets only.
+        let is_secret = schema["properties"]["secret"]["properties"]["key"].is_object();
+        if is_secret || schema["properties"]["templateString"].is_object() {
             self.options.push(at.to_owned());
             return;
         }

@@ -1,0 +1,67 @@
+//! The admission webhook of Accounts: what the schema cannot refuse, and the reconcile would. Pure.
+
+use kraken_aws::account::{Account, AccountRules};
+use kraken_spoke::{
+    options::{Problem, ProblemKind},
+    runtime::webhook::{Operation, Subject, Validator, Verdict},
+};
+use std::{
+    future::{Future, ready},
+    pin::Pin,
+};
+
+/// Reviews Accounts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Admission;
+
+impl Validator for Admission {
+    fn review(&self, subject: Subject) -> Pin<Box<dyn Future<Output = Verdict> + Send + '_>> {
+        let verdict = match subject.operation {
+            Operation::Delete => Verdict::default(),
+            _ => verdict(&subject.object),
+        };
+        Box::pin(ready(verdict))
+    }
+}
+
+fn verdict(object: &serde_json::Value) -> Verdict {
+    let problem = |field: &str, message: String| Verdict {
+        problems: vec![Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message }],
+        warnings: vec![],
+    };
+    match serde_json::from_value::<Account>(object.clone()) {
+        Err(error) => problem("", format!("cannot be read: {error}")),
+        Ok(account) => match AccountRules::of("", &account.spec) {
+            Ok(_) => Verdict::default(),
+            Err(why) => problem("defaultTags", why),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[allow(clippy::needless_pass_by_value)] // JSON reads better where it is passed
+    fn problems(spec: serde_json::Value) -> Vec<String> {
+        let object = json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Account",
+            "metadata": {"name": "shop"}, "spec": spec,
+        });
+        verdict(&object).problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn default_tags_are_refused_by_the_rules_of_aws() {
+        assert!(problems(json!({"defaultTags": {"Team": "shop"}})).is_empty());
+        assert_eq!(problems(json!({"defaultTags": {"AWS:x": "y"}})).len(), 1);
+    }
+
+    #[test]
+    fn credentials_that_are_literals_cannot_be_read() {
+        let credentials = json!({"accessKeyID": {"value": "AKIA"}, "secretAccessKey": {"value": "x"}});
+        assert!(problems(json!({"credentials": credentials}))[0].contains("cannot be read"));
+    }
+}

@@ -1,0 +1,155 @@
+//! `kraken-aws-account`: the controller of Accounts. It checks each with the code by which resources use it, and publishes
+//! whose credentials it has.
+//!
+//! No spoke waits for it: each reads the Accounts itself, and checks the credentials before it observes anything.
+//! [`outcome`] decides (pure); [`publish`] writes the state that other resources can refer to.
+
+mod admission;
+mod outcome;
+mod publish;
+mod reconcile;
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Result;
+use k8s_openapi::{
+    api::rbac::v1::PolicyRule,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+        CustomResourceColumnDefinition, CustomResourceDefinition,
+    },
+};
+use kraken_aws::{
+    Aws, AwsArgs,
+    account::{ACCOUNTS, Account},
+};
+use kraken_spoke::{
+    api::crd::hub_kind,
+    runtime::{
+        Program, Shell,
+        queue::{Lane, Queue},
+        rbac::rule,
+        watch::ObjectKey,
+        webhook::Hook,
+        work,
+    },
+};
+
+/// The kind, for logs and metrics.
+const KIND: &str = "Account";
+/// The maximum number of Accounts in progress.
+const IN_FLIGHT: usize = 32;
+
+/// The controller of Accounts.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountController;
+
+impl Program for AccountController {
+    const NAME: &'static str = "kraken-aws-account";
+    const ABOUT: &'static str = "Checks the AWS Accounts of Kraken";
+    type Args = AwsArgs;
+
+    fn crds() -> Vec<CustomResourceDefinition> {
+        vec![with_columns(hub_kind::<Account>())]
+    }
+
+    fn rules() -> Vec<PolicyRule> {
+        vec![
+            rule(&[ACCOUNTS.group], &[ACCOUNTS.plural], &["get", "list", "watch"]),
+            rule(&[ACCOUNTS.group], &["accounts/status"], &["patch"]),
+            rule(&[ACCOUNTS.group], &["accounts/finalizers"], &["update"]),
+            rule(&["core.kraken-iac.eoinfennessy.com"], &["statedeclarations"], &["get", "create", "patch"]),
+            // Those that Accounts name, one by one; nothing can be listed.
+            rule(&[""], &["secrets"], &["get"]),
+        ]
+    }
+
+    fn aggregate_to_hub() -> Vec<PolicyRule> {
+        let schemas = rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get"]);
+        let names = Self::crds().into_iter().filter_map(|crd| crd.metadata.name).collect();
+        vec![
+            // The hub looks whether an Account exists that somebody refers to, as long as no state is published.
+            rule(&[ACCOUNTS.group], &[ACCOUNTS.plural], &["get"]),
+            PolicyRule { resource_names: Some(names), ..schemas },
+        ]
+    }
+
+    fn webhooks() -> Vec<Hook> {
+        vec![Hook::of_kind::<Account>()]
+    }
+
+    async fn run(shell: Shell, args: AwsArgs) -> Result<()> {
+        shell.webhooks.mount(&Hook::of_kind::<Account>(), admission::Admission);
+        let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
+        let aws = Aws::for_spoke(&args, &shell).await;
+        aws.on_account_change(Arc::new({
+            let queue = queue.clone();
+            move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
+        }));
+        let synced = shell.shutdown.run_until_cancelled(shell.health.ready()).await.is_some();
+        if !synced || !shell.leading().await {
+            return Ok(());
+        }
+        // Those that the watch showed before it had a listener.
+        for account in aws.accounts() {
+            queue.add(ObjectKey::of(&account.metadata), Lane::Edit);
+        }
+        let (metrics, shutdown, concurrency) =
+            (shell.metrics.clone(), shell.shutdown.clone(), shell.args.concurrency);
+        work::run(queue, concurrency, KIND, metrics, shutdown, move |key, _| {
+            let (shell, aws) = (shell.clone(), aws.clone());
+            async move { reconcile::reconcile(&shell, &aws, &key).await }
+        })
+        .await;
+        Ok(())
+    }
+}
+
+/// With columns for the account and the region.
+fn with_columns(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    let column = |name: &str, path: &str| CustomResourceColumnDefinition {
+        name: name.to_owned(),
+        json_path: format!(".status.{path}"),
+        type_: "string".to_owned(),
+        ..CustomResourceColumnDefinition::default()
+    };
+    for version in &mut crd.spec.versions {
+        if let Some(columns) = &mut version.additional_printer_columns {
+            // After Ready and its reason.
+            let at = columns.len().min(2);
+            columns.splice(at..at, [column("Account ID", "accountID"), column("Region", "region")]);
+        }
+    }
+    crd
+}
+
+/// The `main` of the binary. It is in the library so that the controller is compiled once, for all programs that run
+/// it.
+pub fn main() -> ExitCode {
+    kraken_spoke::runtime::main::<AccountController>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_show_whose_credentials_an_account_has() {
+        let crd = &AccountController::crds()[0];
+        let columns = crd.spec.versions[0].additional_printer_columns.iter().flatten();
+        let names: Vec<_> = columns.map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["Ready", "Reason", "Account ID", "Region", "Age", "Message"]);
+    }
+
+    #[test]
+    fn the_schema_has_no_field_for_a_literal_of_credentials() {
+        let crd = serde_json::to_value(&AccountController::crds()[0]).unwrap();
+        let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let credentials = &spec["properties"]["credentials"]["properties"];
+        for part in ["accessKeyID", "secretAccessKey", "sessionToken"] {
+            let fields =
+                |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+            assert_eq!(fields(&credentials[part]["properties"]), ["valueFrom"], "{part}");
+            assert_eq!(fields(&credentials[part]["properties"]["valueFrom"]["properties"]), ["secret"]);
+        }
+    }
+}

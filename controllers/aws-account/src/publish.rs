@@ -1,0 +1,76 @@
+//! The state of an Account, which other resources can refer to: `{kind: Account, name: shop}` is the id of the account. Client
+//! required.
+
+use kraken_aws::account::{Account, Caller};
+use kraken_spoke::{
+    api::{
+        CONTENT_HASH_ANNOTATION, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION, StateDeclaration,
+        StateDeclarationSpec,
+        names::{owned_name, owner_kind},
+    },
+    runtime::{
+        Shell,
+        patch::{ApiError, apply},
+    },
+};
+use kube::{Api, Resource, ResourceExt};
+use serde_json::json;
+
+/// The published content.
+fn state(caller: &Caller) -> StateDeclarationSpec {
+    let account = json!({
+        "AccountId": caller.location.account, "Arn": caller.arn, "Region": caller.location.region,
+    });
+    let id = Some(caller.location.account.clone()).filter(|id| !id.is_empty());
+    StateDeclarationSpec { data: json!({"account": account}), id, withheld: vec![] }
+}
+
+/// Applies the StateDeclaration. An unchanged one stays as it is.
+pub(crate) async fn publish(shell: &Shell, account: &Account, caller: &Caller) -> Result<(), ApiError> {
+    let spec = state(caller);
+    let hash = spec.content_hash();
+    let kind = owner_kind(&Account::kind(&()), &Account::group(&()));
+    let (name, namespace) = (account.name_any(), account.namespace().unwrap_or_default());
+    let Some(owner) = account.controller_owner_ref(&()) else { return Ok(()) };
+    let api: Api<StateDeclaration> = Api::namespaced(shell.client.clone(), &namespace);
+    let mut generation = 1;
+    // Again if the generation was another one: it is part of what shows that the content comes from this controller.
+    for _ in 0..3 {
+        let state = json!({
+            "apiVersion": StateDeclaration::api_version(&()),
+            "kind": StateDeclaration::kind(&()),
+            "metadata": {
+                "name": owned_name(&kind, &name),
+                "labels": {OWNER_KIND_LABEL: kind},
+                "annotations": {
+                    CONTENT_HASH_ANNOTATION: hash,
+                    PUBLISHED_GENERATION_ANNOTATION: generation.to_string(),
+                },
+                "ownerReferences": [owner],
+            },
+            "spec": spec,
+        });
+        let applied = apply(&api, shell.name, &owned_name(&kind, &name), &state).await?;
+        let now = applied.metadata.generation.unwrap_or(generation);
+        if now == generation {
+            break;
+        }
+        generation = now;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_spoke::Location;
+
+    use super::*;
+
+    #[test]
+    fn the_main_id_of_an_account_is_the_id_at_aws() {
+        let location = Location { account: "111111111111".into(), region: "eu-west-1".into() };
+        let state = state(&Caller { location, arn: "arn:aws:iam::111111111111:user/shop".into() });
+        assert_eq!(state.id.as_deref(), Some("111111111111"));
+        assert_eq!(state.data["account"]["Region"], "eu-west-1");
+    }
+}

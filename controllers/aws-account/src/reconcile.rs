@@ -1,0 +1,70 @@
+//! One check of one Account. Client required.
+
+use kraken_aws::{Aws, account::Account};
+use kraken_spoke::{
+    api::conditions,
+    runtime::{
+        Shell, clock,
+        events::EventType,
+        patch::{ApiError, Version, replace_status},
+        queue::Requeue,
+        watch::ObjectKey,
+    },
+};
+use kube::{Api, Resource};
+use serde_json::json;
+use tracing::{info, warn};
+
+use crate::{outcome::Verdict, publish::publish};
+
+/// Checks an Account, and writes its status and state.
+pub(crate) async fn reconcile(shell: &Shell, aws: &Aws, key: &ObjectKey) -> Requeue {
+    let Some(account) = aws.account(key) else { return Requeue::Never };
+    let verdict = Verdict::of(aws.check_account(&key.namespace, &account).await);
+    let written = match report(shell, key, &account, &verdict).await {
+        Ok(()) => match verdict.caller.as_ref().filter(|_| verdict.is_ready()) {
+            Some(caller) => publish(shell, &account, caller).await,
+            None => Ok(()),
+        },
+        Err(error) => Err(error),
+    };
+    match written {
+        Ok(()) => verdict.requeue(shell.args.resync()),
+        Err(error) if error.is_not_found() || error.is_namespace_terminating() => Requeue::Never,
+        Err(error) => {
+            if !error.is_conflict() {
+                let (namespace, name) = (&*key.namespace, &*key.name);
+                warn!(namespace, name, %error, "failed to report on an Account; the check is repeated");
+            }
+            Requeue::Backoff
+        }
+    }
+}
+
+/// Writes the status if it changed, with an event if Ready or its reason did.
+async fn report(
+    shell: &Shell,
+    key: &ObjectKey,
+    account: &Account,
+    verdict: &Verdict,
+) -> Result<(), ApiError> {
+    let status = verdict.status(account, clock::now());
+    if account.status.as_ref() == Some(&status) {
+        return Ok(());
+    }
+    let api: Api<Account> = Api::namespaced(shell.client.clone(), &key.namespace);
+    let version = Version::of(account);
+    let _: Account = replace_status(&api, shell.name, &key.name, &version, json!(status)).await?;
+    let ready = |status: Option<&kraken_aws::account::AccountStatus>| {
+        let ready = conditions::get(&status?.conditions, conditions::READY)?;
+        Some((ready.status.clone(), ready.reason.clone(), ready.message.clone()))
+    };
+    let (before, after) = (ready(account.status.as_ref()), ready(Some(&status)));
+    if let Some((_, reason, message)) = after.filter(|after| before.as_ref() != Some(after)) {
+        let (namespace, name) = (&*key.namespace, &*key.name);
+        info!(namespace, name, reason, message, "checked the Account");
+        let kind = if verdict.is_ready() { EventType::Normal } else { EventType::Warning };
+        shell.events.publish(&account.object_ref(&()), kind, &reason, "Check", &message).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! The check of an Account as a whole, for its own controller: the same steps by which a resource uses it.
+
+use std::sync::Arc;
+
+use kraken_spoke::{
+    Failure, Location,
+    account::{Refusal, Rules as _},
+    runtime::watch::ObjectKey,
+};
+
+use super::{Account, AccountRules};
+use crate::Aws;
+
+/// Who makes the calls of an Account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The account and the region.
+    pub location: Location,
+    /// The ARN of the user or role.
+    pub arn: String,
+}
+
+/// Why an Account cannot be used.
+#[derive(Debug)]
+pub enum CheckError {
+    /// The Account or its Secrets are not as they should be.
+    Refused(Refusal),
+    /// AWS did not answer, or rejects the credentials.
+    Failed(Failure),
+}
+
+impl Aws {
+    /// All Accounts that the watch shows.
+    pub fn accounts(&self) -> Vec<Arc<Account>> {
+        self.known_accounts().map(|accounts| accounts.known.all()).unwrap_or_default()
+    }
+
+    /// The Account of this namespace and name.
+    pub fn account(&self, key: &ObjectKey) -> Option<Arc<Account>> {
+        self.known_accounts()?.known.get(key)
+    }
+
+    /// Checks an Account: its rules, its Secrets, its role, and whose its credentials are. Makes a call each time.
+    ///
+    /// # Errors
+    /// If resources cannot use it.
+    pub async fn check_account(&self, namespace: &str, account: &Account) -> Result<Caller, CheckError> {
+        let name = account.metadata.name.as_deref().unwrap_or_default();
+        let not_ready = |why| CheckError::Refused(Refusal::NotReady(why));
+        let rules = AccountRules::of(name, &account.spec)
+            .map_err(|why| not_ready(format!("Account {name}: {why}")))?;
+        let Some(accounts) = self.known_accounts() else {
+            return Err(not_ready("this controller does not watch Accounts".to_owned()));
+        };
+        let connection = accounts.connect_to(self, namespace, account).await.map_err(CheckError::Refused)?;
+        let aws = connection.connected.map_or_else(|| self.clone(), |connected| connected.external);
+        let caller = aws.caller().await.map_err(CheckError::Failed)?;
+        match rules.misplaced(&caller.location) {
+            Some(why) => Err(not_ready(why)),
+            None => Ok(caller),
+        }
+    }
+}

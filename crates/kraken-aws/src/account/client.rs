@@ -1,0 +1,104 @@
+//! The connection of an Account: the same clients with other credentials, in another role or to another region.
+
+use std::sync::Arc;
+
+use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
+use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider, retry::RetryPartition};
+use kraken_spoke::{
+    Shell,
+    account::{Connection, OnChange, Refusal},
+    options::{ExposeSecret, SecretString},
+};
+
+use super::{AccessKey, Accounts};
+use crate::{
+    Aws, AwsArgs,
+    clients::{Settings, location_cache},
+};
+
+/// The name of the sessions of assumed roles, as it is in CloudTrail.
+const SESSION: &str = "kraken";
+
+impl Aws {
+    /// The client of a spoke whose resources can use Accounts.
+    pub async fn for_spoke(args: &AwsArgs, shell: &Shell) -> Self {
+        let accounts = Some(Accounts::watch(shell, args.require_account));
+        Self { accounts, ..Self::connect(args, shell.metrics.clone()).await }
+    }
+
+    /// A client with other credentials, in another role or to another region. It makes no call.
+    pub(crate) async fn with_credentials(
+        &self,
+        keys: Option<&AccessKey>,
+        role: Option<(&str, Option<&str>)>,
+        region: Option<&str>,
+        key: &Arc<str>,
+    ) -> Self {
+        let Settings { config, endpoint, is_simulated, .. } = &*self.settings;
+        let mut config =
+            config.clone().into_builder().region(region.map(|region| Region::new(region.to_owned())));
+        if let Some(keys) = keys {
+            let text = |secret: &SecretString| secret.expose_secret().to_owned();
+            let token = keys.token.as_ref().map(text);
+            let keys = Credentials::new(text(&keys.id), text(&keys.secret), token, None, "Account");
+            config.set_credentials_provider(Some(SharedCredentialsProvider::new(keys)));
+        }
+        // One cache for all clients of the connection: a role is assumed once.
+        if !is_simulated {
+            config.set_identity_cache(Some(IdentityCache::lazy().build()));
+        }
+        let mut config = config.build();
+        if let Some((role, external_id)) = role {
+            let mut caller = config.clone().into_builder();
+            caller.set_endpoint_url(endpoint.clone());
+            let caller = caller.build();
+            let mut assumed = AssumeRoleProvider::builder(role).session_name(SESSION).configure(&caller);
+            if let Some(external_id) = external_id {
+                assumed = assumed.external_id(external_id);
+            }
+            let assumed = match caller.credentials_provider() {
+                Some(provider) => assumed.build_from_provider(provider).await,
+                None => assumed.build().await,
+            };
+            let mut with_role = config.clone().into_builder();
+            with_role.set_credentials_provider(Some(SharedCredentialsProvider::new(assumed)));
+            config = with_role.build();
+        }
+        let pace = (!is_simulated).then(|| RetryPartition::new(format!("sts/{key}")));
+        let location_cache = location_cache(&config, endpoint.as_deref(), pace);
+        let settings = Settings {
+            config,
+            endpoint: endpoint.clone(),
+            key: Some(key.clone()),
+            is_simulated: *is_simulated,
+        };
+        let (clients, metrics) = (Arc::default(), self.metrics.clone());
+        Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
+    }
+
+    /// What a resource of this namespace uses that names this Account, as [`kraken_spoke::External::connect`].
+    ///
+    /// # Errors
+    /// If the Account does not exist, or cannot be used.
+    pub async fn connect_account(
+        &self,
+        namespace: &str,
+        account: Option<&str>,
+    ) -> Result<Option<Connection<Self>>, Refusal> {
+        match &self.accounts {
+            Some(accounts) => accounts.connect(self, namespace, account).await,
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn known_accounts(&self) -> Option<&Accounts> {
+        self.accounts.as_ref()
+    }
+
+    /// Calls this whenever an Account changes.
+    pub fn on_account_change(&self, wake: OnChange) {
+        if let Some(accounts) = &self.accounts {
+            accounts.on_change(wake);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The credentials of Accounts, read from their Secrets when a reconcile begins, once for all that begin within a moment.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
+
+use k8s_openapi::api::core::v1::Secret;
+use kraken_spoke::{
+    account::Refusal,
+    options::{ExposeSecret, SecretString},
+    runtime::{hash::HashMap, patch::within, watch::ObjectKey},
+};
+use kube::{Api, Client};
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::api::{AccountCredentials, AccountSpec, FromSecret};
+
+/// How long a Secret that was read serves other reconciles: a sweep of a thousand reads it once.
+const SHARED: Duration = Duration::from_secs(1);
+
+/// An access key.
+#[derive(Clone)]
+pub(crate) struct AccessKey {
+    pub(crate) id: SecretString,
+    pub(crate) secret: SecretString,
+    pub(crate) token: Option<SecretString>,
+}
+
+impl fmt::Debug for AccessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccessKey")
+    }
+}
+
+/// The text of each key of a Secret; `None` if it is not text.
+type Content = BTreeMap<String, Option<SecretString>>;
+
+/// What was read a moment ago; no content if there is no such Secret.
+#[derive(Debug, Default)]
+struct Cell {
+    read: Option<(Instant, Option<Arc<Content>>)>,
+}
+
+/// The Secrets that were read a moment ago. Cloning gives another handle.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Secrets {
+    cells: Arc<Mutex<HashMap<ObjectKey, Arc<tokio::sync::Mutex<Cell>>>>>,
+}
+
+impl Secrets {
+    /// The access key of an Account, if it has one of its own.
+    ///
+    /// # Errors
+    /// If a Secret or a key of it is missing, or cannot be read.
+    pub(super) async fn access_key(
+        &self,
+        client: &Client,
+        (namespace, account): (&str, &str),
+        credentials: Option<&AccountCredentials>,
+    ) -> Result<Option<AccessKey>, Refusal> {
+        let Some(AccountCredentials { access_key_id, secret_access_key, session_token }) = credentials else {
+            return Ok(None);
+        };
+        let parts = [
+            ("accessKeyID", Some(access_key_id)),
+            ("secretAccessKey", Some(secret_access_key)),
+            ("sessionToken", session_token.as_ref()),
+        ];
+        let secret_of = |part: &FromSecret| part.value_from.secret.clone();
+        let names: BTreeSet<String> =
+            parts.iter().filter_map(|(_, part)| part.map(|part| secret_of(part).name)).collect();
+        let mut contents = BTreeMap::new();
+        for name in names {
+            let content = self.content(client, &ObjectKey::new(namespace, &name)).await?;
+            contents.insert(name, content);
+        }
+        let mut wrong = vec![];
+        let [id, secret, token] = parts.map(|(field, part)| {
+            let key = secret_of(part?);
+            let found = contents.get(&key.name).and_then(Option::as_ref);
+            let why = match found.map(|content| content.get(&key.key)) {
+                None => format!("Secret {} does not exist", key.name),
+                Some(None) => format!("Secret {} has no key {:?}", key.name, key.key),
+                Some(Some(None)) => format!("Secret {} key {:?} is not text (UTF-8)", key.name, key.key),
+                Some(Some(Some(text))) if text.expose_secret().trim().is_empty() => {
+                    format!("Secret {} key {:?} is empty", key.name, key.key)
+                }
+                // An editor's line feed is not part of a key.
+                Some(Some(Some(text))) => return Some(SecretString::from(text.expose_secret().trim())),
+            };
+            wrong.push(format!("spec.credentials.{field}: {why}"));
+            None
+        });
+        match (id, secret) {
+            (Some(id), Some(secret)) if wrong.is_empty() => Ok(Some(AccessKey { id, secret, token })),
+            _ => Err(Refusal::NotReady(format!("Account {account}: {}", wrong.join("; ")))),
+        }
+    }
+
+    async fn content(&self, client: &Client, key: &ObjectKey) -> Result<Option<Arc<Content>>, Refusal> {
+        let cell = self.cells.lock().entry(key.clone()).or_default().clone();
+        // Held while it is read: the others wait for that answer instead of asking too.
+        let mut held = cell.lock().await;
+        if let Some((at, content)) = &held.read
+            && at.elapsed() < SHARED
+        {
+            return Ok(content.clone());
+        }
+        held.read = None;
+        let began = Instant::now();
+        let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
+        let found = within("read the Secret of an Account", api.get_opt(&key.name)).await;
+        let content = found.map_err(Refusal::Unreadable)?.map(|secret| Arc::new(texts(&secret)));
+        held.read = Some((began, content.clone()));
+        drop(held);
+        self.wipe_later(key.clone(), cell);
+        Ok(content)
+    }
+
+    /// Forgets a Secret when it has served its time, and its place with it.
+    fn wipe_later(&self, key: ObjectKey, cell: Arc<tokio::sync::Mutex<Cell>>) {
+        let cells = self.cells.clone();
+        kraken_spoke::runtime::task::spawn(async move {
+            tokio::time::sleep(SHARED).await;
+            let mut held = cell.lock().await;
+            if held.read.as_ref().is_none_or(|(at, _)| at.elapsed() >= SHARED) {
+                held.read = None;
+                let mut cells = cells.lock();
+                if cells.get(&key).is_some_and(|now| Arc::ptr_eq(now, &cell)) {
+                    cells.remove(&key);
+                }
+            }
+        });
+    }
+}
+
+fn texts(secret: &Secret) -> Content {
+    let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(SecretString::from);
+    secret.data.iter().flatten().map(|(key, bytes)| (key.clone(), text(&bytes.0))).collect()
+}
+
+/// The key of a connection: what decides which calls it makes, in a form that shows nothing of it.
+pub(super) fn connection_key(keys: Option<&AccessKey>, spec: &AccountSpec, region: Option<&str>) -> Arc<str> {
+    let exposed = |secret: &SecretString| secret.expose_secret().to_owned();
+    let parts = [
+        keys.map(|keys| exposed(&keys.id)),
+        keys.map(|keys| exposed(&keys.secret)),
+        keys.and_then(|keys| keys.token.as_ref().map(exposed)),
+        spec.assume_role_arn.clone(),
+        spec.external_id.clone(),
+        region.map(str::to_owned),
+    ];
+    let mut digest = Sha256::new();
+    for part in parts {
+        // With its length, so that no two lists have the same text.
+        let text = part.map_or_else(|| "-".to_owned(), |part| format!("{}:{part}", part.len()));
+        digest.update(text);
+        digest.update([0]);
+    }
+    format!("{:x}", digest.finalize()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::{Value, json};
+    use tower::service_fn;
+
+    use super::*;
+
+    /// An API server with the Secret `aws`, which counts its requests.
+    fn server(data: &'static Value) -> (Client, Arc<AtomicUsize>) {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counted = requests.clone();
+        let service = service_fn(move |request: Request<Body>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let exists = request.uri().path().ends_with("/secrets/aws");
+            async move {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                let (status, body) = if exists {
+                    (200, json!({"metadata": {"name": "aws"}, "data": data}))
+                } else {
+                    (
+                        404,
+                        json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "x"}),
+                    )
+                };
+                Ok::<_, std::io::Error>(
+                    Response::builder()
+                        .status(status)
+                        .body(Body::from(body.to_string().into_bytes()))
+                        .unwrap(),
+                )
+            }
+        });
+        (Client::new(service, "default"), requests)
+    }
+
+    fn credentials(secret: &str, keys: [&str; 2]) -> AccountCredentials {
+        let of = |key: &str| json!({"valueFrom": {"secret": {"name": secret, "key": key}}});
+        serde_json::from_value(json!({"accessKeyID": of(keys[0]), "secretAccessKey": of(keys[1])})).unwrap()
+    }
+
+    async fn read(secrets: &Secrets, client: &Client, of: &AccountCredentials) -> Result<AccessKey, String> {
+        match secrets.access_key(client, ("ns", "shop"), Some(of)).await {
+            Ok(key) => Ok(key.unwrap()),
+            Err(Refusal::NotReady(why)) => Err(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    fn data() -> &'static Value {
+        // AKIA, "hidden" with a line feed, not text, empty
+        Box::leak(Box::new(json!({"id": "QUtJQQ==", "key": "aGlkZGVuCg==", "bin": "/w==", "none": ""})))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_sweep_reads_a_secret_once_and_the_next_one_reads_it_again() {
+        let ((client, requests), secrets) = (server(data()), Secrets::default());
+        let of = credentials("aws", ["id", "key"]);
+        let all = futures::future::join_all((0..1000).map(|_| read(&secrets, &client, &of))).await;
+        assert!(all.iter().all(|key| key.as_ref().unwrap().secret.expose_secret() == "hidden"));
+        assert_eq!(requests.load(Ordering::SeqCst), 1);
+        tokio::time::sleep(SHARED * 2).await;
+        assert!(secrets.cells.lock().is_empty(), "no credentials are kept between sweeps");
+        read(&secrets, &client, &of).await.unwrap();
+        assert_eq!(requests.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_account_without_credentials_reads_nothing() {
+        let ((client, requests), secrets) = (server(data()), Secrets::default());
+        assert!(secrets.access_key(&client, ("ns", "shop"), None).await.unwrap().is_none());
+        assert_eq!(requests.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_that_is_missing_is_told_at_once_and_no_value_of_it() {
+        let ((client, _), secrets) = (server(data()), Secrets::default());
+        assert_eq!(
+            read(&secrets, &client, &credentials("aws", ["bin", "none"])).await.unwrap_err(),
+            "Account shop: spec.credentials.accessKeyID: Secret aws key \"bin\" is not text (UTF-8); \
+             spec.credentials.secretAccessKey: Secret aws key \"none\" is empty"
+        );
+        let why = read(&secrets, &client, &credentials("aws", ["id", "absent"])).await.unwrap_err();
+        assert!(why.ends_with("Secret aws has no key \"absent\"") && !why.contains("AKIA"), "{why}");
+        let why = read(&secrets, &client, &credentials("gone", ["id", "key"])).await.unwrap_err();
+        assert!(why.contains("Secret gone does not exist"), "{why}");
+    }
+
+    #[test]
+    fn a_connection_belongs_to_credentials_role_and_region() {
+        let key = |id: &str, secret: &str| AccessKey { id: id.into(), secret: secret.into(), token: None };
+        let spec = |role: Option<&str>| AccountSpec {
+            assume_role_arn: role.map(str::to_owned),
+            ..AccountSpec::default()
+        };
+        let one = connection_key(Some(&key("a", "b")), &spec(None), Some("eu-west-1"));
+        let named = AccountSpec { default_tags: [("a".into(), "b".into())].into(), ..spec(None) };
+        assert_eq!(
+            one,
+            connection_key(Some(&key("a", "b")), &named, Some("eu-west-1")),
+            "of the tags nothing"
+        );
+        for other in [
+            connection_key(None, &spec(None), Some("eu-west-1")),
+            connection_key(Some(&key("a", "c")), &spec(None), Some("eu-west-1")),
+            connection_key(Some(&key("ab", "")), &spec(None), Some("eu-west-1")),
+            connection_key(Some(&key("a", "b")), &spec(Some("r")), Some("eu-west-1")),
+            connection_key(Some(&key("a", "b")), &spec(None), Some("eu-west-2")),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+}

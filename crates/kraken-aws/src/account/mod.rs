@@ -1,0 +1,279 @@
+//! Accounts: which one a resource uses, with which credentials it connects, and what it may do.
+//!
+//! `api` is the type, `rules` are its rules (pure), `credentials` reads its Secrets, and `client` makes the connection. A
+//! reconcile connects by [`Accounts::connect`].
+
+pub mod api;
+mod check;
+mod client;
+mod credentials;
+mod rules;
+
+use std::{fmt, sync::Arc};
+
+use kraken_spoke::{
+    Shell,
+    account::{AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KEPT, OnChange, Refusal},
+    runtime::{
+        hash::HashMap,
+        patch::within,
+        watch::{Change, ObjectKey, Store},
+    },
+};
+use kube::{Api, Client, Resource, runtime::watcher};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+pub use api::{Account, AccountSpec, AccountStatus};
+pub use check::{Caller, CheckError};
+pub(crate) use credentials::AccessKey;
+pub use rules::{AccountRules, RESTRICTED};
+
+use crate::Aws;
+use credentials::{Secrets, connection_key};
+
+/// The kind of the accounts of AWS, for [`kraken_spoke::External::ACCOUNTS`].
+pub const ACCOUNTS: AccountKind = AccountKind {
+    group: api::GROUP,
+    plural: "accounts",
+    description: "The Account with the credentials, the region and the rules for this resource. Default: the Account \
+                  `default` of this namespace if it exists, else the credentials and region of the controller. Example: \
+                  `{name: shop}`",
+    name_description: "The name of the Account, in the namespace of this resource. Example: `shop`",
+};
+
+/// Accounts that do not decode, and why.
+type Invalid = Arc<Mutex<HashMap<ObjectKey, String>>>;
+/// Who wants to know of changes.
+type Listeners = Arc<Mutex<Vec<OnChange>>>;
+
+/// Connections by their key, each with the time of its last use.
+type Connections = Arc<Mutex<HashMap<Arc<str>, (Aws, Instant)>>>;
+
+/// The Accounts of the cluster, and the connections that were made with them. Clones share the same state.
+#[derive(Clone)]
+pub(crate) struct Accounts {
+    client: Client,
+    known: Store<Account>,
+    invalid: Invalid,
+    listeners: Listeners,
+    secrets: Secrets,
+    connections: Connections,
+    /// Whether a resource without an Account must not use the controller's own credentials.
+    is_required: bool,
+}
+
+impl fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accounts").finish_non_exhaustive()
+    }
+}
+
+/// What the watch knows of an Account.
+#[derive(Clone, Debug)]
+enum Found {
+    Absent,
+    Invalid(String),
+    Known(Arc<Account>),
+}
+
+/// The Account that a resource uses. Pure.
+fn choose(
+    named: Option<&str>,
+    find: impl Fn(&str) -> Found,
+    is_required: bool,
+) -> Result<Option<Arc<Account>>, Refusal> {
+    let name = named.unwrap_or(DEFAULT_ACCOUNT);
+    match (find(name), named) {
+        (Found::Known(account), _) => Ok(Some(account)),
+        (Found::Invalid(error), _) => {
+            Err(Refusal::NotReady(format!("Account {name} cannot be read, and nothing is done without it: {error}")))
+        }
+        (Found::Absent, Some(name)) => Err(Refusal::NotFound(format!(
+            "there is no Account {name} in this namespace: create it, or name another in spec.account"
+        ))),
+        (Found::Absent, None) if is_required => Err(Refusal::NotFound(
+            "the controller requires an Account (--require-account): name one in spec.account, or create the Account \
+             default in this namespace"
+                .to_owned(),
+        )),
+        (Found::Absent, None) => Ok(None),
+    }
+}
+
+impl Accounts {
+    /// Watches the Accounts of the namespaces that the controller watches.
+    pub(crate) fn watch(shell: &Shell, is_required: bool) -> Self {
+        let (invalid, listeners) = (Invalid::default(), Listeners::default());
+        let seen = {
+            let (invalid, listeners) = (invalid.clone(), listeners.clone());
+            move |change: Change<Account>| {
+                let key = ObjectKey::of(change.meta());
+                let concerns_users = match &change {
+                    Change::Invalid(_, error) => {
+                        invalid.lock().insert(key.clone(), error.clone());
+                        true
+                    }
+                    Change::Applied(now, before) => {
+                        let was_invalid = invalid.lock().remove(&key).is_some();
+                        // Not a status.
+                        was_invalid
+                            || before.as_ref().is_none_or(|before| {
+                                before.spec != now.spec || before.meta().uid != now.meta().uid
+                            })
+                    }
+                    Change::Deleted(_) => {
+                        invalid.lock().remove(&key);
+                        true
+                    }
+                };
+                if concerns_users {
+                    let listeners = listeners.lock().clone();
+                    for listener in listeners {
+                        listener(&key);
+                    }
+                }
+            }
+        };
+        let known = shell.watches().objects::<Account>("Account", &watcher::Config::default(), seen);
+        let (secrets, connections) = (Secrets::default(), Arc::default());
+        Self { client: shell.client.clone(), known, invalid, listeners, secrets, connections, is_required }
+    }
+
+    /// Calls this whenever an Account changes.
+    pub(crate) fn on_change(&self, listener: OnChange) {
+        self.listeners.lock().push(listener);
+    }
+
+    /// What a resource of this namespace uses that names this Account; `None` for the controller's own connection. `own` is
+    /// that connection.
+    ///
+    /// # Errors
+    /// If the Account does not exist, cannot be used, or cannot be read.
+    pub(crate) async fn connect(
+        &self,
+        own: &Aws,
+        namespace: &str,
+        named: Option<&str>,
+    ) -> Result<Option<Connection<Aws>>, Refusal> {
+        if !self.invalid.lock().is_empty() {
+            self.drop_deleted(&ObjectKey::new(namespace, named.unwrap_or(DEFAULT_ACCOUNT))).await?;
+        }
+        match choose(named, |name| self.find(&ObjectKey::new(namespace, name)), self.is_required)? {
+            Some(account) => self.connect_to(own, namespace, &account).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The connection of this Account.
+    pub(crate) async fn connect_to(
+        &self,
+        own: &Aws,
+        namespace: &str,
+        account: &Account,
+    ) -> Result<Connection<Aws>, Refusal> {
+        let (name, spec) = (account.metadata.name.as_deref().unwrap_or_default(), &account.spec);
+        let rules = AccountRules::of(name, spec)
+            .map_err(|why| Refusal::NotReady(format!("Account {name}: {why}")))?;
+        let keys =
+            self.secrets.access_key(&self.client, (namespace, name), spec.credentials.as_ref()).await?;
+        let region = spec.region.as_deref().or_else(|| own.region());
+        let is_own = keys.is_none() && spec.assume_role_arn.is_none() && region == own.region();
+        let connected = if is_own { None } else { Some(self.connected(own, keys, spec, region).await) };
+        Ok(Connection { connected, rules: Arc::new(rules) })
+    }
+
+    async fn connected(
+        &self,
+        own: &Aws,
+        keys: Option<AccessKey>,
+        spec: &AccountSpec,
+        region: Option<&str>,
+    ) -> Connected<Aws> {
+        let key = connection_key(keys.as_ref(), spec, region);
+        if let Some((aws, used)) = self.connections.lock().get_mut(&key) {
+            *used = Instant::now();
+            return Connected { external: aws.clone(), key };
+        }
+        let role = spec.assume_role_arn.as_deref().map(|role| (role, spec.external_id.as_deref()));
+        // Boxed, because it is large, and rare.
+        let aws = Box::pin(own.with_credentials(keys.as_ref(), role, region, &key)).await;
+        let (now, mut connections) = (Instant::now(), self.connections.lock());
+        connections.retain(|_, (_, used)| *used + KEPT > now);
+        // Another reconcile may have been faster: all share one.
+        let (aws, _) = connections.entry(key.clone()).or_insert((aws, now));
+        Connected { external: aws.clone(), key }
+    }
+
+    fn find(&self, key: &ObjectKey) -> Found {
+        if let Some(error) = self.invalid.lock().get(key) {
+            return Found::Invalid(error.clone());
+        }
+        self.known.get(key).map_or(Found::Absent, Found::Known)
+    }
+
+    /// Forgets an Account that never decoded and is deleted, which the watch reports like a change of it.
+    async fn drop_deleted(&self, key: &ObjectKey) -> Result<(), Refusal> {
+        if !self.invalid.lock().contains_key(key) {
+            return Ok(());
+        }
+        let resource = kube::core::ApiResource::erase::<Account>(&());
+        let api: Api<kube::api::DynamicObject> =
+            Api::namespaced_with(self.client.clone(), &key.namespace, &resource);
+        let found = within("read an Account", api.get_metadata_opt(&key.name)).await;
+        if found.map_err(Refusal::Unreadable)?.is_none() {
+            self.invalid.lock().remove(key);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(name: &str) -> Arc<Account> {
+        Arc::new(Account::new(name, AccountSpec::default()))
+    }
+
+    fn chosen(named: Option<&str>, known: &[&str], is_required: bool) -> Result<Option<String>, String> {
+        let find = |name: &str| match name {
+            "broken" => Found::Invalid("missing field".into()),
+            name if known.contains(&name) => Found::Known(account(name)),
+            _ => Found::Absent,
+        };
+        match choose(named, find, is_required) {
+            Ok(account) => Ok(account.and_then(|account| account.metadata.name.clone())),
+            Err(Refusal::NotFound(why)) => Err(format!("not found: {why}")),
+            Err(Refusal::NotReady(why)) => Err(format!("not ready: {why}")),
+            Err(Refusal::Unreadable(_)) => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn a_resource_uses_the_account_that_it_names_then_the_default_then_the_controllers() {
+        let both = ["default", "shop"];
+        assert_eq!(chosen(Some("shop"), &both, false), Ok(Some("shop".into())));
+        assert_eq!(chosen(None, &both, false), Ok(Some("default".into())));
+        assert_eq!(chosen(None, &["shop"], false), Ok(None));
+    }
+
+    #[test]
+    fn a_named_account_that_does_not_exist_is_not_replaced_by_another() {
+        let why = chosen(Some("shop"), &["default"], false).unwrap_err();
+        assert!(why.starts_with("not found: there is no Account shop"), "{why}");
+    }
+
+    #[test]
+    fn where_an_account_is_required_the_controllers_credentials_are_not_used() {
+        assert_eq!(chosen(None, &["default"], true), Ok(Some("default".into())));
+        let why = chosen(None, &[], true).unwrap_err();
+        assert!(why.contains("--require-account"), "{why}");
+    }
+
+    #[test]
+    fn an_account_that_does_not_decode_is_unusable_and_not_absent() {
+        let why = chosen(Some("broken"), &["default"], false).unwrap_err();
+        assert!(why.starts_with("not ready") && why.contains("missing field"), "{why}");
+    }
+}

@@ -1,0 +1,305 @@
+//! What an Account adds to the specs that use it, and what it forbids. Pure.
+
+use kraken_spoke::{
+    Adopt, Location,
+    account::Rules,
+    options::{Governed, Problem, ProblemKind, Restricted, Taken},
+};
+use sha2::{Digest, Sha256};
+
+use super::api::{AccountSpec, Allow, GROUP};
+use crate::tags;
+
+/// The fields whose values `allow` restricts.
+pub const RESTRICTED: &[Restricted] = &[
+    Restricted { name: VPC, kind: ("VPC", GROUP) },
+    Restricted { name: SUBNET, kind: ("Subnet", GROUP) },
+    Restricted { name: SUBNETS, kind: ("Subnet", GROUP) },
+    Restricted { name: PROFILE, kind: ("", "") },
+];
+const VPC: &str = "vpcID";
+const SUBNET: &str = "subnetID";
+const SUBNETS: &str = "subnetIDs";
+const PROFILE: &str = "iamInstanceProfile";
+
+/// The rules of one Account.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccountRules {
+    name: String,
+    governed: Governed,
+    digest: String,
+    allow: Allow,
+    allowed_account_ids: Vec<String>,
+}
+
+impl AccountRules {
+    /// Those of the Account of this name.
+    ///
+    /// # Errors
+    /// Why it cannot be used with any credentials.
+    pub fn of(name: &str, spec: &AccountSpec) -> Result<Self, String> {
+        let problems = tags::problems(&spec.default_tags);
+        if !problems.is_empty() {
+            let one = |(key, why): &(Option<&str>, String)| match key {
+                Some(key) => format!("spec.defaultTags[{key:?}] {why}"),
+                None => format!("spec.defaultTags {why}"),
+            };
+            return Err(problems.iter().map(one).collect::<Vec<_>>().join("; "));
+        }
+        let allow = spec.allow.clone().unwrap_or_default();
+        let governed = Governed {
+            defaults: [("tags".to_owned(), spec.default_tags.clone())].into(),
+            fields: if spec.allow.is_some() { RESTRICTED } else { &[] },
+        };
+        let allowed_account_ids = spec.allowed_account_ids.clone();
+        let digest = digest(spec);
+        Ok(Self { name: name.to_owned(), governed, digest, allow, allowed_account_ids })
+    }
+
+    /// The patterns for a field, and the path of the rule; `None` if everything is allowed.
+    fn patterns(&self, field: &str) -> Option<(&'static str, &[String])> {
+        let (rule, patterns) = match field {
+            VPC => ("vpcs", &self.allow.vpcs),
+            SUBNET | SUBNETS => ("subnets", &self.allow.subnets),
+            PROFILE => ("instanceProfiles", &self.allow.instance_profiles),
+            _ => return None,
+        };
+        patterns.as_deref().map(|patterns| (rule, patterns))
+    }
+
+    fn refused_value(&self, taken: &Taken) -> Option<Problem> {
+        let (rule, patterns) = self.patterns(taken.name).filter(|_| !taken.is_main_id)?;
+        let rule = format!("spec.allow.{rule} of Account {}", self.name);
+        let message = match &taken.texts {
+            None => format!("comes from a Secret, so that {rule} cannot be applied"),
+            Some(texts) => {
+                let refused: Vec<&str> =
+                    texts.iter().filter(|text| !any(patterns, text)).map(String::as_str).collect();
+                if refused.is_empty() {
+                    return None;
+                }
+                format!("{} is not allowed by {rule}: {}", refused.join(", "), said(patterns))
+            }
+        };
+        Some(problem(&taken.field, message))
+    }
+
+    fn refused_adoption(&self, adopt: &Adopt) -> Option<Problem> {
+        let allowed = self.allow.adopt.as_ref()?;
+        let rule = |part: &str| format!("spec.allow.adopt.{part} of Account {}", self.name);
+        match adopt {
+            Adopt::Id(wanted) if any(&allowed.ids, &wanted.id) => None,
+            Adopt::Id(wanted) => {
+                let id = &wanted.id;
+                let message = format!("{id} must not be adopted, by {}: {}", rule("ids"), said(&allowed.ids));
+                Some(problem("lifecycle.adopt.id", message))
+            }
+            Adopt::Tags(wanted) => {
+                let is_searched = |(key, pattern): &(&String, &String)| {
+                    wanted.tags.get(*key).is_some_and(|value| matches(pattern, value))
+                };
+                if !allowed.tags.is_empty() && allowed.tags.iter().all(|tag| is_searched(&tag)) {
+                    return None;
+                }
+                let tags: Vec<String> =
+                    allowed.tags.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+                let message = if tags.is_empty() {
+                    format!("nothing may be adopted by tags, by {}", rule("tags"))
+                } else {
+                    format!("must search for {}, by {}", tags.join(", "), rule("tags"))
+                };
+                Some(problem("lifecycle.adopt.tags", message))
+            }
+        }
+    }
+}
+
+impl Rules for AccountRules {
+    fn governed(&self) -> &Governed {
+        &self.governed
+    }
+
+    fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    fn refused(&self, taken: &[Taken], adopt: Option<&Adopt>) -> Vec<Problem> {
+        let values = taken.iter().filter_map(|taken| self.refused_value(taken));
+        values.chain(adopt.and_then(|adopt| self.refused_adoption(adopt))).collect()
+    }
+
+    fn misplaced(&self, here: &Location) -> Option<String> {
+        let allowed = &self.allowed_account_ids;
+        (!allowed.is_empty() && !allowed.contains(&here.account)).then(|| {
+            format!(
+                "the credentials of Account {} belong to AWS account {}, and spec.allowedAccountIDs is {}: nothing is \
+                 observed or changed there",
+                self.name,
+                here.account,
+                said(allowed)
+            )
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// A digest of the default tags; empty if there are none.
+fn digest(spec: &AccountSpec) -> String {
+    if spec.default_tags.is_empty() {
+        return String::new();
+    }
+    let text = serde_json::to_string(&spec.default_tags).unwrap_or_default();
+    format!("{:x}", Sha256::digest(text)).chars().take(16).collect()
+}
+
+fn problem(field: &str, message: String) -> Problem {
+    Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message }
+}
+
+fn said(patterns: &[String]) -> String {
+    format!("[{}]", patterns.join(", "))
+}
+
+fn any(patterns: &[String], text: &str) -> bool {
+    patterns.iter().any(|pattern| matches(pattern, text))
+}
+
+/// Whether a text matches a pattern in which `*` stands for any text, also for none.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_spoke::Resolver;
+    use kraken_spoke::options::{Opt, PublicMap, Values};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn rules(spec: Value) -> AccountRules {
+        AccountRules::of("shop", &serde_json::from_value(spec).unwrap()).unwrap()
+    }
+
+    fn values() -> Values {
+        let ids = [(String::new(), json!("vpc-own")), ("tag".to_owned(), json!("vpc-own"))];
+        Values {
+            resources: [("vpc".to_owned(), [("main".to_owned(), ids.into())].into())].into(),
+            ..Values::default()
+        }
+    }
+
+    /// The problems of a spec with this value in this field.
+    #[allow(clippy::needless_pass_by_value)] // JSON reads better where it is passed
+    fn refused(allow: Value, field: &str, written: Value) -> Vec<String> {
+        let (rules, values) = (rules(json!({"allow": allow})), values());
+        let mut resolver = Resolver::governed(&values, rules.governed());
+        let option: Opt<String> = serde_json::from_value(written).unwrap();
+        resolver.take(field, &option);
+        let taken = resolver.finish().taken;
+        rules.refused(&taken, None).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_pattern_matches_whole_texts() {
+        for (pattern, text, wanted) in [
+            ("vpc-1", "vpc-1", true),
+            ("vpc-1", "vpc-12", false),
+            ("vpc-*", "vpc-", true),
+            ("*", "", true),
+            ("a*b", "ab", true),
+            ("a*b", "aXb", true),
+            ("a*b", "abX", false),
+            ("*shop*", "arn:aws:iam::1:instance-profile/shop-web", true),
+            ("a*a", "a", false),
+            ("a*bc*c", "abc", false),
+            ("*.*", "no dot", false),
+            ("", "x", false),
+        ] {
+            assert_eq!(matches(pattern, text), wanted, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_a_user_writes_must_be_allowed() {
+        let allow = json!({"vpcs": ["vpc-a*"], "instanceProfiles": []});
+        let literal = |text: &str| json!({"value": text});
+        assert!(refused(allow.clone(), "vpcID", literal("vpc-abc")).is_empty());
+        assert_eq!(
+            refused(allow.clone(), "vpcID", literal("vpc-b")),
+            ["spec.vpcID: vpc-b is not allowed by spec.allow.vpcs of Account shop: [vpc-a*]"]
+        );
+        assert_eq!(refused(allow.clone(), "iamInstanceProfile", literal("admin")).len(), 1);
+        assert!(refused(allow, "subnetID", literal("subnet-1")).is_empty(), "not restricted");
+    }
+
+    #[test]
+    fn the_vpc_of_the_namespace_is_allowed_by_its_id_only() {
+        let by = |path: &str| json!({"valueFrom": {"ref": format!("VPC/main{path}")}});
+        assert!(refused(json!({"vpcs": []}), "vpcID", by("")).is_empty());
+        assert_eq!(refused(json!({"vpcs": []}), "vpcID", by("/tag")).len(), 1);
+        assert_eq!(refused(json!({"instanceProfiles": []}), "iamInstanceProfile", by("")).len(), 1);
+    }
+
+    #[test]
+    fn adoption_is_limited_by_id_and_by_tags() {
+        let refused = |allow: Value, adopt: Value| {
+            let adopt: Adopt = serde_json::from_value(adopt).unwrap();
+            rules(json!({"allow": allow})).refused(&[], Some(&adopt)).len()
+        };
+        let by_tags = json!({"tags": {"Team": "shop", "Name": "main"}});
+        assert_eq!(refused(json!({}), json!({"id": "vpc-1"})), 0);
+        assert_eq!(refused(json!({"adopt": {}}), json!({"id": "vpc-1"})), 1);
+        assert_eq!(refused(json!({"adopt": {}}), by_tags.clone()), 1);
+        assert_eq!(refused(json!({"adopt": {"ids": ["vpc-*"]}}), json!({"id": "vpc-1"})), 0);
+        assert_eq!(refused(json!({"adopt": {"ids": ["vpc-*"]}}), by_tags.clone()), 1);
+        assert_eq!(refused(json!({"adopt": {"tags": {"Team": "sh*"}}}), by_tags), 0);
+        assert_eq!(refused(json!({"adopt": {"tags": {"Team": "shop"}}}), json!({"tags": {"Name": "x"}})), 1);
+        assert_eq!(refused(json!({"adopt": {"tags": {"Team": "shop"}}}), json!({"id": "vpc-1"})), 1);
+    }
+
+    #[test]
+    fn credentials_of_another_account_are_refused() {
+        let here = Location { account: "222222222222".into(), region: "eu-west-1".into() };
+        assert_eq!(rules(json!({})).misplaced(&here), None);
+        assert_eq!(rules(json!({"allowedAccountIDs": ["222222222222"]})).misplaced(&here), None);
+        let why = rules(json!({"allowedAccountIDs": ["111111111111"]})).misplaced(&here).unwrap();
+        assert!(why.contains("222222222222") && why.contains("[111111111111]"), "{why}");
+    }
+
+    #[test]
+    fn default_tags_go_with_the_tags_of_a_spec_and_change_the_digest() {
+        let (one, values) =
+            (rules(json!({"defaultTags": {"Team": "shop", "Env": "prod"}})), Values::default());
+        let own: PublicMap<String> = serde_json::from_value(json!({"Env": "test"})).unwrap();
+        let mut resolver = Resolver::governed(&values, one.governed());
+        let taken = tags::take(&own, &mut resolver).unwrap();
+        assert_eq!(json!(taken), json!({"Env": "test", "Team": "shop"}));
+        assert_eq!(rules(json!({})).digest(), "");
+        assert_ne!(one.digest(), rules(json!({"defaultTags": {"Team": "shop"}})).digest());
+        assert_eq!(
+            one.digest(),
+            rules(json!({"defaultTags": {"Team": "shop", "Env": "prod"}, "allow": {}})).digest()
+        );
+    }
+
+    #[test]
+    fn default_tags_that_aws_would_reject_make_an_account_unusable() {
+        let spec = json!({"defaultTags": {"aws:x": "y"}});
+        let why = AccountRules::of("shop", &serde_json::from_value(spec).unwrap()).unwrap_err();
+        assert!(why.starts_with("spec.defaultTags[\"aws:x\"]") && why.contains("reserved"), "{why}");
+    }
+}

@@ -1,0 +1,288 @@
+//! Accounts: the credentials and rules of a provider that a resource names in `spec.account`, and the connections that belong
+//! to them.
+//!
+//! A kind whose provider has accounts says so in [`crate::External::ACCOUNTS`] and implements [`crate::External::connect`].
+//! The loop connects at the beginning of each reconcile. Batches and the count of disappeared objects belong to a connection,
+//! so that no resource is answered with what its own credentials could not have read.
+
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps,
+};
+use kraken_api::{Adopt, Location, reasons::Reason};
+use kraken_options::{Governed, Problem, Taken};
+use kraken_runtime::{hash::HashMap, patch::ApiError, watch::ObjectKey};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{
+    FailureClass,
+    batch::Batchers,
+    context::{Context, place},
+    dynamic::{DynExternal, Object},
+    outcome::Outcome,
+    vanished::Vanished,
+};
+
+/// The name of the account of a namespace that resources use which name none.
+pub const DEFAULT_ACCOUNT: &str = "default";
+/// How long a connection is kept after its last use: longer than the usual interval between resyncs.
+pub const KEPT: Duration = Duration::from_hours(1);
+
+/// The kind of the accounts of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccountKind {
+    /// Its API group.
+    pub group: &'static str,
+    /// Its plural.
+    pub plural: &'static str,
+    /// The description of `spec.account` in the schema of each kind.
+    pub description: &'static str,
+    /// The description of `spec.account.name`.
+    pub name_description: &'static str,
+}
+
+/// What a resource uses instead of the controller's own connection and rules.
+#[derive(Debug)]
+pub struct Connection<E> {
+    /// The calls; `None` if they are made with the controller's own credentials.
+    pub connected: Option<Connected<E>>,
+    /// The rules of the account.
+    pub rules: Arc<dyn Rules>,
+}
+
+/// Calls with other credentials, or to another region, than the controller's own.
+#[derive(Debug)]
+pub struct Connected<E> {
+    /// The calls.
+    pub external: E,
+    /// A digest of the credentials, the role and the region: resources with the same key share batches.
+    pub key: Arc<str>,
+}
+
+impl<E> Connection<E> {
+    /// The same with the calls in another form.
+    pub fn map<F>(self, form: impl FnOnce(E) -> F) -> Connection<F> {
+        let connected =
+            self.connected.map(|Connected { external, key }| Connected { external: form(external), key });
+        Connection { connected, rules: self.rules }
+    }
+}
+
+/// The rules of one account. Pure.
+pub trait Rules: Debug + Send + Sync + 'static {
+    /// The default entries of maps, and the restricted fields.
+    fn governed(&self) -> &Governed;
+    /// A digest of what the account adds to a desired state: another digest is an edit, and not drift. Empty if it adds nothing.
+    fn digest(&self) -> &str;
+    /// Everything that the account forbids, each with the field and the rule.
+    fn refused(&self, taken: &[Taken], adopt: Option<&Adopt>) -> Vec<Problem>;
+    /// Why the account must not be used here, if its credentials belong to another place than they should.
+    fn misplaced(&self, here: &Location) -> Option<String>;
+    /// The name of the account, for messages.
+    fn name(&self) -> &str;
+}
+
+/// Why a resource cannot be connected.
+#[derive(Debug)]
+pub enum Refusal {
+    /// There is no such account.
+    NotFound(String),
+    /// The account cannot be used as it is.
+    NotReady(String),
+    /// It could not be read.
+    Unreadable(ApiError),
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound(why) => Self::Account(Reason::AccountNotFound, why),
+            Refusal::NotReady(why) => Self::Account(Reason::AccountNotReady, why),
+            Refusal::Unreadable(error) => Self::Kubernetes(error),
+        }
+    }
+}
+
+/// Called with the namespace and the name of an account that changed.
+pub type OnChange = Arc<dyn Fn(&ObjectKey) + Send + Sync>;
+
+/// The connections of one kind, by key.
+#[derive(Debug, Default)]
+pub(crate) struct Connections(Mutex<HashMap<Arc<str>, Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    link: Link,
+    used: Instant,
+}
+
+/// What belongs to one connection.
+#[derive(Clone)]
+pub(crate) struct Link {
+    pub(crate) external: Arc<dyn DynExternal>,
+    pub(crate) batchers: Batchers,
+    pub(crate) vanished: Arc<Vanished>,
+}
+
+impl Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
+}
+
+impl Connections {
+    /// The link of this key. A new one takes the place of those that were not used for long.
+    fn link(&self, connected: Connected<Arc<dyn DynExternal>>, vanished: impl FnOnce() -> Vanished) -> Link {
+        let (now, mut links) = (Instant::now(), self.0.lock());
+        if let Some(kept) = links.get_mut(&connected.key) {
+            kept.used = now;
+            return kept.link.clone();
+        }
+        links.retain(|_, kept| kept.used + KEPT > now);
+        let Connected { external, key } = connected;
+        let link = Link { batchers: Batchers::start(&external), vanished: Arc::new(vanished()), external };
+        links.insert(key, Kept { link: link.clone(), used: now });
+        link
+    }
+
+    /// Forgets a resource that is gone.
+    pub(crate) fn forget(&self, key: &ObjectKey) {
+        for kept in self.0.lock().values() {
+            kept.link.vanished.forget(key);
+        }
+    }
+}
+
+/// The context of a resource that uses an account; `None` if it uses the controller's own connection without rules.
+pub(crate) async fn connect(context: &Context, object: &Object) -> Result<Option<Context>, Outcome> {
+    if context.info().accounts.is_none() {
+        return Ok(None);
+    }
+    let namespace = place(object).0;
+    let connection = context.external.connect(&namespace, object.account()).await?;
+    Ok(connection.map(|Connection { connected, rules }| {
+        let own = context.link();
+        let link = match connected {
+            Some(connected) => context.connections.link(connected, || own.vanished.like_this()),
+            None => own,
+        };
+        context.with(link, rules)
+    }))
+}
+
+/// What a run came to: rejected credentials of an account are told of the account, and not of the controller's settings.
+pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome {
+    match (outcome, rules) {
+        (Outcome::Failed(failure), Some(rules))
+            if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) =>
+        {
+            Outcome::Account(Reason::AccountNotReady, format!("Account {}: {failure}", rules.name()))
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+/// Adds `spec.account` to the schema of a kind.
+pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKind) {
+    let text = |text: &str| Some(text.to_owned());
+    let name = JSONSchemaProps {
+        type_: text("string"),
+        description: text(kind.name_description),
+        min_length: Some(1),
+        max_length: Some(253),
+        pattern: text(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+        ..JSONSchemaProps::default()
+    };
+    let account = JSONSchemaProps {
+        type_: text("object"),
+        description: text(kind.description),
+        required: Some(vec!["name".to_owned()]),
+        properties: Some([("name".to_owned(), name)].into()),
+        ..JSONSchemaProps::default()
+    };
+    for version in &mut crd.spec.versions {
+        let schema = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut());
+        let spec = schema.and_then(|schema| schema.properties.as_mut()?.get_mut("spec"));
+        if let Some(spec) = spec {
+            spec.properties.get_or_insert_default().insert("account".to_owned(), account.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Shop(Governed);
+
+    impl Rules for Shop {
+        fn governed(&self) -> &Governed {
+            &self.0
+        }
+
+        fn digest(&self) -> &'static str {
+            ""
+        }
+
+        fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+            vec![]
+        }
+
+        fn misplaced(&self, _: &Location) -> Option<String> {
+            None
+        }
+
+        fn name(&self) -> &'static str {
+            "shop"
+        }
+    }
+
+    #[test]
+    fn rejected_credentials_are_told_of_the_account_that_has_them() {
+        let failed = |class| {
+            let failure =
+                crate::Failure { class, action: "failed".into(), code: "C".into(), message: "m".into() };
+            Outcome::Failed(failure)
+        };
+        let shop = Shop(Governed::default());
+        let (_, reason, message) = attributed(failed(FailureClass::Credentials), Some(&shop)).ready();
+        assert_eq!((reason, message.as_str()), (Reason::AccountNotReady, "Account shop: failed: m (C)"));
+        let (_, reason, _) = attributed(failed(FailureClass::Credentials), None).ready();
+        assert_eq!(reason, Reason::CredentialsMissing);
+        let (_, reason, _) = attributed(failed(FailureClass::Terminal), Some(&shop)).ready();
+        assert_eq!(reason, Reason::CloudRefused);
+    }
+
+    #[test]
+    fn a_kind_with_accounts_has_their_name_in_its_schema() {
+        const KIND: AccountKind =
+            AccountKind { group: "g", plural: "accounts", description: "d", name_description: "n" };
+        let mut crd = serde_json::from_value(serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {},
+            "spec": {
+                "group": "g", "scope": "Namespaced", "names": {"kind": "K", "plural": "ks"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema":
+                    {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "string"}}}}}}}],
+            },
+        }))
+        .unwrap();
+        with_account(&mut crd, &KIND);
+        let crd = serde_json::to_value(crd).unwrap();
+        let spec =
+            &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+        assert_eq!(spec["account"]["required"], serde_json::json!(["name"]));
+        assert_eq!(spec["account"]["properties"]["name"]["maxLength"], 253);
+        assert!(spec["size"].is_object());
+    }
+
+    #[test]
+    fn a_refusal_is_a_condition_with_its_reason() {
+        let ready = |refusal: Refusal| Outcome::from(refusal).ready();
+        assert_eq!(ready(Refusal::NotFound("x".into())).1, Reason::AccountNotFound);
+        let (_, reason, message) = ready(Refusal::NotReady("no Secret".into()));
+        assert_eq!((reason, message.as_str()), (Reason::AccountNotReady, "no Secret"));
+    }
+}
