@@ -1,4 +1,4 @@
-//! The file that holds an image: its blobs by digest, and two lists that lead to them.
+//! The archive of an image: an OCI layout with blobs, and the index of Docker.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -11,7 +11,7 @@ use tar::{Builder, EntryType};
 
 use super::layer::header;
 
-/// Bytes that are named after what they are.
+/// Content-addressed bytes.
 pub(super) struct Blob {
     pub(super) digest: String,
     bytes: Vec<u8>,
@@ -23,7 +23,7 @@ impl Blob {
     }
 
     pub(super) fn json(value: &Value) -> Result<Self> {
-        Ok(Self::new(serde_json::to_vec(value).context("cannot encode a part of an image")?))
+        Ok(Self::new(serde_json::to_vec(value).context("failed to encode a part of an image")?))
     }
 
     pub(super) fn size(&self) -> usize {
@@ -34,13 +34,13 @@ impl Blob {
         json!({"mediaType": media_type, "digest": self.digest, "size": self.bytes.len()})
     }
 
-    /// Where it is in the archive.
+    /// The path in the archive.
     pub(super) fn path(&self) -> String {
         self.digest.replacen("sha256:", "blobs/sha256/", 1)
     }
 }
 
-/// Writes the archive, whole or not at all.
+/// Writes the archive atomically.
 pub(super) fn write(path: &Path, created: u64, index: &Value, docker: &Value, blobs: &[Blob]) -> Result<()> {
     let unfinished = path.with_extension("tmp");
     let mut builder = Builder::new(BufWriter::new(File::create(&unfinished)?));

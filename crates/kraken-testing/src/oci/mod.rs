@@ -1,7 +1,7 @@
 //! Container images, written as OCI archives without a daemon: `ctr images import`, `kind load image-archive`, `skopeo copy oci-archive:`
 //! and `docker load` read them.
 //!
-//! The same contents give the same bytes: every time in an image is the one that it is given, and nothing is read from the machine.
+//! The same contents give the same bytes: all times are set by the caller, and nothing depends on the machine.
 
 mod archive;
 mod layer;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use archive::Blob;
 pub use layer::{Entry, Layer};
 
-/// Who a container of ours runs as: distroless' `nonroot`.
+/// The user of the containers: `nonroot` of distroless.
 pub const USER: u32 = 65532;
 
 /// How a container starts.
@@ -23,13 +23,13 @@ pub const USER: u32 = 65532;
 pub struct Config {
     /// The program and its first arguments.
     pub entrypoint: Vec<String>,
-    /// Arguments that whoever starts it may replace.
+    /// The default arguments.
     pub command: Vec<String>,
     /// Environment, as `NAME=value`.
     pub environment: Vec<String>,
     /// Ports it listens on.
     pub ports: Vec<u16>,
-    /// What the image says about itself.
+    /// Labels of the configuration and annotations of the manifest.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -42,16 +42,16 @@ pub struct Image {
     pub config: Config,
     /// Its files.
     pub layer: Layer,
-    /// When it was made, in seconds since 1970: the time of every file in it.
+    /// The time of the image and of every file in it, in seconds since 1970.
     pub created: u64,
 }
 
-/// What was written.
+/// The written image.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// The digest of the manifest, by which a registry knows the image.
+    /// The digest of the manifest, which identifies the image in a registry.
     pub digest: String,
-    /// How many bytes a pull transfers.
+    /// The number of bytes that a pull transfers.
     pub size: u64,
 }
 
@@ -109,7 +109,7 @@ impl Image {
     }
 }
 
-/// A name as registries and containerd spell it: `kraken-hub:0.1.0` is one of `docker.io/library`.
+/// The full name, as registries and containerd use it: `kraken-hub:0.1.0` is one of `docker.io/library`.
 fn full_name(name: &str) -> String {
     match name.split_once('/') {
         Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => name.to_owned(),
@@ -119,7 +119,7 @@ fn full_name(name: &str) -> String {
 }
 
 /// Go's name of this machine's architecture, which images use.
-fn architecture() -> &'static str {
+pub fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
