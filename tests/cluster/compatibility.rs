@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const SPOKE: &str = "aws-vpc";
 const DOMAIN: &str = "aws.kraken-iac.eoinfennessy.com";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A separate control plane: other tests need the CRDs as they are.
 async fn separate() -> Result<TestEnv> {

@@ -91,15 +91,15 @@ async fn monitoring() -> Result<Monitoring> {
 }
 
 /// Every metric and label of a query exists.
-fn check_names(answer: &Answer, response: &Response) {
+fn check_names(answer: &Answer, response: &Response) -> Result<()> {
     let query = &answer.query;
     assert_eq!(answer.error, "", "{query}");
     assert!(!answer.selectors.is_empty(), "{query} reads no metric");
     let mut known = BTreeSet::new();
     for selector in &answer.selectors {
         let metric = &selector.metric;
-        let labels =
-            response.metrics.get(metric).unwrap_or_else(|| panic!("{query}: no controller has {metric}"));
+        let labels = response.metrics.get(metric);
+        let labels = labels.with_context(|| format!("{query}: no controller has {metric}"))?;
         for label in selector.labels.keys() {
             assert!(labels.contains(label), "{query}: {metric} has no label {label}: {labels:?}");
         }
@@ -108,6 +108,7 @@ fn check_names(answer: &Answer, response: &Response) {
     for label in &answer.grouping {
         assert!(known.contains(label), "{query}: no metric has the label {label}: {known:?}");
     }
+    Ok(())
 }
 
 /// The names in `{{ $labels.name }}`.
@@ -146,7 +147,7 @@ async fn every_query_of_dashboard_and_alerts_runs_on_the_metrics_of_the_controll
 
     let mut asked = BTreeSet::new();
     for answer in &response.answers {
-        check_names(answer, &response);
+        check_names(answer, &response)?;
         asked.extend(answer.selectors.iter().map(|selector| selector.metric.as_str()));
     }
     for metric in asked {
@@ -154,6 +155,13 @@ async fn every_query_of_dashboard_and_alerts_runs_on_the_metrics_of_the_controll
             served.contains_key(metric) || FAILURES.contains(&metric),
             "no running controller has {metric}"
         );
+    }
+    let documented = std::fs::read_to_string(paths::workspace_root()?.join("docs/operations.md"))?;
+    for metric in metrics_in(&documented) {
+        let exists = [metric.to_owned(), format!("{metric}_bucket")]
+            .iter()
+            .any(|name| response.metrics.contains_key(name));
+        assert!(exists, "docs/operations.md: no controller has {metric}");
     }
     let (of_panels, of_alerts) = response.answers.split_at(panels.len());
     for answer in of_panels {

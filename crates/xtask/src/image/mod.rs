@@ -69,7 +69,7 @@ pub(crate) async fn run(choice: Choice) -> Result<()> {
     let source = Source::read(&root).await?;
     let made = make(Order { root, controllers, profile, output, repository, tag: None, source }).await?;
     let rows = made.iter().map(|image| {
-        [image.name.clone(), megabytes(image.size), image.digest.clone(), image.path.display().to_string()]
+        [image.name.clone(), size(image.size), image.digest.clone(), image.path.display().to_string()]
     });
     print!("{}", ui::table(&["IMAGE", "SIZE", "DIGEST", "ARCHIVE"], rows));
     println!(
@@ -144,8 +144,13 @@ pub(crate) fn target() -> Result<PathBuf> {
     Ok(binaries.parent().context("the binaries' folder has no parent")?.to_owned())
 }
 
-pub(crate) fn megabytes(bytes: u64) -> String {
-    let tenths = bytes * 10 / (KIBIBYTE * KIBIBYTE);
+/// A size for a table.
+pub(crate) fn size(bytes: u64) -> String {
+    const MEBIBYTE: u64 = KIBIBYTE * KIBIBYTE;
+    if bytes < MEBIBYTE {
+        return format!("{} KiB", bytes.div_ceil(KIBIBYTE));
+    }
+    let tenths = bytes * 10 / MEBIBYTE;
     format!("{}.{} MiB", tenths / 10, tenths % 10)
 }
 
@@ -160,8 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_in_mebibytes() {
-        assert_eq!(megabytes(25 * 1024 * 1024), "25.0 MiB");
-        assert_eq!(megabytes(1_572_864), "1.5 MiB");
+    fn sizes_are_in_binary_units() {
+        assert_eq!(size(25 * 1024 * 1024), "25.0 MiB");
+        assert_eq!(size(5975), "6 KiB");
+        assert_eq!(size(1_572_864), "1.5 MiB");
     }
 }

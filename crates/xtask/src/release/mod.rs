@@ -33,7 +33,7 @@ pub(crate) struct Choice {
     #[arg(long)]
     allow_dirty: bool,
     /// Build nothing for release: compile twice in different folders and compare the results. `crate` compiles one library with its
-    /// dependencies, in a minute; `all` compiles every controller.
+    /// dependencies, in a minute or two; `all` compiles every controller.
     #[arg(long, value_enum, exclusive = true, num_args = 0..=1, default_missing_value = "all")]
     verify: Option<verify::Scope>,
 }
@@ -77,8 +77,7 @@ pub(crate) async fn run(choice: Choice) -> Result<()> {
     files.extend(ui::step("packaging the charts", charts).await?);
     let sums = checksums::write(out, &files)?;
     drop(images);
-    let rows =
-        sums.iter().map(|sum| [sum.file.clone(), image::megabytes(sum.size), sum.digest[..12].to_owned()]);
+    let rows = sums.iter().map(|sum| [sum.file.clone(), image::size(sum.size), sum.digest[..12].to_owned()]);
     print!("{}", ui::table(&["FILE", "SIZE", "SHA-256"], rows));
     println!("  To verify: cd {} && sha256sum -c {}", out.display(), checksums::FILE);
     Ok(())
