@@ -104,6 +104,28 @@ async fn pods_mount_exported_values_and_see_them_change() -> Result<()> {
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
+async fn pods_restart_with_the_new_value_of_an_environment_variable() -> Result<()> {
+    let site = Site::new("restart").await?;
+    site.apply(RESTARTED).await?;
+    site.apply(&deployment("client", "greeting").to_string()).await?;
+    site.ready(&["configexport/greeting"]).await?;
+    let printed = async || site.kubectl(&["logs", "deployment/client", "--tail=1"]).await;
+    until("the first value in the pod", printed, |text| text.trim() == "hello").await?;
+    let count = async || -> Result<usize> {
+        let sets = site.kubectl(&["get", "replicaset", "-l", "app=client", "-o", "name"]).await?;
+        Ok(sets.lines().count())
+    };
+    assert_eq!(count().await?, 1, "the first value restarts nothing");
+    let patch = r#"{"data":{"text":"goodbye"}}"#;
+    site.kubectl(&["patch", "configmap", "source", "--type=merge", "-p", patch]).await?;
+    until("the new value in the pod", printed, |text| text.trim() == "goodbye").await?;
+    site.kubectl(&["rollout", "status", "deployment/client", "--timeout=120s"]).await?;
+    assert_eq!(count().await?, 2, "one restart");
+    site.end().await
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
 async fn metrics_are_served_on_the_annotated_port() -> Result<()> {
     let site = Site::new("metrics").await?;
     site.apply(&pod_without_volumes("probe")).await?;
@@ -138,6 +160,38 @@ spec:
   - key: password
     valueFrom: {secret: {name: source, key: password}}
 ";
+
+/// An export that restarts the Deployment `client`.
+const RESTARTED: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: source}
+data: {text: hello}
+---
+apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1
+kind: ConfigExport
+metadata: {name: greeting}
+spec:
+  configType: ConfigMap
+  configMetadata: {name: greeting}
+  restart: [{kind: Deployment, name: client}]
+  entries:
+  - key: text
+    valueFrom: {configMap: {name: source, key: text}}
+";
+
+/// A Deployment whose pod prints the variable `text` of a ConfigMap.
+fn deployment(name: &str, map: &str) -> serde_json::Value {
+    let mut spec = container(name)["spec"].take();
+    spec["containers"][0]["command"] = json!(["sh", "-c", "while true; do echo $text; sleep 1; done"]);
+    spec["containers"][0]["envFrom"] = json!([{"configMapRef": {"name": map}}]);
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": spec},
+        },
+    })
+}
 
 fn pod(name: &str, map: &str, secret: &str) -> String {
     let mut pod = container(name);
