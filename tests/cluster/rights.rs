@@ -92,12 +92,15 @@ const KRAKEN: [(&str, &str); 11] = [
     ("core", "dependencyrequests/status"),
     ("core", "statedeclarations"),
 ];
-const KUBERNETES: [(&str, &str); 9] = [
+const KUBERNETES: [(&str, &str); 12] = [
     ("", "configmaps"),
     ("", "namespaces"),
     ("", "pods"),
     ("", "secrets"),
     ("", "serviceaccounts/token"),
+    ("apps", "daemonsets"),
+    ("apps", "deployments"),
+    ("apps", "statefulsets"),
     ("events.k8s.io", "events"),
     ("coordination.k8s.io", "leases"),
     ("rbac.authorization.k8s.io", "roles"),

@@ -1,4 +1,4 @@
-//! Webhooks while their certificates are replaced.
+//! Webhooks during the rotation of their certificate.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ async fn bundle() -> Result<String> {
 
 async fn certificate() -> Result<String> {
     let secret = system_json(&["get", "secret", &format!("{CONTROLLER}-webhook")]).await?;
-    Ok(secret["data"]["tls.crt"].as_str().context("a Secret without a certificate")?.to_owned())
+    Ok(secret["data"]["tls.crt"].as_str().context("the Secret has no certificate")?.to_owned())
 }
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn no_mistake_passes_while_the_certificate_is_replaced() -> Result<()> {
+async fn every_invalid_resource_is_rejected_during_a_rotation() -> Result<()> {
     let site = Site::new("rotation").await?;
-    // A flag by its environment variable, as the README says; a rotation then takes half a minute.
+    // The environment variable of a flag, as in the README. A rotation then takes half a minute.
     let literal = "--from-literal=KRAKEN_WEBHOOK_CERTIFICATE_LIFETIME=48s";
     system(&["create", "configmap", CONTROLLER, literal]).await?;
     system(&["delete", "secret", &format!("{CONTROLLER}-webhook")]).await?;
@@ -35,7 +35,7 @@ async fn no_mistake_passes_while_the_certificate_is_replaced() -> Result<()> {
     site.refused(MISTAKE).await?;
     let (first, first_bundle) = (certificate().await?, bundle().await?);
 
-    // The API server lets everything pass if it does not trust the webhook: so each try must be refused.
+    // The API server admits every request if it does not trust the webhook, so each attempt must be rejected.
     let started = Instant::now();
     let (mut tries, mut bundles) = (0, vec![first_bundle]);
     while started.elapsed() < Duration::from_secs(75) {
@@ -47,8 +47,12 @@ async fn no_mistake_passes_while_the_certificate_is_replaced() -> Result<()> {
             bundles.push(now);
         }
     }
-    assert_ne!(certificate().await?, first, "the certificate was not replaced");
-    assert!(bundles.len() >= 3, "old, both, new: {} after {tries} tries", bundles.len());
+    assert_ne!(certificate().await?, first, "the certificate was not rotated");
+    assert!(
+        bundles.len() >= 3,
+        "expected the old bundle, both, and the new one: {} bundles after {tries} attempts",
+        bundles.len()
+    );
 
     system(&["delete", "configmap", CONTROLLER]).await?;
     system(&["rollout", "restart", &format!("deployment/{CONTROLLER}")]).await?;

@@ -1,4 +1,4 @@
-//! What every installation must do, however it was made.
+//! The tests that every installation method must pass.
 
 use anyhow::{Context as _, Result};
 use kraken_testing::paths;
@@ -30,14 +30,14 @@ async fn controllers_run_as_their_own_accounts_under_pod_security_restricted() -
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn a_mistake_is_refused_through_the_service_of_each_webhook() -> Result<()> {
+async fn an_invalid_resource_is_rejected_through_the_service_of_each_webhook() -> Result<()> {
     let site = Site::new("mistakes").await?;
     let vpc = "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: VPC\nmetadata: {name: a}\nspec: {cidrBlock: {value: 10.0.0.1/16}}\n";
-    let refused = until("the refusal of a VPC", async || site.refused(vpc).await, |_| true).await?;
-    // The schema takes any text for a block: this is the controller's own review.
+    let refused = until("the rejection of a VPC", async || site.refused(vpc).await, |_| true).await?;
+    // The schema accepts any string: the webhook of the controller rejects it.
     assert!(refused.contains("spec.cidrBlock"), "{refused}");
 
-    // The hub's: a cycle of references is visible to it alone.
+    // Only the webhook of the hub finds reference cycles.
     let subnet = |name: &str, other: &str| {
         format!(
             "apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1\nkind: Subnet\nmetadata: {{name: {name}}}\n\
@@ -46,19 +46,20 @@ async fn a_mistake_is_refused_through_the_service_of_each_webhook() -> Result<()
     };
     site.apply(&subnet("one", "two")).await?;
     let refused =
-        until("the refusal of a cycle", async || site.refused(&subnet("two", "one")).await, |_| true).await?;
+        until("the rejection of a cycle", async || site.refused(&subnet("two", "one")).await, |_| true)
+            .await?;
     assert!(refused.contains("reference cycle"), "{refused}");
     site.end().await
 }
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn pods_mount_what_a_web_tier_exports_and_see_it_change() -> Result<()> {
+async fn pods_mount_exported_values_and_see_them_change() -> Result<()> {
     let site = Site::new("web-tier").await?;
-    // The pod comes first: it waits for its volumes, as that of the sample's Deployment does.
+    // The pod is created first and waits for its volumes, like that of the sample's Deployment.
     site.apply(&pod("client", "web-address", "web-secret")).await?;
     let samples = paths::workspace_root()?.join("config/samples/web-tier");
-    // Without the Deployment, whose image is one of the internet: the pod above does the same.
+    // Without the Deployment, whose image is on the internet: the pod above does the same.
     for file in ["05-address", "04-load-balancer", "03-instances", "02-network", "01-settings"] {
         let path = samples.join(format!("{file}.yaml")).display().to_string();
         site.kubectl(&["apply", "--server-side", "-f", &path]).await?;
@@ -84,26 +85,48 @@ async fn pods_mount_what_a_web_tier_exports_and_see_it_change() -> Result<()> {
     .await?;
     site.until_file("client", "/etc/secret/password", |text| text == "s3cret-two").await?;
 
-    // A Secret's value is nowhere but in Secrets.
+    // The value of a Secret is only in Secrets.
     let all = site.kubectl(&["get", "kraken,kraken-internal,events", "-o", "json"]).await?;
     let logs = system(&["logs", "-l", "app.kubernetes.io/part-of=kraken", "--tail=-1"]).await?;
     for text in [all, logs] {
-        assert!(!text.contains("s3cret-"), "the value of a Secret was shown");
+        assert!(!text.contains("s3cret-"), "the value of a Secret is visible");
     }
 
     assert_eq!(site.in_cloud("DescribeVpcs", "vpcSet").await?.len(), 1);
     site.kubectl(&["delete", "kraken", "--all", "--timeout=120s"]).await?;
     assert!(site.in_cloud("DescribeVpcs", "vpcSet").await?.is_empty());
-    // Kubernetes' garbage collector takes half a minute to learn of a kind that was just installed.
+    // The garbage collector of Kubernetes discovers a new kind after up to 30 s.
     let targets = async || site.kubectl(&["get", "configmap,secret", "-o", "name"]).await;
     let gone = |names: &String| !names.contains("web-address") && !names.contains("web-secret");
-    until("the end of what was exported", targets, gone).await?;
+    until("the deletion of the targets", targets, gone).await?;
     site.end().await
 }
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn metrics_and_health_are_served_where_the_annotations_say() -> Result<()> {
+async fn pods_restart_with_the_new_value_of_an_environment_variable() -> Result<()> {
+    let site = Site::new("restart").await?;
+    site.apply(RESTARTED).await?;
+    site.apply(&deployment("client", "greeting").to_string()).await?;
+    site.ready(&["configexport/greeting"]).await?;
+    let printed = async || site.kubectl(&["logs", "deployment/client", "--tail=1"]).await;
+    until("the first value in the pod", printed, |text| text.trim() == "hello").await?;
+    let count = async || -> Result<usize> {
+        let sets = site.kubectl(&["get", "replicaset", "-l", "app=client", "-o", "name"]).await?;
+        Ok(sets.lines().count())
+    };
+    assert_eq!(count().await?, 1, "the first value restarts nothing");
+    let patch = r#"{"data":{"text":"goodbye"}}"#;
+    site.kubectl(&["patch", "configmap", "source", "--type=merge", "-p", patch]).await?;
+    until("the new value in the pod", printed, |text| text.trim() == "goodbye").await?;
+    site.kubectl(&["rollout", "status", "deployment/client", "--timeout=120s"]).await?;
+    assert_eq!(count().await?, 2, "one restart");
+    site.end().await
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
+async fn metrics_are_served_on_the_annotated_port() -> Result<()> {
     let site = Site::new("metrics").await?;
     site.apply(&pod_without_volumes("probe")).await?;
     site.ready(&["pod/probe"]).await?;
@@ -113,7 +136,7 @@ async fn metrics_and_health_are_served_where_the_annotations_say() -> Result<()>
                 .await?;
         let pod = &pods["items"][0];
         assert_eq!(pod["metadata"]["annotations"]["prometheus.io/port"], "8080");
-        let address = pod["status"]["podIP"].as_str().context("a pod without an address")?;
+        let address = pod["status"]["podIP"].as_str().context("the pod has no address")?;
         let url = format!("http://{address}:8080/metrics");
         let metrics = site.kubectl(&["exec", "probe", "--", "wget", "-q", "-O", "-", &url]).await?;
         assert!(metrics.contains("kraken_leader 1"), "{controller}: {metrics}");
@@ -121,7 +144,7 @@ async fn metrics_and_health_are_served_where_the_annotations_say() -> Result<()>
     site.end().await
 }
 
-/// A Secret of the user's and its export.
+/// A Secret of a user, and its export.
 const SECRETS: &str = "apiVersion: v1
 kind: Secret
 metadata: {name: source}
@@ -137,6 +160,38 @@ spec:
   - key: password
     valueFrom: {secret: {name: source, key: password}}
 ";
+
+/// An export that restarts the Deployment `client`.
+const RESTARTED: &str = "apiVersion: v1
+kind: ConfigMap
+metadata: {name: source}
+data: {text: hello}
+---
+apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1
+kind: ConfigExport
+metadata: {name: greeting}
+spec:
+  configType: ConfigMap
+  configMetadata: {name: greeting}
+  restart: [{kind: Deployment, name: client}]
+  entries:
+  - key: text
+    valueFrom: {configMap: {name: source, key: text}}
+";
+
+/// A Deployment whose pod prints the variable `text` of a ConfigMap.
+fn deployment(name: &str, map: &str) -> serde_json::Value {
+    let mut spec = container(name)["spec"].take();
+    spec["containers"][0]["command"] = json!(["sh", "-c", "while true; do echo $text; sleep 1; done"]);
+    spec["containers"][0]["envFrom"] = json!([{"configMapRef": {"name": map}}]);
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": spec},
+        },
+    })
+}
 
 fn pod(name: &str, map: &str, secret: &str) -> String {
     let mut pod = container(name);

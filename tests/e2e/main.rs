@@ -1,7 +1,7 @@
-//! Kraken on a cluster with a node: controllers are pods of their images, and what they write reaches other pods.
+//! Tests of an installation on a cluster with a node, where the controllers run as pods and other pods mount exported values.
 //!
-//! `cargo xtask e2e` installs Kraken, runs these tests one after the other, and uninstalls it. They see the cluster as its user does,
-//! by `kubectl`, and run on any cluster that has the images.
+//! `cargo xtask e2e` installs Kraken, runs these tests sequentially, and uninstalls it. The tests use `kubectl`, as users do, and run on any
+//! cluster that has the images.
 
 mod admission;
 mod installed;

@@ -1,5 +1,5 @@
-//! Overlays on the default installation. The node's bridge enforces no NetworkPolicy, so that only a cluster of somebody else's tells
-//! whether connections pass.
+//! Overlays on the default installation. The bridge network of the local node does not enforce NetworkPolicies: only other clusters test
+//! whether connections are allowed.
 
 use anyhow::Result;
 use kraken_testing::paths;

@@ -37,28 +37,28 @@ async fn one() -> Result<()> {
     install("default").await
 }
 
-/// The pod that leads, by its name.
+/// The name of the leader's pod.
 async fn leader(controller: &str) -> Result<String> {
     let lease = system_json(&["get", "lease", controller]).await?;
-    let holder = lease["spec"]["holderIdentity"].as_str().context("a lease without a holder")?.to_owned();
-    // A name of a process in a pod: the pod's and a number. A lease that was given back has none until it is taken.
+    let holder = lease["spec"]["holderIdentity"].as_str().context("the lease has no holder")?.to_owned();
+    // The holder is the name of the pod and a number. A released lease has no holder.
     let (pod, _) = holder.rsplit_once('-').context("nobody holds the lease")?;
     Ok(pod.to_owned())
 }
 
-/// Waits until a pod leads that is there: after a change of the Deployment the lease names an old one for a while.
+/// Waits until an existing pod is the leader: after a rollout the lease names an old pod until it expires.
 async fn leading(controller: &str) -> Result<String> {
     let look = async || {
         let leader = leader(controller).await?;
         let is_there = pods(controller).await?.iter().any(|pod| name(pod) == leader && is_ready(pod));
-        if is_there { Ok(leader) } else { bail!("{leader} is not there") }
+        if is_there { Ok(leader) } else { bail!("the pod {leader} does not exist") }
     };
-    until("a leader that is there", look, |_| true).await
+    until("an existing leader", look, |_| true).await
 }
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn a_standby_takes_over_from_a_killed_leader_and_creates_nothing_twice() -> Result<()> {
+async fn a_standby_replaces_a_killed_leader_and_creates_nothing_twice() -> Result<()> {
     let site = Site::new("leaders").await?;
     two().await?;
     let mut worst = Duration::ZERO;
@@ -66,14 +66,14 @@ async fn a_standby_takes_over_from_a_killed_leader_and_creates_nothing_twice() -
         let before = leading(controller).await?;
         let vpc = format!("round-{round}");
         let started = Instant::now();
-        // The process is killed while it works on what was just applied.
+        // The process is killed during the reconcile of the new resource.
         site.apply(&VPC.replace("NAME", &vpc)).await?;
         system(&["delete", "pod", &before, "--grace-period=0", "--force"]).await?;
         let after = until("the new leader", async || leader(controller).await, |now| *now != before).await?;
         worst = worst.max(started.elapsed());
         site.ready(&[&format!("vpc/{vpc}")]).await?;
         let running = pods(controller).await?;
-        assert!(running.iter().any(|pod| name(pod) == after), "{after} leads and is no pod");
+        assert!(running.iter().any(|pod| name(pod) == after), "the leader {after} is not a pod");
     }
     println!("a standby led after at most {:.1} s", worst.as_secs_f64());
     assert!(worst < TAKEN_OVER_WITHIN, "{worst:?}");
@@ -84,9 +84,9 @@ async fn a_standby_takes_over_from_a_killed_leader_and_creates_nothing_twice() -
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn a_leader_without_network_is_replaced_and_acts_no_more() -> Result<()> {
+async fn a_leader_without_network_is_replaced_and_stops_reconciling() -> Result<()> {
     let Ok(node) = std::env::var(NODE) else {
-        println!("NOT RUN: the packets of a pod can be dropped on a node of ours only");
+        println!("NOT RUN: dropping the packets of a pod requires the local node");
         return Ok(());
     };
     let site = Site::new("network").await?;
@@ -94,15 +94,15 @@ async fn a_leader_without_network_is_replaced_and_acts_no_more() -> Result<()> {
     let controller = "kraken-aws-vpc";
     let before = leading(controller).await?;
     let all = pods(controller).await?;
-    let leading = all.iter().find(|pod| name(pod) == before).context("the leader is no pod")?;
-    let address = leading["status"]["podIP"].as_str().context("a pod without an address")?;
+    let leading = all.iter().find(|pod| name(pod) == before).context("the leader is not a pod")?;
+    let address = leading["status"]["podIP"].as_str().context("the pod has no address")?;
     drop_packets(&node, "-I", address).await?;
     let started = Instant::now();
     site.apply(&VPC.replace("NAME", "meanwhile")).await?;
     let after = until("the new leader", async || leader(controller).await, |now| *now != before).await;
     println!("a standby led after {:.1} s", started.elapsed().as_secs_f64());
     let ready = site.ready(&["vpc/meanwhile"]).await;
-    // An edit that the old leader has not seen: it must not undo it when it is back.
+    // An edit that the old leader has not seen: it must not revert it after the outage.
     let tag = r#"{"spec":{"tags":{"Name":"edited"}}}"#;
     let edited = site.kubectl(&["patch", "vpc", "meanwhile", "--type=merge", "-p", tag]).await;
     drop_packets(&node, "-D", address).await?;
@@ -127,7 +127,7 @@ fn is_ready(pod: &Value) -> bool {
     pod["status"]["containerStatuses"][0]["ready"] == json!(true)
 }
 
-/// Inserts (`-I`) or deletes (`-D`) the rules that keep a pod from everything but its node.
+/// Inserts (`-I`) or deletes (`-D`) the rules that drop all packets of a pod, except those of its node.
 async fn drop_packets(node: &str, action: &str, address: &str) -> Result<()> {
     for direction in ["-s", "-d"] {
         let mut command = Command::new("nsenter");

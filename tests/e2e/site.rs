@@ -1,4 +1,4 @@
-//! A namespace of the cluster, and `kubectl`.
+//! A namespace of a test, and `kubectl`.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,23 +9,23 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-/// Where the controllers are.
+/// The namespace of the controllers.
 pub(crate) const SYSTEM: &str = "kraken-system";
-/// How long anything may take on a busy machine.
+/// The timeout of waits, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
-/// Names a process in the namespaces of the node, if the node is ours.
+/// The variable with the id of a process in the namespaces of the local node; unset on other clusters.
 pub(crate) const NODE: &str = "KRAKEN_E2E_NODE_PROCESS";
-/// A shell; the image is loaded with the controllers'.
+/// An image with a shell, which is loaded with those of the controllers.
 pub(crate) const TOOLS: &str = kraken_testing::node::TOOLS;
 
-/// A namespace under Pod Security `restricted`, for one test.
+/// The namespace of one test, under Pod Security `restricted`.
 pub(crate) struct Site {
     /// Its name.
     pub(crate) namespace: String,
 }
 
 impl Site {
-    /// A new one.
+    /// Creates the namespace.
     pub(crate) async fn new(test: &str) -> Result<Self> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let namespace = format!("e2e-{test}-{seconds}");
@@ -49,10 +49,10 @@ impl Site {
             .map(drop)
     }
 
-    /// What is answered to YAML that must be refused.
+    /// The API server's error for YAML that must be rejected.
     pub(crate) async fn refused(&self, yaml: &str) -> Result<String> {
         match self.apply(yaml).await {
-            Ok(()) => bail!("accepted, and should not be:\n{yaml}"),
+            Ok(()) => bail!("accepted, but must be rejected:\n{yaml}"),
             Err(error) => Ok(format!("{error:#}")),
         }
     }
@@ -64,12 +64,12 @@ impl Site {
         self.kubectl(&arguments).await.map(drop)
     }
 
-    /// A file of a running pod.
+    /// The content of a file in a running pod.
     pub(crate) async fn file(&self, pod: &str, path: &str) -> Result<String> {
         self.kubectl(&["exec", pod, "--", "cat", path]).await
     }
 
-    /// Waits until a file of a pod is as wanted.
+    /// Waits until a file in a pod has the wanted content.
     pub(crate) async fn until_file(
         &self,
         pod: &str,
@@ -79,21 +79,21 @@ impl Site {
         until(&format!("{path} of {pod}"), async || self.file(pod, path).await, |text| wanted(text)).await
     }
 
-    /// Deletes the namespace with all that is in it, and waits until it is gone.
+    /// Deletes the namespace and everything in it, and waits until it does not exist.
     pub(crate) async fn end(self) -> Result<()> {
-        // What its finalizers wait for is deleted in its order.
+        // Before the namespace, while the controllers can still delete the remote objects in order.
         self.kubectl(&["delete", "kraken", "--all", "--timeout=120s"]).await?;
         cluster(&["delete", "namespace", &self.namespace, "--timeout=120s"]).await.map(drop)
     }
 
-    /// What the cloud has of this namespace: the items of a Describe action's list.
+    /// The remote objects of this namespace: the items in the response to a Describe action.
     pub(crate) async fn in_cloud(&self, action: &str, list: &str) -> Result<Vec<Value>> {
         let answer = described(action, &[]).await?;
         let own = answer[list].as_array().into_iter().flatten().filter(|item| self.owns(item));
         Ok(own.cloned().collect())
     }
 
-    /// What was launched for this namespace, terminated instances too.
+    /// All instances that were launched for this namespace, including terminated ones.
     pub(crate) async fn launched(&self) -> Result<Vec<Value>> {
         let (mut launched, mut page) = (Vec::new(), String::new());
         loop {
@@ -103,7 +103,7 @@ impl Site {
             let instances =
                 reservations.flat_map(|launch| launch["instancesSet"].as_array().into_iter().flatten());
             launched.extend(instances.filter(|item| self.owns(item)).cloned());
-            // A page holds a hundred reservations.
+            // A page contains up to 100 reservations.
             match answer["nextToken"].as_str() {
                 Some(next) if !next.is_empty() => next.clone_into(&mut page),
                 _ => return Ok(launched),
@@ -137,20 +137,20 @@ pub(crate) async fn system(arguments: &[&str]) -> Result<String> {
     cluster(&all).await
 }
 
-/// The same, and reads its JSON.
+/// The same with JSON output.
 pub(crate) async fn system_json(arguments: &[&str]) -> Result<Value> {
     let mut all = arguments.to_vec();
     all.extend(["-o", "json"]);
     Ok(serde_json::from_str(&system(&all).await?)?)
 }
 
-/// Waits until a Deployment's pods are all there and ready, and no older one is left.
+/// Waits until the rollout of a Deployment is complete.
 pub(crate) async fn rolled_out(deployment: &str) -> Result<()> {
     let deployment = format!("deployment/{deployment}");
     system(&["rollout", "status", &deployment, "--timeout=120s"]).await.map(drop)
 }
 
-/// The pods of a controller, without those that are being deleted.
+/// The pods of a controller, without terminating ones.
 pub(crate) async fn pods(controller: &str) -> Result<Vec<Value>> {
     let selector = format!("app.kubernetes.io/name={controller}");
     let list = system_json(&["get", "pods", "-l", &selector]).await?;
@@ -158,12 +158,12 @@ pub(crate) async fn pods(controller: &str) -> Result<Vec<Value>> {
     Ok(pods.into_iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null()).collect())
 }
 
-/// An object's name.
+/// The name of an object.
 pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Repeats a look until it shows what is wanted; a look that fails is one more reason to wait.
+/// Repeats a request until its result is as wanted. A failed request is repeated too.
 pub(crate) async fn until<T: std::fmt::Debug>(
     what: &str,
     look: impl AsyncFn() -> Result<T>,

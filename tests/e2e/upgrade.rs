@@ -1,4 +1,4 @@
-//! The controllers of another commit, upgraded to those of this checkout while people work.
+//! An upgrade from the controllers of another commit to those of this checkout, during edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::site::{Site, cluster, name, rolled_out, system, system_json};
 
-/// Half of each kind.
+/// Half are VPCs, half are instances.
 const RESOURCES: usize = 200;
 const EDITS: usize = 50;
 
@@ -35,7 +35,7 @@ fn tag(item: &Value) -> &str {
     tags.filter(|tag| tag["key"] == "Edit").find_map(|tag| tag["value"].as_str()).unwrap_or_default()
 }
 
-/// How many have each value of the tag.
+/// The number of items with each value of the tag.
 fn counted<'items>(items: impl IntoIterator<Item = &'items Value>) -> BTreeMap<&'items str, usize> {
     let mut counts = BTreeMap::new();
     for item in items {
@@ -44,7 +44,7 @@ fn counted<'items>(items: impl IntoIterator<Item = &'items Value>) -> BTreeMap<&
     counts
 }
 
-/// The instances that resources say are theirs.
+/// The instance ids in the status of the resources.
 async fn recorded(site: &Site) -> Result<BTreeMap<String, String>> {
     let list: Value = serde_json::from_str(&site.kubectl(&["get", "ec2instance", "-o", "json"]).await?)?;
     let items = list["items"].as_array().into_iter().flatten();
@@ -68,7 +68,7 @@ async fn an_upgrade_under_edits_loses_and_repeats_nothing() -> Result<()> {
     let default = paths::workspace_root()?.join("config/default").display().to_string();
     let edits = async {
         for edit in 0..EDITS {
-            // Each resource once, the two kinds in turn, and new ones in between.
+            // Each resource once, alternating between the kinds.
             let edited = if edit % 2 == 0 { vpc(edit, "edited") } else { instance(edit, "edited") };
             site.apply(&edited.to_string()).await?;
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -89,18 +89,18 @@ async fn an_upgrade_under_edits_loses_and_repeats_nothing() -> Result<()> {
             deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap_or_default();
         assert!(!image.ends_with(":previous"), "{image}");
     }
-    // What the new controllers have in place is what was asked for last.
+    // The new controllers must have applied the last edits.
     site.ready(&["kraken", "--all"]).await?;
 
     let expected = BTreeMap::from([("none", RESOURCES / 2 - EDITS / 2), ("edited", EDITS / 2)]);
     let vpcs = site.in_cloud("DescribeVpcs", "vpcSet").await?;
     assert_eq!(counted(&vpcs), expected, "VPCs");
-    // Terminated ones too: an instance that was launched twice shows.
+    // Including terminated ones, to detect an instance that was launched twice.
     let instances = site.launched().await?;
     let recorded = recorded(&site).await?;
     let there: BTreeSet<&str> = instances.iter().filter_map(|item| item["instanceId"].as_str()).collect();
     let missing: Vec<_> = recorded.iter().filter(|(_, id)| !there.contains(id.as_str())).collect();
-    assert!(missing.is_empty(), "recorded, and not in the cloud with the owner's tag: {missing:?}");
+    assert!(missing.is_empty(), "in the status, but not in the cloud with the owner tag: {missing:?}");
     assert_eq!(counted(&instances), expected, "instances");
     for controller in paths::controllers()? {
         let log = system(&["logs", &format!("deployment/kraken-{controller}"), "--tail=-1"]).await?;

@@ -61,6 +61,7 @@ impl TestEnv {
         let (group, version) = match kind {
             "ConfigMap" | "Secret" => ("", "v1"),
             "Event" => ("events.k8s.io", "v1"),
+            "Deployment" | "StatefulSet" | "DaemonSet" => ("apps", "v1"),
             "ConfigExport" => ("configexport.kraken-iac.eoinfennessy.com", "v1alpha1"),
             "StateDeclaration" | "DependencyRequest" => ("core.kraken-iac.eoinfennessy.com", "v1alpha1"),
             "Gadget" => ("testing.kraken-iac.eoinfennessy.com", "v1alpha1"),

@@ -44,6 +44,8 @@ impl Program for Hub {
             rule(&[&core], &["dependencyrequests/status"], &["patch"]),
             rule(&[&export], &["configexports"], READ),
             rule(&[&export], &["configexports/status"], &["patch"]),
+            // One annotation of the pod template, for `restart` of a ConfigExport.
+            rule(&["apps"], &["daemonsets", "deployments", "statefulsets"], &["patch"]),
         ]
     }
 

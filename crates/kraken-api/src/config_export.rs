@@ -57,6 +57,38 @@ pub struct ConfigExportSpec {
     /// available again; `Keep` leaves it unchanged until every entry has a value again. Default: `Delete`.
     #[serde(default)]
     pub while_waiting: WhileWaiting,
+
+    /// Workloads in the same namespace that are restarted when the content of the target changes, 0 to 8: for programs that
+    /// read the values only when they start. The hub sets one annotation of the pod template, and the workload's own update
+    /// strategy replaces the pods. A workload that does not exist is skipped. The author of the ConfigExport must be allowed to
+    /// patch it. Default: none. Example: `[{kind: Deployment, name: client}]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["kind", "name"]))]
+    pub restart: Vec<Workload>,
+}
+
+/// A workload that is restarted when the content of the target changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// The kind: `Deployment`, `StatefulSet` or `DaemonSet`.
+    pub kind: WorkloadKind,
+
+    /// The name, 1 to 253 lower case letters, digits, `-` and `.`. Example: `client`.
+    #[schemars(length(min = 1, max = 253))]
+    #[schemars(regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"))]
+    pub name: String,
+}
+
+/// The kind of a workload, all of the group `apps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum WorkloadKind {
+    /// A Deployment.
+    Deployment,
+    /// A StatefulSet.
+    StatefulSet,
+    /// A DaemonSet.
+    DaemonSet,
 }
 
 /// What happens to the target when an entry loses its value.
@@ -162,4 +194,9 @@ pub struct ConfigExportStatus {
     /// `ConfigMap/app`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+
+    /// With `restart`: a keyed digest of the content for which the workloads were last restarted. The key is an annotation of the
+    /// target, so that no value can be guessed from the digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_digest: Option<String>,
 }

@@ -51,6 +51,13 @@ pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-b
 /// when they are removed from its spec; others are preserved.
 pub const EXPORTED_METADATA_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-metadata";
 
+/// Annotation of the target of a ConfigExport with `restart`: a random key, with which the digest of its content is computed.
+pub const DIGEST_KEY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/digest-key";
+
+/// Prefix of the annotation on the pod template of a workload that a ConfigExport restarts: the name of the ConfigExport follows, and
+/// the value is the digest of the content.
+pub const RESTARTED_FOR_PREFIX: &str = "restarted-for.kraken-iac.eoinfennessy.com/";
+
 /// Annotation of a StateDeclaration: the generation under which its spoke wrote it. Any other generation is an edit by
 /// somebody else, which is not trusted and is reverted.
 pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";

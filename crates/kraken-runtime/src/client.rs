@@ -72,7 +72,7 @@ pub fn connect(mut config: Config, name: &'static str, bounds: &Bounds) -> Resul
     config.reset_reader_on_write = true;
     // It would retry every verb for up to 1000 s; our queue retries per object.
     config.default_retry = false;
-    let agent = format!("{name}/{}", env!("CARGO_PKG_VERSION"));
+    let agent = format!("{name}/{}", crate::version::VERSION);
     if let Ok(agent) = HeaderValue::try_from(agent) {
         config.headers.push((USER_AGENT, agent));
     }

@@ -9,6 +9,9 @@
 //! - a store that has not synced within [`SYNC_LIMIT`] of its registration;
 //! - a watch that has failed repeatedly for [`FAILURE_LIMIT`] without an event in between.
 //!
+//! A watch that the API server rejects, because the CRD or a permission is missing, is no failure of the process: a restart does
+//! not help, and would end in a crash loop.
+//!
 //! A watch that fails for longer than [`NOTICE`] makes the process unready, with its cause: a user who adds a missing CRD or
 //! permission finds it there.
 
@@ -57,6 +60,8 @@ struct Watch {
     failing: Option<(Instant, Instant)>,
     /// The cause of the last failure.
     cause: String,
+    /// Whether the API server rejected the last attempt.
+    rejected: bool,
 }
 
 impl Health {
@@ -70,6 +75,7 @@ impl Health {
             ended: false,
             failing: None,
             cause: String::new(),
+            rejected: false,
         };
         let watch = Arc::new(Mutex::new(watch));
         self.state.lock().watches.push(watch.clone());
@@ -123,11 +129,19 @@ impl Health {
 }
 
 impl Watch {
+    /// Whether the API server rejected the last attempt, recently enough that the loop still runs.
+    fn is_rejected(&self, now: Instant) -> bool {
+        self.rejected && self.failing.is_some_and(|(_, last)| now.duration_since(last) <= FAILURE_GAP)
+    }
+
     fn fault(&self, now: Instant) -> Option<String> {
         let name = &self.name;
         let minutes = |length: Duration| length.as_secs() / 60;
         if self.ended {
             return Some(format!("the watch of {name} has ended"));
+        }
+        if self.is_rejected(now) {
+            return None;
         }
         if !self.synced && now.duration_since(self.registered) > SYNC_LIMIT {
             return Some(format!("{name} has not synced in {} minutes", minutes(SYNC_LIMIT)));
@@ -179,8 +193,18 @@ impl WatchBeat {
 
     /// The watch failed and will be retried.
     pub fn failed(&self, cause: &str) {
+        self.record(cause, false);
+    }
+
+    /// The API server rejected the watch: the CRD or a permission is missing. It will be retried.
+    pub fn rejected(&self, cause: &str) {
+        self.record(cause, true);
+    }
+
+    fn record(&self, cause: &str, rejected: bool) {
         let mut watch = self.watch.lock();
         watch.failed(Instant::now());
+        watch.rejected = rejected;
         cause.clone_into(&mut watch.cause);
     }
 }
@@ -254,6 +278,23 @@ mod tests {
         let _watch = health.register_watch("Secret");
         assert!(health.faults(Instant::now() + MINUTE * 9).is_empty());
         assert_eq!(health.faults(Instant::now() + MINUTE * 11), ["Secret has not synced in 10 minutes"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_the_api_server_rejects_is_unready_and_healthy() {
+        let health = Health::default();
+        let watch = health.register_watch("VPC");
+        for _ in 0..30 {
+            watch.rejected("is its CRD installed?");
+            tokio::time::sleep(MINUTE).await;
+        }
+        assert_eq!(health.not_ready(Instant::now()), ["VPC has not synced: is its CRD installed?"]);
+        assert!(health.faults(Instant::now()).is_empty(), "a restart would not help");
+        tokio::time::sleep(MINUTE * 3).await;
+        assert_eq!(health.faults(Instant::now()), ["VPC has not synced in 10 minutes"], "the loop hangs");
+        watch.rejected("is its CRD installed?");
+        watch.failed("no response");
+        assert_eq!(health.faults(Instant::now()), ["VPC has not synced in 10 minutes"]);
     }
 
     #[test]

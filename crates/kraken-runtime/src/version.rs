@@ -5,8 +5,11 @@
 
 use std::sync::LazyLock;
 
-/// The version of the workspace, as `0.1.0`.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version: that of the release (`KRAKEN_VERSION` at build time, such as `0.1.0-rc.1`), else that of the workspace.
+pub const VERSION: &str = match option_env!("KRAKEN_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
 /// The commit of a release build (`KRAKEN_COMMIT` at build time).
 pub const COMMIT: Option<&str> = option_env!("KRAKEN_COMMIT");
 /// The date of a release build (`KRAKEN_BUILD_DATE` at build time, such as `2026-01-31`).

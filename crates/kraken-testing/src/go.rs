@@ -181,6 +181,7 @@ mod tests {
             .chain(&crate::packaging::PROGRAMS)
             .chain(&crate::gitops::PROGRAMS)
             .chain(&crate::node::PROGRAMS)
+            .chain(&crate::prometheus::PROGRAMS)
         {
             assert!(module.version(program).unwrap().starts_with('v'), "{program:?}");
             assert_eq!(module.hash().len(), 12);

@@ -43,9 +43,17 @@ const KUBERNETES: &str = "1.35.0";
 /// # Errors
 /// When it fails, with its output.
 pub async fn kustomize(folder: &Path) -> Result<Vec<Document>> {
-    let program = MODULE.ensure(&KUSTOMIZE).await?;
-    let text = output(&program, &["build".as_ref(), folder.as_os_str()]).await?;
+    let text = kustomize_text(folder).await?;
     manifests::parse(&format!("kustomize build {}", folder.display()), &text)
+}
+
+/// The output of `kustomize build`.
+///
+/// # Errors
+/// When it fails, with its output.
+pub async fn kustomize_text(folder: &Path) -> Result<String> {
+    let program = MODULE.ensure(&KUSTOMIZE).await?;
+    output(&program, &["build".as_ref(), folder.as_os_str()]).await
 }
 
 /// The objects of `helm template` in a namespace with these `--set` values.

@@ -1,10 +1,10 @@
 //! Calls of cargo from inside `cargo xtask`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitStatus;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use kraken_testing::paths;
 use tokio::process::Command;
 
@@ -27,9 +27,7 @@ pub(crate) async fn run_in<S: AsRef<OsStr>>(
     args: impl IntoIterator<Item = S>,
     environment: &[(&str, &str)],
 ) -> Result<ExitStatus> {
-    // The cargo that runs us, not whichever is first on PATH.
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    Command::new(cargo)
+    Command::new(program())
         .args(args)
         .envs(environment.iter().copied())
         .current_dir(root)
@@ -37,6 +35,42 @@ pub(crate) async fn run_in<S: AsRef<OsStr>>(
         .status()
         .await
         .context("cannot run cargo; is it on PATH?")
+}
+
+/// The output of cargo in a checkout.
+pub(crate) async fn output_in(root: &Path, args: &[&str]) -> Result<String> {
+    let mut command = Command::new(program());
+    command.args(args).current_dir(root).kill_on_drop(true);
+    let output = command.output().await.context("cannot run cargo; is it on PATH?")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "cargo {} failed: {}", args.join(" "), errors.trim());
+    String::from_utf8(output.stdout).context("the output of cargo is not valid UTF-8")
+}
+
+/// The target triple of this machine.
+pub(crate) async fn host() -> Result<String> {
+    line(&rustc().await?, "host: ")
+}
+
+/// The release of the compiler, whose standard library is linked into every binary.
+pub(crate) async fn rust_release() -> Result<String> {
+    line(&rustc().await?, "release: ")
+}
+
+async fn rustc() -> Result<String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().await.context("cannot run rustc; is it on PATH?")?;
+    String::from_utf8(output.stdout).context("the output of rustc is not valid UTF-8")
+}
+
+fn line(text: &str, prefix: &str) -> Result<String> {
+    let found = text.lines().find_map(|line| line.strip_prefix(prefix));
+    found.map(str::to_owned).with_context(|| format!("`rustc -vV` does not print {prefix:?}"))
+}
+
+/// The cargo that started this process, not the first one on PATH.
+fn program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Builds every binary.

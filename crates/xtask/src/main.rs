@@ -9,6 +9,8 @@ mod e2e;
 mod generate;
 mod image;
 mod node;
+mod release;
+mod sbom;
 mod signals;
 mod simulate;
 mod stage;
@@ -22,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 use crate::signals::{Interrupted, Stop};
 
-/// Generate, try, test and measure Kraken.
+/// Generate, try, test, measure and release Kraken.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 110)]
 struct Cli {
@@ -45,7 +47,7 @@ enum Command {
     },
     /// Start control plane, cloud and controllers in the background.
     Up {
-        /// With a real node: controllers are pods of their images, installed by config/default. Takes root and a few packages.
+        /// With a real node: the controllers run as pods and are installed by config/default. Requires root and a few packages.
         #[arg(long)]
         node: bool,
         /// The background process itself.
@@ -54,10 +56,15 @@ enum Command {
     },
     /// Stop what `up` started.
     Down,
-    /// Write a container image of each controller as an OCI archive; takes no daemon.
+    /// Build a container image of each controller as an OCI archive, without a daemon.
     Image {
         #[command(flatten)]
         choice: image::Choice,
+    },
+    /// Build the artifacts of a release: binaries, images, manifests, charts, SBOMs and checksums.
+    Release {
+        #[command(flatten)]
+        choice: release::Choice,
     },
     /// Install Kraken on a real node, or on the cluster of KUBECONFIG, and test it there.
     E2e {
@@ -115,6 +122,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Down => stop.race(up::down()).await?,
         Command::E2e { choice } => return stop.race(e2e::run(choice)).await,
         Command::Image { choice } => stop.race(image::run(choice)).await?,
+        Command::Release { choice } => stop.race(release::run(choice)).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
         Command::Crash { choice } => return stop.race(crash::run(choice)).await,
         Command::Simulate { args } => return stop.race(simulate::run(args)).await,

@@ -1,4 +1,4 @@
-//! Sets the stage with a real node: controllers are pods of their images, installed as people install them.
+//! A local cluster with a real node, on which the controllers run as pods.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,24 +10,28 @@ use kraken_testing::{moto, paths, suite};
 
 use crate::{image, ui};
 
-/// How long a Deployment may take to be rolled out on a busy machine.
+/// The timeout for the rollout of a Deployment, on a busy machine.
 const ROLLED_OUT_WITHIN: &str = "--timeout=180s";
-/// Where AWS spokes find their credentials.
+/// The Secret with the credentials of the AWS spokes.
 const CREDENTIALS: &str = "kraken-aws-credentials";
 
-/// Gets what has to be built or installed once, and the images.
+/// Builds and installs the requirements, which are cached, and builds the images.
 pub(crate) async fn prepare() -> Result<()> {
     requirements::check()?;
     ui::step("control plane binaries (built from source the first time, then cached)", Assets::ensure())
         .await?;
-    ui::step("kubelet, kube-proxy, kube-scheduler and kubectl (the same)", node::ensure()).await?;
+    ui::step(
+        "kubelet, kube-proxy, kube-scheduler and kubectl (built from source the first time, then cached)",
+        node::ensure(),
+    )
+    .await?;
     ui::step("moto, the AWS mock (installed from PyPI the first time, then cached)", moto::install()).await?;
     image::make_for_tests().await?;
     let tools = images()?.join("kraken-tools.tar");
     node::write_tools(&tools)
 }
 
-/// Starts a cluster with the images of [`prepare`] and of other folders.
+/// Starts a cluster with the images of [`prepare`] and those in other folders.
 pub(crate) async fn start(others: &[PathBuf]) -> Result<NodeCluster> {
     let mut archives = Vec::new();
     for folder in [images()?].iter().chain(others) {
@@ -43,13 +47,13 @@ pub(crate) async fn start(others: &[PathBuf]) -> Result<NodeCluster> {
     .await
 }
 
-/// Installs Kraken by `config/default`, with credentials for `aws_endpoint`, and waits until every controller is ready.
+/// Installs `config/default` with credentials for `aws_endpoint`, and waits until every controller is ready.
 pub(crate) async fn install(kubeconfig: &Path, aws_endpoint: &str) -> Result<()> {
     let config = paths::workspace_root()?.join("config");
     apply(kubeconfig, aws_endpoint, &config.join("namespace"), &config.join("default")).await
 }
 
-/// The same by other folders of Kustomize: one with the namespace, one with everything.
+/// The same with other Kustomize folders: one with the namespace, and one with all objects.
 pub(crate) async fn apply(
     kubeconfig: &Path,
     aws_endpoint: &str,
@@ -68,7 +72,7 @@ pub(crate) async fn apply(
     rolled_out(kubeconfig).await
 }
 
-/// The Secret that `config/aws-credentials` makes, with an endpoint besides.
+/// Creates the Secret that `config/aws-credentials` generates, with an endpoint.
 pub(crate) async fn credentials(kubeconfig: &Path, aws_endpoint: &str) -> Result<()> {
     let literals = moto::environment(aws_endpoint)
         .into_iter()
@@ -92,7 +96,7 @@ pub(crate) async fn rolled_out(kubeconfig: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the controllers' namespace looks like, for a message.
+/// The pods and events of the controllers' namespace, for an error message.
 async fn state(kubeconfig: &Path) -> String {
     let mut text = String::new();
     for arguments in [["get", "pods", "-o", "wide"], ["get", "events", "--sort-by", ".lastTimestamp"]] {

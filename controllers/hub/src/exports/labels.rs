@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::{EXPORTED_METADATA_ANNOTATION, config_export::ConfigMetadata};
+use kraken_api::{DIGEST_KEY_ANNOTATION, EXPORTED_METADATA_ANNOTATION, config_export::ConfigMetadata};
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,6 +30,8 @@ type Pairs = BTreeMap<String, String>;
 pub(crate) struct Labelling<'a> {
     labels: &'a Pairs,
     annotations: &'a Pairs,
+    /// The key of the digest for a target that has none; `None` if no digest is needed.
+    digest_key: Option<&'a str>,
 }
 
 /// The names that an export set.
@@ -44,13 +46,19 @@ struct Recorded {
 impl<'a> Labelling<'a> {
     /// The labels and annotations in a spec.
     pub(crate) fn of(metadata: &'a ConfigMetadata) -> Self {
-        Self { labels: &metadata.labels, annotations: &metadata.annotations }
+        Self { labels: &metadata.labels, annotations: &metadata.annotations, digest_key: None }
+    }
+
+    /// The same with a key for the digest, which is set on a target that has none.
+    pub(crate) fn with_digest_key(self, digest_key: Option<&'a str>) -> Self {
+        Self { digest_key, ..self }
     }
 
     /// The labels and annotations of a new target, with their record.
     pub(crate) fn of_new(self) -> (Pairs, Pairs) {
         let mut annotations = self.annotations.clone();
         annotations.extend(self.record().map(|record| (EXPORTED_METADATA_ANNOTATION.to_owned(), record)));
+        annotations.extend(self.digest_key.map(|key| (DIGEST_KEY_ANNOTATION.to_owned(), key.to_owned())));
         (self.labels.clone(), annotations)
     }
 
@@ -68,6 +76,12 @@ impl<'a> Labelling<'a> {
             Some(record) => new_annotations.insert(EXPORTED_METADATA_ANNOTATION.to_owned(), record),
             None => new_annotations.remove(EXPORTED_METADATA_ANNOTATION),
         };
+        if let Some(key) = self.digest_key {
+            let current = new_annotations.entry(DIGEST_KEY_ANNOTATION.to_owned()).or_default();
+            if current.is_empty() {
+                key.clone_into(current);
+            }
+        }
         let new_labels = merged(&labels, &before.labels, self.labels);
         let change = |path: &str, old: &Pairs, new: &Pairs| {
             (old != new).then(|| json!({"op": "add", "path": path, "value": new}))

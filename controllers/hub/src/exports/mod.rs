@@ -8,6 +8,7 @@ pub mod gather;
 mod labels;
 pub mod report;
 pub mod resolve;
+pub mod restart;
 mod target;
 pub mod write;
 
@@ -22,7 +23,7 @@ use kraken_runtime::{clock::Instant, hash::HashMap};
 use kraken_api::{ConfigExport, ConfigExportStatus, WhileWaiting};
 use kraken_options::{Dependencies, KeyRef, Values};
 use kraken_runtime::{
-    coverage,
+    EventType, coverage,
     patch::{ApiError, apply_status},
     queue::Requeue,
     watch::ObjectKey,
@@ -39,7 +40,7 @@ use crate::{
         gather::Gathered,
         report::{Kept, Next, Outcome},
         resolve::{Content, Plan, References, plan, references, target},
-        write::{Done, Writer},
+        write::{Done, Placed, Writer},
     },
     find::Transience,
     index::{Class, Dependent, Edges, ObjectRef},
@@ -91,6 +92,8 @@ impl Parsed {
 #[derive(Debug, Default)]
 pub struct Settled {
     places: Mutex<HashMap<String, SettledVersions>>,
+    /// The digest for which the workloads of each export were last restarted: newer than the status in the cache.
+    digests: Mutex<HashMap<String, String>>,
 }
 
 /// The versions with which an export is in place.
@@ -113,6 +116,19 @@ impl Settled {
     /// Removes the export with this UID.
     pub fn forget(&self, uid: &str) {
         self.places.lock().remove(uid);
+        self.digests.lock().remove(uid);
+    }
+
+    /// Whether the workloads have not been restarted for the content with this digest. The first content restarts nothing: pods
+    /// wait for their ConfigMap or Secret.
+    fn is_restart_due(&self, uid: &str, status: Option<&ConfigExportStatus>, digest: &str) -> bool {
+        let digests = self.digests.lock();
+        let reported = || status.and_then(|status| status.content_digest.as_ref());
+        digests.get(uid).or_else(reported).is_some_and(|before| before != digest)
+    }
+
+    fn restarted(&self, uid: &str, digest: &str) {
+        self.digests.lock().insert(uid.to_owned(), digest.to_owned());
     }
 }
 
@@ -129,7 +145,7 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
         // Kubernetes garbage-collects its target.
         return Requeue::Never;
     };
-    let Finished { outcome, remaining, again } = run(&cluster, &export).await;
+    let Finished { outcome, digest, remaining, again } = run(&cluster, &export).await;
     coverage::note(KIND, outcome.name());
     if let Some(left) = remaining {
         return Requeue::After(left);
@@ -140,7 +156,7 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
         metrics.reconcile_failed(KIND, "Transient");
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "failed to reconcile the export; retrying with backoff");
     }
-    match report(&cluster, &export, &outcome).await {
+    match report(&cluster, &export, &outcome, digest.as_deref()).await {
         Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
             metrics.reconcile_failed(KIND, "Transient");
@@ -165,6 +181,8 @@ async fn report_undecodable(cluster: &ClusterState, key: &ObjectKey, broken: &Br
 #[derive(Debug)]
 struct Finished {
     outcome: Outcome,
+    /// The digest of the content for which the workloads have been restarted; `None` if it is not known to have changed.
+    digest: Option<String>,
     /// The time for which it is not reported, because it may be resolved without an edit.
     remaining: Option<Duration>,
     /// When it is reconciled again.
@@ -173,7 +191,7 @@ struct Finished {
 
 impl From<Outcome> for Finished {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, remaining: None, again: None }
+        Self { outcome, digest: None, remaining: None, again: None }
     }
 }
 
@@ -210,8 +228,12 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         },
     };
     let shell = &cluster.shell;
-    let writer =
-        Writer { client: shell.client.clone(), metrics: shell.metrics.clone(), manager: shell.name, export };
+    let digest_key = match (!export.spec.restart.is_empty()).then(restart::new_key).transpose() {
+        Ok(key) => key,
+        Err(error) => return Outcome::Failed(error.to_string()).into(),
+    };
+    let (client, metrics) = (shell.client.clone(), shell.metrics.clone());
+    let writer = Writer { client, metrics, manager: shell.name, export, digest_key };
     let carried = match gathered.plan {
         Plan::Invalid(why) => return Outcome::Invalid(why).into(),
         Plan::Waiting(why) => {
@@ -227,7 +249,10 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         Plan::Ready(content) => {
             cluster.router.debounce.clear(&dependent);
             match writer.reconcile_target(&target, Some(&content)).await {
-                Ok(done) => settle(cluster, uid.clone(), place, &content, done).into(),
+                Ok(Done::InPlace(placed)) => settle(cluster, export, place, &content, placed).await,
+                Ok(Done::Foreign(owner)) => Outcome::NotOwned(owner).into(),
+                // Content is desired, so a missing target means that the old one is being deleted.
+                Ok(Done::Leaving | Done::Absent) => Outcome::Leaving.into(),
                 Err(error) => Outcome::Failed(gathered.scrubber.scrub(&error.to_string())).into(),
             }
         }
@@ -273,30 +298,52 @@ async fn wait(
         },
     };
     let again = (kept == Kept::ForAWhile).then_some(left);
-    Finished { outcome: Outcome::Waiting(why, kept), remaining, again }
+    Finished { outcome: Outcome::Waiting(why, kept), digest: None, remaining, again }
 }
 
-fn settle(
+/// The target is in place: restarts the workloads if its content changed, and only then records it as settled.
+async fn settle(
     cluster: &ClusterState,
-    uid: String,
+    export: &ConfigExport,
     place: SettledVersions,
     content: &Content,
-    done: Done,
-) -> Outcome {
-    match done {
-        Done::InPlace(version) => {
-            cluster.router.settled.set(uid, SettledVersions { target: Some(version), ..place });
-            Outcome::Exported(content.0.len())
+    placed: Placed,
+) -> Finished {
+    let uid = export.uid().unwrap_or_default();
+    let settled = &cluster.router.settled;
+    let key = placed.digest_key.filter(|_| !export.spec.restart.is_empty());
+    let digest = key.map(|key| restart::digest(content, &key));
+    if let Some(digest) = &digest {
+        if settled.is_restart_due(&uid, export.status.as_ref(), digest) {
+            match restart::restart(&cluster.shell.client, export, digest).await {
+                Ok(restarted) => announce(cluster, export, &restarted).await,
+                Err(error) => return Outcome::NotRestarted(error.to_string()).into(),
+            }
         }
-        Done::Foreign(owner) => Outcome::NotOwned(owner),
-        // Content is desired, so a missing target means that the old one is being deleted.
-        Done::Leaving | Done::Absent => Outcome::Leaving,
+        settled.restarted(&uid, digest);
     }
+    settled.set(uid, SettledVersions { target: Some(placed.version), ..place });
+    Finished { outcome: Outcome::Exported(content.0.len()), digest, remaining: None, again: None }
 }
 
-async fn report(cluster: &ClusterState, export: &ConfigExport, outcome: &Outcome) -> Result<(), ApiError> {
+async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[String]) {
+    if restarted.is_empty() {
+        return;
+    }
+    let (kind, name) = (export.spec.config_type, &export.spec.config_metadata.name);
+    let note = format!("restarted {}: the content of {kind:?} {name} changed", restarted.join(", "));
+    let object = export.object_ref(&());
+    cluster.shell.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
+}
+
+async fn report(
+    cluster: &ClusterState,
+    export: &ConfigExport,
+    outcome: &Outcome,
+    digest: Option<&str>,
+) -> Result<(), ApiError> {
     let dependent = Dependent::Export(ObjectKey::of(export.meta()));
-    let (status, notice) = match report::next(export, outcome, kraken_runtime::clock::now()) {
+    let (status, notice) = match report::next(export, outcome, digest, kraken_runtime::clock::now()) {
         Next::Write(status, notice) => (status, notice),
         // The stored status is correct, but the last sent status differs, and its event would not trigger a reconcile.
         Next::Nothing if cluster.router.written.is_uncertain(&dependent, export.status.as_ref()) => {
@@ -388,6 +435,24 @@ mod tests {
         assert!(parsed.is_of(&export));
         export.metadata.generation = Some(2);
         assert!(!parsed.is_of(&export));
+    }
+
+    #[test]
+    fn a_restart_is_due_when_the_content_differs_from_the_last_one() {
+        let settled = Settled::default();
+        let status = |digest: Option<&str>| ConfigExportStatus {
+            content_digest: digest.map(str::to_owned),
+            ..ConfigExportStatus::default()
+        };
+        assert!(!settled.is_restart_due("e", None, "1"), "the first content");
+        assert!(!settled.is_restart_due("e", Some(&status(None)), "1"));
+        assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "1"));
+        assert!(settled.is_restart_due("e", Some(&status(Some("1"))), "2"), "changed while no hub ran");
+        settled.restarted("e", "2");
+        assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "2"), "the cached status is old");
+        assert!(settled.is_restart_due("e", Some(&status(Some("1"))), "1"), "changed back");
+        settled.forget("e");
+        assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "1"));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub enum Outcome {
     Unreadable(String),
     /// The target could not be written.
     Failed(String),
+    /// The target is in place, and a workload could not be restarted.
+    NotRestarted(String),
 }
 
 /// Whether the target is kept without values.
@@ -44,8 +46,8 @@ pub enum Kept {
 }
 
 /// The names of all outcomes, for the coverage table of the deterministic simulation.
-pub const OUTCOMES: [&str; 7] =
-    ["Exported", "Waiting", "Invalid", "NotOwned", "Leaving", "Unreadable", "Failed"];
+pub const OUTCOMES: [&str; 8] =
+    ["Exported", "Waiting", "Invalid", "NotOwned", "Leaving", "Unreadable", "Failed", "NotRestarted"];
 
 impl Outcome {
     /// The name, one of [`OUTCOMES`].
@@ -58,6 +60,7 @@ impl Outcome {
             Self::Leaving => "Leaving",
             Self::Unreadable(_) => "Unreadable",
             Self::Failed(_) => "Failed",
+            Self::NotRestarted(_) => "NotRestarted",
         }
     }
 
@@ -68,14 +71,14 @@ impl Outcome {
             Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
             Self::Invalid(_) => Reason::InvalidSpec,
             Self::NotOwned(_) => Reason::TargetNotOwned,
-            Self::Leaving | Self::Failed(_) => Reason::WriteFailed,
+            Self::Leaving | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
         }
     }
 
     /// Only failures are retried by a timer.
     pub fn requeue(&self) -> Requeue {
         match self {
-            Self::Unreadable(_) | Self::Failed(_) => Requeue::Backoff,
+            Self::Unreadable(_) | Self::Failed(_) | Self::NotRestarted(_) => Requeue::Backoff,
             _ => Requeue::Never,
         }
     }
@@ -88,7 +91,9 @@ impl Outcome {
             Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
             Self::Leaving => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
             Self::NotOwned(owner) => format!("{kind} {name} exists and {owner}; it is not changed"),
-            Self::Unreadable(why) | Self::Failed(why) => format!("{why}; retrying with backoff"),
+            Self::Unreadable(why) | Self::Failed(why) | Self::NotRestarted(why) => {
+                format!("{why}; retrying with backoff")
+            }
             Self::Waiting(why, Kept::AsLongAsNeeded) if is_written => {
                 format!("{why}; {kind} {name} is kept unchanged (whileWaiting: Keep)")
             }
@@ -101,14 +106,18 @@ impl Outcome {
         match self {
             Self::Waiting(..) => State::False,
             Self::Invalid(_) | Self::Unreadable(_) => State::Unknown,
-            Self::Exported(_) | Self::NotOwned(_) | Self::Leaving | Self::Failed(_) => State::True,
+            Self::Exported(_)
+            | Self::NotOwned(_)
+            | Self::Leaving
+            | Self::Failed(_)
+            | Self::NotRestarted(_) => State::True,
         }
     }
 
     /// The target in the status: the object that may exist, unless its absence is known.
     fn target(&self, target: String, before: Option<String>) -> Option<String> {
         match self {
-            Self::Exported(_) => Some(target),
+            Self::Exported(_) | Self::NotRestarted(_) => Some(target),
             Self::Waiting(_, Kept::No) | Self::NotOwned(_) => None,
             Self::Waiting(..) | Self::Invalid(_) | Self::Leaving | Self::Unreadable(_) | Self::Failed(_) => {
                 before
@@ -155,8 +164,8 @@ pub enum Next {
     Write(Box<ConfigExportStatus>, Option<Notice>),
 }
 
-/// Decides the report.
-pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
+/// Decides the report. `digest`: of the content for which the workloads have been restarted; `None` keeps the reported one.
+pub fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str>, now: Timestamp) -> Next {
     let generation = export.metadata.generation;
     let before = export.status.as_ref();
     let is_reported =
@@ -181,6 +190,11 @@ pub fn next(export: &ConfigExport, outcome: &Outcome, now: Timestamp) -> Next {
         target: outcome.target(target, before.and_then(|status| status.target.clone())),
         observed_generation: generation,
         conditions: list,
+        content_digest: if export.spec.restart.is_empty() {
+            None
+        } else {
+            digest.or(before.and_then(|status| status.content_digest.as_deref())).map(str::to_owned)
+        },
     };
     if before.is_some_and(|before| says_the_same(before, &status)) {
         return Next::Nothing;
@@ -213,6 +227,7 @@ fn says_the_same(before: &ConfigExportStatus, status: &ConfigExportStatus) -> bo
         && same(DEPENDENCIES_RESOLVED)
         && before.observed_generation == status.observed_generation
         && before.target == status.target
+        && before.content_digest == status.content_digest
 }
 
 #[cfg(test)]
@@ -245,7 +260,7 @@ mod tests {
     }
 
     fn after(outcome: &Outcome) -> ConfigExportStatus {
-        written(next(&export(1, None), outcome, at(1))).0
+        written(next(&export(1, None), outcome, None, at(1))).0
     }
 
     fn ready_of(status: &ConfigExportStatus) -> (&str, &str, &str) {
@@ -275,20 +290,20 @@ mod tests {
     #[test]
     fn an_unchanged_outcome_is_neither_written_nor_published() {
         let status = after(&Outcome::Exported(1));
-        assert_eq!(next(&export(1, Some(status)), &Outcome::Exported(1), at(2)), Next::Nothing);
+        assert_eq!(next(&export(1, Some(status)), &Outcome::Exported(1), None, at(2)), Next::Nothing);
     }
 
     #[test]
     fn a_change_of_the_outcome_is_published_once() {
-        let (status, notice) = written(next(&export(1, None), &waiting("a"), at(1)));
+        let (status, notice) = written(next(&export(1, None), &waiting("a"), None, at(1)));
         assert_eq!(
             notice,
             Some(Notice { type_: Type::Normal, reason: "WaitingForValues", note: "a".into() })
         );
-        let (status, notice) = written(next(&export(1, Some(status)), &waiting("b"), at(2)));
+        let (status, notice) = written(next(&export(1, Some(status)), &waiting("b"), None, at(2)));
         assert_eq!(notice, None, "the same outcome with another message");
         let refused = Outcome::NotOwned("belongs to ConfigExport first".into());
-        let (_, notice) = written(next(&export(1, Some(status)), &refused, at(3)));
+        let (_, notice) = written(next(&export(1, Some(status)), &refused, None, at(3)));
         let note = "ConfigMap app exists and belongs to ConfigExport first; it is not changed";
         assert_eq!(
             notice,
@@ -300,7 +315,8 @@ mod tests {
     fn a_kept_target_is_in_the_status_until_it_is_deleted() {
         let status = after(&Outcome::Exported(1));
         let waits = |kept| {
-            written(next(&export(1, Some(status.clone())), &Outcome::Waiting("x".into(), kept), at(2))).0
+            written(next(&export(1, Some(status.clone())), &Outcome::Waiting("x".into(), kept), None, at(2)))
+                .0
         };
         assert_eq!(waits(Kept::ForAWhile).target.as_deref(), Some("ConfigMap/app"));
         let kept = waits(Kept::AsLongAsNeeded);
@@ -315,10 +331,28 @@ mod tests {
     fn a_failed_read_does_not_change_the_report_of_this_generation() {
         let status = after(&Outcome::Exported(1));
         let failed = Outcome::Unreadable("the API server is on fire".into());
-        assert_eq!(next(&export(1, Some(status.clone())), &failed, at(2)), Next::Nothing);
-        let (status, _) = written(next(&export(2, Some(status)), &failed, at(2)));
+        assert_eq!(next(&export(1, Some(status.clone())), &failed, None, at(2)), Next::Nothing);
+        let (status, _) = written(next(&export(2, Some(status)), &failed, None, at(2)));
         assert_eq!(ready_of(&status).2, "the API server is on fire; retrying with backoff");
         assert_eq!(status.target.as_deref(), Some("ConfigMap/app"), "it still exists");
+    }
+
+    #[test]
+    fn the_digest_is_reported_only_with_restarts_and_kept_until_the_next() {
+        let mut restarting = export(1, None);
+        let exported = Outcome::Exported(1);
+        assert_eq!(written(next(&restarting, &exported, Some("d"), at(1))).0.content_digest, None);
+        restarting.spec.restart =
+            serde_json::from_value(json!([{"kind": "Deployment", "name": "client"}])).unwrap();
+        let status = written(next(&restarting, &exported, Some("d"), at(1))).0;
+        assert_eq!(status.content_digest.as_deref(), Some("d"));
+        restarting.status = Some(status);
+        assert_eq!(next(&restarting, &exported, None, at(2)), Next::Nothing);
+        let failed = Outcome::NotRestarted("failed to restart Deployment client: forbidden".into());
+        let status = written(next(&restarting, &failed, None, at(2))).0;
+        assert_eq!(status.content_digest.as_deref(), Some("d"), "so that the restart is still due");
+        assert_eq!((ready_of(&status).0, ready_of(&status).1), ("False", "WriteFailed"));
+        assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
-use kraken_api::{ConfigExport, EXPORTED_BY_ANNOTATION};
+use kraken_api::{ConfigExport, DIGEST_KEY_ANNOTATION, EXPORTED_BY_ANNOTATION};
 use kraken_runtime::{
     coverage,
     metrics::Metrics,
@@ -75,14 +75,31 @@ pub enum WriteError {
 /// The result of reconciling the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It is in place, with this version.
-    InPlace(Version),
+    /// It is in place.
+    InPlace(Placed),
     /// It does not exist, or is not owned by this export.
     Absent,
     /// It is not owned by this export: its owner, as a phrase.
     Foreign(String),
     /// Wait for its deletion, and recreate it.
     Leaving,
+}
+
+/// A target in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its version.
+    pub version: Version,
+    /// The key of the digest of its content, if it has one.
+    pub digest_key: Option<String>,
+}
+
+/// An observed target.
+struct Found {
+    observed: Observed,
+    /// The operations that set its labels and annotations.
+    metadata: Vec<Value>,
+    digest_key: Option<String>,
 }
 
 impl std::fmt::Debug for Writer<'_> {
@@ -101,6 +118,8 @@ pub struct Writer<'a> {
     pub manager: &'static str,
     /// The export.
     pub export: &'a ConfigExport,
+    /// A new random key for the digest of the content, if the export restarts workloads.
+    pub digest_key: Option<String>,
 }
 
 impl Writer<'_> {
@@ -130,31 +149,29 @@ impl Writer<'_> {
             round += 1;
             let observed = match content {
                 Some(content) => self.observe::<T>(named, content).await,
-                None => self.get_metadata::<T>(named).await.map(|observed| (observed, vec![])),
+                None => self.get_metadata::<T>(named).await.map(Found::of),
             };
-            let (observed, metadata) =
+            let Found { observed, metadata, digest_key } =
                 observed.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
-            match self.act::<T>(named, content, decide(content.is_some(), observed), metadata).await {
+            let action = decide(content.is_some(), observed);
+            match self.act::<T>(named, content, action, metadata, digest_key).await {
                 Err(error) if round < ROUNDS && error.is_race() => {}
                 ended => return ended,
             }
         }
     }
 
-    /// The observed target, and the operations that set its labels and annotations.
-    async fn observe<T: Target>(
-        &self,
-        named: &ObjectRef,
-        content: &Content,
-    ) -> Result<(Observed, Vec<Value>), ApiError> {
+    /// The observed target.
+    async fn observe<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Found, ApiError> {
         let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
-        Ok(found.map_or((Observed::Absent, vec![]), |object| {
+        Ok(found.map_or(Found::of(Observed::Absent), |object| {
             let metadata = self.labelling().changes(object.meta());
             let is_of_type = object.is_of(self.secret_type());
             // The type of a Secret is immutable.
             let immutable = if is_of_type { object.immutable() } else { Some(true) };
             let matches = is_of_type && object.matches(content) && metadata.is_empty();
-            (observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable), metadata)
+            let observed = observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable);
+            Found { observed, metadata, digest_key: digest_key(&object) }
         }))
     }
 
@@ -173,6 +190,7 @@ impl Writer<'_> {
         content: Option<&Content>,
         action: Action,
         metadata: Vec<Value>,
+        digest_key: Option<String>,
     ) -> Result<Done, WriteError> {
         coverage::note("export action", action.verb());
         tracing::debug!(target = %named, action = action.verb(), "decided");
@@ -186,7 +204,7 @@ impl Writer<'_> {
                 self.create::<T>(named, content).await
             }
             (Action::Delete(version), _) => self.delete::<T>(named, version).await,
-            (Action::Keep(version), _) => Ok(Done::InPlace(version)),
+            (Action::Keep(version), _) => Ok(Done::InPlace(Placed { version, digest_key })),
             (Action::Refuse(owner), _) => Ok(Done::Foreign(owner)),
             (Action::AwaitDeletion, _) => Ok(Done::Leaving),
             (Action::None | Action::Create | Action::Update(_) | Action::Replace(_), _) => Ok(Done::Absent),
@@ -279,7 +297,7 @@ impl Writer<'_> {
     }
 
     fn labelling(&self) -> Labelling<'_> {
-        Labelling::of(&self.export.spec.config_metadata)
+        Labelling::of(&self.export.spec.config_metadata).with_digest_key(self.digest_key.as_deref())
     }
 }
 
@@ -296,9 +314,20 @@ impl WriteError {
     }
 }
 
+impl Found {
+    fn of(observed: Observed) -> Self {
+        Self { observed, metadata: vec![], digest_key: None }
+    }
+}
+
 fn in_place(object: &impl ResourceExt) -> Done {
-    Done::InPlace(Version {
+    let version = Version {
         uid: object.uid().unwrap_or_default(),
         resource_version: object.resource_version().unwrap_or_default(),
-    })
+    };
+    Done::InPlace(Placed { version, digest_key: digest_key(object) })
+}
+
+fn digest_key(object: &impl ResourceExt) -> Option<String> {
+    object.annotations().get(DIGEST_KEY_ANNOTATION).filter(|key| !key.is_empty()).cloned()
 }

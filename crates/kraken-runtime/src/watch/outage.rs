@@ -46,7 +46,11 @@ impl Outage {
         } else {
             debug!(kind, error = why, failures = self.failures, "failed to watch again");
         }
-        beat.failed(&why);
+        if is_rejected(error) {
+            beat.rejected(&why);
+        } else {
+            beat.failed(&why);
+        }
         let delay = BACKOFF_BASE.saturating_mul(1 << self.failures.min(16)).min(BACKOFF_MAX);
         self.failures = self.failures.saturating_add(1);
         delay
@@ -58,6 +62,17 @@ impl Outage {
         }
         self.last = None;
     }
+}
+
+/// Whether the CRD or a permission is missing.
+fn is_rejected(error: &watcher::Error) -> bool {
+    let (watcher::Error::InitialListFailed(source)
+    | watcher::Error::WatchStartFailed(source)
+    | watcher::Error::WatchFailed(source)) = error
+    else {
+        return false;
+    };
+    matches!(source, kube::Error::Api(status) if [403, 404].contains(&status.code))
 }
 
 /// Why a watch failed, in one line and without the body of a response.

@@ -1,4 +1,4 @@
-//! The archive of an image: its blobs by digest, and two indexes of them.
+//! The archive of an image: an OCI layout with blobs, and the index of Docker.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
@@ -11,7 +11,7 @@ use tar::{Builder, EntryType};
 
 use super::layer::header;
 
-/// Bytes with their digest, which is their name.
+/// Content-addressed bytes.
 pub(super) struct Blob {
     pub(super) digest: String,
     bytes: Vec<u8>,
@@ -23,7 +23,7 @@ impl Blob {
     }
 
     pub(super) fn json(value: &Value) -> Result<Self> {
-        Ok(Self::new(serde_json::to_vec(value).context("cannot encode a part of an image")?))
+        Ok(Self::new(serde_json::to_vec(value).context("failed to encode a part of an image")?))
     }
 
     pub(super) fn size(&self) -> usize {
@@ -34,7 +34,7 @@ impl Blob {
         json!({"mediaType": media_type, "digest": self.digest, "size": self.bytes.len()})
     }
 
-    /// Its path in the archive.
+    /// The path in the archive.
     pub(super) fn path(&self) -> String {
         self.digest.replacen("sha256:", "blobs/sha256/", 1)
     }

@@ -10,7 +10,7 @@ use tar::{Builder, EntryType, Header};
 
 use super::archive::Blob;
 
-/// The entry at a path.
+/// An entry of a layer.
 #[derive(Debug, Clone)]
 pub enum Entry {
     /// A file with its permissions.
@@ -37,7 +37,7 @@ impl Layer {
         self.entries.insert(path.to_owned(), Entry::Link(to.to_owned()));
     }
 
-    /// Without compression, which is faster: for images that are used on this machine only.
+    /// Without compression: larger and faster, for images that are used on this machine only.
     #[must_use]
     pub fn uncompressed(mut self) -> Self {
         self.uncompressed = true;
@@ -54,14 +54,14 @@ impl Layer {
 
     /// The blob, and the digest of its uncompressed content.
     pub(super) fn pack(&self, created: u64) -> Result<(Blob, String)> {
-        let tar = self.tar(created).context("cannot create the layer of an image")?;
+        let tar = self.tar(created).context("failed to build the layer of an image")?;
         let diff_id = format!("sha256:{}", hex::encode(Sha256::digest(&tar)));
         if self.uncompressed {
             return Ok((Blob::new(tar), diff_id));
         }
         let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(6));
-        packer.write_all(&tar).context("cannot compress the layer of an image")?;
-        Ok((Blob::new(packer.finish().context("cannot compress the layer of an image")?), diff_id))
+        packer.write_all(&tar).context("failed to compress the layer of an image")?;
+        Ok((Blob::new(packer.finish().context("failed to compress the layer of an image")?), diff_id))
     }
 
     fn tar(&self, created: u64) -> std::io::Result<Vec<u8>> {
@@ -91,7 +91,7 @@ impl Layer {
     }
 }
 
-/// All files are owned by root, so that the container's process cannot change them.
+/// All files belong to root, so that the container's user cannot change them.
 pub(super) fn header(kind: EntryType, mode: u32, created: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_precede_their_content_and_are_owned_by_root() {
+    fn folders_precede_their_files_and_belong_to_root() {
         let mut layer = Layer::default();
         layer.file("etc/ssl/certs/ca-certificates.crt", 0o644, b"text".to_vec());
         let bytes = layer.tar(7).unwrap();

@@ -1,8 +1,7 @@
 //! Container images, written as OCI archives without a daemon: `ctr images import`, `kind load image-archive`, `skopeo copy oci-archive:`
 //! and `docker load` read them.
 //!
-//! The same contents result in the same bytes: every timestamp in an image is a parameter, and nothing is read from the
-//! machine.
+//! The same contents give the same bytes: all times are set by the caller, and nothing depends on the machine.
 
 mod archive;
 mod layer;
@@ -16,21 +15,21 @@ use serde_json::{Value, json};
 use archive::Blob;
 pub use layer::{Entry, Layer};
 
-/// The user id of Kraken's containers: distroless' `nonroot`.
+/// The user of the containers: `nonroot` of distroless.
 pub const USER: u32 = 65532;
 
-/// The configuration of a container.
+/// How a container starts.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     /// The program and its first arguments.
     pub entrypoint: Vec<String>,
-    /// The default arguments, which a pod can replace.
+    /// The default arguments.
     pub command: Vec<String>,
     /// Environment, as `NAME=value`.
     pub environment: Vec<String>,
-    /// The ports on which it listens.
+    /// Ports it listens on.
     pub ports: Vec<u16>,
-    /// The labels of the image.
+    /// Labels of the configuration and annotations of the manifest.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -39,11 +38,11 @@ pub struct Config {
 pub struct Image {
     /// Repository and tag, as `kraken-hub:0.1.0`.
     pub name: String,
-    /// The configuration of its containers.
+    /// How a container of it starts.
     pub config: Config,
     /// Its files.
     pub layer: Layer,
-    /// The time of its creation, in seconds since 1970: the time of every file in it.
+    /// The time of the image and of every file in it, in seconds since 1970.
     pub created: u64,
 }
 
@@ -98,7 +97,7 @@ impl Image {
             "mediaType": "application/vnd.oci.image.index.v1+json",
             "manifests": [described],
         });
-        // Docker's own index, which versions before 25 require.
+        // Docker's own list, which it reads until its version 25.
         let docker = json!([{"Config": config.path(), "RepoTags": [self.name], "Layers": [layer.path()]}]);
         let written = Written {
             digest: manifest.digest.clone(),
@@ -110,7 +109,7 @@ impl Image {
     }
 }
 
-/// A name in the canonical form of registries and containerd: `kraken-hub:0.1.0` is one of `docker.io/library`.
+/// The full name, as registries and containerd use it: `kraken-hub:0.1.0` is one of `docker.io/library`.
 fn full_name(name: &str) -> String {
     match name.split_once('/') {
         Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => name.to_owned(),
@@ -120,7 +119,7 @@ fn full_name(name: &str) -> String {
 }
 
 /// Go's name of this machine's architecture, which images use.
-fn architecture() -> &'static str {
+pub fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_contents_result_in_the_same_bytes() {
+    fn the_same_contents_give_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let (one, two) = (folder.path().join("1.tar"), folder.path().join("2.tar"));
         let first = image().write(&one).unwrap();
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_contains_an_oci_layout_with_every_blob_of_its_index() {
+    fn an_archive_holds_an_oci_layout_with_every_blob_that_it_names() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image.tar");
         let written = image().write(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Kraken installed by its charts, as the README says.
+//! Installation with Helm, with the commands of the README.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -23,17 +23,19 @@ pub(super) async fn install(kubeconfig: &Path, aws_endpoint: &str) -> Result<()>
     node::rolled_out(kubeconfig).await
 }
 
-/// In the order that keeps the CustomResourceDefinitions for the last; the chart marks them to be kept, so that nobody loses resources.
+/// Uninstalls in reverse order. `helm uninstall` keeps the CustomResourceDefinitions, because deleting them deletes all resources.
 pub(super) async fn uninstall(kubeconfig: &Path) -> Result<()> {
     for (release, ..) in releases()?.iter().rev() {
-        helm(kubeconfig, &["uninstall".as_ref(), release.as_ref(), "--wait".as_ref()]).await?;
+        let arguments = ["uninstall", release, "--wait", "--ignore-not-found"].map(AsRef::<OsStr>::as_ref);
+        helm(kubeconfig, &arguments).await?;
     }
     let crds = paths::workspace_root()?.join("crds").display().to_string();
     kubectl(kubeconfig, &["delete", "-k", &crds, "--ignore-not-found", "--timeout=120s"]).await?;
-    kubectl(kubeconfig, &["delete", "namespace", suite::NAMESPACE, "--timeout=120s"]).await.map(drop)
+    let namespace = ["delete", "namespace", suite::NAMESPACE, "--ignore-not-found", "--timeout=120s"];
+    kubectl(kubeconfig, &namespace).await.map(drop)
 }
 
-/// Name, chart and arguments of each release.
+/// The name, chart and arguments of each release.
 fn releases() -> Result<Vec<(String, &'static str, Vec<String>)>> {
     let mut releases = vec![("kraken-crds".to_owned(), "kraken-crds", Vec::new())];
     for controller in paths::controllers()? {

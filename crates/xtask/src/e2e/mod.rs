@@ -1,6 +1,6 @@
-//! `cargo xtask e2e`: Kraken as people install it, on a real node or on the cluster of `KUBECONFIG`, with the tests in `tests/e2e`.
+//! `cargo xtask e2e`: installs Kraken on a real node, or on the cluster of `KUBECONFIG`, and runs the tests in `tests/e2e`.
 //!
-//! Each way to install is a run of its own: install, test, uninstall, and nothing may be left behind.
+//! Each installation method is a separate run: install, test, uninstall, and compare the objects of the cluster with those before.
 
 mod helm;
 mod objects;
@@ -16,47 +16,56 @@ use kraken_testing::{packaging, paths};
 use crate::{cargo, node, ui};
 use upgrade::Previous;
 
-/// Which servers play AWS for a cluster that is not ours: an endpoint that its pods and this machine reach.
+/// The AWS endpoint (a moto server) for the cluster of `KUBECONFIG`: its pods and this machine must reach it.
 const ENDPOINT: &str = "KRAKEN_E2E_AWS_ENDPOINT";
 const KUBECONFIG: &str = "KUBECONFIG";
 
-/// Which runs.
+/// The runs.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Choice {
-    /// Only this way to install.
+    /// Only this installation method.
     #[arg(long, value_enum)]
-    install: Option<Way>,
+    install: Option<Method>,
     /// Only tests whose name contains this.
     #[arg(long)]
     test: Option<String>,
-    /// Also install this commit, and upgrade it to the present one under edits.
+    /// Also install this commit, and upgrade it to the current one during edits.
     #[arg(long, value_name = "COMMIT")]
     upgrade_from: Option<String>,
-    /// Print the packages of Debian that a node takes and that are not installed; run nothing.
+    /// Print the Debian packages that a node requires and that are not installed, and exit.
     #[arg(long)]
     missing: bool,
-    /// Take the images as they were built last.
+    /// Use the images of the previous build.
     #[arg(long)]
     no_build: bool,
 }
 
-/// A way to install Kraken.
+/// An installation method.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// `kubectl apply -k config/default`; every test.
+enum Method {
+    /// `kubectl apply -k config/default`, with all tests but those of an upgrade.
     Kustomize,
-    /// `helm install` of each chart; the tests of what an installation must do.
+    /// `helm install` of each chart, with the tests whose names contain `installed`.
     Helm,
-    /// The tests of an upgrade; only with --upgrade-from.
+    /// An upgrade, with its tests; only with --upgrade-from.
     Upgrade,
 }
 
-/// Where it is tested.
+/// The cluster under test.
 struct Site {
     kubeconfig: PathBuf,
     aws_endpoint: String,
-    /// Ours, if it is: ends with this process.
+    /// The local cluster, if it is one; it is stopped with this process.
     cluster: Option<NodeCluster>,
+}
+
+/// Why a run failed.
+#[derive(Debug)]
+enum Failure {
+    /// Tests failed, or objects differ, and the next run is not affected.
+    Failed(anyhow::Error),
+    /// The installation could not be removed.
+    NotUninstalled(anyhow::Error),
 }
 
 pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
@@ -75,23 +84,44 @@ pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
     ui::step("helm (built from source the first time, then cached)", packaging::ensure_helm()).await?;
     ui::step("building the tests", build()).await?;
     let site = site(own, previous.as_ref()).await?;
+    let mut methods = chosen(choice.install, previous.is_some()).into_iter();
     let mut failed = Vec::new();
-    for way in [Way::Kustomize, Way::Helm, Way::Upgrade] {
-        let is_chosen = choice.install.is_none_or(|chosen| chosen == way);
-        if !is_chosen || (way == Way::Upgrade && previous.is_none()) {
-            continue;
-        }
-        ui::headline(&format!("Installed with {way:?}"));
-        if let Err(error) = installed(&site, way, choice.test.as_deref(), previous.as_ref()).await {
-            eprintln!("error: {error:#}");
-            failed.push(format!("{way:?}"));
+    for method in methods.by_ref() {
+        ui::headline(&format!("Installation with {method:?}"));
+        match run_method(&site, method, choice.test.as_deref(), previous.as_ref()).await {
+            Ok(()) => {}
+            Err(Failure::Failed(error)) => {
+                eprintln!("error: {error:#}");
+                failed.push(format!("{method:?}"));
+            }
+            Err(Failure::NotUninstalled(error)) => {
+                eprintln!("error: {error:#}");
+                failed.push(format!("{method:?}"));
+                break; // the next installation would fail because of the remaining objects
+            }
         }
     }
+    let remaining: Vec<String> = methods.map(|method| format!("{method:?}")).collect();
     if failed.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     eprintln!("failed: {}", failed.join(", "));
+    if !remaining.is_empty() {
+        eprintln!(
+            "not run: {}, because the installation before could not be removed from the cluster",
+            remaining.join(", ")
+        );
+    }
     Ok(ExitCode::FAILURE)
+}
+
+/// The methods to run, in their order.
+fn chosen(only: Option<Method>, can_upgrade: bool) -> Vec<Method> {
+    let mut methods = vec![Method::Kustomize, Method::Helm, Method::Upgrade];
+    methods.retain(|method| {
+        only.is_none_or(|only| only == *method) && (*method != Method::Upgrade || can_upgrade)
+    });
+    methods
 }
 
 async fn site(own: bool, previous: Option<&Previous>) -> Result<Site> {
@@ -104,37 +134,63 @@ async fn site(own: bool, previous: Option<&Previous>) -> Result<Site> {
     }
     let kubeconfig = std::env::var_os(KUBECONFIG).map(PathBuf::from).context("KUBECONFIG is not set")?;
     let aws_endpoint = std::env::var(ENDPOINT).with_context(|| {
-        format!("{ENDPOINT} has to name a moto server that the pods of this cluster reach, as http://10.0.0.1:5000")
+        format!("{ENDPOINT} must be the endpoint of a moto server that the pods of this cluster reach, such as http://10.0.0.1:5000")
     })?;
     Ok(Site { kubeconfig, aws_endpoint, cluster: None })
 }
 
-/// One run: what is there before is there afterwards, and nothing else.
-async fn installed(site: &Site, way: Way, test: Option<&str>, previous: Option<&Previous>) -> Result<()> {
-    let before = objects::list(&site.kubeconfig).await?;
-    match way {
-        Way::Upgrade => {
-            let previous = previous.context("no commit to upgrade from")?;
-            upgrade::install(&site.kubeconfig, &site.aws_endpoint, previous).await?;
-        }
-        Way::Kustomize => node::install(&site.kubeconfig, &site.aws_endpoint).await?,
-        Way::Helm => helm::install(&site.kubeconfig, &site.aws_endpoint).await?,
-    }
-    let result = tests(site, way, test).await;
-    ui::step("uninstalling", async {
-        match way {
-            Way::Kustomize | Way::Upgrade => uninstall(&site.kubeconfig).await,
-            Way::Helm => helm::uninstall(&site.kubeconfig).await,
+/// One run. Afterwards the cluster must contain the same objects as before.
+async fn run_method(
+    site: &Site,
+    method: Method,
+    test: Option<&str>,
+    previous: Option<&Previous>,
+) -> Result<(), Failure> {
+    let before = objects::list(&site.kubeconfig).await.map_err(Failure::Failed)?;
+    // A failed installation is removed too: it may have created objects.
+    let result = match install(site, method, previous).await {
+        Ok(()) => tests(site, method, test).await,
+        Err(error) => Err(error),
+    };
+    let removed = ui::step("uninstalling", async {
+        match method {
+            Method::Kustomize | Method::Upgrade => uninstall(&site.kubeconfig).await,
+            Method::Helm => helm::uninstall(&site.kubeconfig).await,
         }
     })
-    .await?;
-    result?; // a test that failed leaves its namespace
-    ui::step("looking for what is left behind", objects::same(&site.kubeconfig, &before)).await
+    .await;
+    outcome(result, removed)?;
+    let compared = objects::same(&site.kubeconfig, &before);
+    // Remaining objects make the next installation fail.
+    ui::step("comparing the objects of the cluster", compared).await.map_err(Failure::NotUninstalled)
+}
+
+/// A failed test leaves its namespace, so that its objects can be inspected: the objects of the cluster are not compared then.
+fn outcome(tests: Result<()>, removed: Result<()>) -> Result<(), Failure> {
+    match (tests, removed) {
+        (Ok(()), Ok(())) => Ok(()),
+        (Err(error), Ok(())) => Err(Failure::Failed(error)),
+        (Ok(()), Err(error)) => Err(Failure::NotUninstalled(error)),
+        (Err(error), Err(not_removed)) => {
+            Err(Failure::NotUninstalled(error.context(format!("uninstalling failed too: {not_removed:#}"))))
+        }
+    }
+}
+
+async fn install(site: &Site, method: Method, previous: Option<&Previous>) -> Result<()> {
+    match method {
+        Method::Upgrade => {
+            let previous = previous.context("no commit to upgrade from")?;
+            upgrade::install(&site.kubeconfig, &site.aws_endpoint, previous).await
+        }
+        Method::Kustomize => node::install(&site.kubeconfig, &site.aws_endpoint).await,
+        Method::Helm => helm::install(&site.kubeconfig, &site.aws_endpoint).await,
+    }
 }
 
 async fn uninstall(kubeconfig: &Path) -> Result<()> {
     let default = paths::workspace_root()?.join("config/default").display().to_string();
-    kubectl(kubeconfig, &["delete", "-k", &default, "--timeout=120s"]).await.map(drop)
+    kubectl(kubeconfig, &["delete", "-k", &default, "--ignore-not-found", "--timeout=120s"]).await.map(drop)
 }
 
 async fn build() -> Result<()> {
@@ -142,8 +198,8 @@ async fn build() -> Result<()> {
     if status.success() { Ok(()) } else { bail!("the tests do not compile") }
 }
 
-async fn tests(site: &Site, way: Way, test: Option<&str>) -> Result<()> {
-    // One after the other: they end controllers that all of them need.
+async fn tests(site: &Site, method: Method, test: Option<&str>) -> Result<()> {
+    // Sequentially: they stop controllers that all of them need.
     let mut arguments = vec![
         "test",
         "--quiet",
@@ -155,15 +211,15 @@ async fn tests(site: &Site, way: Way, test: Option<&str>) -> Result<()> {
         "--test-threads=1",
         "--show-output",
     ];
-    match (test, way) {
+    match (test, method) {
         (Some(test), _) => arguments.push(test),
-        (None, Way::Kustomize) => arguments.extend(["--skip", "upgrade"]),
-        (None, Way::Upgrade) => arguments.push("upgrade"),
-        (None, Way::Helm) => arguments.push("installed"),
+        (None, Method::Kustomize) => arguments.extend(["--skip", "upgrade"]),
+        (None, Method::Upgrade) => arguments.push("upgrade"),
+        (None, Method::Helm) => arguments.push("installed"),
     }
-    let kubeconfig = site.kubeconfig.to_str().context("the kubeconfig's path is no text")?;
+    let kubeconfig = site.kubeconfig.to_str().context("the path of the kubeconfig is not valid UTF-8")?;
     let kubectl = kraken_testing::node::kubectl_program().await?;
-    let kubectl = kubectl.to_str().context("kubectl's path is no text")?;
+    let kubectl = kubectl.to_str().context("the path of kubectl is not valid UTF-8")?;
     let process = site.cluster.as_ref().map(|cluster| cluster.node.first_process()).transpose()?;
     let process = process.map(|process| process.to_string());
     let mut environment = vec![
@@ -174,4 +230,32 @@ async fn tests(site: &Site, way: Way, test: Option<&str>) -> Result<()> {
     environment.extend(process.as_deref().map(|process| ("KRAKEN_E2E_NODE_PROCESS", process)));
     let status = cargo::run_with(arguments, &environment).await?;
     if status.success() { Ok(()) } else { bail!("tests failed") }
+}
+
+#[cfg(test)]
+mod run_tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn an_upgrade_requires_a_commit_to_upgrade_from() {
+        assert_eq!(chosen(None, false), [Method::Kustomize, Method::Helm]);
+        assert_eq!(chosen(None, true), [Method::Kustomize, Method::Helm, Method::Upgrade]);
+        assert_eq!(chosen(Some(Method::Helm), true), [Method::Helm]);
+        assert!(chosen(Some(Method::Upgrade), false).is_empty());
+    }
+
+    #[test]
+    fn an_installation_that_is_not_removed_stops_the_next_one() {
+        let failed = || Err(anyhow!("tests failed"));
+        assert!(outcome(Ok(()), Ok(())).is_ok());
+        assert!(matches!(outcome(failed(), Ok(())), Err(Failure::Failed(_))));
+        assert!(matches!(outcome(Ok(()), Err(anyhow!("timeout"))), Err(Failure::NotUninstalled(_))));
+        let Err(Failure::NotUninstalled(error)) = outcome(failed(), Err(anyhow!("timeout"))) else {
+            panic!("the next installation would start");
+        };
+        let text = format!("{error:#}");
+        assert!(text.contains("tests failed") && text.contains("timeout"), "{text}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Every object of a cluster, to find what an installation leaves behind.
+//! All objects of a cluster, to find those that uninstalling does not remove.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,9 +10,9 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::discovery::{Discovery, verbs};
 
-/// How long a cluster may take to finish deletions.
+/// The timeout for deletions.
 const GONE_WITHIN: Duration = Duration::from_mins(2);
-/// What comes and goes by itself: events are kept for an hour, and the rest follows what nodes and pods do.
+/// Kinds that Kubernetes creates and deletes itself: events expire after an hour, and the others follow nodes and pods.
 const PASSING: [&str; 4] = ["Event", "Lease", "EndpointSlice", "ControllerRevision"];
 
 /// Kind, namespace and name of each object.
@@ -22,7 +22,8 @@ pub(super) async fn list(kubeconfig: &Path) -> Result<BTreeSet<String>> {
         .await
         .context("cannot use the kubeconfig")?;
     let client = Client::try_from(config).context("cannot use the kubeconfig")?;
-    let discovery = Discovery::new(client.clone()).run().await.context("cannot learn the cluster's kinds")?;
+    let discovery =
+        Discovery::new(client.clone()).run().await.context("failed to discover the kinds of the cluster")?;
     let mut objects = BTreeSet::new();
     for (resource, capabilities) in
         discovery.groups().flat_map(kube::discovery::ApiGroup::recommended_resources)
@@ -33,9 +34,9 @@ pub(super) async fn list(kubeconfig: &Path) -> Result<BTreeSet<String>> {
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let found = match api.list_metadata(&ListParams::default()).await {
             Ok(found) => found,
-            // A kind that went away between the two requests.
+            // The kind was deleted between the two requests, or cannot be listed.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.code == 405 => continue,
-            Err(error) => return Err(error).with_context(|| format!("cannot list {}", resource.plural)),
+            Err(error) => return Err(error).with_context(|| format!("failed to list {}", resource.plural)),
         };
         for object in found.items {
             let namespace = object.metadata.namespace.unwrap_or_default();
@@ -46,7 +47,7 @@ pub(super) async fn list(kubeconfig: &Path) -> Result<BTreeSet<String>> {
     Ok(objects)
 }
 
-/// Waits until the cluster holds the same objects as before.
+/// Waits until the cluster has the same objects as before.
 pub(super) async fn same(kubeconfig: &Path, before: &BTreeSet<String>) -> Result<()> {
     let started = Instant::now();
     loop {
@@ -57,7 +58,7 @@ pub(super) async fn same(kubeconfig: &Path, before: &BTreeSet<String>) -> Result
             return Ok(());
         }
         if started.elapsed() > GONE_WITHIN {
-            bail!("left behind: [{}]; lost: [{}]", left.join(", "), lost.join(", "));
+            bail!("objects remain: [{}]; objects are missing: [{}]", left.join(", "), lost.join(", "));
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }

@@ -1,4 +1,4 @@
-//! Another commit of Kraken, installed to be upgraded from.
+//! Installation of another commit, as the start of an upgrade.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use kraken_testing::paths;
 
 use crate::{image, node, ui};
 
-/// The tag of its images: both commits may be of one version.
+/// The tag of its images. The version does not distinguish them: both commits can have the same.
 const TAG: &str = "previous";
 
-/// A checkout of that commit, and its images.
+/// The checkout of that commit, and its images.
 pub(super) struct Previous {
     checkout: PathBuf,
     pub(super) images: PathBuf,
 }
 
-/// Checks the commit out below the target folder and builds its images.
+/// Checks out the commit in the target folder, and builds its images.
 pub(super) async fn prepare(commit: &str, no_build: bool) -> Result<Previous> {
     let folder = image::target()?.join("upgrade");
     let previous = Previous { checkout: folder.join("checkout"), images: folder.join("images") };
@@ -25,12 +25,12 @@ pub(super) async fn prepare(commit: &str, no_build: bool) -> Result<Previous> {
         return Ok(previous);
     }
     let root = paths::workspace_root()?;
-    let checkout = previous.checkout.to_str().context("the target folder's path is no text")?;
+    let checkout = previous.checkout.to_str().context("the path of the target folder is not valid UTF-8")?;
     ui::step(&format!("checking out {commit}"), async {
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let commit = image::git(&root, &["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).await?;
         if previous.checkout.join(".git").exists() {
-            // Kept between runs, so that only what changed is compiled.
+            // It is kept between runs, so that only changed crates are compiled.
             return image::git(&previous.checkout, &["checkout", "--quiet", "--detach", &commit]).await;
         }
         image::git(&root, &["worktree", "prune"]).await?;
@@ -41,9 +41,9 @@ pub(super) async fn prepare(commit: &str, no_build: bool) -> Result<Previous> {
     Ok(previous)
 }
 
-/// Installs it as its own `config/default` says, with its images.
+/// Installs `config/default` of that commit, with its images.
 pub(super) async fn install(kubeconfig: &Path, aws_endpoint: &str, previous: &Previous) -> Result<()> {
-    // Kustomize takes relative paths only.
+    // Kustomize accepts only relative paths.
     let overlay = previous.images.join("install");
     let images =
         paths::controllers()?.into_iter().map(|name| format!("- {{name: kraken-{name}, newTag: {TAG}}}\n"));

@@ -45,6 +45,11 @@ impl Kind {
         })
     }
 
+    /// Whether its controller restarts workloads that its author names.
+    fn restarts(&self) -> bool {
+        self.spec["properties"]["restart"].is_object()
+    }
+
     fn has_lifecycle(&self) -> bool {
         self.spec["properties"]["lifecycle"].is_object()
     }
@@ -81,6 +86,7 @@ pub(super) fn policies(component: &str, crds: &[Value]) -> Result<String> {
         ("status".to_owned(), status(rules(&["UPDATE"], "/status", &|kind| kind.has_status))),
         ("protect".to_owned(), protect(rules(&["DELETE"], "", &Kind::has_lifecycle))),
         ("approve".to_owned(), approve(rules(&["CREATE", "UPDATE"], "", &Kind::has_lifecycle))),
+        ("restart".to_owned(), restart(rules(&["CREATE", "UPDATE"], "", &Kind::restarts))),
     ];
     for kind in kinds.iter().filter(|kind| !kind.is_internal) {
         let policy = secrets::policy(kind);
@@ -182,6 +188,29 @@ fn approve(rules: Vec<Value>) -> Policy {
     }
 }
 
+/// Restarting a workload requires the permission to patch it: the hub must do nothing that the author could not do.
+fn restart(rules: Vec<Value>) -> Policy {
+    /// Each expression has a budget of 1,000,000, and each check costs 350,000.
+    const CHECKS: usize = 2;
+    /// The bound of the list in the CRD.
+    const MOST: usize = 8;
+    let changes = "has(object.spec.restart) && (oldObject == null || object.spec != oldObject.spec)";
+    let check = |first: usize| {
+        let indices: Vec<String> = (first..first + CHECKS).map(|index| index.to_string()).collect();
+        let may = "authorizer.group('apps').resource(object.spec.restart[i].kind.lowerAscii() + 's')\
+                   .namespace(request.namespace).name(object.spec.restart[i].name).check('patch').allowed()";
+        let list = indices.join(", ");
+        let expression = format!("[{list}].all(i, i >= object.spec.restart.size() || {may})");
+        forbidden(&expression, "you must be allowed to patch each workload in spec.restart")
+    };
+    Policy {
+        rules,
+        conditions: vec![json!({"name": "restarts", "expression": changes})],
+        variables: vec![],
+        validations: (0..MOST).step_by(CHECKS).map(check).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +243,8 @@ mod tests {
         );
         let states = crd("statedeclarations", "kraken-internal", &json!({"data": {}}));
         assert_eq!(names(&[states]), ["kraken-x-records"]);
+        let exports = crd("configexports", "kraken", &json!({"restart": {}}));
+        assert_eq!(names(&[exports]), ["kraken-x-status", "kraken-x-restart"]);
     }
 
     #[test]

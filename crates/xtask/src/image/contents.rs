@@ -1,9 +1,7 @@
-//! What is in an image: the controller, linked statically, and the certificates of public authorities. No shell, no package manager, no
-//! library that could have a defect of its own.
+//! The content of an image: the statically linked controller, its SBOM, and the certificates of public CAs. No shell, no package manager,
+//! and no library that would need updates of its own.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use k8s_openapi::ByteString;
@@ -12,10 +10,14 @@ use kraken_testing::oci::{Config, Image, Layer};
 use super::build;
 use super::source::Source;
 
-/// Where TLS libraries look for them.
+/// Where TLS libraries look for CA certificates.
 const AUTHORITIES: &str = "etc/ssl/certs/ca-certificates.crt";
+/// The SBOM in the image.
+const SBOM: &str = "sbom.cdx.json";
+/// The label with the path of the SBOM: OCI defines none.
+const SBOM_LABEL: &str = "com.eoinfennessy.kraken-iac.sbom";
 
-/// An image's name.
+/// The name of an image.
 pub(super) fn name(repository: &str, controller: &str, tag: &str) -> String {
     let name = format!("kraken-{controller}:{tag}");
     match repository.trim_end_matches('/') {
@@ -24,12 +26,18 @@ pub(super) fn name(repository: &str, controller: &str, tag: &str) -> String {
     }
 }
 
-pub(super) fn image(name: String, controller: &str, program: &Path, source: &Source) -> Result<Image> {
+pub(super) fn image(
+    name: String,
+    controller: &str,
+    program: Vec<u8>,
+    sbom: Vec<u8>,
+    source: &Source,
+) -> Result<Image> {
     let mut layer = Layer::default();
-    let contents = fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
-    build::check_static(&contents).with_context(|| program.display().to_string())?;
-    layer.file("kraken", 0o755, contents);
+    build::check_static(&program).with_context(|| format!("kraken-{controller}"))?;
+    layer.file("kraken", 0o755, program);
     layer.file(AUTHORITIES, 0o644, authorities()?.into_bytes());
+    layer.file(SBOM, 0o644, sbom);
     let labels = [
         ("title", format!("kraken-{controller}")),
         ("version", source.version.clone()),
@@ -37,14 +45,16 @@ pub(super) fn image(name: String, controller: &str, program: &Path, source: &Sou
         ("created", source.date.clone()),
         ("licenses", "Apache-2.0".to_owned()),
     ];
-    let labels = labels.map(|(name, value)| (format!("org.opencontainers.image.{name}"), value));
+    let mut labels =
+        BTreeMap::from(labels.map(|(name, value)| (format!("org.opencontainers.image.{name}"), value)));
+    labels.insert(SBOM_LABEL.to_owned(), format!("/{SBOM}"));
     Ok(Image {
         name,
         config: Config {
             entrypoint: vec!["/kraken".to_owned()],
             command: vec!["run".to_owned()],
             ports: vec![8080, 9443],
-            labels: BTreeMap::from(labels),
+            labels,
             ..Config::default()
         },
         layer,
@@ -52,14 +62,14 @@ pub(super) fn image(name: String, controller: &str, program: &Path, source: &Sou
     })
 }
 
-/// Mozilla's authorities as one PEM text, of the version that Cargo.lock pins.
+/// Mozilla's CA certificates in PEM, in the version that Cargo.lock pins.
 fn authorities() -> Result<String> {
     const LINE: usize = 64;
     let mut text = String::new();
     for certificate in webpki_root_certs::TLS_SERVER_ROOT_CERTS {
         let encoded = serde_json::to_value(ByteString(certificate.as_ref().to_vec()))
-            .context("cannot encode a certificate")?;
-        let encoded = encoded.as_str().context("an encoded certificate is a text")?;
+            .context("failed to encode a certificate")?;
+        let encoded = encoded.as_str().context("an encoded certificate is not a string")?;
         text.push_str("-----BEGIN CERTIFICATE-----\n");
         for start in (0..encoded.len()).step_by(LINE) {
             text.push_str(&encoded[start..encoded.len().min(start + LINE)]);
@@ -75,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_authorities_are_certificates_in_pem() {
+    fn the_ca_certificates_are_valid_pem() {
         let text = authorities().unwrap();
         let begins = text.matches("-----BEGIN CERTIFICATE-----\n").count();
         assert!(begins > 50, "{begins}");
@@ -84,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_comes_before_the_name() {
+    fn a_repository_precedes_the_name() {
         assert_eq!(name("", "hub", "1"), "kraken-hub:1");
         assert_eq!(name("registry.example.com/team/", "hub", "1"), "registry.example.com/team/kraken-hub:1");
     }

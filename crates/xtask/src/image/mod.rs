@@ -5,138 +5,152 @@ mod contents;
 mod source;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::oci::Image;
 use kraken_testing::paths;
 
-pub(crate) use build::Profile;
-use source::Source;
-pub(crate) use source::git;
+pub(crate) use build::{Profile, release};
+pub(crate) use source::{Source, git};
 
+use crate::sbom::Inventory;
 use crate::ui;
 
 const KIBIBYTE: u64 = 1024;
 
-/// Which images to make, and how.
+/// The images to build, and their options.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct Choice {
-    /// The controllers, by their folder under controllers/; all if none is named.
+    /// The controllers, by their folder under controllers/. Default: all.
     controllers: Vec<String>,
-    /// How the controllers are compiled: `release`, or `dev` to try something.
+    /// The build profile: `release`, or `dev` for a quick build.
     #[arg(long, value_enum, default_value_t = Profile::Release)]
     profile: Profile,
-    /// The folder to write to; target/images if it is not set.
+    /// The output folder. Default: target/images.
     #[arg(long)]
     output: Option<PathBuf>,
-    /// What comes before the images' names, as registry.example.com/team.
+    /// The registry and path in front of the image names, such as registry.example.com/team.
     #[arg(long, default_value = "")]
     repository: String,
 }
 
 /// Images of one checkout.
-struct Order {
-    root: PathBuf,
-    controllers: Vec<String>,
-    profile: Profile,
-    output: PathBuf,
-    repository: String,
-    /// The version unless set.
-    tag: Option<String>,
+pub(crate) struct Order {
+    pub(crate) root: PathBuf,
+    pub(crate) controllers: Vec<String>,
+    pub(crate) profile: Profile,
+    pub(crate) output: PathBuf,
+    pub(crate) repository: String,
+    /// The tag. Default: the version of the source.
+    pub(crate) tag: Option<String>,
+    pub(crate) source: Source,
 }
 
 /// An image that was written.
 #[derive(Debug)]
-struct Made {
-    name: String,
-    path: PathBuf,
-    digest: String,
-    size: u64,
+pub(crate) struct Made {
+    pub(crate) name: String,
+    pub(crate) controller: String,
+    pub(crate) path: PathBuf,
+    pub(crate) digest: String,
+    pub(crate) size: u64,
+    /// The executable in it.
+    pub(crate) program: PathBuf,
+    /// Its SBOM.
+    pub(crate) sbom: Vec<u8>,
 }
 
-/// Makes them, and says where they are.
+/// Builds images, and prints where they are.
 pub(crate) async fn run(choice: Choice) -> Result<()> {
     let Choice { controllers, profile, output, repository } = choice;
     let output = output.map_or_else(|| Ok(target()?.join("images")), anyhow::Ok)?;
     let root = paths::workspace_root()?;
     let controllers = chosen(controllers)?;
-    let made = make(Order { root, controllers, profile, output, repository, tag: None }).await?;
+    let source = Source::read(&root).await?;
+    let made = make(Order { root, controllers, profile, output, repository, tag: None, source }).await?;
     let rows = made.iter().map(|image| {
-        [image.name.clone(), megabytes(image.size), image.digest.clone(), image.path.display().to_string()]
+        [image.name.clone(), size(image.size), image.digest.clone(), image.path.display().to_string()]
     });
     print!("{}", ui::table(&["IMAGE", "SIZE", "DIGEST", "ARCHIVE"], rows));
     println!(
-        "  push one with `skopeo copy oci-archive:ARCHIVE docker://IMAGE`; `docker load -i`, `kind load image-archive` and `ctr images import` load it"
+        "  To push an image: skopeo copy oci-archive:ARCHIVE docker://IMAGE. To load it: docker load -i, kind load image-archive or ctr images import"
     );
     Ok(())
 }
 
-/// The images of every controller, compiled quickly, for a node of ours.
+/// The images of every controller with the dev profile, for a test node.
 pub(crate) async fn make_for_tests() -> Result<()> {
-    let (root, controllers) = (paths::workspace_root()?, paths::controllers()?);
-    let (profile, output) = (Profile::Dev, folder_for_tests()?);
-    make(Order { root, controllers, profile, output, repository: String::new(), tag: None }).await.map(drop)
+    let output = folder_for_tests()?;
+    for_tests(paths::workspace_root()?, None, output).await
 }
 
 /// The same of another checkout, with another tag than the version.
 pub(crate) async fn make_of_checkout(root: PathBuf, tag: &str, output: PathBuf) -> Result<()> {
-    let (controllers, profile) = (paths::controllers()?, Profile::Dev);
-    let tag = Some(tag.to_owned());
-    make(Order { root, controllers, profile, output, repository: String::new(), tag }).await.map(drop)
+    for_tests(root, Some(tag.to_owned()), output).await
 }
 
-/// Where [`make_for_tests`] puts them.
+async fn for_tests(root: PathBuf, tag: Option<String>, output: PathBuf) -> Result<()> {
+    let (controllers, source) = (paths::controllers()?, Source::read(&root).await?);
+    let (profile, repository) = (Profile::Dev, String::new());
+    make(Order { root, controllers, profile, output, repository, tag, source }).await.map(drop)
+}
+
+/// The folder of [`make_for_tests`].
 pub(crate) fn folder_for_tests() -> Result<PathBuf> {
     Ok(target()?.join("images/dev"))
 }
 
-async fn make(order: Order) -> Result<Vec<Made>> {
-    let Order { root, controllers, profile, output, repository, tag } = order;
-    let source = Source::read(&root).await?;
+pub(crate) async fn make(order: Order) -> Result<Vec<Made>> {
+    let Order { root, controllers, profile, output, repository, tag, source } = order;
     let what = format!("building {} with static linking", controllers.join(", "));
     let folder = ui::step(&what, build::build(&root, &controllers, profile, &source)).await?;
     fs::create_dir_all(&output).with_context(|| format!("cannot create {}", output.display()))?;
     let tag = tag.unwrap_or_else(|| source.version.clone());
+    let inventory = Inventory::read(&root).await?;
     let mut made = Vec::new();
     for controller in controllers {
         let program = folder.join(format!("kraken-{controller}"));
+        let contents = fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
+        let sbom = inventory.sbom(&format!("kraken-{controller}"), &contents, &source)?;
         let name = contents::name(&repository, &controller, &tag);
-        let mut image = contents::image(name, &controller, &program, &source)?;
+        let mut image = contents::image(name, &controller, contents, sbom.clone(), &source)?;
         if profile == Profile::Dev {
-            image.layer = image.layer.uncompressed(); // it goes no further than this machine
+            image.layer = image.layer.uncompressed(); // it is used on this machine only
         }
-        let output = output.clone();
+        let path = output.join(format!("kraken-{controller}.tar"));
         let what = format!("writing the image of {controller}");
-        // Compressing takes seconds in which Ctrl-C should count.
-        let written = tokio::task::spawn_blocking(move || write(&image, &controller, &output));
+        // Compression takes seconds, and Ctrl-C must still work.
+        let written = tokio::task::spawn_blocking(move || {
+            let written = image.write(&path)?;
+            let (name, digest, size) = (image.name, written.digest, written.size);
+            Ok(Made { name, controller, path, digest, size, program, sbom })
+        });
         made.push(ui::step(&what, async { written.await.context("the image was not written")? }).await?);
     }
     Ok(made)
 }
 
-fn write(image: &Image, controller: &str, output: &Path) -> Result<Made> {
-    let path = output.join(format!("kraken-{controller}.tar"));
-    let written = image.write(&path)?;
-    Ok(Made { name: image.name.clone(), path, digest: written.digest, size: written.size })
-}
-
 fn chosen(named: Vec<String>) -> Result<Vec<String>> {
     let all = paths::controllers()?;
     if let Some(unknown) = named.iter().find(|name| !all.contains(name)) {
-        bail!("there is no controller `{unknown}`; there are: {}", all.join(", "));
+        bail!("unknown controller `{unknown}`: expected one of {}", all.join(", "));
     }
     Ok(if named.is_empty() { all } else { named })
 }
 
-/// Cargo's folder of what it builds.
+/// Cargo's target folder.
 pub(crate) fn target() -> Result<PathBuf> {
     let binaries = paths::bin_dir()?;
     Ok(binaries.parent().context("the binaries' folder has no parent")?.to_owned())
 }
 
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes * 10 / (KIBIBYTE * KIBIBYTE);
+/// A size for a table.
+pub(crate) fn size(bytes: u64) -> String {
+    const MEBIBYTE: u64 = KIBIBYTE * KIBIBYTE;
+    if bytes < MEBIBYTE {
+        return format!("{} KiB", bytes.div_ceil(KIBIBYTE));
+    }
+    let tenths = bytes * 10 / MEBIBYTE;
     format!("{}.{} MiB", tenths / 10, tenths % 10)
 }
 
@@ -145,14 +159,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_controller_is_refused_with_those_that_there_are() {
+    fn an_unknown_controller_is_rejected_with_the_known_ones() {
         let error = chosen(vec!["aws-vpn".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("`aws-vpn`") && error.contains("aws-vpc"), "{error}");
     }
 
     #[test]
-    fn sizes_are_in_mebibytes() {
-        assert_eq!(megabytes(25 * 1024 * 1024), "25.0 MiB");
-        assert_eq!(megabytes(1_572_864), "1.5 MiB");
+    fn sizes_are_in_binary_units() {
+        assert_eq!(size(25 * 1024 * 1024), "25.0 MiB");
+        assert_eq!(size(5975), "6 KiB");
+        assert_eq!(size(1_572_864), "1.5 MiB");
     }
 }

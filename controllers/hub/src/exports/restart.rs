@@ -1,0 +1,158 @@
+//! After step 3: restarts the workloads of an export when the content of its target changed. Client required.
+//!
+//! A restart is one annotation of the pod template, whose value is a digest of the content: setting it again changes nothing.
+//! The digest has a random key, which is stored on the target: whoever can read the key can read the values too.
+
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use kraken_api::{
+    ConfigExport, RESTARTED_FOR_PREFIX,
+    config_export::{Workload, WorkloadKind},
+};
+use kraken_runtime::{
+    patch::{ApiError, within},
+    random::{self, NoEntropy},
+};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{Patch, PatchParams},
+    core::{ApiResource, DynamicObject},
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::{exports::resolve::Content, names::words};
+
+/// The field manager of the annotation.
+const MANAGER: &str = "kraken-restart";
+/// The maximum length of the name of an annotation without its prefix.
+const MAX_NAME: usize = 63;
+/// The number of hexadecimal digits of a digest.
+const DIGITS: usize = 32;
+
+/// A workload could not be restarted.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to restart {kind:?} {name}: {}", words(.source))]
+pub struct RestartError {
+    kind: WorkloadKind,
+    name: String,
+    source: ApiError,
+}
+
+/// A new key for the digests of a target.
+///
+/// # Errors
+/// If the system provides no random bytes.
+pub fn new_key() -> Result<String, NoEntropy> {
+    let mut bytes = [0; 16];
+    random::fill(&mut bytes)?;
+    Ok(hex::encode(bytes))
+}
+
+/// The digest of a content with the key of its target.
+pub fn digest(content: &Content, key: &str) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        // With its length, so that no two contents give the same bytes.
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    add(key);
+    for (name, value) in &content.0 {
+        add(name);
+        add(&value.expose().0);
+    }
+    hex::encode(hash.finalize())[..DIGITS].to_owned()
+}
+
+/// Restarts the workloads of an export for this content; returns those that exist.
+///
+/// # Errors
+/// The first failed request. Requests that succeeded before have no effect when they are repeated.
+pub async fn restart(
+    client: &Client,
+    export: &ConfigExport,
+    digest: &str,
+) -> Result<Vec<String>, RestartError> {
+    let namespace = export.namespace().unwrap_or_default();
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    let patch = Patch::Merge(annotation(&export.name_any(), digest));
+    let mut restarted = vec![];
+    for Workload { kind, name } in &export.spec.restart {
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource(*kind));
+        match within("restart", api.patch_metadata(name, &params, &patch)).await {
+            Ok(_) => restarted.push(format!("{kind:?} {name}")),
+            // It starts with the current content when it is created.
+            Err(error) if error.is_not_found() => {}
+            Err(source) => return Err(RestartError { kind: *kind, name: name.clone(), source }),
+        }
+    }
+    Ok(restarted)
+}
+
+fn resource(kind: WorkloadKind) -> ApiResource {
+    match kind {
+        WorkloadKind::Deployment => ApiResource::erase::<Deployment>(&()),
+        WorkloadKind::StatefulSet => ApiResource::erase::<StatefulSet>(&()),
+        WorkloadKind::DaemonSet => ApiResource::erase::<DaemonSet>(&()),
+    }
+}
+
+/// A merge patch, which needs no other permission than `patch`, and never creates a workload as server-side apply would.
+fn annotation(export: &str, digest: &str) -> Value {
+    json!({"spec": {"template": {"metadata": {"annotations": {annotation_name(export): digest}}}}})
+}
+
+/// One annotation per export, because several can restart the same workload.
+fn annotation_name(export: &str) -> String {
+    if export.len() <= MAX_NAME {
+        return format!("{RESTARTED_FOR_PREFIX}{export}");
+    }
+    let hash = hex::encode(Sha256::digest(export));
+    format!("{RESTARTED_FOR_PREFIX}{}-{}", &export[..MAX_NAME - 17], &hash[..16])
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_options::{Resolved, Text};
+
+    use super::*;
+
+    fn content(entries: &[(&str, &str)]) -> Content {
+        let value = |text: &str| Resolved::Public(Text(text.to_owned()));
+        Content(entries.iter().map(|(key, text)| ((*key).to_owned(), value(text))).collect())
+    }
+
+    #[test]
+    fn a_digest_depends_on_every_key_and_value_and_on_its_own_key() {
+        let of = |entries: &[(&str, &str)], key| digest(&content(entries), key);
+        let one = of(&[("a", "x"), ("b", "y")], "k");
+        assert_eq!(one, of(&[("b", "y"), ("a", "x")], "k"));
+        assert_eq!(one.len(), DIGITS);
+        let others: [(&[_], _); 4] = [
+            (&[("a", "x"), ("b", "z")], "k"),
+            (&[("a", "xb"), ("", "y")], "k"),
+            (&[("a", "x")], "k"),
+            (&[("a", "x"), ("b", "y")], "other"),
+        ];
+        for (entries, key) in others {
+            assert_ne!(of(entries, key), one, "{entries:?} {key}");
+        }
+    }
+
+    #[test]
+    fn keys_are_random() {
+        let (one, two) = (new_key().unwrap(), new_key().unwrap());
+        assert_ne!(one, two);
+        assert_eq!(one.len(), 32);
+    }
+
+    #[test]
+    fn annotation_names_are_valid_and_differ_by_export() {
+        assert_eq!(annotation_name("web"), "restarted-for.kraken-iac.eoinfennessy.com/web");
+        let (one, two) = ("a".repeat(253), format!("{}b", "a".repeat(252)));
+        assert_ne!(annotation_name(&one), annotation_name(&two));
+        for name in [one, two] {
+            assert_eq!(annotation_name(&name).rsplit('/').next().map(str::len), Some(MAX_NAME));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Controllers, CRDs and charts of different versions, missing CRDs, and a second installation.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kraken_testing::packaging::helm;
+use kraken_testing::{SuiteOptions, manifests, paths};
+use kraken_tests::TestEnv;
+use kube::{
+    Api,
+    api::{DeleteParams, Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+const SPOKE: &str = "aws-vpc";
+const DOMAIN: &str = "aws.kraken-iac.eoinfennessy.com";
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A separate control plane: other tests need the CRDs as they are.
+async fn separate() -> Result<TestEnv> {
+    let only = Some(vec!["hub".to_owned(), SPOKE.to_owned()]);
+    TestEnv::with(SuiteOptions { only, ..SuiteOptions::default() }).await
+}
+
+fn crds(test_env: &TestEnv) -> Api<CustomResourceDefinition> {
+    Api::all(test_env.client())
+}
+
+fn vpc(name: &str, more: &str) -> String {
+    format!(
+        "{{apiVersion: {DOMAIN}/v1alpha1, kind: VPC, metadata: {{name: {name}}}, spec: {{cidrBlock: {{value: 10.0.0.0/16}}{more}}}}}"
+    )
+}
+
+/// Changes the schema of the VPC's CRD, and waits until the API server uses it.
+async fn change_schema(test_env: &TestEnv, change: impl Fn(&mut Value)) -> Result<()> {
+    let name = format!("vpcs.{DOMAIN}");
+    let mut crd = json!(crds(test_env).get(&name).await?);
+    change(&mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]);
+    for field in ["managedFields", "resourceVersion"] {
+        crd["metadata"].as_object_mut().context("metadata")?.remove(field);
+    }
+    crd["metadata"]["labels"]["test"] = json!("changed");
+    crds(test_env).patch(&name, &PatchParams::default(), &Patch::Merge(&replaced(&crd))).await?;
+    // The API server compiles a new schema within a second or two.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    Ok(())
+}
+
+/// The list of versions is replaced as a whole by a merge patch.
+fn replaced(crd: &Value) -> Value {
+    json!({"spec": {"versions": crd["spec"]["versions"]}})
+}
+
+/// Writes to the status of VPCs while nothing happens.
+async fn writes_in_steady_state(test_env: &TestEnv, name: &str) -> Result<bool> {
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+    let before = version(&test_env.get("VPC", name).await?);
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    Ok(before != version(&test_env.get("VPC", name).await?))
+}
+
+#[tokio::test]
+async fn a_controller_waits_for_a_missing_crd_and_stays_alive() -> Result<()> {
+    let test_env = separate().await?;
+    let controller = test_env.env.suite.controller(SPOKE)?;
+    let name = format!("volumes.{DOMAIN}");
+    controller.terminate().await?;
+    crds(&test_env).delete(&name, &DeleteParams::default()).await?;
+    let started = Instant::now();
+    while crds(&test_env).get_opt(&name).await?.is_some() {
+        if started.elapsed() > PATIENCE {
+            bail!("the CRD is not deleted");
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    controller.start_without_waiting()?;
+    let started = Instant::now();
+    let unready = loop {
+        let answer = controller.get("/readyz").await;
+        match answer {
+            Ok(answer) if answer.status == 503 && answer.body.contains("is its CRD installed?") => {
+                break answer.body;
+            }
+            _ if started.elapsed() > PATIENCE => bail!("/readyz does not name the CRD: {answer:?}"),
+            _ => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    };
+    assert!(unready.contains("Volume"), "{unready}");
+    assert_eq!(controller.get("/healthz").await?.status, 200, "a restart would not help");
+    let process = controller.pid();
+    let documents = manifests::read(&paths::workspace_root()?.join(format!("crds/{SPOKE}/{name}.yaml")))?;
+    manifests::apply(&test_env.client(), &documents, "default").await?;
+    controller.wait_ready().await?;
+    assert_eq!(controller.pid(), process, "it was not restarted");
+    test_env.apply(&vpc("main", "")).await?;
+    test_env.ready("VPC", "main").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn controllers_work_with_a_newer_and_with_an_older_crd() -> Result<()> {
+    let test_env = separate().await?;
+    // A newer CRD: the controller does not know the field, and does not remove it.
+    change_schema(&test_env, |properties| {
+        properties["spec"]["properties"]["addedLater"] = json!({"type": "string"});
+        properties["status"]["properties"]["addedLater"] = json!({"type": "string"});
+    })
+    .await?;
+    test_env.apply(&vpc("newer", ", addedLater: x")).await?;
+    test_env.ready("VPC", "newer").await?;
+    assert_eq!(test_env.get("VPC", "newer").await?["spec"]["addedLater"], "x");
+    assert!(!writes_in_steady_state(&test_env, "newer").await?);
+
+    // An older CRD: the API server removes optional fields from specs and statuses.
+    change_schema(&test_env, |properties| {
+        for (part, field) in
+            [("spec", "addedLater"), ("spec", "tags"), ("status", "addedLater"), ("status", "adopted")]
+        {
+            if let Some(properties) = properties[part]["properties"].as_object_mut() {
+                properties.remove(field);
+            }
+        }
+    })
+    .await?;
+    test_env.apply(&vpc("older", "")).await?;
+    test_env.ready("VPC", "older").await?;
+    assert!(!writes_in_steady_state(&test_env, "older").await?, "the status is not written again and again");
+    test_env.delete("VPC", "older").await?;
+    test_env.gone("VPC", "older").await?;
+    assert!(test_env.get("VPC", "newer").await?["status"]["externalIds"][0].is_string());
+    Ok(())
+}
+
+#[tokio::test]
+async fn helm_rejects_a_second_installation() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let charts = paths::workspace_root()?.join("charts");
+    for (chart, set) in
+        [("kraken", "replicas=1"), ("kraken-spoke", "component=aws-vpc"), ("kraken-crds", "keep=true")]
+    {
+        let (chart_folder, kubeconfig) = (charts.join(chart), test_env.env.control_plane.admin_kubeconfig());
+        let arguments = [
+            "install",
+            "second",
+            "--dry-run=server",
+            "--namespace",
+            &test_env.ns.name,
+            "--set",
+            set,
+            "--kubeconfig",
+        ];
+        let mut arguments: Vec<&std::ffi::OsStr> = arguments.map(AsRef::as_ref).to_vec();
+        arguments.extend([kubeconfig.as_os_str(), chart_folder.as_os_str()]);
+        let error = match helm(&arguments).await {
+            Ok(_) => bail!("a second installation of {chart} is accepted"),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(error.contains("invalid ownership metadata"), "{chart}: {error}");
+    }
+    Ok(())
+}
