@@ -188,7 +188,11 @@ fn conditions_of(resource: &RawObject) -> Vec<Condition> {
     struct Conditions {
         conditions: Vec<Condition>,
     }
-    RawObject::decode::<Option<Conditions>>(resource.status.as_deref()).ok().flatten().unwrap_or_default().conditions
+    RawObject::decode::<Option<Conditions>>(resource.status.as_deref())
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+        .conditions
 }
 
 /// Enqueues the resources that use an account when the account changes.

@@ -9,10 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 use kraken_runtime::hash::HashSet;
 
 use kraken_runtime::{Shell, patch::within, watch::RawObject};
-use kube::{
-    Api, ResourceExt,
-    api::ListParams,
-};
+use kube::{Api, ResourceExt, api::ListParams};
 use tracing::{info, warn};
 
 use crate::{

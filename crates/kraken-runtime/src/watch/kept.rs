@@ -13,8 +13,7 @@ use super::{ObjectKey, RawObject};
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
 /// Decodes an object, or says why not.
-pub(super) type Decode<K> =
-    Arc<dyn Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync>;
+pub(super) type Decode<K> = Arc<dyn Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync>;
 
 /// An object in a store.
 pub(super) enum Kept<K> {

@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn an_object_decodes_from_the_events_of_a_watch() {
         let event = format!(r#"{{"type":"MODIFIED","object":{}}}"#, text());
-        let WatchEvent::Modified(object) = serde_json::from_str::<WatchEvent<RawObject>>(&event).unwrap() else {
+        let WatchEvent::Modified(object) = serde_json::from_str::<WatchEvent<RawObject>>(&event).unwrap()
+        else {
             panic!("another event");
         };
         assert_eq!(object.metadata.name.as_deref(), Some("a"));
@@ -151,7 +152,10 @@ mod tests {
     fn an_absent_spec_and_a_null_one_are_the_same() {
         for text in [r#"{"metadata":{}}"#, r#"{"metadata":{},"spec":null}"#] {
             let object: RawObject = serde_json::from_str(text).unwrap();
-            assert!(object.spec.is_none() && RawObject::decode::<Value>(object.status.as_deref()).unwrap().is_null());
+            assert!(
+                object.spec.is_none()
+                    && RawObject::decode::<Value>(object.status.as_deref()).unwrap().is_null()
+            );
         }
     }
 }
