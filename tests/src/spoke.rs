@@ -6,7 +6,7 @@ use k8s_openapi::{
     api::{core::v1::Namespace, rbac::v1::ClusterRole},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use kraken_runtime::{RunArgs, Shell, rbac::rule};
+use kraken_runtime::{Manager, RunArgs, rbac::rule};
 use kraken_spoke::{FromContext, LoopArgs, api::crd, controller};
 use kraken_testing::{
     manifests,
@@ -77,7 +77,7 @@ impl InProcess {
                 Some(address) => Client::try_from(Config::new(address))?,
                 None => control_plane.client().await?,
             };
-            controller::run(Shell::detached("kraken-gadgets", client, args, cluster), gadgets, common).await
+            controller::run(Manager::detached("kraken-gadgets", client, args, cluster), gadgets, common).await
         });
         Ok(Self { runtime: Some(runtime) })
     }

@@ -25,7 +25,7 @@ use kraken_aws::{
 use kraken_spoke::{
     api::crd::hub_kind,
     runtime::{
-        Program, Shell,
+        Manager, Program,
         queue::{Lane, Queue},
         rbac::rule,
         watch::ObjectKey,
@@ -77,16 +77,16 @@ impl Program for AccountController {
         vec![Hook::of_kind::<Account>()]
     }
 
-    async fn run(shell: Shell, args: AwsArgs) -> Result<()> {
-        shell.webhooks.mount(&Hook::of_kind::<Account>(), admission::Admission);
+    async fn run(manager: Manager, args: AwsArgs) -> Result<()> {
+        manager.webhooks.mount(&Hook::of_kind::<Account>(), admission::Admission);
         let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
-        let aws = Aws::for_spoke(&args, &shell).await;
+        let aws = Aws::for_spoke(&args, &manager).await;
         aws.on_account_change(Arc::new({
             let queue = queue.clone();
             move |key: &ObjectKey| queue.add(key.clone(), Lane::Edit)
         }));
-        let synced = shell.shutdown.run_until_cancelled(shell.health.ready()).await.is_some();
-        if !synced || !shell.leading().await {
+        let synced = manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_some();
+        if !synced || !manager.leading().await {
             return Ok(());
         }
         // Those that the watch showed before it had a listener.
@@ -94,10 +94,10 @@ impl Program for AccountController {
             queue.add(ObjectKey::of(&account.metadata), Lane::Edit);
         }
         let (metrics, shutdown, concurrency) =
-            (shell.metrics.clone(), shell.shutdown.clone(), shell.args.concurrency);
+            (manager.metrics.clone(), manager.shutdown.clone(), manager.args.concurrency);
         work::run(queue, concurrency, KIND, metrics, shutdown, move |key, _| {
-            let (shell, aws) = (shell.clone(), aws.clone());
-            async move { reconcile::reconcile(&shell, &aws, &key).await }
+            let (manager, aws) = (manager.clone(), aws.clone());
+            async move { reconcile::reconcile(&manager, &aws, &key).await }
         })
         .await;
         Ok(())

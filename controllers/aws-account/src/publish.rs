@@ -9,7 +9,7 @@ use kraken_spoke::{
         names::{owned_name, owner_kind},
     },
     runtime::{
-        Shell,
+        Manager,
         patch::{ApiError, apply},
     },
 };
@@ -26,13 +26,13 @@ fn state(caller: &Caller) -> StateDeclarationSpec {
 }
 
 /// Applies the StateDeclaration. An unchanged one stays as it is.
-pub(crate) async fn publish(shell: &Shell, account: &Account, caller: &Caller) -> Result<(), ApiError> {
+pub(crate) async fn publish(manager: &Manager, account: &Account, caller: &Caller) -> Result<(), ApiError> {
     let spec = state(caller);
     let hash = spec.content_hash();
     let kind = owner_kind(&Account::kind(&()), &Account::group(&()));
     let (name, namespace) = (account.name_any(), account.namespace().unwrap_or_default());
     let Some(owner) = account.controller_owner_ref(&()) else { return Ok(()) };
-    let api: Api<StateDeclaration> = Api::namespaced(shell.client.clone(), &namespace);
+    let api: Api<StateDeclaration> = Api::namespaced(manager.client.clone(), &namespace);
     let mut generation = 1;
     // Again if the generation was another one: it is part of what shows that the content comes from this controller.
     for _ in 0..3 {
@@ -50,7 +50,7 @@ pub(crate) async fn publish(shell: &Shell, account: &Account, caller: &Caller) -
             },
             "spec": spec,
         });
-        let applied = apply(&api, shell.name, &owned_name(&kind, &name), &state).await?;
+        let applied = apply(&api, manager.name, &owned_name(&kind, &name), &state).await?;
         let now = applied.metadata.generation.unwrap_or(generation);
         if now == generation {
             break;

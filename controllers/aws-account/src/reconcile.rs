@@ -4,7 +4,7 @@ use kraken_aws::{Aws, account::Account};
 use kraken_spoke::{
     api::conditions,
     runtime::{
-        Shell, clock,
+        Manager, clock,
         events::EventType,
         patch::{ApiError, Version, replace_status},
         queue::Requeue,
@@ -18,18 +18,18 @@ use tracing::{info, warn};
 use crate::{outcome::Verdict, publish::publish};
 
 /// Checks an Account, and writes its status and state.
-pub(crate) async fn reconcile(shell: &Shell, aws: &Aws, key: &ObjectKey) -> Requeue {
+pub(crate) async fn reconcile(manager: &Manager, aws: &Aws, key: &ObjectKey) -> Requeue {
     let Some(account) = aws.account(key) else { return Requeue::Never };
     let verdict = Verdict::of(aws.check_account(&key.namespace, &account).await);
-    let written = match report(shell, key, &account, &verdict).await {
+    let written = match report(manager, key, &account, &verdict).await {
         Ok(()) => match verdict.caller.as_ref().filter(|_| verdict.is_ready()) {
-            Some(caller) => publish(shell, &account, caller).await,
+            Some(caller) => publish(manager, &account, caller).await,
             None => Ok(()),
         },
         Err(error) => Err(error),
     };
     match written {
-        Ok(()) => verdict.requeue(shell.args.resync()),
+        Ok(()) => verdict.requeue(manager.args.resync()),
         Err(error) if error.is_not_found() || error.is_namespace_terminating() => Requeue::Never,
         Err(error) => {
             if !error.is_conflict() {
@@ -43,7 +43,7 @@ pub(crate) async fn reconcile(shell: &Shell, aws: &Aws, key: &ObjectKey) -> Requ
 
 /// Writes the status if it changed, with an event if Ready or its reason did.
 async fn report(
-    shell: &Shell,
+    manager: &Manager,
     key: &ObjectKey,
     account: &Account,
     verdict: &Verdict,
@@ -52,9 +52,9 @@ async fn report(
     if account.status.as_ref() == Some(&status) {
         return Ok(());
     }
-    let api: Api<Account> = Api::namespaced(shell.client.clone(), &key.namespace);
+    let api: Api<Account> = Api::namespaced(manager.client.clone(), &key.namespace);
     let version = Version::of(account);
-    let _: Account = replace_status(&api, shell.name, &key.name, &version, json!(status)).await?;
+    let _: Account = replace_status(&api, manager.name, &key.name, &version, json!(status)).await?;
     let ready = |status: Option<&kraken_aws::account::AccountStatus>| {
         let ready = conditions::get(&status?.conditions, conditions::READY)?;
         Some((ready.status.clone(), ready.reason.clone(), ready.message.clone()))
@@ -64,7 +64,7 @@ async fn report(
         let (namespace, name) = (&*key.namespace, &*key.name);
         info!(namespace, name, reason, message, "checked the Account");
         let kind = if verdict.is_ready() { EventType::Normal } else { EventType::Warning };
-        shell.events.publish(&account.object_ref(&()), kind, &reason, "Check", &message).await;
+        manager.events.publish(&account.object_ref(&()), kind, &reason, "Check", &message).await;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The spec with every reference resolved and every rule checked, so that later steps cannot fail because of it.
 
-use kraken_aws::{Tags, take::Take};
+use kraken_aws::{Tags, validator::SpecValidator};
 use kraken_spoke::{Resolved, Resolver};
 
 use crate::{
@@ -33,45 +33,49 @@ impl Desired {
     /// Resolves and validates. Every option is resolved before an error is returned, so that all problems are reported
     /// at once.
     pub(crate) fn from_spec(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Self> {
-        let mut take = Take::new(values);
-        let image_id = take.one("imageID", &spec.image_id, rules::image_id);
-        let instance_type = take.one("instanceType", &spec.instance_type, rules::instance_type);
-        let min_count = take.public("minCount", &spec.min_count, |count: &i32| rules::count(*count));
-        let max_count = take.public("maxCount", &spec.max_count, |count: &i32| rules::count(*count));
-        let subnet_id = take.optional("subnetID", spec.subnet_id.as_ref(), rules::subnet_id);
+        let mut validator = SpecValidator::new(values);
+        let image_id = validator.one("imageID", &spec.image_id, rules::image_id);
+        let instance_type = validator.one("instanceType", &spec.instance_type, rules::instance_type);
+        let min_count = validator.public("minCount", &spec.min_count, |count: &i32| rules::count(*count));
+        let max_count = validator.public("maxCount", &spec.max_count, |count: &i32| rules::count(*count));
+        let subnet_id = validator.optional("subnetID", spec.subnet_id.as_ref(), rules::subnet_id);
         let security_group_ids =
-            take.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
-        let key_name = take.public_if("keyName", spec.key_name.as_ref(), rules::key_name);
-        let user_data = take.optional("userData", spec.user_data.as_ref(), rules::user_data);
-        let iam_instance_profile = take.optional(
+            validator.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
+        let key_name = validator.public_if("keyName", spec.key_name.as_ref(), rules::key_name);
+        let user_data = validator.optional("userData", spec.user_data.as_ref(), rules::user_data);
+        let iam_instance_profile = validator.optional(
             "iamInstanceProfile",
             spec.iam_instance_profile.as_ref(),
             rules::iam_instance_profile,
         );
-        let private_ip_address =
-            take.optional("privateIPAddress", spec.private_ip_address.as_ref(), rules::private_ip_address);
+        let private_ip_address = validator.optional(
+            "privateIPAddress",
+            spec.private_ip_address.as_ref(),
+            rules::private_ip_address,
+        );
         let associate_public_ip_address =
-            take.any_if("associatePublicIPAddress", spec.associate_public_ip_address.as_ref());
-        let root_volume = take.optional("rootVolume", spec.root_volume.as_ref(), rules::root_volume);
+            validator.any_if("associatePublicIPAddress", spec.associate_public_ip_address.as_ref());
+        let root_volume = validator.optional("rootVolume", spec.root_volume.as_ref(), rules::root_volume);
         let metadata_options =
-            take.optional("metadataOptions", spec.metadata_options.as_ref(), rules::metadata_options);
-        let monitoring = take.any_if("monitoring", spec.monitoring.as_ref());
-        let ebs_optimized = take.any_if("ebsOptimized", spec.ebs_optimized.as_ref());
-        let tags = take.tags(&spec.tags);
+            validator.optional("metadataOptions", spec.metadata_options.as_ref(), rules::metadata_options);
+        let monitoring = validator.any_if("monitoring", spec.monitoring.as_ref());
+        let ebs_optimized = validator.any_if("ebsOptimized", spec.ebs_optimized.as_ref());
+        let tags = validator.tags(&spec.tags);
 
         // Rules between fields, as far as both have a value.
         let value = |count: &Option<Resolved<i32>>| count.as_ref().map(|count| *count.expose());
         if let (Some(min), Some(max)) = (value(&min_count), value(&max_count)) {
             // A maxCount of 0 launches no instance, so that `kubectl scale --replicas=0` requires no edit of minCount.
             if min > max && max > 0 {
-                take.problem("minCount", "must not be greater than maxCount, unless that is 0");
+                validator.problem("minCount", "must not be greater than maxCount, unless that is 0");
             }
             if let Some(Err(why)) = tags.as_ref().map(|tags| rules::fits_a_state(max, tags)) {
-                take.problem("maxCount", why);
+                validator.problem("maxCount", why);
             }
         }
         if matches!(private_ip_address, Some(Some(_))) && value(&max_count).is_some_and(|max| max > 1) {
-            take.problem("privateIPAddress", "requires a maxCount of 1: instances cannot share an address");
+            validator
+                .problem("privateIPAddress", "requires a maxCount of 1: instances cannot share an address");
         }
 
         let desired = Self {
@@ -92,7 +96,7 @@ impl Desired {
             ebs_optimized: ebs_optimized?,
             tags: tags?,
         };
-        take.is_valid().then_some(desired)
+        validator.is_valid().then_some(desired)
     }
 
     /// The desired number of instances.

@@ -17,8 +17,8 @@ use kraken_aws::{
     tags::{self, Tags},
 };
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location, Look,
-    Resolver,
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location,
+    ObserveRequest, Resolver,
     account::{AccountKind, Connection, OnChange, Refusal},
 };
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl External for Instances {
     type Change = Change;
     const DRIFT_PATHS: &[&str] = &["state"];
     const DISRUPTS: bool = true;
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         (
             "imageID",
             &[
@@ -163,7 +163,7 @@ impl External for Instances {
     }
 
     /// DescribeInstances does not return user data: it requires one call per instance.
-    fn needs_deep_look(desired: &Desired) -> bool {
+    fn needs_deep_observation(desired: &Desired) -> bool {
         desired.user_data.is_some()
     }
 
@@ -212,7 +212,7 @@ impl External for Instances {
         self.aws.location().await.map(Some)
     }
 
-    async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure> {
+    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
         let found = lookup::look(&read::Reader(&self.aws), looks).await?;
         let mut observed: Vec<Observed> = found.into_iter().map(Observed::new).collect();
         let deep = looks.iter().zip(&mut observed).filter(|(look, _)| look.deep);

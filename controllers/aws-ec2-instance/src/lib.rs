@@ -12,7 +12,7 @@ mod state;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs};
-use kraken_spoke::{Registry, Shell, Spoke};
+use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke of EC2 instances.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +24,8 @@ impl Spoke for Ec2 {
     type Args = AwsArgs;
     type Context = Aws;
 
-    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
-        Ok(Aws::for_spoke(&args, shell).await)
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
     }
 
     fn kinds(registry: &mut impl Registry<Aws>) {

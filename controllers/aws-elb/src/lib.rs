@@ -17,7 +17,7 @@ mod words;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Registry, Shell, Spoke};
+use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke of load balancers, target groups, listeners and their rules.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,8 @@ impl Spoke for Elb {
     type Args = AwsArgs;
     type Context = Aws;
 
-    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
-        Ok(Aws::for_spoke(&args, shell).await)
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
     }
 
     fn kinds(registry: &mut impl Registry<Aws>) {

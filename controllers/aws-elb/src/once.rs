@@ -4,7 +4,7 @@
 use kraken_aws::{
     Aws, Tags,
     lookup::Tagged,
-    single::Creation,
+    resource::Creation,
     tags::{self, CLUSTER, EPOCH, OWNER, UID},
 };
 use kraken_spoke::{Failure, FailureClass};
@@ -13,22 +13,22 @@ use crate::tagged::{self, Listed};
 
 /// The object, if this launch created it. `what` is the unique value: "the name web".
 pub(crate) fn ours<T: Tagged>(
-    thing: T,
+    object: T,
     creation: &Creation<'_>,
     action: &str,
     what: &str,
 ) -> Result<T, Failure> {
-    let has = |key: &str| thing.tags().get(key) == creation.tags.get(key);
+    let has = |key: &str| object.tags().get(key) == creation.tags.get(key);
     if [CLUSTER, UID, EPOCH].into_iter().all(has) {
-        return Ok(thing);
+        return Ok(object);
     }
-    let message = taken(&thing, creation.tags, what);
+    let message = taken(&object, creation.tags, what);
     Err(Failure { class: FailureClass::Terminal, action: action.to_owned(), code: String::new(), message })
 }
 
 /// The message with the object that uses a value that the resource with the tags `own` requires.
-fn taken(thing: &impl Tagged, own: &Tags, what: &str) -> String {
-    format!("{what} is in use by {}, {}", thing.id(), owner_of(thing.tags(), own))
+fn taken(object: &impl Tagged, own: &Tags, what: &str) -> String {
+    format!("{what} is in use by {}, {}", object.id(), owner_of(object.tags(), own))
 }
 
 /// The owner of an object, relative to the resource with the tags `own`, and the required action.
@@ -63,7 +63,7 @@ pub(crate) async fn holder<T: Listed>(
 ) -> Failure {
     let refusal = Failure { class: FailureClass::Terminal, ..refusal };
     match tagged::with_tags(aws, there).await.as_deref() {
-        Ok([thing, ..]) => Failure { message: taken(thing, own, what), ..refusal },
+        Ok([object, ..]) => Failure { message: taken(object, own, what), ..refusal },
         _ => refusal,
     }
 }
@@ -98,9 +98,9 @@ mod tests {
     use kraken_spoke::{Identity, Launch};
 
     #[derive(Clone, Debug)]
-    struct Thing(Tags);
+    struct RemoteObject(Tags);
 
-    impl Tagged for Thing {
+    impl Tagged for RemoteObject {
         fn id(&self) -> &'static str {
             "arn:1"
         }
@@ -118,10 +118,12 @@ mod tests {
     fn verdict(tags_of_holder: Tags) -> Result<(), String> {
         let (launch, tags) = (Launch { epoch: 2, token: "t".into() }, tags("c", "a", 2));
         let creation = Creation { tags: &tags, launch: &launch };
-        ours(Thing(tags_of_holder), &creation, "failed to create", "port 80").map(drop).map_err(|failure| {
-            assert_eq!(failure.class, FailureClass::Terminal);
-            failure.message
-        })
+        ours(RemoteObject(tags_of_holder), &creation, "failed to create", "port 80").map(drop).map_err(
+            |failure| {
+                assert_eq!(failure.class, FailureClass::Terminal);
+                failure.message
+            },
+        )
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Tests of the kinds' calls on the simulator, for behavior that comparisons do not cover.
 
-use kraken_aws::{Aws, Managed, Single, testing};
-use kraken_spoke::{External, Failure, FailureClass, FromContext, Identity, Launch, Look, external::SpecOf};
+use kraken_aws::{Aws, AwsResource, Managed, testing};
+use kraken_spoke::{
+    External, Failure, FailureClass, FromContext, Identity, Launch, ObserveRequest, external::SpecOf,
+};
 use kraken_testing::{
     proxy::{How, When},
     simulator::{Kind, Simulator, SimulatorOptions},
@@ -35,7 +37,7 @@ async fn site() -> Site {
 
 impl Site {
     /// A resource of a kind, with its spec.
-    fn resource<S: Single>(&self, name: &str, spec: Value) -> Resource<S>
+    fn resource<S: AwsResource>(&self, name: &str, spec: Value) -> Resource<S>
     where
         SpecOf<Managed<S>>: DeserializeOwned,
     {
@@ -90,13 +92,13 @@ impl Site {
     }
 }
 
-struct Resource<S: Single> {
+struct Resource<S: AwsResource> {
     external: Managed<S>,
     identity: Identity,
     spec: SpecOf<Managed<S>>,
 }
 
-impl<S: Single> Resource<S> {
+impl<S: AwsResource> Resource<S> {
     fn desired(&self) -> <Managed<S> as External>::Desired {
         testing::resolve(|values| <Managed<S> as External>::desired(&self.spec, values)).unwrap()
     }
@@ -108,8 +110,8 @@ impl<S: Single> Resource<S> {
         Ok(Managed::<S>::ids(&made).remove(0))
     }
 
-    async fn observed(&self) -> Vec<S::Thing> {
-        let look = Look { identity: self.identity.clone(), ids: vec![], search: true, deep: true };
+    async fn observed(&self) -> Vec<S::RemoteObject> {
+        let look = ObserveRequest { identity: self.identity.clone(), ids: vec![], search: true, deep: true };
         self.external.observe(&[look]).await.unwrap().remove(0)
     }
 
@@ -143,7 +145,7 @@ async fn unreadable_tags_after_a_creation_do_not_count_as_a_rejection() {
     assert_eq!(group.created(1).await.unwrap_err().class, FailureClass::Transient);
     site.cloud.heal();
     let arn = group.created(1).await.unwrap();
-    assert_eq!(site.cloud.things(Kind::TargetGroup).len(), 1);
+    assert_eq!(site.cloud.objects(Kind::TargetGroup).len(), 1);
     assert_eq!(Managed::<Groups>::ids(&group.observed().await), [arn]);
 }
 
@@ -160,7 +162,7 @@ async fn a_generated_name_identifies_the_launch_without_tags() {
     let group = site.resource::<Groups>("a", site.group_spec(json!({"port": {"value": 81}})));
     let balancer = site.balancer("b", json!({"ipAddressType": {"value": "dualstack"}}));
     assert_eq!([group.created(1).await.unwrap(), balancer.created(1).await.unwrap()], arns);
-    assert_eq!(site.cloud.things(Kind::TargetGroup).len() + site.cloud.things(Kind::LoadBalancer).len(), 2);
+    assert_eq!(site.cloud.objects(Kind::TargetGroup).len() + site.cloud.objects(Kind::LoadBalancer).len(), 2);
 }
 
 #[tokio::test]
@@ -169,7 +171,7 @@ async fn a_rejection_before_the_creation_counts_as_a_rejection() {
     let group = site.resource::<Groups>("a", site.group_spec(json!({"name": {"value": "web"}})));
     site.cloud.fail_always("DescribeTargetGroups", When::Before, throttled());
     assert_eq!(group.created(1).await.unwrap_err().class, FailureClass::Throttled);
-    assert!(site.cloud.things(Kind::TargetGroup).is_empty());
+    assert!(site.cloud.objects(Kind::TargetGroup).is_empty());
 }
 
 #[tokio::test]
@@ -293,7 +295,7 @@ async fn a_priority_in_use_is_rejected_with_its_owner() {
         (FailureClass::Terminal, true),
         "{refusal}"
     );
-    assert_eq!(site.cloud.things(Kind::ListenerRule).len(), 2);
+    assert_eq!(site.cloud.objects(Kind::ListenerRule).len(), 2);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use kraken_aws::{
     elb::{operation::describe_tags::DescribeTagsOutput as Page, types::Tag},
     lookup::Tagged,
     missing::{for_existing, is_about_an_id},
-    single::Question,
+    resource::DescribeQuery,
 };
 use kraken_spoke::Failure;
 
@@ -37,17 +37,17 @@ pub(crate) trait Listed: Tagged + 'static {
     fn with_tags(self, tags: Tags) -> Self;
 }
 
-/// The objects of a query of [`kraken_aws::Single::read`].
-pub(crate) async fn read<T: Listed>(aws: &Aws, question: Question) -> Result<Vec<T>, Failure> {
-    let things = match &question.ids {
+/// The objects of a query of [`kraken_aws::AwsResource::read`].
+pub(crate) async fn read<T: Listed>(aws: &Aws, query: DescribeQuery) -> Result<Vec<T>, Failure> {
+    let objects = match &query.ids {
         Some(arns) => by_arns(aws, arns).await?,
         None => T::all(aws).await?,
     };
-    let mut things = with_tags(aws, things).await?;
-    if let Some(filters) = &question.filters {
-        things.retain(|thing| passes(thing.tags(), filters));
+    let mut objects = with_tags(aws, objects).await?;
+    if let Some(filters) = &query.filters {
+        objects.retain(|object| passes(object.tags(), filters));
     }
-    Ok(things)
+    Ok(objects)
 }
 
 async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failure> {
@@ -55,23 +55,23 @@ async fn by_arns<T: Listed>(aws: &Aws, arns: &[String]) -> Result<Vec<T>, Failur
     let arns: Vec<String> = arns.iter().filter(|arn| arn.contains(T::ARN_PART)).cloned().collect();
     if T::LISTS_CHEAPLY && arns.len() > ARNS_PER_CALL {
         let wanted: BTreeSet<&str> = arns.iter().map(String::as_str).collect();
-        let mut things = T::all(aws).await?;
-        things.retain(|thing| wanted.contains(thing.id()));
-        return Ok(things);
+        let mut objects = T::all(aws).await?;
+        objects.retain(|object| wanted.contains(object.id()));
+        return Ok(objects);
     }
-    let mut things = vec![];
+    let mut objects = vec![];
     for arns in arns.chunks(ARNS_PER_CALL) {
-        things.extend(for_existing(arns, |arns| T::by_arns(aws, arns)).await?.concat());
+        objects.extend(for_existing(arns, |arns| T::by_arns(aws, arns)).await?.concat());
     }
-    Ok(things)
+    Ok(objects)
 }
 
 /// The objects with their tags, without those that were deleted in between.
-pub(crate) async fn with_tags<T: Listed>(aws: &Aws, things: Vec<T>) -> Result<Vec<T>, Failure> {
-    let arns: Vec<String> = things.iter().map(|thing| thing.id().to_owned()).collect();
+pub(crate) async fn with_tags<T: Listed>(aws: &Aws, objects: Vec<T>) -> Result<Vec<T>, Failure> {
+    let arns: Vec<String> = objects.iter().map(|object| object.id().to_owned()).collect();
     let mut tags = tagged(aws, &arns).await?;
-    let tagged = |thing: T| tags.remove(thing.id()).map(|tags| thing.with_tags(tags));
-    Ok(things.into_iter().filter_map(tagged).collect())
+    let tagged = |object: T| tags.remove(object.id()).map(|tags| object.with_tags(tags));
+    Ok(objects.into_iter().filter_map(tagged).collect())
 }
 
 /// The tags of each ARN that exists.
@@ -115,13 +115,13 @@ pub(crate) fn to_sdk(tags: &Tags) -> Vec<Tag> {
     tags.iter().map(|(key, value)| Tag::builder().key(key).value(value).build()).collect()
 }
 
-/// For [`kraken_aws::Single::set_tags`].
+/// For [`kraken_aws::AwsResource::set_tags`].
 pub(crate) async fn set(aws: &Aws, arn: &str, tags: &Tags) -> Result<(), Failure> {
     let call = aws.elb().add_tags().resource_arns(arn).set_tags(Some(to_sdk(tags)));
     aws.call("AddTags", "failed to set tags", call.send()).await.map(drop)
 }
 
-/// For [`kraken_aws::Single::remove_tags`].
+/// For [`kraken_aws::AwsResource::remove_tags`].
 pub(crate) async fn remove(aws: &Aws, arn: &str, keys: &[&str]) -> Result<(), Failure> {
     let keys = keys.iter().map(|key| (*key).to_owned()).collect();
     let call = aws.elb().remove_tags().resource_arns(arn).set_tag_keys(Some(keys));

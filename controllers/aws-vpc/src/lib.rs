@@ -17,7 +17,7 @@ mod vpc;
 use std::process::ExitCode;
 
 use kraken_aws::{Aws, AwsArgs, Managed};
-use kraken_spoke::{Registry, Shell, Spoke};
+use kraken_spoke::{Manager, Registry, Spoke};
 
 /// The spoke for VPC networking, key pairs and volumes.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,8 @@ impl Spoke for Network {
     type Args = AwsArgs;
     type Context = Aws;
 
-    async fn connect(args: AwsArgs, shell: &Shell) -> anyhow::Result<Aws> {
-        Ok(Aws::for_spoke(&args, shell).await)
+    async fn connect(args: AwsArgs, manager: &Manager) -> anyhow::Result<Aws> {
+        Ok(Aws::for_spoke(&args, manager).await)
     }
 
     fn kinds(registry: &mut impl Registry<Aws>) {

@@ -7,7 +7,7 @@ use kraken_runtime::hash::HashMap;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration};
-use kraken_runtime::{Shell, watch::Store};
+use kraken_runtime::{Manager, watch::Store};
 use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
 
 use crate::{
@@ -32,7 +32,7 @@ const NO_RELEASES: &str = "type!=helm.sh/release.v1";
 #[derive(Debug)]
 pub struct ClusterState {
     /// The process.
-    pub shell: Shell,
+    pub manager: Manager,
     /// The router of events.
     pub router: Arc<EventRouter>,
     /// Reads bodies.
@@ -50,12 +50,12 @@ pub struct ClusterState {
 
 impl ClusterState {
     /// Starts the watches.
-    pub fn watch(shell: Shell) -> Self {
+    pub fn watch(manager: Manager) -> Self {
         let digests = Arc::new(SecretDigests::default());
-        let reader = Reader::new(shell.client.clone(), digests.clone());
-        let kinds = Kinds::new(shell.client.clone());
-        let router = Arc::new(EventRouter::new(digests, shell.args.concurrency));
-        let watches = shell.watches();
+        let reader = Reader::new(manager.client.clone(), digests.clone());
+        let kinds = Kinds::new(manager.client.clone());
+        let router = Arc::new(EventRouter::new(digests, manager.args.concurrency));
+        let watches = manager.watches();
         let config = watcher::Config::default();
         let referable = watcher::Config::default().fields(NO_RELEASES);
         let [config_map, secret, state, request, export] = WATCHED;
@@ -68,7 +68,7 @@ impl ClusterState {
             states: watches.metadata(state, &config, move |change| states.object(Class::State, &change)),
             requests: watches.objects(request, &config, move |change| requests.request(&change)),
             exports: watches.objects(export, &config, move |change| exports.export(&change)),
-            shell,
+            manager,
             router,
             reader,
             kinds,
@@ -78,13 +78,13 @@ impl ClusterState {
     /// Waits until all stores are synced; false if the process is stopped first. Otherwise, objects that are not listed
     /// yet would count as deleted, and targets would be deleted.
     pub async fn synced(&self) -> bool {
-        self.shell.shutdown.run_until_cancelled(self.shell.health.ready()).await.is_some()
+        self.manager.shutdown.run_until_cancelled(self.manager.health.ready()).await.is_some()
     }
 
     /// Registers the ConfigExports in the metrics. Resources that wait for a reference are counted by their spokes.
     pub fn count_exports(&self) {
         let exports = self.exports.clone();
-        self.shell.metrics.count_resources(exports::KIND, move |tally| {
+        self.manager.metrics.count_resources(exports::KIND, move |tally| {
             for export in exports.all() {
                 tally.add(export.status.as_ref().map_or(&[], |status| &status.conditions));
             }

@@ -10,7 +10,7 @@ use k8s_openapi::{
     },
 };
 use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kind};
-use kraken_runtime::{Program, Shell, rbac::rule, webhook::Hook, work};
+use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
 use crate::{admission, cluster_state::ClusterState, exports, requests};
@@ -53,15 +53,15 @@ impl Program for Hub {
         vec![admission::exports_hook(), admission::references_hook()]
     }
 
-    async fn run(shell: Shell, _: HubArgs) -> Result<()> {
-        let cluster = Arc::new(ClusterState::watch(shell.clone()));
-        admission::mount(&shell.webhooks, &cluster);
+    async fn run(manager: Manager, _: HubArgs) -> Result<()> {
+        let cluster = Arc::new(ClusterState::watch(manager.clone()));
+        admission::mount(&manager.webhooks, &cluster);
         // Stores sync while another replica leads, so that a takeover is fast.
-        if !shell.leading().await || !cluster.synced().await {
+        if !manager.leading().await || !cluster.synced().await {
             return Ok(());
         }
         cluster.count_exports();
-        let (concurrency, metrics, stop) = (shell.args.concurrency, &shell.metrics, &shell.shutdown);
+        let (concurrency, metrics, stop) = (manager.args.concurrency, &manager.metrics, &manager.shutdown);
         let answer = {
             let cluster = cluster.clone();
             move |key, _| requests::reconcile(cluster.clone(), key)

@@ -6,14 +6,14 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::{
     rules::{Verdict, between},
-    take::Fault,
+    validator::ValidationError,
 };
 
 /// An IPv4 CIDR block such as `10.0.0.0/16`.
 ///
 /// # Errors
 /// If it is invalid, or has host bits set.
-pub fn v4(text: &str) -> Verdict<Fault> {
+pub fn v4(text: &str) -> Verdict<ValidationError> {
     // The parser accepts 010.0.0.0/08 too, which some parse as octal.
     let block = text.parse::<Ipv4Net>().ok().filter(|block| block.to_string() == text);
     let block = block.ok_or_else(|| "must be an IPv4 CIDR block such as 10.0.0.0/16".to_owned())?;
@@ -24,18 +24,19 @@ pub fn v4(text: &str) -> Verdict<Fault> {
 ///
 /// # Errors
 /// As [`v4`], and if the prefix length is out of bounds.
-pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<Fault> {
+pub fn v4_of(text: &str, largest: i32, smallest: i32) -> Verdict<ValidationError> {
     v4(text)?;
     let prefix = text.parse::<Ipv4Net>().map_or(0, |block| block.prefix_len());
-    between(prefix.into(), largest, smallest)
-        .map_err(|_| Fault::from(format!("must be a block of /{largest} to /{smallest}, not /{prefix}")))
+    between(prefix.into(), largest, smallest).map_err(|_| {
+        ValidationError::from(format!("must be a block of /{largest} to /{smallest}, not /{prefix}"))
+    })
 }
 
 /// An IPv6 CIDR block such as `2001:db8::/56`.
 ///
 /// # Errors
 /// If it is invalid, or has host bits set.
-pub fn v6(text: &str) -> Verdict<Fault> {
+pub fn v6(text: &str) -> Verdict<ValidationError> {
     let block: Ipv6Net =
         text.parse().map_err(|_| "must be an IPv6 CIDR block such as 2001:db8::/56".to_owned())?;
     is_first(block.addr() == block.network(), block.trunc(), block.prefix_len())
@@ -52,19 +53,19 @@ pub fn overlap(one: &str, other: &str) -> bool {
     one.zip(other).is_some_and(|(one, other)| one.contains(&other) || other.contains(&one))
 }
 
-fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<Fault> {
+fn is_first(holds: bool, block: impl Display, prefix: u8) -> Verdict<ValidationError> {
     if holds {
         return Ok(());
     }
     let text = format!("has host bits set for the prefix length /{prefix}");
-    Err(Fault { text, hint: Some(format!("write {block}")) })
+    Err(ValidationError { text, hint: Some(format!("write {block}")) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn why(verdict: Verdict<Fault>) -> String {
+    fn why(verdict: Verdict<ValidationError>) -> String {
         verdict.unwrap_err().shown()
     }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use kraken_spoke::{
-    Adopt, Candidate, Failure, Identity, Look,
+    Adopt, Candidate, Failure, Identity, ObserveRequest,
     runtime::{
         hash::{HashMap, HashSet},
         mutants::{self, Mutant},
@@ -60,9 +60,9 @@ pub type TagFilter = (String, Vec<String>);
 pub async fn survey<S: Source>(source: &S, cluster: &str) -> Result<Vec<(Identity, Vec<S::Item>)>, Failure> {
     let found = source.by_tags(vec![(CLUSTER.to_owned(), vec![cluster.to_owned()])]).await?;
     let mut by_uid = BTreeMap::<String, (Identity, Vec<S::Item>)>::new();
-    for thing in found {
-        if let Some(owner) = tags::owner(thing.tags()) {
-            by_uid.entry(owner.uid.clone()).or_insert_with(|| (owner, vec![])).1.push(thing);
+    for object in found {
+        if let Some(owner) = tags::owner(object.tags()) {
+            by_uid.entry(owner.uid.clone()).or_insert_with(|| (owner, vec![])).1.push(object);
         }
     }
     Ok(by_uid.into_values().collect())
@@ -80,10 +80,10 @@ pub async fn find<S: Source>(source: &S, wanted: &Adopt) -> Result<Vec<Candidate
             source.by_tags(by.tags.iter().map(exactly).collect()).await?
         }
     };
-    let candidate = |thing: S::Item| Candidate {
-        id: thing.id().to_owned(),
-        owner: tags::owner(thing.tags()),
-        observed: thing,
+    let candidate = |object: S::Item| Candidate {
+        id: object.id().to_owned(),
+        owner: tags::owner(object.tags()),
+        observed: object,
     };
     Ok(found.into_iter().map(candidate).collect())
 }
@@ -105,7 +105,7 @@ fn literal(value: &str) -> String {
 ///
 /// # Errors
 /// The first failure of a call; a missing id is not a failure.
-pub async fn look<S: Source>(source: &S, looks: &[Look]) -> Result<Vec<Vec<S::Item>>, Failure> {
+pub async fn look<S: Source>(source: &S, looks: &[ObserveRequest]) -> Result<Vec<Vec<S::Item>>, Failure> {
     let (ids, owners) = queries(looks);
     let mut found = for_existing(&ids, |ids| source.by_ids(ids)).await?.concat();
     for (cluster, uids) in &owners {
@@ -118,7 +118,7 @@ pub async fn look<S: Source>(source: &S, looks: &[Look]) -> Result<Vec<Vec<S::It
 }
 
 /// The ids, and UIDs by cluster, to query, without duplicates.
-fn queries(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
+fn queries(looks: &[ObserveRequest]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
     let ids = unique(looks.iter().flat_map(|look| &look.ids)).cloned().collect();
     let mut owners = BTreeMap::<&str, Vec<String>>::new();
     let searching = looks.iter().filter(|look| look.search).map(|look| &look.identity);
@@ -129,14 +129,15 @@ fn queries(looks: &[Look]) -> (Vec<String>, BTreeMap<&str, Vec<String>>) {
 }
 
 /// Assigns the objects to the requests. Later results are newer and replace earlier ones.
-fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
+fn answers<T: Tagged>(looks: &[ObserveRequest], found: Vec<T>) -> Vec<Vec<T>> {
     let mut askers = HashMap::<(&str, &str), Vec<usize>>::default();
     for (index, look) in looks.iter().enumerate() {
         askers.entry((&look.identity.cluster, &look.identity.uid)).or_default().push(index);
     }
     let named: Vec<BTreeSet<&str>> =
         looks.iter().map(|look| look.ids.iter().map(String::as_str).collect()).collect();
-    let by_id: BTreeMap<String, T> = found.into_iter().map(|thing| (thing.id().to_owned(), thing)).collect();
+    let by_id: BTreeMap<String, T> =
+        found.into_iter().map(|object| (object.id().to_owned(), object)).collect();
     let mut namers = HashMap::<&str, Vec<usize>>::default();
     for (index, ids) in named.iter().enumerate() {
         for id in ids {
@@ -144,20 +145,21 @@ fn answers<T: Tagged>(looks: &[Look], found: Vec<T>) -> Vec<Vec<T>> {
         }
     }
     let mut answers = vec![vec![]; looks.len()];
-    for (id, thing) in &by_id {
+    for (id, object) in &by_id {
         if mutants::active(Mutant::DropTagFilter) {
-            answers.iter_mut().for_each(|answer| answer.push(thing.clone()));
+            answers.iter_mut().for_each(|answer| answer.push(object.clone()));
             continue;
         }
-        if tags::is_untagged(thing.tags()) && thing.has_own_id() && !mutants::active(Mutant::UntaggedIsGone) {
+        if tags::is_untagged(object.tags()) && object.has_own_id() && !mutants::active(Mutant::UntaggedIsGone)
+        {
             for &index in namers.get(id.as_str()).into_iter().flatten() {
-                answers[index].push(thing.clone());
+                answers[index].push(object.clone());
             }
         }
-        let tag = |key| thing.tags().get(key).map_or("", String::as_str);
+        let tag = |key| object.tags().get(key).map_or("", String::as_str);
         for &index in askers.get(&(tag(CLUSTER), tag(UID))).into_iter().flatten() {
             if looks[index].search || named[index].contains(id.as_str()) {
-                answers[index].push(thing.clone());
+                answers[index].push(object.clone());
             }
         }
     }
@@ -176,9 +178,9 @@ mod tests {
     use std::sync::Mutex;
 
     #[derive(Clone, Debug, PartialEq)]
-    struct Thing(String, Tags);
+    struct RemoteObject(String, Tags);
 
-    impl Tagged for Thing {
+    impl Tagged for RemoteObject {
         fn id(&self) -> &str {
             &self.0
         }
@@ -190,13 +192,13 @@ mod tests {
         }
     }
 
-    fn thing(id: &str, uid: &str) -> Thing {
+    fn object(id: &str, uid: &str) -> RemoteObject {
         let tags = Tags::from([(CLUSTER.to_owned(), "c".to_owned()), (UID.to_owned(), uid.to_owned())]);
-        Thing(id.to_owned(), tags)
+        RemoteObject(id.to_owned(), tags)
     }
 
-    fn look_of(uid: &str, ids: &[&str], search: bool) -> Look {
-        Look {
+    fn look_of(uid: &str, ids: &[&str], search: bool) -> ObserveRequest {
+        ObserveRequest {
             identity: Identity { cluster: "c".into(), uid: uid.into(), owner: String::new() },
             ids: ids.iter().map(|id| (*id).to_owned()).collect(),
             search,
@@ -206,18 +208,18 @@ mod tests {
 
     /// A fake of the EC2 API; records the number of ids or UIDs of each call.
     struct Cloud {
-        things: Vec<Thing>,
+        objects: Vec<RemoteObject>,
         calls: Mutex<Vec<(&'static str, usize)>>,
     }
 
     impl Cloud {
-        fn of(things: Vec<Thing>) -> Self {
-            Self { things, calls: Mutex::default() }
+        fn of(objects: Vec<RemoteObject>) -> Self {
+            Self { objects, calls: Mutex::default() }
         }
 
-        async fn seen(&self, looks: &[Look]) -> Vec<Vec<String>> {
+        async fn seen(&self, looks: &[ObserveRequest]) -> Vec<Vec<String>> {
             let answers = look(self, looks).await.unwrap();
-            answers.into_iter().map(|things| things.into_iter().map(|thing| thing.0).collect()).collect()
+            answers.into_iter().map(|objects| objects.into_iter().map(|object| object.0).collect()).collect()
         }
 
         fn calls(&self) -> Vec<(&'static str, usize)> {
@@ -226,11 +228,11 @@ mod tests {
     }
 
     impl Source for Cloud {
-        type Item = Thing;
+        type Item = RemoteObject;
 
-        async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<Thing>, Failure> {
+        async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<RemoteObject>, Failure> {
             self.calls.lock().unwrap().push(("ids", ids.len()));
-            let missing: Vec<_> = ids.iter().filter(|id| !self.things.iter().any(|t| t.0 == **id)).collect();
+            let missing: Vec<_> = ids.iter().filter(|id| !self.objects.iter().any(|t| t.0 == **id)).collect();
             if !missing.is_empty() {
                 return Err(Failure {
                     class: FailureClass::NotYet,
@@ -239,17 +241,17 @@ mod tests {
                     message: format!("The instance ID '{}' does not exist", missing[0]),
                 });
             }
-            Ok(self.things.iter().filter(|thing| ids.contains(&thing.0)).cloned().collect())
+            Ok(self.objects.iter().filter(|object| ids.contains(&object.0)).cloned().collect())
         }
 
-        async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<Thing>, Failure> {
+        async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<RemoteObject>, Failure> {
             let [(_, cluster), (_, uids)] = &wanted[..] else { panic!("{wanted:?}") };
             self.calls.lock().unwrap().push(("uids", uids.len()));
             assert_eq!(cluster[..], ["c"]);
             Ok(self
-                .things
+                .objects
                 .iter()
-                .filter(|thing| thing.1.get(UID).is_some_and(|uid| uids.contains(uid)))
+                .filter(|object| object.1.get(UID).is_some_and(|uid| uids.contains(uid)))
                 .cloned()
                 .collect())
         }
@@ -257,7 +259,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thousand_requests_share_one_call() {
-        let cloud = Cloud::of((0..1000).map(|n| thing(&format!("i-{n}"), &format!("u-{n}"))).collect());
+        let cloud = Cloud::of((0..1000).map(|n| object(&format!("i-{n}"), &format!("u-{n}"))).collect());
         let looks: Vec<_> =
             (0..1000).map(|n| look_of(&format!("u-{n}"), &[&format!("i-{n}")], false)).collect();
         let seen = cloud.seen(&looks).await;
@@ -267,7 +269,7 @@ mod tests {
 
     #[tokio::test]
     async fn searches_reserve_one_filter_value_for_the_cluster() {
-        let cloud = Cloud::of(vec![thing("i-0", "u-0")]);
+        let cloud = Cloud::of(vec![object("i-0", "u-0")]);
         let looks: Vec<_> = (0..400).map(|n| look_of(&format!("u-{n}"), &[], true)).collect();
         let seen = cloud.seen(&looks).await;
         assert_eq!(cloud.calls(), [("uids", 199), ("uids", 199), ("uids", 2)]);
@@ -277,41 +279,42 @@ mod tests {
 
     #[tokio::test]
     async fn one_missing_id_does_not_hide_others() {
-        let cloud = Cloud::of(vec![thing("i-1", "a"), thing("i-3", "b")]);
+        let cloud = Cloud::of(vec![object("i-1", "a"), object("i-3", "b")]);
         let seen = cloud.seen(&[look_of("a", &["i-1", "i-2"], false), look_of("b", &["i-3"], false)]).await;
         assert_eq!(seen, [vec!["i-1"], vec!["i-3"]]);
     }
 
     #[tokio::test]
     async fn an_object_tagged_for_another_owner_is_not_returned() {
-        let cloud = Cloud::of(vec![thing("i-1", "b")]);
+        let cloud = Cloud::of(vec![object("i-1", "b")]);
         assert_eq!(cloud.seen(&[look_of("a", &["i-1"], true)]).await, [Vec::<String>::new()]);
     }
 
     #[tokio::test]
     async fn a_recorded_object_without_owner_tags_is_returned() {
         let half = Tags::from([(UID.to_owned(), "a".to_owned())]);
-        let cloud = Cloud::of(vec![Thing("i-1".into(), Tags::new()), Thing("i-2".into(), half)]);
+        let cloud =
+            Cloud::of(vec![RemoteObject("i-1".into(), Tags::new()), RemoteObject("i-2".into(), half)]);
         let looks = [look_of("a", &["i-1", "i-2"], false), look_of("b", &["i-3"], true)];
         assert_eq!(cloud.seen(&looks).await, [vec!["i-1", "i-2"], vec![]]);
     }
 
     #[tokio::test]
     async fn an_object_identified_by_name_without_owner_tags_is_not_returned() {
-        let cloud = Cloud::of(vec![Thing("by-name".into(), Tags::new())]);
+        let cloud = Cloud::of(vec![RemoteObject("by-name".into(), Tags::new())]);
         assert_eq!(cloud.seen(&[look_of("a", &["by-name"], true)]).await, [Vec::<String>::new()]);
     }
 
     #[tokio::test]
     async fn a_search_finds_unknown_objects_without_duplicates() {
-        let cloud = Cloud::of(vec![thing("i-2", "a"), thing("i-1", "a")]);
+        let cloud = Cloud::of(vec![object("i-2", "a"), object("i-1", "a")]);
         assert_eq!(cloud.seen(&[look_of("a", &["i-2"], true)]).await, [["i-1", "i-2"]]);
         assert_eq!(cloud.seen(&[look_of("a", &["i-2"], false)]).await, [["i-2"]]);
     }
 
     #[tokio::test]
     async fn two_requests_of_one_resource_both_return_its_objects() {
-        let cloud = Cloud::of(vec![thing("i-1", "a")]);
+        let cloud = Cloud::of(vec![object("i-1", "a")]);
         let looks = [look_of("a", &["i-1"], false), look_of("a", &[], true), look_of("a", &[], false)];
         assert_eq!(cloud.seen(&looks).await, [vec!["i-1"], vec!["i-1"], vec![]]);
         assert_eq!(cloud.calls(), [("ids", 1), ("uids", 1)]);

@@ -16,7 +16,7 @@ use kraken_spoke::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Aws, Managed, Single, clients::RateLimitScope};
+use crate::{Aws, AwsResource, Managed, clients::RateLimitScope};
 
 /// The value of key `k` of the Secret `s`.
 pub const HIDDEN: &str = "hunter2";
@@ -41,7 +41,7 @@ pub async fn aws(endpoint: &str) -> Aws {
 }
 
 /// The desired state of a valid spec.
-pub fn desired<S: Single>(written: Value) -> S::Desired
+pub fn desired<S: AwsResource>(written: Value) -> S::Desired
 where
     SpecOf<Managed<S>>: DeserializeOwned,
 {
@@ -49,14 +49,14 @@ where
 }
 
 /// The problems of a spec.
-pub fn problems<S: Single>(written: Value) -> Vec<String>
+pub fn problems<S: AwsResource>(written: Value) -> Vec<String>
 where
     SpecOf<Managed<S>>: DeserializeOwned,
 {
     of_kind::<S>(written).unwrap_err()
 }
 
-fn of_kind<S: Single>(written: Value) -> Result<S::Desired, Vec<String>>
+fn of_kind<S: AwsResource>(written: Value) -> Result<S::Desired, Vec<String>>
 where
     SpecOf<Managed<S>>: DeserializeOwned,
 {
@@ -121,7 +121,7 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
-/// The fields of every kind that can come from a Secret and are missing in [`External::SECRET_ECHOES`]: a
+/// The fields of every kind that can come from a Secret and are missing in [`External::SECRET_FIELD_PATHS`]: a
 /// value of a Secret in such a field causes the whole state to be withheld. Also the entries that match no such field.
 pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
     let mut found = Unlisted(vec![]);
@@ -144,7 +144,7 @@ impl<C> Registry<C> for Unlisted {
             .filter(|(_, schema)| schema.to_string().contains(r#""required":["secret"]"#))
             .map(|(name, _)| name)
             .collect();
-        let listed: Vec<&str> = E::SECRET_ECHOES.iter().map(|(field, _)| *field).collect();
+        let listed: Vec<&str> = E::SECRET_FIELD_PATHS.iter().map(|(field, _)| *field).collect();
         let unlisted = of_secrets.iter().filter(|field| !listed.contains(&field.as_str()));
         self.0.extend(unlisted.map(|field| format!("{kind}.{field} is not listed")));
         let stray = listed.iter().filter(|field| !of_secrets.iter().any(|of| of == *field));

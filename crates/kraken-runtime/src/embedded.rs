@@ -11,10 +11,10 @@ use crate::{
     events::Events,
     health::Health,
     lease::Lease,
+    manager::Manager,
     metrics::Metrics,
     program::Program,
     request::Bounds,
-    shell::Shell,
     supervise::{EndError, supervise},
 };
 
@@ -72,7 +72,7 @@ impl Process {
         if lease.is_none() {
             leads.cancel();
         }
-        let shell = Shell {
+        let manager = Manager {
             name: P::NAME,
             events: Events::new(client.clone(), P::NAME, &identity),
             client,
@@ -85,6 +85,6 @@ impl Process {
             webhooks,
             leads: leads.clone(),
         };
-        supervise(P::run(shell, own), lease, leads, metrics, shutdown).await
+        supervise(P::run(manager, own), lease, leads, metrics, shutdown).await
     }
 }

@@ -1,6 +1,6 @@
 //! The common runtime of all Kraken controllers, from the arguments of the process to its clean exit.
 //!
-//! A controller implements [`Program`] and has a `main` of one line. It gets a [`Shell`]: a bounded client, the lease,
+//! A controller implements [`Program`] and has a `main` of one line. It gets a [`Manager`]: a bounded client, the lease,
 //! health, metrics, events and the shutdown signal. It uses guarded watches ([`watch`]), a queue with lanes and backoff
 //! per key ([`queue`]), isolated workers ([`work`]) and conditional writes ([`patch`]).
 
@@ -19,6 +19,7 @@ pub mod hash;
 pub mod health;
 pub mod lease;
 pub mod logs;
+pub mod manager;
 pub mod metrics;
 pub mod mutants;
 pub mod patch;
@@ -30,7 +31,6 @@ pub mod rbac;
 mod request;
 mod resources;
 pub mod serve;
-pub mod shell;
 mod supervise;
 pub mod task;
 pub mod version;
@@ -42,8 +42,8 @@ pub use args::RunArgs;
 pub use events::{EventType, Events};
 pub use health::{Gate, Health, WatchBeat};
 pub use kraken_webhook as webhook;
+pub use manager::Manager;
 pub use metrics::Metrics;
 pub use program::{Program, main};
 pub use request::{Bounded, Bounds, DeadlineExceeded, is_deadline};
-pub use shell::Shell;
 pub use supervise::EndError;

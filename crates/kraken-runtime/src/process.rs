@@ -18,12 +18,11 @@ use crate::{
     errors::one_line,
     health::Health,
     lease::{self, LeaseThread},
-    logs,
+    logs, manager,
     metrics::Metrics,
     program::Program,
     request::Bounds,
     serve::{self, ListenError},
-    shell,
     supervise::EndError,
     version, webhooks,
 };
@@ -127,7 +126,7 @@ async fn live<P: Program>(
         %listening,
         "starting {}", P::NAME
     );
-    let identity = shell::identity(P::NAME);
+    let identity = manager::identity(P::NAME);
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
     let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());

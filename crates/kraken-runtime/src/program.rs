@@ -16,7 +16,7 @@ use k8s_openapi::{
 
 use kraken_webhook::Hook;
 
-use crate::{args::RunArgs, process, rbac, shell::Shell, version, webhooks};
+use crate::{args::RunArgs, manager::Manager, process, rbac, version, webhooks};
 
 /// A controller binary.
 pub trait Program: Send + 'static {
@@ -43,15 +43,15 @@ pub trait Program: Send + 'static {
         Vec::new()
     }
 
-    /// The admission webhooks. `run` mounts a validator for each in [`Shell::webhooks`].
+    /// The admission webhooks. `run` mounts a validator for each in [`Manager::webhooks`].
     fn webhooks() -> Vec<Hook> {
         Vec::new()
     }
 
-    /// Runs the controller. It may start watches at once, registers them with [`Shell::health`] before it waits for
-    /// anything, and starts workers after [`Health::ready`](crate::Health::ready) and [`Shell::leading`]. It returns
-    /// soon after [`Shell::shutdown`] fires, when none of its tasks is active any more: then the lease is released.
-    fn run(shell: Shell, args: Self::Args) -> impl Future<Output = anyhow::Result<()>> + Send;
+    /// Runs the controller. It may start watches at once, registers them with [`Manager::health`] before it waits for
+    /// anything, and starts workers after [`Health::ready`](crate::Health::ready) and [`Manager::leading`]. It returns
+    /// soon after [`Manager::shutdown`] fires, when none of its tasks is active any more: then the lease is released.
+    fn run(manager: Manager, args: Self::Args) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
 #[derive(Debug, Parser)]
@@ -163,7 +163,7 @@ pub(crate) mod tests {
             vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["things"], &["get"])]
         }
 
-        async fn run(_: Shell, _: ThingArgs) -> anyhow::Result<()> {
+        async fn run(_: Manager, _: ThingArgs) -> anyhow::Result<()> {
             Ok(())
         }
     }
@@ -184,7 +184,7 @@ pub(crate) mod tests {
             vec![rule(&[""], &["configmaps"], &["list", "watch"])]
         }
 
-        async fn run(_: Shell, _: ThingArgs) -> anyhow::Result<()> {
+        async fn run(_: Manager, _: ThingArgs) -> anyhow::Result<()> {
             Ok(())
         }
     }

@@ -46,7 +46,7 @@ impl Slot {
     }
 
     /// Releases the slot while it waits for `answer`.
-    pub async fn lend<T>(&mut self, answer: impl Future<Output = T>) -> T {
+    pub async fn release_while<T>(&mut self, answer: impl Future<Output = T>) -> T {
         drop(self.held.take());
         let answer = answer.await;
         self.held = self.slots.clone().acquire_owned().await.ok();

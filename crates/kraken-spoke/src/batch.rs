@@ -9,14 +9,14 @@ use tokio::{
 };
 
 use crate::{
-    Failure, FailureClass, Look,
+    Failure, FailureClass, ObserveRequest,
     dynamic::{DynExternal, Observed},
 };
 
 /// How long a batch waits for the next request, and how long its first request waits at most, regardless of how many
 /// follow.
 #[derive(Clone, Copy, Debug)]
-struct Patience {
+struct BatchWindow {
     gap: Duration,
     window: Duration,
     /// The maximum number of concurrent batches: a response with a thousand objects takes megabytes.
@@ -24,25 +24,25 @@ struct Patience {
 }
 
 /// For edits: a single request is delayed only briefly.
-const FOR_AN_EDIT: Patience =
-    Patience { gap: Duration::from_millis(20), window: Duration::from_millis(100), at_once: 32 };
+const FOR_AN_EDIT: BatchWindow =
+    BatchWindow { gap: Duration::from_millis(20), window: Duration::from_millis(100), at_once: 32 };
 /// For resyncs: the whole sweep of an interval must share its calls, also on a busy machine.
-const FOR_A_RESYNC: Patience =
-    Patience { gap: Duration::from_millis(200), window: Duration::from_secs(3), at_once: 2 };
+const FOR_A_RESYNC: BatchWindow =
+    BatchWindow { gap: Duration::from_millis(200), window: Duration::from_secs(3), at_once: 2 };
 
 /// The maximum number of ids in a batch, and therefore of requests: the number of ids that one Describe call accepts.
-pub(crate) const MAX_LOOKS: usize = 1000;
+pub(crate) const MAX_OBSERVE_REQUESTS: usize = 1000;
 /// The maximum number of additional calls for a failed batch, to find the request that causes the failure.
 const SPLITS: usize = 64;
 /// How many requests may be queued before callers wait.
-const BACKLOG: usize = 4 * MAX_LOOKS;
+const BACKLOG: usize = 4 * MAX_OBSERVE_REQUESTS;
 
 type Answer<O> = oneshot::Sender<Result<O, Failure>>;
 
 /// Observes in batches. Clones share the same task.
 #[derive(Debug)]
 pub(crate) struct Batcher<O> {
-    asks: mpsc::Sender<(Look, Answer<O>)>,
+    asks: mpsc::Sender<(ObserveRequest, Answer<O>)>,
 }
 
 impl<O> Clone for Batcher<O> {
@@ -53,13 +53,13 @@ impl<O> Clone for Batcher<O> {
 
 impl<O: Send + 'static> Batcher<O> {
     /// Starts the task that collects requests; it ends when the last handle is dropped.
-    fn start<F, Answered>(observe: F, patience: Patience) -> Self
+    fn start<F, Answered>(observe: F, window: BatchWindow) -> Self
     where
-        F: Fn(Vec<Look>) -> Answered + Clone + Send + Sync + 'static,
+        F: Fn(Vec<ObserveRequest>) -> Answered + Clone + Send + Sync + 'static,
         Answered: Future<Output = Result<Vec<O>, Failure>> + Send,
     {
-        let (asks, mut looks) = mpsc::channel::<(Look, Answer<O>)>(BACKLOG);
-        let permits = Arc::new(Semaphore::new(patience.at_once));
+        let (asks, mut looks) = mpsc::channel::<(ObserveRequest, Answer<O>)>(BACKLOG);
+        let permits = Arc::new(Semaphore::new(window.at_once));
         kraken_runtime::task::spawn(async move {
             // The request that did not fit into the previous batch starts the next one.
             let mut left_over = None;
@@ -71,12 +71,12 @@ impl<O: Send + 'static> Batcher<O> {
                         None => return,
                     },
                 };
-                let deadline = Instant::now() + patience.window;
+                let deadline = Instant::now() + window.window;
                 let mut size = weight(&first.0);
                 let mut batch = vec![first];
-                while size < MAX_LOOKS {
-                    match timeout_at(deadline.min(Instant::now() + patience.gap), looks.recv()).await {
-                        Ok(Some(next)) if size + weight(&next.0) > MAX_LOOKS => {
+                while size < MAX_OBSERVE_REQUESTS {
+                    match timeout_at(deadline.min(Instant::now() + window.gap), looks.recv()).await {
+                        Ok(Some(next)) if size + weight(&next.0) > MAX_OBSERVE_REQUESTS => {
                             left_over = Some(next);
                             break;
                         }
@@ -103,7 +103,7 @@ impl<O: Send + 'static> Batcher<O> {
     ///
     /// # Errors
     /// The failure of the call that the request was part of.
-    pub(crate) async fn observe(&self, look: Look) -> Result<O, Failure> {
+    pub(crate) async fn observe(&self, look: ObserveRequest) -> Result<O, Failure> {
         let (answer, answered) = oneshot::channel();
         if self.asks.send((look, answer)).await.is_err() {
             return Err(lost());
@@ -123,7 +123,7 @@ impl Batchers {
     pub(crate) fn start(external: &Arc<dyn DynExternal>) -> Self {
         let observe = {
             let external = external.clone();
-            move |looks: Vec<Look>| {
+            move |looks: Vec<ObserveRequest>| {
                 let external = external.clone();
                 async move { external.observe(&looks).await }
             }
@@ -144,15 +144,15 @@ impl Batchers {
 }
 
 /// The size of a request: a search without ids counts as one id.
-fn weight(look: &Look) -> usize {
+fn weight(look: &ObserveRequest) -> usize {
     look.ids.len().max(1)
 }
 
 /// Observes a batch. If the call fails because of one request, the others must not fail with it: the batch is halved
 /// until that request is alone.
-async fn answer<O, F, Answered>(observe: F, batch: Vec<(Look, Answer<O>)>)
+async fn answer<O, F, Answered>(observe: F, batch: Vec<(ObserveRequest, Answer<O>)>)
 where
-    F: Fn(Vec<Look>) -> Answered,
+    F: Fn(Vec<ObserveRequest>) -> Answered,
     Answered: Future<Output = Result<Vec<O>, Failure>>,
 {
     let mut open = VecDeque::from([batch]);
@@ -166,7 +166,7 @@ where
         if batch.is_empty() {
             continue;
         }
-        let looks: Vec<Look> = batch.iter().map(|(look, _)| look.clone()).collect();
+        let looks: Vec<ObserveRequest> = batch.iter().map(|(look, _)| look.clone()).collect();
         let failure = match observe(looks).await {
             Ok(observed) if observed.len() == batch.len() => {
                 any_good = true;
@@ -216,8 +216,8 @@ mod tests {
 
     type Calls = Arc<Mutex<Vec<usize>>>;
 
-    fn look(name: &str, ids: usize) -> Look {
-        Look {
+    fn look(name: &str, ids: usize) -> ObserveRequest {
+        ObserveRequest {
             identity: Identity { cluster: "c".into(), uid: name.into(), owner: String::new() },
             ids: (0..ids).map(|n| format!("{name}-{n}")).collect(),
             search: false,
@@ -234,7 +234,7 @@ mod tests {
     fn cloud(bad: Option<(&'static str, FailureClass)>) -> (Batcher<String>, Calls) {
         let calls = Calls::default();
         let noted = calls.clone();
-        let observe = move |looks: Vec<Look>| {
+        let observe = move |looks: Vec<ObserveRequest>| {
             noted.lock().push(looks.iter().map(|look| look.ids.len()).sum());
             let is_bad = |(owner, _): &(&str, FailureClass)| looks.iter().any(|l| l.identity.uid == *owner);
             let answer = match bad.filter(is_bad) {
@@ -280,13 +280,13 @@ mod tests {
             assert!(sweep(&batcher, 1000, 1).await.iter().all(Result::is_err));
             assert!(calls.lock().len() <= at_most, "{class:?}: {} calls", calls.lock().len());
         }
-        let down = |looks: Vec<Look>| {
+        let down = |looks: Vec<ObserveRequest>| {
             drop(looks);
             std::future::ready(Err::<Vec<String>, _>(failure(FailureClass::Transient)))
         };
         let calls = Calls::default();
         let noted = calls.clone();
-        let counted = move |looks: Vec<Look>| {
+        let counted = move |looks: Vec<ObserveRequest>| {
             noted.lock().push(looks.len());
             down(looks)
         };

@@ -13,9 +13,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
 use kraken_options::Values;
 use kraken_runtime::{
+    manager::Manager,
     patch::ApiError,
     queue::Queue,
-    shell::Shell,
     watch::{ObjectKey, RawObject, Store},
 };
 use kube::{Api, ResourceExt, core::PartialObjectMeta};
@@ -28,14 +28,14 @@ use crate::{
     breaker::Breaker,
     claims::Claims,
     dynamic::{Desired, DynExternal, KindInfo, Object, Observed, SharedKind},
-    fates::Fates,
     fields::Fields,
     hub::Hub,
     hub_lease::{self, Followed, HubLease},
     in_place,
     memory::Memories,
+    release_policy::ReleasePolicy,
     secrets::Secrets,
-    steps::{blocked::References, declare::Published, observe::Known, references::Unselected},
+    steps::{blocked::References, declare::Published, observe::RecordedState, references::Unselected},
     vanished::Vanished,
 };
 
@@ -63,7 +63,7 @@ impl Deref for Context {
 
 /// The handles that all reconciles of one kind share.
 pub(crate) struct Shared {
-    pub(crate) shell: Shell,
+    pub(crate) manager: Manager,
     pub(crate) kind: SharedKind,
     /// The connections of accounts.
     pub(crate) connections: Connections,
@@ -140,7 +140,7 @@ impl Context {
 
     /// Whether the hub keeps references up to date.
     pub(crate) fn followed(&self) -> Followed {
-        Followed::by(self.hub_lease.holder(), &hub_lease::namespace(&self.shell))
+        Followed::by(self.hub_lease.holder(), &hub_lease::namespace(&self.manager))
     }
 
     /// The constants of the kind.
@@ -150,7 +150,7 @@ impl Context {
 
     /// The API of the resources of a namespace.
     pub(crate) fn api(&self, namespace: &str) -> Api<RawObject> {
-        Api::namespaced_with(self.shell.client.clone(), namespace, &self.info().resource)
+        Api::namespaced_with(self.manager.client.clone(), namespace, &self.info().resource)
     }
 
     /// Decodes the API server's response to a write of a resource.
@@ -191,16 +191,16 @@ pub(crate) fn owner_reference(context: &Context, object: &Object) -> OwnerRefere
 pub(crate) fn identity_of(context: &Context, object: &Object) -> Identity {
     let (namespace, name) = place(object);
     Identity {
-        cluster: context.shell.cluster_id.clone(),
+        cluster: context.manager.cluster_id.clone(),
         uid: object.uid().unwrap_or_default(),
         owner: format!("{}/{namespace}/{name}", context.info().name),
     }
 }
 
 /// The input of the decisions of one reconcile: the desired and the observed state, and the owner.
-pub(crate) struct Sight<'a> {
+pub(crate) struct Observation<'a> {
     pub identity: Identity,
-    pub known: Known,
+    pub known: RecordedState,
     /// Whether the objects were also searched for by tag, or cannot exist.
     pub is_searched: bool,
     pub desired: &'a Desired,
@@ -214,7 +214,7 @@ pub(crate) struct Sight<'a> {
     /// The recorded ids that may not be visible yet.
     pub unseen: Vec<String>,
     /// Whether the replaced objects are deleted or kept.
-    pub fates: Fates<'a>,
+    pub policy: ReleasePolicy<'a>,
     /// The location of this controller.
     pub location: Option<Location>,
 }

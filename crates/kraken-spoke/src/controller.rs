@@ -13,8 +13,8 @@ use kraken_api::{
 use kraken_runtime::{
     clock::Instant,
     coverage,
+    manager::Manager,
     queue::{Lane, Queue, Requeue},
-    shell::Shell,
     watch::{Change, ObjectKey, RawObject},
     work::{self, Slot},
 };
@@ -26,7 +26,7 @@ use crate::{
     External,
     account::{Connections, DEFAULT_ACCOUNT, Link, OnChange},
     args::LoopArgs,
-    batch::{Batchers, MAX_LOOKS},
+    batch::{Batchers, MAX_OBSERVE_REQUESTS},
     breaker::Breaker,
     claims::Claims,
     context::{Context, Shared, Undecodable},
@@ -40,7 +40,7 @@ use crate::{
     outcome::{AT_ONCE, Outcome},
     reconcile::reconcile,
     secrets::Secrets,
-    status::{Learned, said_unfollowed},
+    status::{ReconcileFacts, said_unfollowed},
     steps::{
         blocked::References, declare::Published, observe::has_finalizer, references, report, undecodable,
     },
@@ -49,9 +49,9 @@ use crate::{
 
 /// The in-flight limit. Most reconciles in progress wait for a batched read: three quarters, which resyncs may use,
 /// fill one batch.
-const IN_FLIGHT: usize = MAX_LOOKS + MAX_LOOKS / 3;
+const IN_FLIGHT: usize = MAX_OBSERVE_REQUESTS + MAX_OBSERVE_REQUESTS / 3;
 
-/// What the kinds of one process share in addition to the shell.
+/// What the kinds of one process share in addition to the manager.
 #[derive(Clone, Debug, Default)]
 pub struct Common {
     /// The references of namespaces with deletions in progress.
@@ -64,8 +64,8 @@ pub struct Common {
 ///
 /// # Errors
 /// None at present; failures are reported as conditions of resources.
-pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyhow::Result<()> {
-    run_among(shell, (kind_of::<E>(), calls_of(external)), args, Common::default()).await
+pub async fn run<E: External>(manager: Manager, external: E, args: LoopArgs) -> anyhow::Result<()> {
+    run_among(manager, (kind_of::<E>(), calls_of(external)), args, Common::default()).await
 }
 
 /// Runs the controller of one kind, among others of the same process, until shutdown.
@@ -73,14 +73,14 @@ pub async fn run<E: External>(shell: Shell, external: E, args: LoopArgs) -> anyh
 /// # Errors
 /// None at present; failures are reported as conditions of resources.
 pub async fn run_among(
-    shell: Shell,
+    manager: Manager,
     (of, external): (Arc<dyn DynKind>, Arc<dyn DynExternal>),
     args: LoopArgs,
     common: Common,
 ) -> anyhow::Result<()> {
     let (kind, kind_key) = (of.info().name, &of.info().key);
     let queue: Queue<ObjectKey> = Queue::new(IN_FLIGHT);
-    let watches = shell.watches();
+    let watches = manager.watches();
 
     let owned = watcher::Config::default().labels(&format!("{OWNER_KIND_LABEL}={kind_key}"));
     let hub = Arc::new(Hub::default());
@@ -151,30 +151,30 @@ pub async fn run_among(
         deep_interval: args.deep_resync_interval,
         began: OnceLock::new(),
         breaker: Breaker { limit: args.launch_limit, window: args.launch_window },
-        shell: shell.clone(),
+        manager: manager.clone(),
     };
     let context = Arc::new(Context::of(shared, link));
     context.external.on_account_change(wakes_users(&context, queue.clone()));
     // With an incomplete store, a decision would treat objects that are not listed yet as missing.
-    let synced = shell.shutdown.run_until_cancelled(shell.health.ready()).await.is_some();
-    if !synced || !shell.leading().await {
+    let synced = manager.shutdown.run_until_cancelled(manager.health.ready()).await.is_some();
+    if !synced || !manager.leading().await {
         return Ok(());
     }
     let _ = context.began.set(kraken_runtime::clock::now());
     // Registered only now: of several replicas, only the leader reports the count.
     let resources = context.objects.clone();
-    shell.metrics.count_resources(kind, move |tally| {
+    manager.metrics.count_resources(kind, move |tally| {
         // An object at rest is stored as text; a count decodes only its conditions.
         resources.visit_raw(|resource| tally.add(&conditions_of(resource)));
     });
     context.hub_lease.add(dependents(&context, queue.clone()));
-    let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(shell.clone()));
+    let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(manager.clone()));
     let sweeper = kraken_runtime::task::spawn({
-        let (context, shell) = (context.clone(), shell.clone());
-        async move { orphans::run(shell, args.orphans, &*context.kind, &*context.external).await }
+        let (context, manager) = (context.clone(), manager.clone());
+        async move { orphans::run(manager, args.orphans, &*context.kind, &*context.external).await }
     });
-    let (metrics, shutdown) = (shell.metrics.clone(), shell.shutdown.clone());
-    work::run(queue, shell.args.concurrency, kind, metrics, shutdown, move |key, slot| {
+    let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
+    work::run(queue, manager.args.concurrency, kind, metrics, shutdown, move |key, slot| {
         guarded(context.clone(), kind, key, slot)
     })
     .await;
@@ -308,14 +308,14 @@ async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut 
     let mut memory = context.memories.take(&key, &uid);
     memory.caught_up(&watched);
     let object = memory.newest(watched);
-    let metrics = &context.shell.metrics;
+    let metrics = &context.manager.metrics;
 
     let run = AssertUnwindSafe(reconcile(&context, &object, &mut memory, &mut slot)).catch_unwind().await;
-    let (outcome, learned) = run.unwrap_or_else(|_| {
+    let (outcome, facts) = run.unwrap_or_else(|_| {
         metrics.reconcile_panicked(kind);
         memory = Memory::default();
         let message = "internal error; retrying, see the controller log".to_owned();
-        (Outcome::Internal(message), Learned::default())
+        (Outcome::Internal(message), ReconcileFacts::default())
     });
     coverage::note(names::OUTCOME, names::outcome(&outcome));
     if let Outcome::Failed(failure) = &outcome {
@@ -331,7 +331,7 @@ async fn guarded(context: Arc<Context>, kind: &'static str, key: ObjectKey, mut 
     // The latest copy may be the response to the patch of the intent.
     let object = memory.newest(object);
     let refusals = memory.count_refusals(&outcome);
-    let reported = Box::pin(report::report(&context, &object, &mut memory, &outcome, &learned)).await;
+    let reported = Box::pin(report::report(&context, &object, &mut memory, &outcome, &facts)).await;
     let requeue = match reported {
         Ok(()) => outcome.requeue(resync_of(&context, &object), refusals),
         // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
@@ -366,6 +366,6 @@ fn resync_of(context: &Context, object: &Object) -> Option<std::time::Duration> 
     match object.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
         Some(Ok(own)) => own,
         // An invalid interval is reported as a problem of the spec.
-        Some(Err(_)) | None => context.shell.args.resync(),
+        Some(Err(_)) | None => context.manager.args.resync(),
     }
 }

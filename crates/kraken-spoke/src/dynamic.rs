@@ -18,7 +18,7 @@ use kube::core::ApiResource;
 use serde_json::Value;
 
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
-use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, Look, OwnSecret};
+use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
 
 pub use crate::fields::Schema;
 pub(crate) use object::account_of;
@@ -43,8 +43,8 @@ pub struct KindInfo {
     pub idempotent_by_name: bool,
     /// As [`crate::External::DRIFT_PATHS`].
     pub drift_paths: &'static [&'static str],
-    /// As [`crate::External::SECRET_ECHOES`].
-    pub secret_echoes: &'static [(&'static str, &'static [&'static str])],
+    /// As [`crate::External::SECRET_FIELD_PATHS`].
+    pub secret_field_paths: &'static [(&'static str, &'static [&'static str])],
     /// As [`crate::External::SUMMARY`].
     pub summary: &'static [(&'static str, &'static str)],
     /// As [`crate::External::MISSING_PATH`].
@@ -80,7 +80,7 @@ pub trait DynKind: Send + Sync + 'static {
     fn state(&self, desired: &Desired, observed: &Observed) -> Value;
     fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)>;
     fn max_objects(&self, desired: &Desired) -> usize;
-    fn needs_deep_look(&self, desired: &Desired) -> bool;
+    fn needs_deep_observation(&self, desired: &Desired) -> bool;
     fn what_is_done(&self, change: &Change) -> Option<String>;
 
     fn ids(&self, observed: &Observed) -> Vec<String>;
@@ -106,7 +106,7 @@ pub trait DynExternal: Send + Sync + 'static {
     ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal>;
     fn on_account_change(&self, wake: OnChange);
     async fn location(&self) -> Result<Option<Location>, Failure>;
-    async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure>;
+    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
     async fn create(
         &self,
         identity: &Identity,

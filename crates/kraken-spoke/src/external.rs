@@ -88,7 +88,7 @@ pub struct Launch {
 
 /// One resource's request to observe its remote objects. One call serves many requests.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct ObserveRequest {
     /// The owner of the objects.
     pub identity: Identity,
     /// The known ids of the owner's objects; may be empty.
@@ -204,7 +204,7 @@ pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
 ///
 /// # Requirements
 /// `observe` changes nothing, reads all pages, and an id that does not exist hides no other. It returns only objects
-/// whose tags carry the identity of the [`Look`], and objects with one of its ids whose tags name no owner; the latter
+/// whose tags carry the identity of the [`ObserveRequest`], and objects with one of its ids whose tags name no owner; the latter
 /// are listed by [`External::untagged`]. No method waits for the provider to finish: the loop observes again.
 pub trait External: Send + Sync + 'static {
     /// The custom resource.
@@ -234,7 +234,7 @@ pub trait External: Send + Sync + 'static {
     /// A field that the state does not contain is listed without a path. A field that is not listed withholds the whole
     /// state. A field that becomes an id, a name or a tag has the type [`kraken_options::Public`] instead and accepts
     /// no Secret.
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[];
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
 
     /// Columns of `kubectl get` in addition to those of every kind, each with the path of its value in the published
     /// state.
@@ -334,8 +334,8 @@ pub trait External: Send + Sync + 'static {
     /// Pure. The fields that dependents may refer to: an allow-list of the provider's fields with the provider's names.
     fn state(desired: &Self::Desired, observed: &Self::Observed) -> Value;
 
-    /// Pure. Whether a comparison needs attributes that need one call per object ([`Look::deep`]).
-    fn needs_deep_look(_: &Self::Desired) -> bool {
+    /// Pure. Whether a comparison needs attributes that need one call per object ([`ObserveRequest::deep`]).
+    fn needs_deep_observation(_: &Self::Desired) -> bool {
         false
     }
 
@@ -368,8 +368,11 @@ pub trait External: Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
-    /// Observes the objects of many resources in one batch; returns one result per [`Look`], in order.
-    fn observe(&self, looks: &[Look]) -> impl Future<Output = Result<Vec<Self::Observed>, Failure>> + Send;
+    /// Observes the objects of many resources in one batch; returns one result per [`ObserveRequest`], in order.
+    fn observe(
+        &self,
+        looks: &[ObserveRequest],
+    ) -> impl Future<Output = Result<Vec<Self::Observed>, Failure>> + Send;
 
     /// Creates the objects that [`Comparison::missing`] describes, tagged with the identity and the epoch, and returns
     /// the objects that it created; the loop observes them before it treats them as present.

@@ -16,8 +16,8 @@ use kraken_api::HUB_NAME;
 use kraken_runtime::{
     clock,
     lease::{Holder, Reader},
+    manager::Manager,
     patch::within,
-    shell::Shell,
 };
 use kube::Api;
 use parking_lot::Mutex;
@@ -65,16 +65,16 @@ impl HubLease {
     }
 
     /// Reads the lease until shutdown; returns at once if another kind of the process reads it.
-    pub(crate) async fn read(self, shell: Shell) {
+    pub(crate) async fn read(self, manager: Manager) {
         if self.shared.is_read.swap(true, Ordering::Relaxed) {
             return;
         }
-        let namespace = namespace(&shell);
-        let api: Api<Lease> = Api::namespaced(shell.client.clone(), &namespace);
+        let namespace = namespace(&manager);
+        let api: Api<Lease> = Api::namespaced(manager.client.clone(), &namespace);
         let (mut reader, mut is_failing) = (Reader::default(), false);
         let mut pause = IDLE;
         loop {
-            if shell.shutdown.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+            if manager.shutdown.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 return;
             }
             if !self.is_needed() {
@@ -121,8 +121,8 @@ impl HubLease {
 }
 
 /// The namespace of the leases, which is also the hub's.
-pub(crate) fn namespace(shell: &Shell) -> String {
-    shell.args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok())
+pub(crate) fn namespace(manager: &Manager) -> String {
+    manager.args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok())
 }
 
 /// What the status of a resource reports about the hub.
@@ -207,8 +207,8 @@ mod tests {
                 async move { Ok::<_, std::io::Error>(answer) }
             });
             let args = Cli::parse_from(["test", "--lease-namespace", "kraken-system"]).args;
-            let shell = Shell::detached("test", Client::new(service, "default"), args, "u".to_owned());
-            tokio::spawn(this.lease.clone().read(shell));
+            let manager = Manager::detached("test", Client::new(service, "default"), args, "u".to_owned());
+            tokio::spawn(this.lease.clone().read(manager));
             this
         }
 

@@ -93,7 +93,7 @@ pub(crate) fn parameters_hash(desired: &impl std::fmt::Debug, missing: &str) -> 
 
 /// The known result of the launch of an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum LaunchState {
     /// It is not known whether the call was made or took effect.
     Unknown,
     /// The provider confirmed the launch, to this process or to an earlier one that recorded it.
@@ -129,7 +129,7 @@ pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
 pub(crate) fn plan_launch(
     intent: Option<&Intent>,
     seen: i64,
-    fate: Fate,
+    fate: LaunchState,
     is_idempotent: bool,
     hash: &str,
     clock: Clock,
@@ -140,22 +140,22 @@ pub(crate) fn plan_launch(
         // A launch may create several objects, which become visible one by one. Only the response to the call lists all
         // of them.
         return match fate {
-            Fate::Unknown if intent.may_be_invisible(clock) => {
+            LaunchState::Unknown if intent.may_be_invisible(clock) => {
                 LaunchPlan::Wait("some objects of an earlier launch may not be visible yet")
             }
             _ => next,
         };
     }
     match fate {
-        Fate::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
-        Fate::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
-        Fate::Confirmed if intent.may_be_invisible(clock) => {
+        LaunchState::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
+        LaunchState::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
+        LaunchState::Confirmed if intent.may_be_invisible(clock) => {
             LaunchPlan::Wait("the created objects are not visible in the provider's responses yet")
         }
-        Fate::Unknown if intent.may_be_invisible(clock) => {
+        LaunchState::Unknown if intent.may_be_invisible(clock) => {
             LaunchPlan::Wait("an earlier launch may have been made; searching for its objects")
         }
-        Fate::Spent | Fate::Refused | Fate::Confirmed | Fate::Unknown => next,
+        LaunchState::Spent | LaunchState::Refused | LaunchState::Confirmed | LaunchState::Unknown => next,
     }
 }
 
@@ -200,18 +200,18 @@ mod tests {
 
     #[test]
     fn first_launch_has_epoch_one() {
-        assert_eq!(plan_launch(None, 0, Fate::Unknown, true, "h", now()), LaunchPlan::New(1));
+        assert_eq!(plan_launch(None, 0, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(1));
     }
 
     #[test]
     fn lost_annotation_never_reuses_an_observed_epoch() {
-        assert_eq!(plan_launch(None, 4, Fate::Unknown, true, "h", now()), LaunchPlan::New(5));
+        assert_eq!(plan_launch(None, 4, LaunchState::Unknown, true, "h", now()), LaunchPlan::New(5));
     }
 
     #[test]
     fn call_is_repeated_with_the_same_token_after_a_crash() {
         assert_eq!(
-            plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, true, "h", now()),
+            plan_launch(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "h", now()),
             LaunchPlan::Repeat(3)
         );
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn token_is_reused_after_a_crash_and_an_edit() {
         assert_eq!(
-            plan_launch(Some(&intent(3, 1)), 2, Fate::Unknown, true, "other", now()),
+            plan_launch(Some(&intent(3, 1)), 2, LaunchState::Unknown, true, "other", now()),
             LaunchPlan::Repeat(3)
         );
     }
@@ -231,42 +231,45 @@ mod tests {
                 && !is_same(Some(&intent(3, 5)), "other")
                 && !is_same(None, "h")
         );
-        let plan = |age| plan_launch(Some(&intent(3, age)), 2, Fate::Unknown, false, "h", now());
+        let plan = |age| plan_launch(Some(&intent(3, age)), 2, LaunchState::Unknown, false, "h", now());
         assert!(matches!(plan(1), LaunchPlan::Wait(_)));
         assert_eq!(plan(600), LaunchPlan::New(4));
     }
 
     #[test]
     fn read_that_lags_behind_a_launch_causes_no_second_launch() {
-        let plan = plan_launch(Some(&intent(1, 5)), 0, Fate::Confirmed, true, "h", now());
+        let plan = plan_launch(Some(&intent(1, 5)), 0, LaunchState::Confirmed, true, "h", now());
         assert!(matches!(plan, LaunchPlan::Wait(_)));
     }
 
     #[test]
     fn partly_visible_launch_without_response_is_waited_for() {
         let plan = |age, fate| plan_launch(Some(&intent(2, age)), 2, fate, true, "h", now());
-        assert!(matches!(plan(5, Fate::Unknown), LaunchPlan::Wait(_)));
-        assert_eq!(plan(600, Fate::Unknown), LaunchPlan::New(3));
-        assert_eq!(plan(5, Fate::Confirmed), LaunchPlan::New(3));
+        assert!(matches!(plan(5, LaunchState::Unknown), LaunchPlan::Wait(_)));
+        assert_eq!(plan(600, LaunchState::Unknown), LaunchPlan::New(3));
+        assert_eq!(plan(5, LaunchState::Confirmed), LaunchPlan::New(3));
     }
 
     #[test]
     fn vanished_object_is_recreated() {
         assert_eq!(
-            plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, true, "h", now()),
+            plan_launch(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
         );
         assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 1, Fate::Confirmed, true, "h", now()),
+            plan_launch(Some(&intent(1, 5)), 1, LaunchState::Confirmed, true, "h", now()),
             LaunchPlan::New(2)
         );
-        assert_eq!(plan_launch(Some(&intent(1, 5)), 0, Fate::Spent, true, "h", now()), LaunchPlan::New(2));
+        assert_eq!(
+            plan_launch(Some(&intent(1, 5)), 0, LaunchState::Spent, true, "h", now()),
+            LaunchPlan::New(2)
+        );
     }
 
     #[test]
     fn visibility_window_starts_at_the_last_call() {
         let after_throttling = Clock { asked: at(1_000_000 - 5), ..now() };
-        let plan = |clock| plan_launch(Some(&intent(1, 600)), 0, Fate::Confirmed, true, "h", clock);
+        let plan = |clock| plan_launch(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
         assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
         assert_eq!(plan(now()), LaunchPlan::New(2));
     }
@@ -274,11 +277,11 @@ mod tests {
     #[test]
     fn rejected_launch_keeps_its_token_unless_its_parameters_change() {
         assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, true, "h", now()),
+            plan_launch(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "h", now()),
             LaunchPlan::Repeat(1)
         );
         assert_eq!(
-            plan_launch(Some(&intent(1, 5)), 0, Fate::Refused, true, "other", now()),
+            plan_launch(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "other", now()),
             LaunchPlan::New(2)
         );
     }

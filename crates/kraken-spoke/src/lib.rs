@@ -20,7 +20,6 @@ mod decide;
 pub mod dynamic;
 pub mod external;
 pub mod failure;
-mod fates;
 mod fields;
 mod hub;
 mod hub_lease;
@@ -33,6 +32,7 @@ mod outcome;
 mod plan;
 pub mod program;
 mod reconcile;
+mod release_policy;
 mod secrecy;
 mod secrets;
 mod share;
@@ -43,7 +43,8 @@ mod vanished;
 
 pub use args::LoopArgs;
 pub use external::{
-    Candidate, Comparison, Difference, External, Identity, Launch, Look, OwnSecret, Remedy, SpokeKind,
+    Candidate, Comparison, Difference, External, Identity, Launch, ObserveRequest, OwnSecret, Remedy,
+    SpokeKind,
 };
 pub use failure::{Failure, FailureClass};
 pub use ignored::Ignored;
@@ -52,6 +53,6 @@ pub use kraken_api::{
     ResourceStatus,
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
-pub use kraken_runtime::{self as runtime, Shell};
+pub use kraken_runtime::{self as runtime, Manager};
 pub use orphans::OrphanArgs;
 pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeProgram, main};

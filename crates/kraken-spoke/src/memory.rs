@@ -311,7 +311,7 @@ impl<K> Memory<K> {
     }
 
     /// Records a deep resync.
-    pub(crate) fn looked_deep(&mut self, interval: Duration) {
+    pub(crate) fn observed_deeply(&mut self, interval: Duration) {
         self.deep_due = Some(Instant::now() + interval);
     }
 
@@ -491,7 +491,7 @@ mod tests {
             for (number, memory) in memories.iter_mut().enumerate() {
                 if memory.is_deep_due(HOUR, &format!("uid-{number}")) {
                     assert!(turns.insert((number, minute)), "{number}");
-                    memory.looked_deep(HOUR);
+                    memory.observed_deeply(HOUR);
                 }
             }
             tokio::time::advance(Duration::from_mins(1)).await;

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use kraken_runtime::hash::HashSet;
 
-use kraken_runtime::{Shell, patch::within, watch::RawObject};
+use kraken_runtime::{Manager, patch::within, watch::RawObject};
 use kube::{Api, ResourceExt, api::ListParams};
 use tracing::{info, warn};
 
@@ -44,14 +44,14 @@ impl Default for OrphanArgs {
 }
 
 /// Sweeps until shutdown; called only on the leader.
-pub(crate) async fn run(shell: Shell, args: OrphanArgs, of: &dyn DynKind, external: &dyn DynExternal) {
+pub(crate) async fn run(manager: Manager, args: OrphanArgs, of: &dyn DynKind, external: &dyn DynExternal) {
     let kind = of.info().name;
     if args.orphan_interval.is_zero() {
         return;
     }
     let mut before = HashSet::default();
-    while shell.shutdown.run_until_cancelled(tokio::time::sleep(args.orphan_interval)).await.is_some() {
-        match sweep(&shell, &args, of, external, &before).await {
+    while manager.shutdown.run_until_cancelled(tokio::time::sleep(args.orphan_interval)).await.is_some() {
+        match sweep(&manager, &args, of, external, &before).await {
             Ok(found) => before = found,
             Err(error) => warn!(kind, error, "the orphan sweep failed; retrying at the next sweep"),
         }
@@ -60,22 +60,22 @@ pub(crate) async fn run(shell: Shell, args: OrphanArgs, of: &dyn DynKind, extern
 
 /// One sweep; returns the UIDs whose remote objects are orphans.
 async fn sweep(
-    shell: &Shell,
+    manager: &Manager,
     args: &OrphanArgs,
     of: &dyn DynKind,
     external: &dyn DynExternal,
     before: &HashSet<String>,
 ) -> Result<HashSet<String>, String> {
     let kind = of.info().name;
-    let in_the_cloud = external.survey(&shell.cluster_id).await.map_err(|failure| failure.to_string())?;
-    let api: Api<RawObject> = Api::all_with(shell.client.clone(), &of.info().resource);
+    let in_the_cloud = external.survey(&manager.cluster_id).await.map_err(|failure| failure.to_string())?;
+    let api: Api<RawObject> = Api::all_with(manager.client.clone(), &of.info().resource);
     // All namespaces, regardless of what this process watches: an object that another process manages is not an orphan.
     let listed_objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
     let objects = listed_objects.map_err(|error| error.to_string())?;
     let owners: HashSet<String> = objects.items.iter().filter_map(ResourceExt::uid).collect();
 
     let orphans = orphans(of, in_the_cloud, &owners);
-    shell.metrics.orphans(kind, orphans.len());
+    manager.metrics.orphans(kind, orphans.len());
     let mut removed = 0;
     for (uid, (identity, observed)) in &orphans {
         let ids = listed(&of.ids(observed));

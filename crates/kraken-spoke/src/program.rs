@@ -8,7 +8,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kraken_api::HUB_NAME;
-use kraken_runtime::{Program, Shell, rbac::rule, task, webhook::Hook};
+use kraken_runtime::{Manager, Program, rbac::rule, task, webhook::Hook};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -36,8 +36,10 @@ pub trait Spoke: Send + 'static {
     ///
     /// # Errors
     /// Only errors that prevent the management of every resource.
-    fn connect(args: Self::Args, shell: &Shell)
-    -> impl Future<Output = anyhow::Result<Self::Context>> + Send;
+    fn connect(
+        args: Self::Args,
+        manager: &Manager,
+    ) -> impl Future<Output = anyhow::Result<Self::Context>> + Send;
 
     /// Registers every kind, by `registry.kind::<K>()`.
     fn kinds(registry: &mut impl Registry<Self::Context>);
@@ -141,10 +143,10 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         kinds.hooks
     }
 
-    async fn run(shell: Shell, args: Self::Args) -> anyhow::Result<()> {
-        let context = S::connect(args.own, &shell).await?;
+    async fn run(manager: Manager, args: Self::Args) -> anyhow::Result<()> {
+        let context = S::connect(args.own, &manager).await?;
         let (flags, shared) = (args.common, Common::default());
-        let mut runner = Runner { shell: &shell, flags, shared, context, tasks: JoinSet::new() };
+        let mut runner = Runner { manager: &manager, flags, shared, context, tasks: JoinSet::new() };
         S::kinds(&mut runner);
         while let Some(ended) = runner.tasks.join_next().await {
             ended??;
@@ -177,9 +179,9 @@ impl<C> Registry<C> for Kinds {
 }
 
 struct Runner<'a, C> {
-    shell: &'a Shell,
+    manager: &'a Manager,
     flags: LoopArgs,
-    /// What the kinds share in addition to the shell.
+    /// What the kinds share in addition to the manager.
     shared: Common,
     context: C,
     tasks: JoinSet<anyhow::Result<()>>,
@@ -188,9 +190,9 @@ struct Runner<'a, C> {
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
-        self.shell.webhooks.mount(&Hook::of_kind::<E::Kind>(), Admission::new(kind.clone()));
+        self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), Admission::new(kind.clone()));
         tracing::info!(kind = kind.info().name, "starting the controller");
-        let (shell, flags, shared) = (self.shell.clone(), self.flags.clone(), self.shared.clone());
-        self.tasks.spawn(task::inherit(controller::run_among(shell, (kind, external), flags, shared)));
+        let (manager, flags, shared) = (self.manager.clone(), self.flags.clone(), self.shared.clone());
+        self.tasks.spawn(task::inherit(controller::run_among(manager, (kind, external), flags, shared)));
     }
 }

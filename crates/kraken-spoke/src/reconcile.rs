@@ -15,23 +15,23 @@ use kube::{Resource, core::object::HasStatus};
 use crate::{
     Ignored, account,
     breaker::confirmed_at,
-    context::{Context, Sight, identity_of},
+    context::{Context, Observation, identity_of},
     coverage as names,
     decide::{Decision, decide, heed},
     dynamic::Object,
-    fates::Fates,
     in_place,
     intent::{Intent, parameters_hash},
     memory::Memory,
     outcome::{Outcome, listed},
     plan::Proposal,
+    release_policy::ReleasePolicy,
     secrecy::{Secrecy, scrubbed},
-    status::Learned,
+    status::ReconcileFacts,
     steps::{
         act, adopt, declare, disrupted,
         gather::{Gathered, failed, gather},
         location,
-        observe::{Known, Shown, has_finalizer, observe, union},
+        observe::{RecordedState, Shown, has_finalizer, observe, union},
         remove,
         replace::{self, Parts},
         report::is_ready,
@@ -47,13 +47,13 @@ pub(crate) async fn reconcile(
     object: &Object,
     memory: &mut Memory,
     slot: &mut Slot,
-) -> (Outcome, Learned) {
-    let mut learned = Learned::default();
+) -> (Outcome, ReconcileFacts) {
+    let mut facts = ReconcileFacts::default();
     // Also for a paused resource: no remote object may be left behind when it is deleted.
     let restored = match Box::pin(restore::restore(context, object, memory)).await {
         Ok(true) => memory.latest.clone(),
         Ok(false) => None,
-        Err(error) => return (Outcome::Kubernetes(error), learned),
+        Err(error) => return (Outcome::Kubernetes(error), facts),
     };
     let object = restored.as_deref().unwrap_or(object);
     // What has nothing is deleted without an account.
@@ -61,20 +61,20 @@ pub(crate) async fn reconcile(
     let connected = if is_empty { Ok(None) } else { Box::pin(account::connect(context, object)).await };
     let of_account = match connected {
         Ok(of_account) => of_account,
-        Err(_) if object.lifecycle().paused => return (Outcome::Paused, learned),
-        Err(outcome) => return (outcome, learned),
+        Err(_) if object.lifecycle().paused => return (Outcome::Paused, facts),
+        Err(outcome) => return (outcome, facts),
     };
     let context = of_account.as_ref().unwrap_or(context);
-    let outcome = match steps(context, object, memory, slot, &mut learned).await {
+    let outcome = match steps(context, object, memory, slot, &mut facts).await {
         Ok(outcome) | Err(outcome) => outcome,
     };
     let outcome = if object.meta().deletion_timestamp.is_none() {
-        Box::pin(disrupted::resume(context, object, memory, slot, outcome, &mut learned)).await
+        Box::pin(disrupted::resume(context, object, memory, slot, outcome, &mut facts)).await
     } else {
         outcome
     };
     let outcome = account::attributed(outcome, context.rules.as_deref());
-    (scrubbed(outcome, &memory.secrets), learned)
+    (scrubbed(outcome, &memory.secrets), facts)
 }
 
 async fn steps(
@@ -82,7 +82,7 @@ async fn steps(
     object: &Object,
     memory: &mut Memory,
     slot: &mut Slot,
-    learned: &mut Learned,
+    facts: &mut ReconcileFacts,
 ) -> Result<Outcome, Outcome> {
     if object.meta().deletion_timestamp.is_some() {
         return Ok(Box::pin(remove::remove(context, object, memory, slot)).await);
@@ -93,10 +93,10 @@ async fn steps(
     }
     let dependencies = resolve::dependencies(&*context.kind, object.spec());
     if !dependencies.is_empty() {
-        learned.followed = context.followed();
+        facts.followed = context.followed();
     }
     if !dependencies.secrets.is_empty() {
-        let look = unchanged::look(context, object, memory, slot, &dependencies, learned);
+        let look = unchanged::look(context, object, memory, slot, &dependencies, facts);
         if let Some(outcome) = Box::pin(look).await {
             return Ok(outcome);
         }
@@ -120,7 +120,7 @@ async fn steps(
     let identity = identity_of(context, object);
     let intent = Intent::of(object);
     let clock = memory.clock(context.visibility_window);
-    let mut known = Known::of(object, memory, intent.as_ref(), clock, context.began());
+    let mut known = RecordedState::of(object, memory, intent.as_ref(), clock, context.began());
     let here = location::here(context, object, intent.as_ref()).await?;
     let uid = identity.uid.clone();
     let before = object.status().and_then(|status| status.in_place.as_ref());
@@ -130,19 +130,19 @@ async fn steps(
     let edited = memory.edit_under_way
         || in_place::is_edited(before, &current_spec)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
-    learned.in_place = Some(current_spec);
-    learned.edit_under_way = memory.edit_under_way;
+    facts.in_place = Some(current_spec);
+    facts.edit_under_way = memory.edit_under_way;
     // After an edit, while a difference in deeply observed attributes is open, and periodically to find drift in them.
-    let deep = context.kind.needs_deep_look(&desired)
+    let deep = context.kind.needs_deep_observation(&desired)
         && (edited
             || memory.changed.is_some()
             || has_open_differences(object.status())
             || memory.is_deep_due(context.deep_interval, &uid));
     let lane = slot.lane();
     let fixed = secrecy.at_creation(context.kind.at_creation(&desired));
-    learned.at_creation = in_place::at_creation(&uid, &fixed);
+    facts.at_creation = in_place::at_creation(&uid, &fixed);
     if let Some(at_creation) = &memory.at_creation {
-        learned.at_creation.clone_from(at_creation);
+        facts.at_creation.clone_from(at_creation);
     }
     let ignored = Ignored::new(&lifecycle.ignore_changes);
     // A launch that the provider rejects because its token or its name is in use created no object that did not exist
@@ -151,7 +151,7 @@ async fn steps(
     let mut search = !in_use && (known.needs_search() || memory.searching);
     let (shown, Parts { outgoing, current }, kept, comparison) = loop {
         let look = observe(context, lane, &identity, &known, search, deep);
-        let observed = slot.lend(look).await.map_err(Outcome::Failed)?;
+        let observed = slot.release_while(look).await.map_err(Outcome::Failed)?;
         let untagged = context.kind.untagged(&observed);
         if !untagged.is_empty() && !edited && lifecycle.drift == Drift::Report {
             let field = FieldDiff::new("tags", "the owner tags of this resource", "absent");
@@ -170,7 +170,7 @@ async fn steps(
             let note = Box::pin(retagged).await.map_err(Outcome::Failed)?;
             return Ok(Outcome::InProgress(Reason::Updating, note));
         }
-        learned.replicas = context.kind.replicas(&observed);
+        facts.replicas = context.kind.replicas(&observed);
         let shown = Shown::of(&*context.kind, &observed, &known, memory, intent.as_ref(), clock);
         let parts = replace::parts(&*context.kind, intent.as_ref(), observed);
         let current = &parts.current;
@@ -198,7 +198,7 @@ async fn steps(
         search = true;
     };
     if deep {
-        memory.looked_deep(context.deep_interval);
+        memory.observed_deeply(context.deep_interval);
     }
     known.confirm(&shown, intent.as_ref());
     let is_missing = comparison.missing.is_some();
@@ -206,9 +206,9 @@ async fn steps(
     // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible.
     let is_settled = !is_missing || intent.as_ref().is_none_or(|intent| !intent.may_be_invisible(clock));
     let epoch = if is_settled { shown.epoch.max(known.epoch) } else { known.epoch };
-    learned.epoch = (epoch > 0).then_some(epoch);
-    learned.location.clone_from(&here);
-    learned.replaced_before = intent.as_ref().and_then(|intent| intent.replaced_before);
+    facts.epoch = (epoch > 0).then_some(epoch);
+    facts.location.clone_from(&here);
+    facts.replaced_before = intent.as_ref().and_then(|intent| intent.replaced_before);
     // A lost object stays recorded until its recreation is decided.
     let lost = if is_missing { &shown.lost[..] } else { &[] };
     // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted
@@ -216,7 +216,7 @@ async fn steps(
     let vanishing = if memory.is_vanishing(&shown.vanished) { &shown.vanished[..] } else { &[] };
     let lost = &union(lost.to_vec(), vanishing);
     let adopted = adopt::adopted(object.status(), intent.as_ref());
-    learned.of(&union(union(shown.live.clone(), unseen), lost), adopted.clone());
+    facts.of(&union(union(shown.live.clone(), unseen), lost), adopted.clone());
     if !has_finalizer(object) && !shown.live.is_empty() {
         let restored = restore::restore_from_tags(context, object, memory, shown.epoch);
         Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
@@ -238,10 +238,10 @@ async fn steps(
         return Ok(Outcome::InProgress(Reason::Updating, message));
     }
     memory.forget_ids(&shown.gone);
-    learned.of(&shown.live, adopted.clone());
+    facts.of(&shown.live, adopted.clone());
     let effective = kept.as_ref().unwrap_or(&desired);
     let ids = context.kind.ids(&current);
-    let sight = Sight {
+    let sight = Observation {
         identity,
         is_searched: search || !known.may_exist,
         known,
@@ -251,7 +251,7 @@ async fn steps(
         replacing: outgoing.is_some(),
         live: shown.live,
         unseen: shown.unseen,
-        fates: Fates { lifecycle, adopted },
+        policy: ReleasePolicy { lifecycle, adopted },
         location: here,
     };
     if let Some(wanted) = &lifecycle.adopt
@@ -272,7 +272,7 @@ async fn steps(
     let mut unpublished = None;
     if is_to_declare {
         let state = secrecy.published(context.kind.state(&desired, &sight.observed));
-        learned.summary = Some(summary(context.info().summary, &state));
+        facts.summary = Some(summary(context.info().summary, &state));
         let declared = Box::pin(declare::declare(context, object, &sight, state, &secrecy)).await;
         unpublished = declared.err();
         if let Some(error) = unpublished.take_if(|error| error.is_namespace_terminating()) {
@@ -309,8 +309,8 @@ async fn steps(
     if matches!(decision, Decision::Create(_)) && ids.is_empty() {
         memory.at_creation = Some(in_place::at_creation(&uid, &context.kind.at_creation(&desired)));
     }
-    learned.edit_under_way = memory.edit_under_way;
-    let is_shallow = !context.kind.needs_deep_look(&desired);
+    facts.edit_under_way = memory.edit_under_way;
+    let is_shallow = !context.kind.needs_deep_observation(&desired);
     let is_whole = outgoing.is_none() && !deep;
     let acted = Box::pin(act::act(context, object, memory, &sight, decision, !edited)).await;
     if matches!(acted, Outcome::InPlace)
@@ -319,7 +319,7 @@ async fn steps(
         && !dependencies.secrets.is_empty()
     {
         let observed = &sight.observed;
-        let now = unchanged::remember(context, object, inputs, observed, is_shallow, learned);
+        let now = unchanged::remember(context, object, inputs, observed, is_shallow, facts);
         memory.unchanged = Some(now);
     }
     match (acted, unpublished) {

@@ -40,7 +40,7 @@ impl Secrecy {
     pub(crate) fn of(kind: &KindInfo, secret_fields: &BTreeSet<String>, secrets: Vec<SecretString>) -> Self {
         let fields: BTreeSet<String> = secret_fields.iter().map(|path| top(path).to_owned()).collect();
         let table = |field: &String| {
-            let (_, paths) = kind.secret_echoes.iter().find(|(name, _)| name == field)?;
+            let (_, paths) = kind.secret_field_paths.iter().find(|(name, _)| name == field)?;
             Some(paths.iter().map(|path| Echo { path, field: field.clone() }).collect::<Vec<_>>())
         };
         // The order of dependencies is not secret, and the state does not contain it.

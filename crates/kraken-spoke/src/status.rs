@@ -22,7 +22,7 @@ pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see Dependenci
 
 /// What a reconcile determined in addition to its outcome.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Learned {
+pub(crate) struct ReconcileFacts {
     /// The ids of the remote objects, if they were observed.
     pub ids: Option<Vec<String>>,
     /// The number of remote objects, of a kind that scales.
@@ -49,7 +49,7 @@ pub(crate) struct Learned {
     pub replaced_before: Option<i64>,
 }
 
-impl Learned {
+impl ReconcileFacts {
     /// Sets the ids of the remote objects, and which of them were adopted.
     pub(crate) fn of(&mut self, ids: &[String], mut adopted: Vec<String>) {
         adopted.retain(|id| ids.contains(id));
@@ -61,38 +61,38 @@ impl Learned {
 /// The next status, from an outcome and the previous status.
 pub(crate) fn status_of(
     outcome: &Outcome,
-    learned: &Learned,
+    facts: &ReconcileFacts,
     before: Option<&ResourceStatus>,
     generation: Option<i64>,
     now: Timestamp,
 ) -> ResourceStatus {
     let mut status = before.cloned().unwrap_or_default();
     status.observed_generation = generation;
-    if let Some(ids) = &learned.ids {
+    if let Some(ids) = &facts.ids {
         status.external_ids.clone_from(ids);
-        status.adopted.clone_from(&learned.adopted);
-        status.replaced_before = learned.replaced_before;
+        status.adopted.clone_from(&facts.adopted);
+        status.replaced_before = facts.replaced_before;
         // Set with the first creation and not changed later.
         if !ids.is_empty() && status.location.is_none() {
-            status.location.clone_from(&learned.location);
+            status.location.clone_from(&facts.location);
         }
     }
-    if let Some(summary) = &learned.summary {
+    if let Some(summary) = &facts.summary {
         status.summary.clone_from(summary);
     }
-    if learned.replicas.is_some() {
-        status.replicas = learned.replicas;
+    if facts.replicas.is_some() {
+        status.replicas = facts.replicas;
     }
-    if learned.epoch.is_some() {
-        status.epoch = learned.epoch;
+    if facts.epoch.is_some() {
+        status.epoch = facts.epoch;
     }
-    if let Some(ids) = &learned.ids {
-        status.at_creation = recorded(status.at_creation.take(), &learned.at_creation, ids);
+    if let Some(ids) = &facts.ids {
+        status.at_creation = recorded(status.at_creation.take(), &facts.at_creation, ids);
     }
     // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
     if matches!(outcome, Outcome::InPlace) {
-        status.in_place.clone_from(&learned.in_place);
-    } else if learned.edit_under_way {
+        status.in_place.clone_from(&facts.in_place);
+    } else if facts.edit_under_way {
         status.in_place = None;
     }
     if let Outcome::Drifted(fields) = outcome {
@@ -105,10 +105,10 @@ pub(crate) fn status_of(
     if matches!(outcome, Outcome::InPlace) && !status.external_ids.is_empty() {
         message = format!("in place: {}", listed(&status.external_ids));
     }
-    if let (Outcome::Paused, Some(note)) = (outcome, &learned.note) {
+    if let (Outcome::Paused, Some(note)) = (outcome, &facts.note) {
         message.push_str(note);
     }
-    let unfollowed = unfollowed(&learned.followed, &status);
+    let unfollowed = unfollowed(&facts.followed, &status);
     if unfollowed.is_some() && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {
         message.push_str(UNFOLLOWED);
     }
@@ -196,19 +196,19 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn learned() -> Learned {
+    fn facts() -> ReconcileFacts {
         let in_place = InPlace { generation: 3, spec: "s".into(), inputs: "7".into() };
-        Learned {
+        ReconcileFacts {
             ids: Some(vec!["i-1".into()]),
             replicas: Some(1),
             epoch: Some(1),
             in_place: Some(in_place),
-            ..Learned::default()
+            ..ReconcileFacts::default()
         }
     }
 
     fn ready_status() -> ResourceStatus {
-        status_of(&Outcome::InPlace, &learned(), None, Some(3), at(10))
+        status_of(&Outcome::InPlace, &facts(), None, Some(3), at(10))
     }
 
     fn failure(class: FailureClass) -> Outcome {
@@ -228,22 +228,23 @@ mod tests {
     #[test]
     fn repeated_outcome_does_not_change_the_status() {
         let before = ready_status();
-        assert_eq!(status_of(&Outcome::InPlace, &learned(), Some(&before), Some(3), at(99)), before);
+        assert_eq!(status_of(&Outcome::InPlace, &facts(), Some(&before), Some(3), at(99)), before);
     }
 
     #[test]
     fn first_location_is_kept() {
         let at_home = |region: &str| Location { account: "1".into(), region: region.into() };
-        let learned = |region| Learned { location: Some(at_home(region)), ..learned() };
-        let first = status_of(&Outcome::InPlace, &learned("a"), None, Some(3), at(10));
+        let facts = |region| ReconcileFacts { location: Some(at_home(region)), ..facts() };
+        let first = status_of(&Outcome::InPlace, &facts("a"), None, Some(3), at(10));
         assert_eq!(first.location, Some(at_home("a")));
-        let second = status_of(&Outcome::InPlace, &learned("b"), Some(&first), Some(3), at(11));
+        let second = status_of(&Outcome::InPlace, &facts("b"), Some(&first), Some(3), at(11));
         assert_eq!(second.location, Some(at_home("a")));
     }
 
     #[test]
     fn ids_survive_an_outcome_without_observation() {
-        let status = status_of(&Outcome::Asked, &Learned::default(), Some(&ready_status()), Some(4), at(11));
+        let status =
+            status_of(&Outcome::Asked, &ReconcileFacts::default(), Some(&ready_status()), Some(4), at(11));
         assert_eq!(status.external_ids, ["i-1"]);
         assert_eq!((status.epoch, status.replicas), (Some(1), Some(1)));
     }
@@ -261,14 +262,14 @@ mod tests {
             Outcome::Drifted(vec![]),
             Outcome::InProgress(Reason::Creating, "stopping".into()),
         ] {
-            let after = status_of(&outcome, &learned(), Some(&before), Some(4), at(11));
+            let after = status_of(&outcome, &facts(), Some(&before), Some(4), at(11));
             assert_eq!(after.in_place, before.in_place, "{outcome:?}");
         }
     }
 
     #[test]
     fn in_place_record_is_cleared_when_an_edit_starts() {
-        let begun = Learned { edit_under_way: true, ..learned() };
+        let begun = ReconcileFacts { edit_under_way: true, ..facts() };
         let outcome = Outcome::InProgress(Reason::Updating, "half way".into());
         assert_eq!(status_of(&outcome, &begun, Some(&ready_status()), Some(4), at(11)).in_place, None);
     }
@@ -276,17 +277,17 @@ mod tests {
     #[test]
     fn reported_drift_and_its_time_survive_an_outage() {
         let drifted = || Outcome::Drifted(vec![FieldDiff::new("size", "3", "9")]);
-        let before = status_of(&drifted(), &learned(), Some(&ready_status()), Some(3), at(60));
+        let before = status_of(&drifted(), &facts(), Some(&ready_status()), Some(3), at(60));
         let outage = failure(FailureClass::Transient);
-        let during = status_of(&outage, &Learned::default(), Some(&before), Some(3), at(70));
+        let during = status_of(&outage, &ReconcileFacts::default(), Some(&before), Some(3), at(70));
         assert_eq!(during.drift, before.drift);
         assert!(conditions::get(&during.conditions, DRIFTED).is_some());
-        assert_eq!(status_of(&drifted(), &learned(), Some(&during), Some(3), at(80)).drift, before.drift);
+        assert_eq!(status_of(&drifted(), &facts(), Some(&during), Some(3), at(80)).drift, before.drift);
     }
 
     #[test]
     fn temporary_conditions_are_absent_otherwise() {
-        let of = |outcome: &Outcome| status_of(outcome, &learned(), Some(&ready_status()), Some(3), at(60));
+        let of = |outcome: &Outcome| status_of(outcome, &facts(), Some(&ready_status()), Some(3), at(60));
         let has = |status: &ResourceStatus, kind| conditions::get(&status.conditions, kind).is_some();
         for (outcome, held) in [
             (Outcome::InPlace, None),
@@ -298,7 +299,7 @@ mod tests {
             for kind in [STALLED, RECONCILING, DRIFTED] {
                 assert_eq!(has(&status, kind), held == Some(kind), "{outcome:?} {kind}");
             }
-            let after = status_of(&Outcome::InPlace, &learned(), Some(&status), Some(3), at(70));
+            let after = status_of(&Outcome::InPlace, &facts(), Some(&status), Some(3), at(70));
             assert!([STALLED, RECONCILING, DRIFTED].iter().all(|kind| !has(&after, kind)), "{outcome:?}");
         }
     }
@@ -312,8 +313,8 @@ mod tests {
     #[test]
     fn stopped_hub_is_reported_and_resource_in_place_stays_ready() {
         let of = |followed, before: &ResourceStatus| {
-            let learned = Learned { followed, ..learned() };
-            status_of(&Outcome::InPlace, &learned, Some(before), Some(3), at(60))
+            let facts = ReconcileFacts { followed, ..facts() };
+            status_of(&Outcome::InPlace, &facts, Some(before), Some(3), at(60))
         };
         let before = ready_status();
         let dead = of(Followed::No("dead since 12:00".into()), &before);
@@ -333,21 +334,21 @@ mod tests {
 
     #[test]
     fn resource_that_waits_for_a_value_reports_the_stopped_hub() {
-        let learned = Learned { followed: Followed::No("dead".into()), ..Learned::default() };
-        let status = status_of(&Outcome::Waiting(vec![]), &learned, None, Some(3), at(60));
+        let facts = ReconcileFacts { followed: Followed::No("dead".into()), ..ReconcileFacts::default() };
+        let status = status_of(&Outcome::Waiting(vec![]), &facts, None, Some(3), at(60));
         assert_eq!(said(&status, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead"));
         let (state, reason, message) = said(&status, READY);
         assert_eq!((state, reason), ("False", "DependenciesNotReady"));
         assert!(message.ends_with(UNFOLLOWED), "{message}");
-        let asked = status_of(&Outcome::Asked, &learned, None, Some(3), at(60));
+        let asked = status_of(&Outcome::Asked, &facts, None, Some(3), at(60));
         assert_eq!(said(&asked, DEPENDENCIES_RESOLVED).1, "WaitingForHub");
     }
 
     #[test]
     fn drift_keeps_the_time_of_its_first_observation() {
         let drifted = || Outcome::Drifted(vec![FieldDiff::new("tags.Team", "a", "b")]);
-        let first = status_of(&drifted(), &Learned::default(), Some(&ready_status()), Some(3), at(60));
-        let second = status_of(&drifted(), &Learned::default(), Some(&first), Some(3), at(120));
+        let first = status_of(&drifted(), &ReconcileFacts::default(), Some(&ready_status()), Some(3), at(60));
+        let second = status_of(&drifted(), &ReconcileFacts::default(), Some(&first), Some(3), at(120));
         assert_eq!(second.drift, first.drift);
         assert_eq!(first.drift[0].since.as_deref(), Some("1970-01-01T00:01:00Z"));
     }

@@ -10,9 +10,9 @@ use kraken_aws::{
             ResourceType, RunInstancesMonitoringEnabled, VolumeType,
         },
     },
+    resolved::exposed,
     tag_memory,
     tags::{self, MEMORY, Tags},
-    taken::exposed,
 };
 use kraken_spoke::{Failure, FailureClass, Identity, Launch};
 

@@ -13,9 +13,9 @@ use kraken_aws::{
     },
     fields::{NOT_SHOWN, shown},
     missing::for_existing,
+    resolved::exposed,
     tag_memory,
     tags::{MEMORY, Tags, to_sdk},
-    taken::exposed,
 };
 use kraken_spoke::{Failure, FailureClass};
 

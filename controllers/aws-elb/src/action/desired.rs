@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_aws::{rules::between, take::Take, taken::Joined};
+use kraken_aws::{resolved::Joined, rules::between, validator::SpecValidator};
 use kraken_spoke::{Resolved, options::Text};
 
 use super::{
@@ -31,35 +31,45 @@ impl Exposed {
 }
 
 /// Resolves an action: exactly one of the three, which the schema enforces too.
-pub(crate) fn desired(field: &str, spec: &ActionSpec, take: &mut Take<'_, '_>) -> Option<Joined<Action>> {
+pub(crate) fn desired(
+    field: &str,
+    spec: &ActionSpec,
+    validator: &mut SpecValidator<'_, '_>,
+) -> Option<Joined<Action>> {
     let mut exposed = Exposed(false);
     let action = match (&spec.forward, &spec.redirect, &spec.fixed_response) {
         (Some(to), None, None) => {
-            forward(&format!("{field}.forward"), to, take, &mut exposed).map(Action::Forward)
+            forward(&format!("{field}.forward"), to, validator, &mut exposed).map(Action::Forward)
         }
         (None, Some(to), None) => {
-            redirect(&format!("{field}.redirect"), to, take, &mut exposed).map(Action::Redirect)
+            redirect(&format!("{field}.redirect"), to, validator, &mut exposed).map(Action::Redirect)
         }
         (None, None, Some(answer)) => {
-            response(&format!("{field}.fixedResponse"), answer, take, &mut exposed).map(Action::FixedResponse)
+            response(&format!("{field}.fixedResponse"), answer, validator, &mut exposed)
+                .map(Action::FixedResponse)
         }
         _ => {
-            take.problem(field, "must have exactly one of forward, redirect, fixedResponse");
+            validator.problem(field, "must have exactly one of forward, redirect, fixedResponse");
             None
         }
     };
     action.map(|action| Joined::new(action, exposed.0))
 }
 
-fn forward(field: &str, to: &Forward, take: &mut Take<'_, '_>, exposed: &mut Exposed) -> Option<Forwarding> {
+fn forward(
+    field: &str,
+    to: &Forward,
+    validator: &mut SpecValidator<'_, '_>,
+    exposed: &mut Exposed,
+) -> Option<Forwarding> {
     let at = |name: &str| format!("{field}.{name}");
     let stickiness =
-        take.optional(&at("stickinessSeconds"), to.stickiness_seconds.as_ref(), |seconds: &i32| {
+        validator.optional(&at("stickinessSeconds"), to.stickiness_seconds.as_ref(), |seconds: &i32| {
             between(*seconds, 0, MAX_STICKINESS)
         });
     let (groups, named) = match (&to.target_group_arn, &to.target_groups) {
         (Some(arn), None) => {
-            let arn = take.one(&at("targetGroupARN"), arn, rules::target_group_arn)?;
+            let arn = validator.one(&at("targetGroupARN"), arn, rules::target_group_arn)?;
             (BTreeMap::from([(exposed.text(&arn), 1)]), Part::TargetGroupArn)
         }
         (None, Some(several)) => {
@@ -68,10 +78,13 @@ fn forward(field: &str, to: &Forward, take: &mut Take<'_, '_>, exposed: &mut Exp
                 .enumerate()
                 .map(|(index, group)| {
                     let at = |name: &str| format!("{field}.targetGroups[{index}].{name}");
-                    let arn =
-                        take.one(&at("targetGroupARN"), &group.target_group_arn, rules::target_group_arn);
+                    let arn = validator.one(
+                        &at("targetGroupARN"),
+                        &group.target_group_arn,
+                        rules::target_group_arn,
+                    );
                     let weight = |weight: &i32| between(*weight, 0, 999);
-                    let weight = take.optional(&at("weight"), group.weight.as_ref(), weight);
+                    let weight = validator.optional(&at("weight"), group.weight.as_ref(), weight);
                     Some((exposed.text(&arn?), weight?.map_or(1, |weight| exposed.number(&weight))))
                 })
                 .collect();
@@ -80,30 +93,35 @@ fn forward(field: &str, to: &Forward, take: &mut Take<'_, '_>, exposed: &mut Exp
                 if let Some((arn, weight)) = group
                     && groups.insert(arn.clone(), *weight).is_some()
                 {
-                    take.problem(&format!("{field}.targetGroups[{index}]"), "is a duplicate");
+                    validator.problem(&format!("{field}.targetGroups[{index}]"), "is a duplicate");
                 }
             }
             if !(1..=5).contains(&several.len()) {
-                take.problem(&at("targetGroups"), "must have 1 to 5 items");
+                validator.problem(&at("targetGroups"), "must have 1 to 5 items");
             }
             (taken.iter().all(Option::is_some).then_some(groups)?, Part::TargetGroups)
         }
         _ => {
-            take.problem(field, "must have exactly one of targetGroupARN, targetGroups");
+            validator.problem(field, "must have exactly one of targetGroupARN, targetGroups");
             return None;
         }
     };
     Some(Forwarding::new(groups, stickiness?.map(|seconds| exposed.number(&seconds)), named))
 }
 
-fn redirect(field: &str, to: &Redirect, take: &mut Take<'_, '_>, exposed: &mut Exposed) -> Option<Texts> {
+fn redirect(
+    field: &str,
+    to: &Redirect,
+    validator: &mut SpecValidator<'_, '_>,
+    exposed: &mut Exposed,
+) -> Option<Texts> {
     let at = |name: &str| format!("{field}.{name}");
-    let protocol = take.optional(&at("protocol"), to.protocol.as_ref(), rules::redirect_protocol);
-    let port = take.optional(&at("port"), to.port.as_ref(), |port: &Text| rules::redirect_port(&port.0));
-    let host = take.optional(&at("host"), to.host.as_ref(), rules::redirect_part);
-    let path = take.optional(&at("path"), to.path.as_ref(), rules::redirect_path);
-    let query = take.optional(&at("query"), to.query.as_ref(), rules::redirect_query);
-    let status = take.any_if(&at("statusCode"), to.status_code.as_ref());
+    let protocol = validator.optional(&at("protocol"), to.protocol.as_ref(), rules::redirect_protocol);
+    let port = validator.optional(&at("port"), to.port.as_ref(), |port: &Text| rules::redirect_port(&port.0));
+    let host = validator.optional(&at("host"), to.host.as_ref(), rules::redirect_part);
+    let path = validator.optional(&at("path"), to.path.as_ref(), rules::redirect_path);
+    let query = validator.optional(&at("query"), to.query.as_ref(), rules::redirect_query);
+    let status = validator.any_if(&at("statusCode"), to.status_code.as_ref());
     let state = RedirectState {
         protocol: protocol?.map(|text| exposed.text(&text)),
         port: port?.map(|port| exposed.text(&port.map(|port| port.0.clone()))),
@@ -118,7 +136,7 @@ fn redirect(field: &str, to: &Redirect, take: &mut Take<'_, '_>, exposed: &mut E
         .iter()
         .all(|part| texts.get(part) == unchanged.get(part))
     {
-        take.problem(
+        validator.problem(
             field,
             "must change at least one of protocol, port, host and path, or it would redirect to itself",
         );
@@ -129,13 +147,13 @@ fn redirect(field: &str, to: &Redirect, take: &mut Take<'_, '_>, exposed: &mut E
 fn response(
     field: &str,
     answer: &FixedResponse,
-    take: &mut Take<'_, '_>,
+    validator: &mut SpecValidator<'_, '_>,
     exposed: &mut Exposed,
 ) -> Option<Texts> {
     let at = |name: &str| format!("{field}.{name}");
-    let status = take.one(&at("statusCode"), &answer.status_code, rules::response_status);
-    let content = take.any_if(&at("contentType"), answer.content_type.as_ref());
-    let body = take.optional(&at("messageBody"), answer.message_body.as_ref(), rules::response_body);
+    let status = validator.one(&at("statusCode"), &answer.status_code, rules::response_status);
+    let content = validator.any_if(&at("contentType"), answer.content_type.as_ref());
+    let body = validator.optional(&at("messageBody"), answer.message_body.as_ref(), rules::response_body);
     let state = FixedResponseState {
         status_code: Some(exposed.text(&status?.map(ToString::to_string))),
         content_type: content?.map(|kind| exposed.text(&kind.map(ToString::to_string))),

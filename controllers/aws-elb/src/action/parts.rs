@@ -1,7 +1,7 @@
 //! The parts of an action: each is compared separately, so that each can be ignored separately. A call always sends the
 //! whole action. Pure.
 
-use kraken_aws::{differ::difference, fields::NOT_SHOWN, taken::Joined};
+use kraken_aws::{diff::difference, fields::NOT_SHOWN, resolved::Joined};
 use kraken_spoke::Difference;
 
 use super::Action;

@@ -2,7 +2,7 @@
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     elb::{
         operation::{
             describe_listeners::DescribeListenersOutput as ListenerPage,
@@ -11,8 +11,8 @@ use kraken_aws::{
         types::{Action as SdkAction, Certificate as SdkCertificate},
     },
     fields::shown,
-    single::{Creation, Question},
-    taken::exposed,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery},
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
@@ -73,14 +73,14 @@ pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failu
 /// The kind Listener.
 pub(crate) struct Listeners;
 
-impl Single for Listeners {
+impl AwsResource for Listeners {
     type Kind = Listener;
     type Desired = Desired;
-    type Thing = Gate;
+    type RemoteObject = Gate;
     type Change = Change;
     const NOUN: &'static str = "listener";
     const STATE_KEY: &'static str = "listener";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("port", &["listener.Port"]),
         ("protocol", &["listener.Protocol"]),
         ("defaultAction", &["listener.DefaultActions"]),
@@ -109,8 +109,8 @@ impl Single for Listeners {
         plan::without_ignored(desired, gate, ignored)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Gate>, Failure> {
-        tagged::read(aws, question).await
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Gate>, Failure> {
+        tagged::read(aws, query).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Gate, Failure> {

@@ -4,7 +4,7 @@ use kraken_aws::{
     Tags,
     elb::types::{Certificate as SdkCertificate, Listener as Sdk},
     lookup::Tagged,
-    single::Thing,
+    resource::RemoteObject,
 };
 use serde::Serialize;
 
@@ -62,4 +62,4 @@ impl Tagged for Gate {
     }
 }
 
-impl Thing for Gate {}
+impl RemoteObject for Gate {}

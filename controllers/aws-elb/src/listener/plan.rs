@@ -1,9 +1,9 @@
 //! The desired state of a listener, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::{changed, fixed},
-    take::Take,
-    taken::Joined,
+    diff::{changed, fixed},
+    resolved::Joined,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
@@ -40,28 +40,29 @@ pub(crate) enum Change {
 }
 
 pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let load_balancer_arn = take.public("loadBalancerARN", &spec.load_balancer_arn, rules::load_balancer_arn);
-    let port = take.one("port", &spec.port, rules::port);
-    let protocol = take.any("protocol", &spec.protocol);
-    let action = action::desired(ACTION, &spec.default_action, &mut take);
+    let mut validator = SpecValidator::new(values);
+    let load_balancer_arn =
+        validator.public("loadBalancerARN", &spec.load_balancer_arn, rules::load_balancer_arn);
+    let port = validator.one("port", &spec.port, rules::port);
+    let protocol = validator.any("protocol", &spec.protocol);
+    let action = action::desired(ACTION, &spec.default_action, &mut validator);
     let certificate_arn =
-        take.optional("certificateARN", spec.certificate_arn.as_ref(), rules::certificate_arn);
-    let ssl_policy = take.optional("sslPolicy", spec.ssl_policy.as_ref(), rules::ssl_policy);
+        validator.optional("certificateARN", spec.certificate_arn.as_ref(), rules::certificate_arn);
+    let ssl_policy = validator.optional("sslPolicy", spec.ssl_policy.as_ref(), rules::ssl_policy);
 
     if let Some(protocol) = protocol.as_ref().map(|protocol| *protocol.expose()) {
         if protocol.is_secure() && spec.certificate_arn.is_none() {
-            take.problem("certificateARN", format!("is required for {protocol}"));
+            validator.problem("certificateARN", format!("is required for {protocol}"));
         }
         for (field, is_given) in
             [("certificateARN", spec.certificate_arn.is_some()), ("sslPolicy", spec.ssl_policy.is_some())]
         {
             if is_given && !protocol.is_secure() {
-                take.problem(field, format!("is not supported for {protocol}"));
+                validator.problem(field, format!("is not supported for {protocol}"));
             }
         }
         if !protocol.is_http() && action.as_ref().is_some_and(|action| action.expose().is_of_http()) {
-            take.problem(ACTION, format!("must be forward for {protocol}"));
+            validator.problem(ACTION, format!("must be forward for {protocol}"));
         }
     }
 
@@ -73,7 +74,7 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
         certificate_arn: certificate_arn?,
         ssl_policy: ssl_policy?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {

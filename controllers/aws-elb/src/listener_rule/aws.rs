@@ -2,13 +2,13 @@
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     elb::{
         operation::describe_rules::DescribeRulesOutput as Page,
         types::{Action as SdkAction, RulePriorityPair},
     },
     fields::shown,
-    single::{Creation, Question},
+    resource::{Creation, DescribeQuery},
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
@@ -70,14 +70,14 @@ pub(crate) async fn of_listener(aws: &Aws, arn: &str) -> Result<Vec<Rule>, Failu
 /// The kind ListenerRule.
 pub(crate) struct ListenerRules;
 
-impl Single for ListenerRules {
+impl AwsResource for ListenerRules {
     type Kind = ListenerRule;
     type Desired = Desired;
-    type Thing = Rule;
+    type RemoteObject = Rule;
     type Change = Change;
     const NOUN: &'static str = "rule";
     const STATE_KEY: &'static str = "rule";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("priority", &["rule.Priority"]),
         ("conditions", &["rule.Conditions"]),
         ("action", &["rule.Actions"]),
@@ -112,8 +112,8 @@ impl Single for ListenerRules {
         plan::without_ignored(desired, rule, ignored)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Rule>, Failure> {
-        tagged::read(aws, question).await
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Rule>, Failure> {
+        tagged::read(aws, query).await
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Rule, Failure> {

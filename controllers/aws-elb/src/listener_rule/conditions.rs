@@ -7,11 +7,11 @@ use std::{
 
 use kraken_aws::{
     cidr,
-    differ::difference,
+    diff::difference,
     fields::{ABSENT, NOT_SHOWN},
+    resolved::Joined,
     rules::{Verdict, a_text, ensure},
-    take::{Fault, Take},
-    taken::Joined,
+    validator::{SpecValidator, ValidationError},
 };
 use kraken_spoke::{Difference, Resolved, options::ListOpt};
 
@@ -131,19 +131,26 @@ impl fmt::Display for Conditions {
 }
 
 /// Resolves the conditions and reports all problems.
-pub(super) fn desired(spec: &ConditionsSpec, take: &mut Take<'_, '_>) -> Option<Joined<Conditions>> {
+pub(super) fn desired(
+    spec: &ConditionsSpec,
+    validator: &mut SpecValidator<'_, '_>,
+) -> Option<Joined<Conditions>> {
     let lists = [
-        list(Type::HostHeader, spec.host_headers.as_ref(), take, |host| a_host(host).map_err(Fault::from)),
-        list(Type::PathPattern, spec.path_patterns.as_ref(), take, |path| {
-            a_text(path, 128).map_err(Fault::from)
+        list(Type::HostHeader, spec.host_headers.as_ref(), validator, |host| {
+            a_host(host).map_err(ValidationError::from)
         }),
-        list(Type::Method, spec.methods.as_ref(), take, |method| a_method(method).map_err(Fault::from)),
-        list(Type::SourceIp, spec.source_ips.as_ref(), take, a_block),
+        list(Type::PathPattern, spec.path_patterns.as_ref(), validator, |path| {
+            a_text(path, 128).map_err(ValidationError::from)
+        }),
+        list(Type::Method, spec.methods.as_ref(), validator, |method| {
+            a_method(method).map_err(ValidationError::from)
+        }),
+        list(Type::SourceIp, spec.source_ips.as_ref(), validator, a_block),
     ];
     let headers = spec.http_headers.iter().flatten().enumerate();
-    let headers: Vec<_> = headers.map(|(index, header)| of_header(index, header, take)).collect();
+    let headers: Vec<_> = headers.map(|(index, header)| of_header(index, header, validator)).collect();
     let queries = spec.query_strings.iter().flatten().enumerate();
-    let queries: Vec<_> = queries.map(|(index, query)| of_query(index, query, take)).collect();
+    let queries: Vec<_> = queries.map(|(index, query)| of_query(index, query, validator)).collect();
 
     let (mut all, mut is_secret) = (Conditions::default(), false);
     let mut add = |kind, (condition, secret): (Condition, bool)| {
@@ -166,7 +173,7 @@ pub(super) fn desired(spec: &ConditionsSpec, take: &mut Take<'_, '_>) -> Option<
 
     let values = all.0.values().flatten().map(|condition| condition.values.len()).sum();
     if !(1..=MAX_VALUES).contains(&values) {
-        take.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
+        validator.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
     }
     Some(Joined::new(all, is_secret))
 }
@@ -177,10 +184,10 @@ type Listed = Option<(Type, Option<(Condition, bool)>)>;
 fn list(
     kind: Type,
     list: Option<&ListOpt<String>>,
-    take: &mut Take<'_, '_>,
-    rule: impl Fn(&str) -> Verdict<Fault>,
+    validator: &mut SpecValidator<'_, '_>,
+    rule: impl Fn(&str) -> Verdict<ValidationError>,
 ) -> Listed {
-    let taken = take.each(&kind.path(), list, rule);
+    let taken = validator.each(&kind.path(), list, rule);
     match taken {
         Some(None) => None,
         Some(Some(values)) => Some((kind, Some(of_values(None, &values)))),
@@ -193,10 +200,14 @@ fn of_values(name: Option<String>, values: &Resolved<Vec<String>>) -> (Condition
     (Condition::new(name, items), values.is_secret())
 }
 
-fn of_header(index: usize, header: &HttpHeader, take: &mut Take<'_, '_>) -> Option<(Condition, bool)> {
+fn of_header(
+    index: usize,
+    header: &HttpHeader,
+    validator: &mut SpecValidator<'_, '_>,
+) -> Option<(Condition, bool)> {
     let at = |name: &str| format!("{}[{index}].{name}", Type::HttpHeader.path());
-    let name = take.one(&at("name"), &header.name, a_header);
-    let values = take.each(&at("values"), Some(&header.values), |value: &str| a_text(value, 128));
+    let name = validator.one(&at("name"), &header.name, a_header);
+    let values = validator.each(&at("values"), Some(&header.values), |value: &str| a_text(value, 128));
     let (name, values) = (name?, values??);
     let (condition, secret) = of_values(Some(name.expose().clone()), &values);
     Some((condition, secret || name.is_secret()))
@@ -204,10 +215,10 @@ fn of_header(index: usize, header: &HttpHeader, take: &mut Take<'_, '_>) -> Opti
 
 type Parameter = ((Option<String>, String), bool);
 
-fn of_query(index: usize, query: &QueryString, take: &mut Take<'_, '_>) -> Option<Parameter> {
+fn of_query(index: usize, query: &QueryString, validator: &mut SpecValidator<'_, '_>) -> Option<Parameter> {
     let at = |name: &str| format!("{}[{index}].{name}", Type::QueryString.path());
-    let key = take.optional(&at("key"), query.key.as_ref(), |key: &str| a_text(key, 128));
-    let value = take.one(&at("value"), &query.value, |value: &str| a_text(value, 128));
+    let key = validator.optional(&at("key"), query.key.as_ref(), |key: &str| a_text(key, 128));
+    let value = validator.one(&at("value"), &query.value, |value: &str| a_text(value, 128));
     let (key, value) = (key?, value?);
     let secret = value.is_secret() || key.as_ref().is_some_and(Resolved::is_secret);
     Some(((key.map(|key| key.expose().clone()), value.expose().clone()), secret))
@@ -233,7 +244,7 @@ fn a_header(name: &str) -> Verdict {
     ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
 }
 
-fn a_block(block: &str) -> Verdict<Fault> {
+fn a_block(block: &str) -> Verdict<ValidationError> {
     if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
 }
 

@@ -1,10 +1,10 @@
 //! The desired state of a rule, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::{changed, fixed},
+    diff::{changed, fixed},
+    resolved::Joined,
     rules::between,
-    take::Take,
-    taken::Joined,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
@@ -41,18 +41,19 @@ pub(crate) enum Change {
 }
 
 pub(crate) fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let listener_arn = take.public("listenerARN", &spec.listener_arn, rules::listener_arn);
-    let priority = take.one("priority", &spec.priority, |priority: &i32| between(*priority, 1, MAX_PRIORITY));
-    let conditions = conditions::desired(&spec.conditions, &mut take);
-    let action = action::desired(ACTION, &spec.action, &mut take);
+    let mut validator = SpecValidator::new(values);
+    let listener_arn = validator.public("listenerARN", &spec.listener_arn, rules::listener_arn);
+    let priority =
+        validator.one("priority", &spec.priority, |priority: &i32| between(*priority, 1, MAX_PRIORITY));
+    let conditions = conditions::desired(&spec.conditions, &mut validator);
+    let action = action::desired(ACTION, &spec.action, &mut validator);
     let desired = Desired {
         listener_arn: listener_arn?,
         priority: priority?,
         conditions: conditions?,
         action: action?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {

@@ -9,7 +9,7 @@ use kraken_aws::{
         SourceIpConditionConfig as Sources,
     },
     lookup::Tagged,
-    single::Thing,
+    resource::RemoteObject,
 };
 use serde::Serialize;
 
@@ -157,4 +157,4 @@ impl Tagged for Rule {
     }
 }
 
-impl Thing for Rule {}
+impl RemoteObject for Rule {}

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     elb::{
         operation::describe_load_balancers::DescribeLoadBalancersOutput as Page,
         types::{LoadBalancer as Sdk, LoadBalancerAttribute},
     },
     fields::shown,
     lookup::Tagged,
-    single::{Creation, Phase, Question, Thing},
-    taken::exposed,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, Phase, RemoteObject},
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Opt, Resolver};
 use serde::Serialize;
@@ -112,7 +112,7 @@ impl Tagged for Balancer {
     }
 }
 
-impl Thing for Balancer {
+impl RemoteObject for Balancer {
     fn phase(&self) -> Phase {
         let Some(state) = &self.state else { return Phase::Up };
         match state.code.as_deref() {
@@ -158,14 +158,14 @@ async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
 /// The kind LoadBalancer.
 pub(crate) struct Balancers;
 
-impl Single for Balancers {
+impl AwsResource for Balancers {
     type Kind = LoadBalancer;
     type Desired = Desired;
-    type Thing = Balancer;
+    type RemoteObject = Balancer;
     type Change = Change;
     const NOUN: &'static str = "load balancer";
     const STATE_KEY: &'static str = "loadBalancer";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("type", &["loadBalancer.Type"]),
         ("scheme", &["loadBalancer.Scheme"]),
         ("subnetIDs", &["loadBalancer.AvailabilityZones"]),
@@ -197,12 +197,12 @@ impl Single for Balancers {
         plan::differences(desired, balancer)
     }
 
-    fn needs_deep_look(desired: &Desired) -> bool {
+    fn needs_deep_observation(desired: &Desired) -> bool {
         desired.deletion_protection.is_some() || desired.idle_timeout.is_some()
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Balancer>, Failure> {
-        tagged::read(aws, question).await
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Balancer>, Failure> {
+        tagged::read(aws, query).await
     }
 
     async fn complete(aws: &Aws, balancer: &mut Balancer, deep: bool) -> Result<(), Failure> {

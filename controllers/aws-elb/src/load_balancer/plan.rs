@@ -1,9 +1,9 @@
 //! The desired state of a load balancer, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::{changed, fixed, of_sets},
-    take::Take,
-    taken::given,
+    diff::{changed, fixed, of_sets},
+    resolved::given,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -42,30 +42,30 @@ pub(crate) enum Change {
 }
 
 pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let name = take.public_if("name", spec.name.as_ref(), rules::balancer_name);
-    let balancer_type = take.any_if("type", spec.balancer_type.as_ref());
-    let scheme = take.any_if("scheme", spec.scheme.as_ref());
-    let subnet_ids = take.list("subnetIDs", Some(&spec.subnet_ids), rules::subnet_ids);
+    let mut validator = SpecValidator::new(values);
+    let name = validator.public_if("name", spec.name.as_ref(), rules::balancer_name);
+    let balancer_type = validator.any_if("type", spec.balancer_type.as_ref());
+    let scheme = validator.any_if("scheme", spec.scheme.as_ref());
+    let subnet_ids = validator.list("subnetIDs", Some(&spec.subnet_ids), rules::subnet_ids);
     let security_group_ids =
-        take.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
-    let ip_address_type = take.any_if("ipAddressType", spec.ip_address_type.as_ref());
-    let deletion_protection = take.any_if("deletionProtection", spec.deletion_protection.as_ref());
+        validator.list("securityGroupIDs", spec.security_group_ids.as_ref(), rules::security_group_ids);
+    let ip_address_type = validator.any_if("ipAddressType", spec.ip_address_type.as_ref());
+    let deletion_protection = validator.any_if("deletionProtection", spec.deletion_protection.as_ref());
     let idle_timeout =
-        take.optional("idleTimeoutSeconds", spec.idle_timeout_seconds.as_ref(), rules::idle_timeout);
+        validator.optional("idleTimeoutSeconds", spec.idle_timeout_seconds.as_ref(), rules::idle_timeout);
 
     // Rules between fields, if the type is known.
     let kind =
         balancer_type.is_some().then(|| given(&balancer_type).copied().unwrap_or(BalancerType::Application));
     match kind {
         Some(BalancerType::Application) if given(&subnet_ids).is_some_and(|ids| ids.len() == 1) => {
-            take.problem(
+            validator.problem(
                 "subnetIDs",
                 "must have at least 2 items, of different zones, for an application load balancer",
             );
         }
         Some(BalancerType::Network) if spec.idle_timeout_seconds.is_some() => {
-            take.problem("idleTimeoutSeconds", "is not supported for a network load balancer");
+            validator.problem("idleTimeoutSeconds", "is not supported for a network load balancer");
         }
         _ => {}
     }
@@ -80,7 +80,7 @@ pub(crate) fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Opt
         deletion_protection: deletion_protection?,
         idle_timeout: idle_timeout?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
@@ -113,7 +113,7 @@ mod tests {
         aws::{State, Zone},
     };
     use kraken_aws::{
-        single::{Phase, Thing},
+        resource::{Phase, RemoteObject},
         testing::{self, assert_begin, told, with},
     };
     use serde_json::{Value, json};

@@ -1,14 +1,14 @@
 //! Elastic IP addresses in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::types::{self, DomainType, ResourceType},
     lookup::Tagged,
     missing::unless_done,
     release::filter,
-    single::{Creation, Question, Thing},
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, RemoteObject},
     tags,
-    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
 use serde::Serialize;
@@ -46,7 +46,7 @@ impl Tagged for Address {
     }
 }
 
-impl Thing for Address {}
+impl RemoteObject for Address {}
 
 fn address(address: types::Address) -> Address {
     // Some responses contain an empty string for a missing value.
@@ -63,14 +63,14 @@ fn address(address: types::Address) -> Address {
     }
 }
 
-impl Single for ElasticIps {
+impl AwsResource for ElasticIps {
     type Kind = ElasticIP;
     type Desired = Desired;
-    type Thing = Address;
+    type RemoteObject = Address;
     type Change = Change;
     const NOUN: &'static str = "address";
     const STATE_KEY: &'static str = "elasticIP";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("instanceID", &["elasticIP.InstanceId"]),
         ("networkInterfaceID", &["elasticIP.NetworkInterfaceId"]),
     ];
@@ -90,9 +90,8 @@ impl Single for ElasticIps {
     }
 
     /// This API has no pagination: it returns all objects.
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Address>, Failure> {
-        let call =
-            aws.ec2().describe_addresses().set_allocation_ids(question.ids).set_filters(question.filters);
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Address>, Failure> {
+        let call = aws.ec2().describe_addresses().set_allocation_ids(query.ids).set_filters(query.filters);
         let found = aws.call("DescribeAddresses", "failed to describe addresses", call.send()).await?;
         Ok(found.addresses.unwrap_or_default().into_iter().map(address).collect())
     }
@@ -139,7 +138,7 @@ async fn ensure_no_other_address(aws: &Aws, desired: &Desired, own: &Address) ->
         (None, None) => return Ok(()),
     };
     let filters = Some(vec![filter(name, vec![id.clone()])]);
-    let found = ElasticIps::read(aws, Question { ids: None, filters }).await?;
+    let found = ElasticIps::read(aws, DescribeQuery { ids: None, filters }).await?;
     let Some(other) = found.into_iter().find(|other| other.allocation_id != own.allocation_id) else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
 //! The desired state of an address, and its comparison with the observed state. Pure.
 
-use kraken_aws::{differ::changed, rules::an_id, take::Take};
+use kraken_aws::{diff::changed, rules::an_id, validator::SpecValidator};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::ElasticIPSpec, aws::Address};
@@ -20,15 +20,16 @@ pub(crate) enum Change {
 }
 
 pub(super) fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let instance_id = take.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
+    let mut validator = SpecValidator::new(values);
+    let instance_id = validator.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
     let interface = spec.network_interface_id.as_ref();
-    let network_interface_id = take.optional("networkInterfaceID", interface, |id: &str| an_id(id, "eni-"));
+    let network_interface_id =
+        validator.optional("networkInterfaceID", interface, |id: &str| an_id(id, "eni-"));
     if spec.instance_id.is_some() && spec.network_interface_id.is_some() {
-        take.problem("networkInterfaceID", "cannot be combined with instanceID");
+        validator.problem("networkInterfaceID", "cannot be combined with instanceID");
     }
     let desired = Desired { instance_id: instance_id?, network_interface_id: network_interface_id? };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, address: &Address) -> Vec<Difference<Change>> {

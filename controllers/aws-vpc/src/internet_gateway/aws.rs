@@ -1,12 +1,12 @@
 //! Internet gateways in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::types::{self, ResourceType},
     lookup::Tagged,
     missing::unless_done,
     release::filter,
-    single::{Creation, Question, Thing},
+    resource::{Creation, DescribeQuery, RemoteObject},
     tags,
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
@@ -64,7 +64,7 @@ impl Tagged for InternetGateway {
     }
 }
 
-impl Thing for InternetGateway {}
+impl RemoteObject for InternetGateway {}
 
 fn gateway(gateway: types::InternetGateway) -> InternetGateway {
     let attachment = |attachment: types::InternetGatewayAttachment| Attachment {
@@ -79,14 +79,14 @@ fn gateway(gateway: types::InternetGateway) -> InternetGateway {
     }
 }
 
-impl Single for InternetGateways {
+impl AwsResource for InternetGateways {
     type Kind = Resource;
     type Desired = Desired;
-    type Thing = InternetGateway;
+    type RemoteObject = InternetGateway;
     type Change = Change;
     const NOUN: &'static str = "internet gateway";
     const STATE_KEY: &'static str = "internetGateway";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[("vpcID", &["internetGateway.Attachments.VpcId"])];
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[("vpcID", &["internetGateway.Attachments.VpcId"])];
     const SUMMARY: &[(&str, &str)] =
         &[("VPC", "internetGateway.Attachments.0.VpcId"), ("State", "internetGateway.Attachments.0.State")];
 
@@ -102,12 +102,12 @@ impl Single for InternetGateways {
         plan::differences(desired, gateway)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<InternetGateway>, Failure> {
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<InternetGateway>, Failure> {
         let call = aws
             .ec2()
             .describe_internet_gateways()
-            .set_internet_gateway_ids(question.ids)
-            .set_filters(question.filters);
+            .set_internet_gateway_ids(query.ids)
+            .set_filters(query.filters);
         let pages = call.into_paginator().send();
         let pages =
             aws.pages("DescribeInternetGateways", "failed to describe internet gateways", pages).await?;
@@ -153,7 +153,7 @@ async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
         Err(failure) => return Err(failure),
     };
     let filters = Some(vec![filter("attachment.vpc-id", vec![vpc_id.to_owned()])]);
-    let attached = InternetGateways::read(aws, Question { ids: None, filters }).await?;
+    let attached = InternetGateways::read(aws, DescribeQuery { ids: None, filters }).await?;
     match attached.first() {
         Some(gateway) if gateway.internet_gateway_id == id => Ok(()),
         Some(other) => {

@@ -1,6 +1,6 @@
 //! The desired state of an internet gateway, and its comparison with the observed state. Pure.
 
-use kraken_aws::{differ::changed, rules::an_id, take::Take};
+use kraken_aws::{diff::changed, rules::an_id, validator::SpecValidator};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::InternetGatewaySpec, aws::InternetGateway};
@@ -19,10 +19,10 @@ pub(crate) enum Change {
 }
 
 pub(super) fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let vpc_id = take.optional("vpcID", spec.vpc_id.as_ref(), |id: &str| an_id(id, "vpc-"));
+    let mut validator = SpecValidator::new(values);
+    let vpc_id = validator.optional("vpcID", spec.vpc_id.as_ref(), |id: &str| an_id(id, "vpc-"));
     let desired = Desired { vpc_id: vpc_id? };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<Difference<Change>> {

@@ -1,7 +1,7 @@
 //! Key pairs in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::{
         primitives::Blob,
         types::{KeyPairInfo, ResourceType},
@@ -9,9 +9,9 @@ use kraken_aws::{
     fields::shown,
     lookup::Tagged,
     release::filter,
-    single::{Creation, Question, Thing, is_made_name},
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, RemoteObject, is_made_name},
     tags,
-    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, OwnSecret, Resolver};
 use serde::Serialize;
@@ -54,7 +54,7 @@ impl Tagged for KeyPair {
     }
 }
 
-impl Thing for KeyPair {
+impl RemoteObject for KeyPair {
     fn tagged_as(&self) -> &str {
         &self.key_pair_id
     }
@@ -71,14 +71,14 @@ fn key(key: KeyPairInfo) -> KeyPair {
     }
 }
 
-impl Single for KeyPairs {
+impl AwsResource for KeyPairs {
     type Kind = Resource;
     type Desired = Desired;
-    type Thing = KeyPair;
+    type RemoteObject = KeyPair;
     type Change = Change;
     const NOUN: &'static str = "key pair";
     const STATE_KEY: &'static str = "keyPair";
-    const SECRET_ECHOES: &[(&str, &[&str])] =
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] =
         &[("publicKey", &["keyPair.PublicKey", "keyPair.KeyFingerprint"])];
     const SUMMARY: &[(&str, &str)] =
         &[("Type", "keyPair.KeyType"), ("Fingerprint", "keyPair.KeyFingerprint")];
@@ -104,12 +104,12 @@ impl Single for KeyPairs {
     }
 
     /// This API has no pagination: it returns all objects.
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<KeyPair>, Failure> {
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<KeyPair>, Failure> {
         let call = aws
             .ec2()
             .describe_key_pairs()
-            .set_key_names(question.ids)
-            .set_filters(question.filters)
+            .set_key_names(query.ids)
+            .set_filters(query.filters)
             .include_public_key(true);
         let found = aws.call("DescribeKeyPairs", "failed to describe key pairs", call.send()).await?;
         Ok(found.key_pairs.unwrap_or_default().into_iter().map(key).collect())
@@ -129,7 +129,7 @@ impl Single for KeyPairs {
                 let shown = desired.key_name.as_ref().map_or_else(|| name.clone(), shown);
                 // With a filter, because a key pair that is not visible yet must not cause an error.
                 let filters = Some(vec![filter("key-name", vec![name.clone()])]);
-                let mut others = Self::read(aws, Question { ids: None, filters }).await?;
+                let mut others = Self::read(aws, DescribeQuery { ids: None, filters }).await?;
                 others.retain(|other| other.key_name == name);
                 Err(creation.is_taken(failure, &format!("keyName {shown}"), &others))
             }

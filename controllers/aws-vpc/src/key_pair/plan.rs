@@ -1,9 +1,9 @@
 //! The desired state of a key pair, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::fixed,
+    diff::fixed,
     rules::{a_text, ensure},
-    take::Take,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -21,34 +21,34 @@ pub(crate) struct Desired {
 pub(crate) enum Change {}
 
 pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
+    let mut validator = SpecValidator::new(values);
     let public_key = match (&spec.public_key, &spec.generate) {
-        (Some(given), None) => take.one("publicKey", given, is_key),
+        (Some(given), None) => validator.one("publicKey", given, is_key),
         (None, Some(generate)) => {
             if spec.lifecycle.adopt.is_some() {
-                take.problem(
+                validator.problem(
                     "generate",
                     "cannot be combined with lifecycle.adopt: an adopted key pair has its own key",
                 );
             }
-            take.one("generate.secretName", &generated::public_half(generate), is_key)
+            validator.one("generate.secretName", &generated::public_half(generate), is_key)
         }
         (Some(_), Some(_)) => {
-            take.problem("generate", "cannot be combined with publicKey; remove one of them");
+            validator.problem("generate", "cannot be combined with publicKey; remove one of them");
             None
         }
         (None, None) => {
-            take.problem("publicKey", "is required unless generate: {secretName: ...} is set");
+            validator.problem("publicKey", "is required unless generate: {secretName: ...} is set");
             None
         }
     };
-    let key_name = take.public_if("keyName", spec.key_name.as_ref(), |name: &str| {
+    let key_name = validator.public_if("keyName", spec.key_name.as_ref(), |name: &str| {
         a_text(name, 255)?;
         let fits = name.is_ascii() && name.trim() == name;
         ensure(fits, || "must consist of ASCII characters, with no space at its start or end".to_owned())
     });
     let desired = Desired { public_key: public_key?, key_name: key_name? };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 fn is_key(key: &str) -> Result<(), String> {

@@ -1,12 +1,12 @@
 //! NAT gateways in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::types::{self, ConnectivityType, ResourceType},
     lookup::Tagged,
-    single::{Creation, Phase, Question, Thing},
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, Phase, RemoteObject},
     tags,
-    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl Tagged for NatGateway {
     }
 }
 
-impl Thing for NatGateway {
+impl RemoteObject for NatGateway {
     fn phase(&self) -> Phase {
         match &*self.state {
             "pending" => Phase::Settling(self.state.clone()),
@@ -118,14 +118,14 @@ fn gateway(gateway: types::NatGateway) -> NatGateway {
     }
 }
 
-impl Single for NatGateways {
+impl AwsResource for NatGateways {
     type Kind = NATGateway;
     type Desired = Desired;
-    type Thing = NatGateway;
+    type RemoteObject = NatGateway;
     type Change = Change;
     const NOUN: &'static str = "NAT gateway";
     const STATE_KEY: &'static str = "natGateway";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("subnetID", &["natGateway.SubnetId"]),
         (
             "allocationID",
@@ -153,9 +153,8 @@ impl Single for NatGateways {
         plan::differences(desired, gateway)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<NatGateway>, Failure> {
-        let call =
-            aws.ec2().describe_nat_gateways().set_nat_gateway_ids(question.ids).set_filter(question.filters);
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<NatGateway>, Failure> {
+        let call = aws.ec2().describe_nat_gateways().set_nat_gateway_ids(query.ids).set_filter(query.filters);
         let pages = call.into_paginator().send();
         let pages = aws.pages("DescribeNatGateways", "failed to describe NAT gateways", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.nat_gateways.unwrap_or_default()).map(gateway).collect())

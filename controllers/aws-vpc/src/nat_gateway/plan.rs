@@ -1,9 +1,9 @@
 //! The desired state of a NAT gateway, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::fixed,
+    diff::fixed,
     rules::{an_id, one_of},
-    take::Take,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -29,21 +29,21 @@ impl Desired {
 pub(crate) enum Change {}
 
 pub(super) fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let subnet_id = take.one("subnetID", &spec.subnet_id, |id: &str| an_id(id, "subnet-"));
+    let mut validator = SpecValidator::new(values);
+    let subnet_id = validator.one("subnetID", &spec.subnet_id, |id: &str| an_id(id, "subnet-"));
     let allocation_id =
-        take.optional("allocationID", spec.allocation_id.as_ref(), |id: &str| an_id(id, "eipalloc-"));
+        validator.optional("allocationID", spec.allocation_id.as_ref(), |id: &str| an_id(id, "eipalloc-"));
     let connectivity_type =
-        take.optional("connectivityType", spec.connectivity_type.as_ref(), |kind: &str| {
+        validator.optional("connectivityType", spec.connectivity_type.as_ref(), |kind: &str| {
             one_of(kind, &["public", "private"])
         });
     if let Some(kind) = &connectivity_type {
         match kind.as_ref().map_or("public", |kind| kind.expose()) {
             "public" if spec.allocation_id.is_none() => {
-                take.problem("allocationID", "is required for a public gateway");
+                validator.problem("allocationID", "is required for a public gateway");
             }
             "private" if spec.allocation_id.is_some() => {
-                take.problem("allocationID", "is only allowed for a public gateway");
+                validator.problem("allocationID", "is only allowed for a public gateway");
             }
             _ => {}
         }
@@ -53,7 +53,7 @@ pub(super) fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Optio
         allocation_id: allocation_id?,
         connectivity_type: connectivity_type?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, gateway: &NatGateway) -> Vec<Difference<Change>> {

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use kraken_aws::{
-    Aws, Single as _,
+    Aws, AwsResource as _,
     ec2::types::Address,
     lookup::Tagged as _,
     release::filter,
-    single::{Creation, Phase, Question, Thing as _},
+    resource::{Creation, DescribeQuery, Phase, RemoteObject as _},
     tags::{CLUSTER, UID},
 };
 use kraken_spoke::{Failure, FailureClass, runtime::clock};
@@ -77,7 +77,7 @@ async fn detached(aws: &Aws, subnet: &str) -> Result<Option<String>, Failure> {
 async fn own(aws: &Aws, creation: &Creation<'_>) -> Result<Vec<NatGateway>, Failure> {
     let value = |key: &str| creation.tags.get(key).cloned().into_iter().collect();
     let filters = [CLUSTER, UID].map(|key| filter(&format!("tag:{key}"), value(key)));
-    NatGateways::read(aws, Question { ids: None, filters: Some(filters.into()) }).await
+    NatGateways::read(aws, DescribeQuery { ids: None, filters: Some(filters.into()) }).await
 }
 
 fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {

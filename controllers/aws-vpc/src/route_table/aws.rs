@@ -1,11 +1,11 @@
 //! Route tables in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions,
+    Aws, AwsResource, TagOptions,
     ec2::types::ResourceType,
     missing::unless_done,
     release::filter,
-    single::{Creation, Question},
+    resource::{Creation, DescribeQuery},
     tags,
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
@@ -49,14 +49,14 @@ macro_rules! with_route {
     }};
 }
 
-impl Single for RouteTables {
+impl AwsResource for RouteTables {
     type Kind = Resource;
     type Desired = Desired;
-    type Thing = RouteTable;
+    type RemoteObject = RouteTable;
     type Change = Change;
     const NOUN: &'static str = "route table";
     const STATE_KEY: &'static str = "routeTable";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("vpcID", &["routeTable.VpcId"]),
         ("routes", &["routeTable.Routes"]),
         ("subnetIDs", &["routeTable.Associations"]),
@@ -76,9 +76,9 @@ impl Single for RouteTables {
         plan::differences(desired, table)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<RouteTable>, Failure> {
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {
         let call =
-            aws.ec2().describe_route_tables().set_route_table_ids(question.ids).set_filters(question.filters);
+            aws.ec2().describe_route_tables().set_route_table_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
         let pages = aws.pages("DescribeRouteTables", "failed to describe route tables", pages).await?;
         Ok(pages
@@ -151,7 +151,7 @@ async fn unless_associated(
     subnet_id: &String,
 ) -> Result<(), Failure> {
     let filters = Some(vec![filter("association.subnet-id", vec![subnet_id.clone()])]);
-    let found = RouteTables::read(aws, Question { ids: None, filters }).await?;
+    let found = RouteTables::read(aws, DescribeQuery { ids: None, filters }).await?;
     match found.iter().find(|table| table.subnet_ids().contains(subnet_id)) {
         Some(table) if table.route_table_id == table_id => Ok(()),
         Some(other) => {

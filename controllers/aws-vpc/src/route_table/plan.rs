@@ -1,11 +1,11 @@
 //! The desired state of a route table, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::{difference, fixed, of_lists},
+    diff::{difference, fixed, of_lists},
     fields::{ABSENT, NOT_SHOWN, item_path},
+    resolved::{Joined, given},
     rules::{an_id, unique},
-    take::Take,
-    taken::{Joined, given},
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -34,19 +34,19 @@ pub(crate) enum Change {
 }
 
 pub(super) fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let vpc_id = take.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
-    let routes = spec.routes.as_ref().map(|routes| route::routes(&mut take, routes));
-    let subnet_ids = take.each("subnetIDs", spec.subnet_ids.as_ref(), |id: &str| an_id(id, "subnet-"));
+    let mut validator = SpecValidator::new(values);
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
+    let routes = spec.routes.as_ref().map(|routes| route::routes(&mut validator, routes));
+    let subnet_ids = validator.each("subnetIDs", spec.subnet_ids.as_ref(), |id: &str| an_id(id, "subnet-"));
     if let Some(Err(why)) = given(&subnet_ids).map(|ids| unique(ids)) {
-        take.problem("subnetIDs", why);
+        validator.problem("subnetIDs", why);
     }
     let desired = Desired {
         vpc_id: vpc_id?,
         routes: routes.map_or(Some(None), |taken| taken.map(Some))?,
         subnet_ids: subnet_ids?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {

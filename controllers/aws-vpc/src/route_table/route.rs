@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kraken_aws::{cidr, rules::ensure, take::Take, taken::Joined};
+use kraken_aws::{cidr, resolved::Joined, rules::ensure, validator::SpecValidator};
 use kraken_spoke::Opt;
 
 use super::api::Route;
@@ -64,14 +64,14 @@ impl fmt::Display for Wanted {
 type Way<'a> = (&'static str, Target, &'static [&'static str], &'a Option<Opt<String>>);
 
 /// All routes; `None` if a value is missing. Problems are reported with the index.
-pub(super) fn routes(take: &mut Take<'_, '_>, routes: &[Route]) -> Option<Vec<Joined<Wanted>>> {
+pub(super) fn routes(validator: &mut SpecValidator<'_, '_>, routes: &[Route]) -> Option<Vec<Joined<Wanted>>> {
     let taken: Vec<_> = routes
         .iter()
         .enumerate()
         .map(|(index, route)| {
             let field = format!("routes[{index}]");
             // Both are resolved before an error is returned, so that all problems are reported.
-            let (destination, way) = (destination(take, &field, route), way(take, &field, route));
+            let (destination, way) = (destination(validator, &field, route), way(validator, &field, route));
             (destination, way)
         })
         .collect();
@@ -82,7 +82,7 @@ pub(super) fn routes(take: &mut Take<'_, '_>, routes: &[Route]) -> Option<Vec<Jo
         };
         if let Some(first) = taken[..index].iter().position(is_same) {
             let why = format!("has the same destination as routes[{first}]");
-            take.problem(&format!("routes[{index}]"), why);
+            validator.problem(&format!("routes[{index}]"), why);
         }
     }
     let whole = taken.into_iter().map(|(destination, way)| {
@@ -94,16 +94,20 @@ pub(super) fn routes(take: &mut Take<'_, '_>, routes: &[Route]) -> Option<Vec<Jo
     whole.collect()
 }
 
-fn destination(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<Joined<Destination>> {
+fn destination(
+    validator: &mut SpecValidator<'_, '_>,
+    field: &str,
+    route: &Route,
+) -> Option<Joined<Destination>> {
     let (v4, v6) = (route.destination_cidr_block.as_ref(), route.destination_ipv6_cidr_block.as_ref());
-    let taken_v4 = take.optional(&format!("{field}.destinationCIDRBlock"), v4, cidr::v4);
-    let taken_v6 = take.optional(&format!("{field}.destinationIPv6CIDRBlock"), v6, cidr::v6);
+    let taken_v4 = validator.optional(&format!("{field}.destinationCIDRBlock"), v4, cidr::v4);
+    let taken_v6 = validator.optional(&format!("{field}.destinationIPv6CIDRBlock"), v6, cidr::v6);
     if v4.is_some() == v6.is_some() {
         let why = match v4 {
             None => "requires destinationCIDRBlock or destinationIPv6CIDRBlock",
             Some(_) => "must have only one of destinationCIDRBlock and destinationIPv6CIDRBlock",
         };
-        take.problem(field, why);
+        validator.problem(field, why);
         return None;
     }
     let (v4, v6) = (taken_v4?, taken_v6?);
@@ -111,7 +115,11 @@ fn destination(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<Jo
     v4.or_else(|| v6.map(|b| Joined::new(Destination::V6(cidr::canonical(b.expose())), b.is_secret())))
 }
 
-fn way(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<(Target, Joined<String>)> {
+fn way(
+    validator: &mut SpecValidator<'_, '_>,
+    field: &str,
+    route: &Route,
+) -> Option<(Target, Joined<String>)> {
     let all: [Way<'_>; 7] = [
         ("gatewayID", Target::Gateway, &["igw-", "vgw-"], &route.gateway_id),
         ("natGatewayID", Target::NatGateway, &["nat-"], &route.nat_gateway_id),
@@ -136,7 +144,7 @@ fn way(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<(Target, J
                 format!("must look like {}0abc1234def567890", prefixes.join("0abc1234def567890 or "))
             })
         };
-        taken.push((*target, take.optional(&format!("{field}.{name}"), option.as_ref(), rule)));
+        taken.push((*target, validator.optional(&format!("{field}.{name}"), option.as_ref(), rule)));
     }
     match given.len() {
         1 => {
@@ -145,11 +153,11 @@ fn way(take: &mut Take<'_, '_>, field: &str, route: &Route) -> Option<(Target, J
             Some((target, Joined::new(id.expose().clone(), id.is_secret())))
         }
         0 => {
-            take.problem(field, format!("requires a target: one of {}", names(&all)));
+            validator.problem(field, format!("requires a target: one of {}", names(&all)));
             None
         }
         _ => {
-            take.problem(field, format!("has more than one target: {}", names(&given)));
+            validator.problem(field, format!("has more than one target: {}", names(&given)));
             None
         }
     }

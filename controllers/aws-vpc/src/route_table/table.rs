@@ -1,6 +1,6 @@
 //! The observed route table, which is the published state.
 
-use kraken_aws::{Tags, cidr, ec2::types, lookup::Tagged, single::Thing, tags};
+use kraken_aws::{Tags, cidr, ec2::types, lookup::Tagged, resource::RemoteObject, tags};
 use serde::Serialize;
 
 use super::route::{Destination, Target};
@@ -124,7 +124,7 @@ impl Tagged for RouteTable {
     }
 }
 
-impl Thing for RouteTable {}
+impl RemoteObject for RouteTable {}
 
 impl From<types::RouteTable> for RouteTable {
     fn from(table: types::RouteTable) -> Self {

@@ -1,14 +1,14 @@
 //! Security groups in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::types::{self, ResourceType},
     fields::shown,
     lookup::Tagged,
     release::filter,
-    single::{Creation, Question, Thing},
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, RemoteObject},
     tags,
-    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -74,7 +74,7 @@ impl Tagged for SecurityGroup {
     }
 }
 
-impl Thing for SecurityGroup {}
+impl RemoteObject for SecurityGroup {}
 
 fn group(group: types::SecurityGroup) -> SecurityGroup {
     SecurityGroup {
@@ -90,14 +90,14 @@ fn group(group: types::SecurityGroup) -> SecurityGroup {
     }
 }
 
-impl Single for SecurityGroups {
+impl AwsResource for SecurityGroups {
     type Kind = Resource;
     type Desired = Desired;
-    type Thing = SecurityGroup;
+    type RemoteObject = SecurityGroup;
     type Change = Change;
     const NOUN: &'static str = "security group";
     const STATE_KEY: &'static str = "securityGroup";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("vpcID", &["securityGroup.VpcId"]),
         ("description", &["securityGroup.Description"]),
         ("ingress", &["securityGroup.IpPermissions"]),
@@ -122,9 +122,8 @@ impl Single for SecurityGroups {
         plan::differences(desired, group)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<SecurityGroup>, Failure> {
-        let call =
-            aws.ec2().describe_security_groups().set_group_ids(question.ids).set_filters(question.filters);
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<SecurityGroup>, Failure> {
+        let call = aws.ec2().describe_security_groups().set_group_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
         let pages = aws.pages("DescribeSecurityGroups", "failed to describe security groups", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.security_groups.unwrap_or_default()).map(group).collect())
@@ -147,7 +146,7 @@ impl Single for SecurityGroups {
             Err(failure) if failure.code == "InvalidGroup.Duplicate" => {
                 let filters = [("vpc-id", desired.vpc_id.expose()), ("group-name", &name)];
                 let filters = filters.map(|(key, value)| filter(key, vec![value.clone()])).into();
-                let others = Self::read(aws, Question { ids: None, filters: Some(filters) }).await?;
+                let others = Self::read(aws, DescribeQuery { ids: None, filters: Some(filters) }).await?;
                 let shown = desired.group_name.as_ref().map_or(name, shown);
                 Err(creation.is_taken(failure, &format!("groupName {shown}"), &others))
             }

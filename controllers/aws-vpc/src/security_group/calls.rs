@@ -1,7 +1,7 @@
 //! The calls that change the rules of a security group. Each is atomic: one existing rule makes AWS reject all rules of the
 //! call.
 
-use kraken_aws::{Aws, ec2::types::IpPermission, missing::unless_done, taken::Joined};
+use kraken_aws::{Aws, ec2::types::IpPermission, missing::unless_done, resolved::Joined};
 use kraken_spoke::Failure;
 
 use super::{

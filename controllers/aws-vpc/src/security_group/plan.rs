@@ -1,10 +1,10 @@
 //! The desired state of a security group, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::fixed,
+    diff::fixed,
+    resolved::Joined,
     rules::{an_id, ensure},
-    take::{Fault, Take},
-    taken::Joined,
+    validator::{SpecValidator, ValidationError},
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -37,18 +37,18 @@ impl Desired {
 }
 
 pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let vpc_id = take.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
-    let group_name = take.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
+    let mut validator = SpecValidator::new(values);
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
+    let group_name = validator.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
         rule::is_description(name)?;
         let fits = !name.starts_with("sg-") && name.trim() == name;
-        Ok::<_, Fault>(ensure(fits, || {
+        Ok::<_, ValidationError>(ensure(fits, || {
             "must not start with sg-, and must not start or end with a space".to_owned()
         })?)
     });
-    let description = take.optional("description", spec.description.as_ref(), rule::is_description);
-    let ingress = spec.ingress.as_ref().map(|rules| rule::entries(&mut take, "ingress", rules));
-    let egress = spec.egress.as_ref().map(|rules| rule::entries(&mut take, "egress", rules));
+    let description = validator.optional("description", spec.description.as_ref(), rule::is_description);
+    let ingress = spec.ingress.as_ref().map(|rules| rule::entries(&mut validator, "ingress", rules));
+    let egress = spec.egress.as_ref().map(|rules| rule::entries(&mut validator, "egress", rules));
     let desired = Desired {
         vpc_id: vpc_id?,
         group_name: group_name?,
@@ -56,7 +56,7 @@ pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Op
         ingress: ingress.map_or(Some(None), |taken| taken.map(Some))?,
         egress: egress.map_or(Some(None), |taken| taken.map(Some))?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {

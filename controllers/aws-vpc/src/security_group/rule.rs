@@ -4,9 +4,9 @@ use std::fmt;
 
 use kraken_aws::{
     cidr,
+    resolved::{Joined, exposed, given},
     rules::{a_text, an_id, between, ensure},
-    take::{Fault, Take},
-    taken::{Joined, exposed, given},
+    validator::{SpecValidator, ValidationError},
 };
 use kraken_spoke::{
     Resolved,
@@ -95,11 +95,15 @@ impl fmt::Display for Entry {
 }
 
 /// The permissions of all rules of one direction; `None` if a value is missing. Problems are reported with the index.
-pub(super) fn entries(take: &mut Take<'_, '_>, field: &str, rules: &[Rule]) -> Option<Vec<Joined<Entry>>> {
+pub(super) fn entries(
+    validator: &mut SpecValidator<'_, '_>,
+    field: &str,
+    rules: &[Rule],
+) -> Option<Vec<Joined<Entry>>> {
     let taken: Vec<_> = rules
         .iter()
         .enumerate()
-        .map(|(index, rule)| of_rule(take, &format!("{field}[{index}]"), rule))
+        .map(|(index, rule)| of_rule(validator, &format!("{field}[{index}]"), rule))
         .collect();
     let mut all = Vec::<(usize, Joined<Entry>)>::new();
     for (index, entries) in taken.iter().enumerate() {
@@ -108,7 +112,7 @@ pub(super) fn entries(take: &mut Take<'_, '_>, field: &str, rules: &[Rule]) -> O
                 |other: &&(usize, Joined<Entry>)| other.1.expose().permission == entry.expose().permission;
             if let Some((first, _)) = all.iter().find(is_same) {
                 let why = format!("{} is in {field}[{first}] already", entry.shown());
-                take.problem(&format!("{field}[{index}]"), why);
+                validator.problem(&format!("{field}[{index}]"), why);
             }
             all.push((index, entry.clone()));
         }
@@ -117,34 +121,34 @@ pub(super) fn entries(take: &mut Take<'_, '_>, field: &str, rules: &[Rule]) -> O
     is_whole.then(|| all.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Joined<Entry>>> {
+fn of_rule(validator: &mut SpecValidator<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Joined<Entry>>> {
     let at = |name: &str| format!("{field}.{name}");
-    let protocol = take.one(&at("protocol"), &rule.protocol, |text: &Text| is_protocol(&text.0));
+    let protocol = validator.one(&at("protocol"), &rule.protocol, |text: &Text| is_protocol(&text.0));
     let name = protocol.as_ref().map(|protocol| named(&protocol.expose().0).to_owned());
     let (min, max) = match name.as_deref() {
         Some("icmp" | "icmpv6") => (-1, 255),
         _ => (0, 65_535),
     };
     let port = |port: &i32| between(*port, min, max);
-    let from = take.optional(&at("fromPort"), rule.from_port.as_ref(), port);
-    let to = take.optional(&at("toPort"), rule.to_port.as_ref(), port);
-    let description = take.optional(&at("description"), rule.description.as_ref(), is_description);
-    let peers = peers(take, &at, rule);
+    let from = validator.optional(&at("fromPort"), rule.from_port.as_ref(), port);
+    let to = validator.optional(&at("toPort"), rule.to_port.as_ref(), port);
+    let description = validator.optional(&at("description"), rule.description.as_ref(), is_description);
+    let peers = peers(validator, &at, rule);
 
     match name.as_deref() {
         Some("tcp" | "udp") => {
             if rule.from_port.is_none() {
-                take.problem(&at("fromPort"), "is required for tcp and udp");
+                validator.problem(&at("fromPort"), "is required for tcp and udp");
             }
             if given(&from).zip(given(&to)).is_some_and(|(from, to)| from > to) {
-                take.problem(&at("fromPort"), "must not be greater than toPort");
+                validator.problem(&at("fromPort"), "must not be greater than toPort");
             }
         }
         Some("icmp" | "icmpv6") | None => {}
         Some(_) => {
             for (name, port) in [("fromPort", &rule.from_port), ("toPort", &rule.to_port)] {
                 if port.is_some() {
-                    take.problem(
+                    validator.problem(
                         &at(name),
                         "is only allowed for tcp, udp and icmp: this protocol has no ports",
                     );
@@ -168,14 +172,18 @@ fn of_rule(take: &mut Take<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Join
     Some(peers.into_iter().map(entry).collect())
 }
 
-fn peers(take: &mut Take<'_, '_>, at: &impl Fn(&str) -> String, rule: &Rule) -> Option<Vec<Joined<Peer>>> {
+fn peers(
+    validator: &mut SpecValidator<'_, '_>,
+    at: &impl Fn(&str) -> String,
+    rule: &Rule,
+) -> Option<Vec<Joined<Peer>>> {
     let is_group = |id: &str| if id == SELF { Ok(()) } else { an_id(id, "sg-") };
     let lists = [
-        (take.each(&at("cidrBlocks"), rule.cidr_blocks.as_ref(), cidr::v4), v4 as fn(&str) -> Peer),
-        (take.each(&at("ipv6CIDRBlocks"), rule.ipv6_cidr_blocks.as_ref(), cidr::v6), v6),
-        (take.each(&at("securityGroupIDs"), rule.security_group_ids.as_ref(), is_group), group),
+        (validator.each(&at("cidrBlocks"), rule.cidr_blocks.as_ref(), cidr::v4), v4 as fn(&str) -> Peer),
+        (validator.each(&at("ipv6CIDRBlocks"), rule.ipv6_cidr_blocks.as_ref(), cidr::v6), v6),
+        (validator.each(&at("securityGroupIDs"), rule.security_group_ids.as_ref(), is_group), group),
         (
-            take.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| an_id(id, "pl-")),
+            validator.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| an_id(id, "pl-")),
             prefix_list,
         ),
     ];
@@ -183,7 +191,7 @@ fn peers(take: &mut Take<'_, '_>, at: &impl Fn(&str) -> String, rule: &Rule) -> 
         [&rule.cidr_blocks, &rule.ipv6_cidr_blocks, &rule.security_group_ids, &rule.prefix_list_ids];
     if given.iter().all(|list| list.is_none()) {
         let why = "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
-        take.problem(at("").trim_end_matches('.'), why);
+        validator.problem(at("").trim_end_matches('.'), why);
     }
     let mut all = vec![];
     for (list, peer) in lists {
@@ -210,14 +218,14 @@ fn prefix_list(id: &str) -> Peer {
     Peer::PrefixList(id.to_owned())
 }
 
-fn is_protocol(protocol: &str) -> Result<(), Fault> {
+fn is_protocol(protocol: &str) -> Result<(), ValidationError> {
     let fits = matches!(protocol, "tcp" | "udp" | "icmp" | "icmpv6" | "-1")
         || protocol.parse::<u8>().is_ok_and(|number| number.to_string() == protocol);
     Ok(ensure(fits, || "must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all".to_owned())?)
 }
 
 /// The characters that AWS accepts in names and descriptions of groups.
-pub(super) fn is_description(text: &str) -> Result<(), Fault> {
+pub(super) fn is_description(text: &str) -> Result<(), ValidationError> {
     a_text(text, 255)?;
     let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c));
     Ok(ensure(fits, || "must consist of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*".to_owned())?)

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kraken_aws::{
-    differ::difference,
+    diff::difference,
     fields::{ABSENT, NOT_SHOWN, listed},
-    taken::Joined,
+    resolved::Joined,
 };
 use kraken_spoke::Difference;
 

@@ -1,14 +1,14 @@
 //! Subnets in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags, cidr,
+    Aws, AwsResource, TagOptions, Tags, cidr,
     ec2::types::{self, AttributeBooleanValue, ResourceType},
     fields::shown,
     lookup::Tagged,
     release::filter,
-    single::{Creation, Phase, Question, Thing},
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, Phase, RemoteObject},
     tags,
-    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl Tagged for Subnet {
     }
 }
 
-impl Thing for Subnet {
+impl RemoteObject for Subnet {
     fn phase(&self) -> Phase {
         match &*self.state {
             "pending" => Phase::Settling(self.state.clone()),
@@ -75,14 +75,14 @@ fn subnet(subnet: types::Subnet) -> Subnet {
     }
 }
 
-impl Single for Subnets {
+impl AwsResource for Subnets {
     type Kind = Resource;
     type Desired = Desired;
-    type Thing = Subnet;
+    type RemoteObject = Subnet;
     type Change = Change;
     const NOUN: &'static str = "subnet";
     const STATE_KEY: &'static str = "subnet";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("vpcID", &["subnet.VpcId"]),
         ("cidrBlock", &["subnet.CidrBlock"]),
         ("availabilityZone", &["subnet.AvailabilityZone", "subnet.AvailabilityZoneId"]),
@@ -103,8 +103,8 @@ impl Single for Subnets {
         plan::differences(desired, subnet)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Subnet>, Failure> {
-        let call = aws.ec2().describe_subnets().set_subnet_ids(question.ids).set_filters(question.filters);
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Subnet>, Failure> {
+        let call = aws.ec2().describe_subnets().set_subnet_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
         let pages = aws.pages("DescribeSubnets", "failed to describe subnets", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.subnets.unwrap_or_default()).map(subnet).collect())
@@ -122,7 +122,7 @@ impl Single for Subnets {
             Ok(made) => Ok(made.subnet.map(subnet).unwrap_or_default()),
             Err(failure) if failure.code == "InvalidSubnet.Conflict" => {
                 let filters = Some(vec![filter("vpc-id", vec![desired.vpc_id.expose().clone()])]);
-                let mut others = Self::read(aws, Question { ids: None, filters }).await?;
+                let mut others = Self::read(aws, DescribeQuery { ids: None, filters }).await?;
                 others.retain(|other| {
                     let block = other.cidr_block.as_deref().unwrap_or_default();
                     cidr::overlap(block, desired.cidr_block.expose())

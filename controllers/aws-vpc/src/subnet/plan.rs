@@ -2,9 +2,9 @@
 
 use kraken_aws::{
     cidr,
-    differ::{changed, fixed},
+    diff::{changed, fixed},
     rules::{an_id, ensure},
-    take::Take,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
@@ -26,18 +26,19 @@ pub(crate) enum Change {
 }
 
 pub(super) fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let vpc_id = take.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
-    let cidr_block = take.one("cidrBlock", &spec.cidr_block, |block: &str| cidr::v4_of(block, 16, 28));
-    let availability_zone = take.optional("availabilityZone", spec.availability_zone.as_ref(), zone);
-    let map_public_ip_on_launch = take.any_if("mapPublicIPOnLaunch", spec.map_public_ip_on_launch.as_ref());
+    let mut validator = SpecValidator::new(values);
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
+    let cidr_block = validator.one("cidrBlock", &spec.cidr_block, |block: &str| cidr::v4_of(block, 16, 28));
+    let availability_zone = validator.optional("availabilityZone", spec.availability_zone.as_ref(), zone);
+    let map_public_ip_on_launch =
+        validator.any_if("mapPublicIPOnLaunch", spec.map_public_ip_on_launch.as_ref());
     let desired = Desired {
         vpc_id: vpc_id?,
         cidr_block: cidr_block?,
         availability_zone: availability_zone?,
         map_public_ip_on_launch: map_public_ip_on_launch?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 /// Validates the format only: AWS validates that the zone exists.

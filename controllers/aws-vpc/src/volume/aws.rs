@@ -1,13 +1,13 @@
 //! Volumes in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::types::{self, ResourceType, VolumeType},
     lookup::Tagged,
     missing::unless_done,
-    single::{Creation, Phase, Question, Thing},
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, Phase, RemoteObject},
     tags,
-    taken::exposed,
 };
 use kraken_spoke::{Difference, Failure, Ignored, Resolver};
 use serde::Serialize;
@@ -74,7 +74,7 @@ impl Tagged for Volume {
     }
 }
 
-impl Thing for Volume {
+impl RemoteObject for Volume {
     fn phase(&self) -> Phase {
         match &*self.state {
             "creating" => Phase::Settling(self.state.clone()),
@@ -113,14 +113,14 @@ fn volume(volume: types::Volume) -> Volume {
     }
 }
 
-impl Single for Volumes {
+impl AwsResource for Volumes {
     type Kind = Resource;
     type Desired = Desired;
-    type Thing = Volume;
+    type RemoteObject = Volume;
     type Change = Change;
     const NOUN: &'static str = "volume";
     const STATE_KEY: &'static str = "volume";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("availabilityZone", &["volume.AvailabilityZone"]),
         ("sizeGiB", &["volume.Size"]),
         ("type", &["volume.VolumeType"]),
@@ -161,8 +161,8 @@ impl Single for Volumes {
         plan::at_creation(desired)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Volume>, Failure> {
-        let call = aws.ec2().describe_volumes().set_volume_ids(question.ids).set_filters(question.filters);
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Volume>, Failure> {
+        let call = aws.ec2().describe_volumes().set_volume_ids(query.ids).set_filters(query.filters);
         let pages = call.into_paginator().send();
         let pages = aws.pages("DescribeVolumes", "failed to describe volumes", pages).await?;
         Ok(pages.into_iter().flat_map(|page| page.volumes.unwrap_or_default()).map(volume).collect())
@@ -234,7 +234,7 @@ async fn unless_attached(
     match result {
         Err(failure) if failure.code == "VolumeInUse" => {
             let ids = Some(vec![id.to_owned()]);
-            let found = Volumes::read(aws, Question { ids, filters: None }).await?;
+            let found = Volumes::read(aws, DescribeQuery { ids, filters: None }).await?;
             let attached = found.iter().find_map(|volume| volume.attachment(Some(instance_id)));
             if attached.is_some_and(|attached| attached.instance_id == *instance_id) {
                 Ok(())

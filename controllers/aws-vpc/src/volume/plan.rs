@@ -1,11 +1,11 @@
 //! The desired state of a volume, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::{changed, fixed},
+    diff::{changed, fixed},
     fields::shown,
+    resolved::given,
     rules::{a_text, an_id, between, one_of},
-    take::Take,
-    taken::given,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, Remedy, Resolved, Resolver};
 
@@ -38,45 +38,48 @@ pub(crate) enum Change {
 }
 
 pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
+    let mut validator = SpecValidator::new(values);
     let availability_zone =
-        take.one("availabilityZone", &spec.availability_zone, |zone: &str| a_text(zone, 64));
-    let size_gib = take.optional("sizeGiB", spec.size_gib.as_ref(), |size: &i32| between(*size, 1, 65_536));
-    let volume_type = take.optional("type", spec.volume_type.as_ref(), |kind: &str| one_of(kind, &TYPES));
-    let iops = take.optional("iops", spec.iops.as_ref(), |iops: &i32| between(*iops, 100, 256_000));
+        validator.one("availabilityZone", &spec.availability_zone, |zone: &str| a_text(zone, 64));
+    let size_gib =
+        validator.optional("sizeGiB", spec.size_gib.as_ref(), |size: &i32| between(*size, 1, 65_536));
+    let volume_type =
+        validator.optional("type", spec.volume_type.as_ref(), |kind: &str| one_of(kind, &TYPES));
+    let iops = validator.optional("iops", spec.iops.as_ref(), |iops: &i32| between(*iops, 100, 256_000));
     let throughput =
-        take.optional("throughput", spec.throughput.as_ref(), |rate: &i32| between(*rate, 125, 2_000));
-    let encrypted = take.any_if("encrypted", spec.encrypted.as_ref());
-    let kms_key_id = take.optional("kmsKeyID", spec.kms_key_id.as_ref(), |key: &str| a_text(key, 2048));
-    let snapshot_id = take.optional("snapshotID", spec.snapshot_id.as_ref(), |id: &str| an_id(id, "snap-"));
-    let instance_id = take.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
-    let device = take.optional("device", spec.device.as_ref(), |device: &str| a_text(device, 32));
+        validator.optional("throughput", spec.throughput.as_ref(), |rate: &i32| between(*rate, 125, 2_000));
+    let encrypted = validator.any_if("encrypted", spec.encrypted.as_ref());
+    let kms_key_id = validator.optional("kmsKeyID", spec.kms_key_id.as_ref(), |key: &str| a_text(key, 2048));
+    let snapshot_id =
+        validator.optional("snapshotID", spec.snapshot_id.as_ref(), |id: &str| an_id(id, "snap-"));
+    let instance_id = validator.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
+    let device = validator.optional("device", spec.device.as_ref(), |device: &str| a_text(device, 32));
 
     if spec.size_gib.is_none() && spec.snapshot_id.is_none() {
-        take.problem("sizeGiB", "is required without snapshotID");
+        validator.problem("sizeGiB", "is required without snapshotID");
     }
     if let Some(kind) = given(&volume_type).map(String::as_str) {
         if matches!(kind, "io1" | "io2") && spec.iops.is_none() {
-            take.problem("iops", "is required for io1 and io2");
+            validator.problem("iops", "is required for io1 and io2");
         }
         if matches!(kind, "gp2" | "st1" | "sc1" | "standard") && spec.iops.is_some() {
-            take.problem("iops", "is only allowed for gp3, io1 and io2");
+            validator.problem("iops", "is only allowed for gp3, io1 and io2");
         }
         if kind != "gp3" && spec.throughput.is_some() {
-            take.problem("throughput", "is only allowed for gp3");
+            validator.problem("throughput", "is only allowed for gp3");
         }
     }
     // A problem of the option itself is already reported.
     let is_encrypted = encrypted.is_none() || given(&encrypted) == Some(&true);
     if spec.kms_key_id.is_some() && !is_encrypted {
-        take.problem("kmsKeyID", "requires encrypted: {value: true}");
+        validator.problem("kmsKeyID", "requires encrypted: {value: true}");
     }
     if spec.instance_id.is_some() != spec.device.is_some() {
         let (field, why) = match spec.device {
             None => ("device", "is required with instanceID"),
             Some(_) => ("device", "requires instanceID"),
         };
-        take.problem(field, why);
+        validator.problem(field, why);
     }
 
     let desired = Desired {
@@ -91,7 +94,7 @@ pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<De
         instance_id: instance_id?,
         device: device?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {

@@ -1,11 +1,11 @@
 //! VPCs in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     ec2::types::{self, AttributeBooleanValue, ResourceType, Tenancy, VpcAttributeName},
     lookup::Tagged,
     missing::unless_done,
-    single::{Creation, Phase, Question, Thing},
+    resource::{Creation, DescribeQuery, Phase, RemoteObject},
     tags,
 };
 use kraken_spoke::{Difference, Failure, Resolver};
@@ -88,7 +88,7 @@ impl Tagged for Vpc {
     }
 }
 
-impl Thing for Vpc {
+impl RemoteObject for Vpc {
     fn phase(&self) -> Phase {
         if self.state == "pending" { Phase::Settling(self.state.clone()) } else { Phase::Up }
     }
@@ -122,14 +122,14 @@ fn vpc(vpc: types::Vpc) -> Vpc {
     }
 }
 
-impl Single for Vpcs {
+impl AwsResource for Vpcs {
     type Kind = VPC;
     type Desired = Desired;
-    type Thing = Vpc;
+    type RemoteObject = Vpc;
     type Change = Change;
     const NOUN: &'static str = "VPC";
     const STATE_KEY: &'static str = "vpc";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("cidrBlock", &["vpc.CidrBlock", "vpc.CidrBlockAssociationSet"]),
         ("secondaryCIDRBlocks", &["vpc.CidrBlockAssociationSet"]),
         ("enableDNSSupport", &[]),
@@ -150,12 +150,12 @@ impl Single for Vpcs {
         plan::differences(desired, vpc)
     }
 
-    fn needs_deep_look(desired: &Desired) -> bool {
+    fn needs_deep_observation(desired: &Desired) -> bool {
         desired.dns_support.is_some() || desired.dns_hostnames.is_some()
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Vpc>, Failure> {
-        let call = aws.ec2().describe_vpcs().set_vpc_ids(question.ids).set_filters(question.filters);
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Vpc>, Failure> {
+        let call = aws.ec2().describe_vpcs().set_vpc_ids(query.ids).set_filters(query.filters);
         let pages =
             aws.pages("DescribeVpcs", "failed to describe VPCs", call.into_paginator().send()).await?;
         Ok(pages.into_iter().flat_map(|page| page.vpcs.unwrap_or_default()).map(vpc).collect())
@@ -230,7 +230,7 @@ async fn unless_there(
     match result {
         Err(failure) if failure.code == "CidrConflict" => {
             let ids = Some(vec![id.to_owned()]);
-            let found = Vpcs::read(aws, Question { ids, filters: None }).await?;
+            let found = Vpcs::read(aws, DescribeQuery { ids, filters: None }).await?;
             let is_there = found.iter().any(|vpc| vpc.secondary_cidr_blocks().contains(block));
             if is_there { Ok(()) } else { Err(failure) }
         }

@@ -2,10 +2,10 @@
 
 use kraken_aws::{
     cidr,
-    differ::{changed, fixed, of_lists},
+    diff::{changed, fixed, of_lists},
+    resolved::given,
     rules::{one_of, unique},
-    take::Take,
-    taken::given,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
 
@@ -35,27 +35,27 @@ pub(crate) enum Change {
 }
 
 pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
+    let mut validator = SpecValidator::new(values);
     let block = |block: &str| cidr::v4_of(block, LARGEST, SMALLEST);
-    let cidr_block = take.one("cidrBlock", &spec.cidr_block, block);
-    let secondary = take.each("secondaryCIDRBlocks", spec.secondary_cidr_blocks.as_ref(), block);
-    let dns_support = take.any_if("enableDNSSupport", spec.enable_dns_support.as_ref());
-    let dns_hostnames = take.any_if("enableDNSHostnames", spec.enable_dns_hostnames.as_ref());
+    let cidr_block = validator.one("cidrBlock", &spec.cidr_block, block);
+    let secondary = validator.each("secondaryCIDRBlocks", spec.secondary_cidr_blocks.as_ref(), block);
+    let dns_support = validator.any_if("enableDNSSupport", spec.enable_dns_support.as_ref());
+    let dns_hostnames = validator.any_if("enableDNSHostnames", spec.enable_dns_hostnames.as_ref());
     let instance_tenancy =
-        take.optional("instanceTenancy", spec.instance_tenancy.as_ref(), |tenancy: &str| {
+        validator.optional("instanceTenancy", spec.instance_tenancy.as_ref(), |tenancy: &str| {
             one_of(tenancy, &["default", "dedicated"])
         });
 
     if let Some(blocks) = given(&secondary) {
         if let Err(why) = unique(blocks) {
-            take.problem("secondaryCIDRBlocks", why);
+            validator.problem("secondaryCIDRBlocks", why);
         }
         if let Some(why) = overlapping(cidr_block.as_ref().map(Resolved::expose), blocks) {
-            take.problem("secondaryCIDRBlocks", why);
+            validator.problem("secondaryCIDRBlocks", why);
         }
     }
     if given(&dns_hostnames) == Some(&true) && given(&dns_support) == Some(&false) {
-        take.problem("enableDNSHostnames", "requires enableDNSSupport");
+        validator.problem("enableDNSHostnames", "requires enableDNSSupport");
     }
 
     let desired = Desired {
@@ -65,7 +65,7 @@ pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desir
         dns_hostnames: dns_hostnames?,
         instance_tenancy: instance_tenancy?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(super) fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change>> {

@@ -45,7 +45,7 @@ pub fn mount(mounts: &Mounts, cluster: &Arc<ClusterState>) {
 
 /// Whether all stores are synced. Before that, every object would seem to be missing.
 fn is_synced(cluster: &ClusterState) -> bool {
-    cluster.shell.health.missing().is_empty()
+    cluster.manager.health.missing().is_empty()
 }
 
 fn problem(field: &str, message: impl Into<String>) -> Problem {

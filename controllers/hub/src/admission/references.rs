@@ -43,7 +43,7 @@ impl fmt::Debug for References {
 impl References {
     /// Reviews against this cluster state.
     pub fn new(cluster: Arc<ClusterState>) -> Self {
-        let schemas = Schemas::new(cluster.shell.client.clone());
+        let schemas = Schemas::new(cluster.manager.client.clone());
         Self { cluster, schemas }
     }
 

@@ -135,7 +135,7 @@ impl Settled {
 /// Reconciles one export.
 pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
-    let metrics = &cluster.shell.metrics;
+    let metrics = &cluster.manager.metrics;
     if let Some(broken) = cluster.router.undecodable.get(&key) {
         return report_undecodable(&cluster, &key, &broken).await;
     }
@@ -167,8 +167,8 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
 }
 
 async fn report_undecodable(cluster: &ClusterState, key: &ObjectKey, broken: &Broken) -> Requeue {
-    let shell = &cluster.shell;
-    match cluster.router.undecodable.report(shell.client.clone(), shell.name, key, broken).await {
+    let manager = &cluster.manager;
+    match cluster.router.undecodable.report(manager.client.clone(), manager.name, key, broken).await {
         Ok(()) => Requeue::Never,
         Err(error) => {
             warn!(kind = KIND, namespace = %key.namespace, name = %key.name, %error, "failed to write the status");
@@ -227,13 +227,13 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             _ => return Outcome::Unreadable(error.to_string()).into(),
         },
     };
-    let shell = &cluster.shell;
+    let manager = &cluster.manager;
     let digest_key = match (!export.spec.restart.is_empty()).then(restart::new_key).transpose() {
         Ok(key) => key,
         Err(error) => return Outcome::Failed(error.to_string()).into(),
     };
-    let (client, metrics) = (shell.client.clone(), shell.metrics.clone());
-    let writer = Writer { client, metrics, manager: shell.name, export, digest_key };
+    let (client, metrics) = (manager.client.clone(), manager.metrics.clone());
+    let writer = Writer { client, metrics, manager: manager.name, export, digest_key };
     let carried = match gathered.plan {
         Plan::Invalid(why) => return Outcome::Invalid(why).into(),
         Plan::Waiting(why) => {
@@ -315,7 +315,7 @@ async fn settle(
     let digest = key.map(|key| restart::digest(content, &key));
     if let Some(digest) = &digest {
         if settled.is_restart_due(&uid, export.status.as_ref(), digest) {
-            match restart::restart(&cluster.shell.client, export, digest).await {
+            match restart::restart(&cluster.manager.client, export, digest).await {
                 Ok(restarted) => announce(cluster, export, &restarted).await,
                 Err(error) => return Outcome::NotRestarted(error.to_string()).into(),
             }
@@ -333,7 +333,7 @@ async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[St
     let (kind, name) = (export.spec.config_type, &export.spec.config_metadata.name);
     let note = format!("restarted {}: the content of {kind:?} {name} changed", restarted.join(", "));
     let object = export.object_ref(&());
-    cluster.shell.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
+    cluster.manager.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
 }
 
 async fn report(
@@ -367,7 +367,7 @@ async fn report(
     if let Some(notice) = notice {
         let object = export.object_ref(&());
         cluster
-            .shell
+            .manager
             .events
             .publish(&object, notice.type_.into(), notice.reason, "Export", &notice.note)
             .await;
@@ -381,7 +381,7 @@ async fn apply(
     status: &ConfigExportStatus,
 ) -> Result<ConfigExport, ApiError> {
     let api: Api<ConfigExport> =
-        Api::namespaced(cluster.shell.client.clone(), &export.namespace().unwrap_or_default());
+        Api::namespaced(cluster.manager.client.clone(), &export.namespace().unwrap_or_default());
     let name = export.name_any();
     let object = json!({
         "apiVersion": ConfigExport::api_version(&()),
@@ -389,7 +389,7 @@ async fn apply(
         "metadata": {"name": name, "uid": export.metadata.uid},
         "status": status,
     });
-    apply_status(&api, cluster.shell.name, &name, &object).await
+    apply_status(&api, cluster.manager.name, &name, &object).await
 }
 
 #[cfg(test)]

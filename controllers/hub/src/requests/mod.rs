@@ -104,7 +104,7 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let outcome = run(&cluster, &key).await;
     coverage::note(KIND, outcome.as_str());
-    let metrics = &cluster.shell.metrics;
+    let metrics = &cluster.manager.metrics;
     metrics.reconciled(KIND, outcome.as_str(), start.elapsed());
     match &outcome {
         Outcome::Failed(error) => {
@@ -213,7 +213,7 @@ async fn apply(
     status: &DependencyRequestStatus,
 ) -> Result<DependencyRequest, ApiError> {
     let namespace = request.namespace().unwrap_or_default();
-    let api: Api<DependencyRequest> = Api::namespaced(cluster.shell.client.clone(), &namespace);
+    let api: Api<DependencyRequest> = Api::namespaced(cluster.manager.client.clone(), &namespace);
     let name = request.name_any();
     let object = json!({
         "apiVersion": DependencyRequest::api_version(&()),
@@ -221,7 +221,7 @@ async fn apply(
         "metadata": {"name": name, "uid": request.metadata.uid},
         "status": status,
     });
-    apply_status(&api, cluster.shell.name, &name, &object).await
+    apply_status(&api, cluster.manager.name, &name, &object).await
 }
 
 /// The object exceeds the size limit of the API server or of etcd.

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use kraken_hub::{Hub, HubArgs};
-use kraken_runtime::{Bounds, Metrics, Program, RunArgs, Shell, client::connect};
+use kraken_runtime::{Bounds, Manager, Metrics, Program, RunArgs, client::connect};
 use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace, toy::Gadget};
 use kube::{
     Api, Client, Config,
@@ -44,9 +44,9 @@ async fn hub() -> Result<&'static Metrics> {
             let bounds = Bounds::new(Duration::from_secs(15), 64, counted.clone());
             let client = connect(config, Hub::NAME, &bounds)?;
             let args = Cli::try_parse_from([Hub::NAME])?.args;
-            let mut shell = Shell::detached(Hub::NAME, client, args, "cluster".into());
-            shell.metrics = counted;
-            Hub::run(shell, HubArgs {}).await
+            let mut manager = Manager::detached(Hub::NAME, client, args, "cluster".into());
+            manager.metrics = counted;
+            Hub::run(manager, HubArgs {}).await
         });
         anyhow::Ok((metrics, runtime))
     };

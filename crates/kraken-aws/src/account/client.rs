@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
 use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider, retry::RetryPartition};
 use kraken_spoke::{
-    Shell,
+    Manager,
     account::{Connection, OnChange, Refusal},
     options::{ExposeSecret, SecretString},
 };
@@ -21,9 +21,9 @@ const SESSION: &str = "kraken";
 
 impl Aws {
     /// The client of a spoke whose resources can use Accounts.
-    pub async fn for_spoke(args: &AwsArgs, shell: &Shell) -> Self {
-        let accounts = Some(Accounts::watch(shell, args.require_account));
-        Self { accounts, ..Self::connect(args, shell.metrics.clone()).await }
+    pub async fn for_spoke(args: &AwsArgs, manager: &Manager) -> Self {
+        let accounts = Some(Accounts::watch(manager, args.require_account));
+        Self { accounts, ..Self::connect(args, manager.metrics.clone()).await }
     }
 
     /// A client with other credentials, in another role or to another region. It makes no call.

@@ -12,7 +12,7 @@ mod rules;
 use std::{fmt, sync::Arc};
 
 use kraken_spoke::{
-    Shell,
+    Manager,
     account::{AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KEPT, OnChange, Refusal},
     runtime::{
         hash::HashMap,
@@ -103,7 +103,7 @@ fn choose(
 
 impl Accounts {
     /// Watches the Accounts of the namespaces that the controller watches.
-    pub(crate) fn watch(shell: &Shell, is_required: bool) -> Self {
+    pub(crate) fn watch(manager: &Manager, is_required: bool) -> Self {
         let (invalid, listeners) = (Invalid::default(), Listeners::default());
         let seen = {
             let (invalid, listeners) = (invalid.clone(), listeners.clone());
@@ -135,9 +135,9 @@ impl Accounts {
                 }
             }
         };
-        let known = shell.watches().objects::<Account>("Account", &watcher::Config::default(), seen);
+        let known = manager.watches().objects::<Account>("Account", &watcher::Config::default(), seen);
         let (secrets, connections) = (Secrets::default(), Arc::default());
-        Self { client: shell.client.clone(), known, invalid, listeners, secrets, connections, is_required }
+        Self { client: manager.client.clone(), known, invalid, listeners, secrets, connections, is_required }
     }
 
     /// Calls this whenever an Account changes.

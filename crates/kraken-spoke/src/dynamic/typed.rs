@@ -12,7 +12,8 @@ use serde_json::Value;
 use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
 use crate::{
-    Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, Look, OwnSecret,
+    Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, ObserveRequest,
+    OwnSecret,
     account::{Connection, OnChange, Refusal},
     external::SpecOf,
     fields::Schema,
@@ -48,7 +49,7 @@ fn info_of<E: External>() -> KindInfo {
         is_idempotent: E::IS_IDEMPOTENT,
         idempotent_by_name: E::IDEMPOTENT_BY_NAME,
         drift_paths: E::DRIFT_PATHS,
-        secret_echoes: E::SECRET_ECHOES,
+        secret_field_paths: E::SECRET_FIELD_PATHS,
         summary: E::SUMMARY,
         missing_path: E::MISSING_PATH,
         whole_paths: E::WHOLE_PATHS,
@@ -134,8 +135,8 @@ impl<E: External> DynKind for Pure<E> {
         E::max_objects(desired.get())
     }
 
-    fn needs_deep_look(&self, desired: &Desired) -> bool {
-        E::needs_deep_look(desired.get())
+    fn needs_deep_observation(&self, desired: &Desired) -> bool {
+        E::needs_deep_observation(desired.get())
     }
 
     fn what_is_done(&self, change: &Change) -> Option<String> {
@@ -198,7 +199,7 @@ impl<E: External> DynExternal for Calls<E> {
         self.0.location().await
     }
 
-    async fn observe(&self, looks: &[Look]) -> Result<Vec<Observed>, Failure> {
+    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
         Ok(self.0.observe(looks).await?.into_iter().map(Observed::new).collect())
     }
 

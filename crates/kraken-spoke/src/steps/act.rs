@@ -6,10 +6,10 @@ use tokio::time::Instant;
 
 use crate::{
     Launch,
-    context::{Context, Sight},
+    context::{Context, Observation},
     decide::Decision,
     dynamic::{Change, Object},
-    intent::{Fate, Intent, LaunchPlan, is_same, parameters_hash, plan_launch},
+    intent::{Intent, LaunchPlan, LaunchState, is_same, parameters_hash, plan_launch},
     memory::{Changed, Memory},
     outcome::{Outcome, listed, refused},
     steps::{guard, observe::union, persist::persist, record::record, replace},
@@ -20,7 +20,7 @@ pub(crate) async fn act(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     decision: Decision<Change>,
     drifted: bool,
 ) -> Outcome {
@@ -46,7 +46,7 @@ async fn change_in_place(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     field: &FieldDiff,
     change: &Change,
     drifted: bool,
@@ -108,7 +108,7 @@ async fn create(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     what: &str,
     drifted: bool,
 ) -> Outcome {
@@ -179,7 +179,7 @@ async fn begin_replacement(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     fields: &[FieldDiff],
 ) -> Outcome {
     // The replacement in progress is not desired any more either. It is deleted first: so there are never more than the
@@ -210,16 +210,16 @@ async fn begin_replacement(
     }
 }
 
-fn fate<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> Fate {
-    let Some(intent) = intent else { return Fate::Unknown };
+fn fate<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {
+    let Some(intent) = intent else { return LaunchState::Unknown };
     if memory.spent == Some(intent.epoch) {
-        Fate::Spent
+        LaunchState::Spent
     } else if confirmed >= intent.epoch {
-        Fate::Confirmed
+        LaunchState::Confirmed
     } else if memory.refused == Some(intent.epoch) {
-        Fate::Refused
+        LaunchState::Refused
     } else {
-        Fate::Unknown
+        LaunchState::Unknown
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::{
     Comparison, FailureClass, Ignored,
-    context::{Context, Sight},
+    context::{Context, Observation},
     decide::{Remedies, heed, may_replace, remedies},
     dynamic::{Change, Desired, DynKind, Object, Observed},
     external::Candidate,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Whether the resource must adopt, and has neither adopted nor created an object yet.
-pub(crate) fn is_due(kind: &dyn DynKind, intent: Option<&Intent>, sight: &Sight<'_>) -> bool {
+pub(crate) fn is_due(kind: &dyn DynKind, intent: Option<&Intent>, sight: &Observation<'_>) -> bool {
     let seen = sight.known.epoch.max(kind.epoch(&sight.observed));
     let is_open = intent.map_or(seen == 0, |intent| intent.adopts && seen < intent.epoch);
     is_open && kind.ids(&sight.observed).is_empty()
@@ -42,7 +42,7 @@ pub(crate) async fn adopt(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     (lifecycle, wanted, secrecy): (&Lifecycle, &Adopt, &Secrecy),
 ) -> Outcome {
     let found = match context.external.find(wanted).await {

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Context, Sight, owner_reference, place},
+    context::{Context, Observation, owner_reference, place},
     dynamic::Object,
     secrecy::Secrecy,
     share::shared,
@@ -148,7 +148,7 @@ pub(crate) fn is_declared(context: &Context, object: &Object) -> bool {
 pub(crate) async fn declare(
     context: &Context,
     object: &Object,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     state: Value,
     secrecy: &Secrecy,
 ) -> Result<(), ApiError> {
@@ -185,8 +185,8 @@ pub(crate) async fn declare(
             },
             "spec": spec,
         });
-        let api: Api<StateDeclaration> = Api::namespaced(context.shell.client.clone(), &namespace);
-        let applied = apply(&api, context.shell.name, &key.name, &state).await;
+        let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &namespace);
+        let applied = apply(&api, context.manager.name, &key.name, &state).await;
         let meta = applied.map_err(|error| explained(error, size))?.metadata;
         let is_expected = meta.generation == Some(generation);
         generation = meta.generation.unwrap_or(generation);

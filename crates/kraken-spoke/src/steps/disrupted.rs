@@ -12,10 +12,10 @@ use crate::{
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed},
-    status::Learned,
+    status::ReconcileFacts,
     steps::{
         location,
-        observe::{Known, observe},
+        observe::{RecordedState, observe},
         record::record,
     },
 };
@@ -28,7 +28,7 @@ pub(crate) async fn resume(
     memory: &Memory,
     slot: &mut Slot,
     outcome: Outcome,
-    learned: &mut Learned,
+    facts: &mut ReconcileFacts,
 ) -> Outcome {
     let is_paused = matches!(outcome, Outcome::Paused);
     let is_forbidden = matches!(outcome, Outcome::Account(Reason::NotAllowedByAccount, _));
@@ -45,9 +45,9 @@ pub(crate) async fn resume(
     }
     let identity = identity_of(context, object);
     let clock = memory.clock(context.visibility_window);
-    let known = Known::of(object, memory, intent.as_ref(), clock, context.began());
+    let known = RecordedState::of(object, memory, intent.as_ref(), clock, context.began());
     let look = observe(context, slot.lane(), &identity, &known, false, false);
-    let observed = match slot.lend(look).await {
+    let observed = match slot.release_while(look).await {
         Ok(observed) => observed,
         // A paused resource is not retried.
         Err(_) if is_paused => return outcome,
@@ -58,7 +58,7 @@ pub(crate) async fn resume(
         (true, ..) => outcome,
         (false, true, _) => {
             let ids = listed(&ids);
-            learned.note = Some(format!(
+            facts.note = Some(format!(
                 "; {ids} was stopped for a change and will be started when the resource is not paused"
             ));
             outcome

@@ -39,8 +39,8 @@ pub(crate) async fn gather(
 ) -> Result<Gathered, Outcome> {
     let (namespace, name) = place(object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
-    let api: Api<DependencyRequest> = Api::namespaced(context.shell.client.clone(), &namespace);
-    let (manager, found) = (context.shell.name, context.requests.get(&key));
+    let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &namespace);
+    let (manager, found) = (context.manager.name, context.requests.get(&key));
 
     if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, object)) {
         // The request of an earlier resource of the name. Its deletion triggers a reconcile.
@@ -86,7 +86,7 @@ pub(crate) async fn gather(
     let answered = &status.dependent_values.from_secrets;
     context
         .secrets
-        .read(&context.shell.client, &namespace, dependencies, answered, &mut values)
+        .read(&context.manager.client, &namespace, dependencies, answered, &mut values)
         .await
         .map_err(Outcome::Kubernetes)?;
     Ok(Gathered { values })

@@ -7,7 +7,7 @@ use kube::Resource;
 
 use crate::{
     breaker::{History, confirmed_at},
-    context::{Context, Sight},
+    context::{Context, Observation},
     dynamic::{DynKind, Object},
     intent::Intent,
     memory::Memory,
@@ -31,7 +31,11 @@ pub(crate) fn excess(live: &[String], unseen: &[String], outgoing: &[String], ma
 }
 
 /// Applies [`excess`] to the observed objects.
-pub(crate) fn check(kind: &dyn DynKind, sight: &Sight<'_>, intent: Option<&Intent>) -> Result<(), Outcome> {
+pub(crate) fn check(
+    kind: &dyn DynKind,
+    sight: &Observation<'_>,
+    intent: Option<&Intent>,
+) -> Result<(), Outcome> {
     let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
     match excess(&sight.live, &sight.unseen, outgoing, kind.max_objects(sight.desired)) {
         Some(why) if !mutants::active(Mutant::BoundaryMoves) => Err(Outcome::LaunchRefused(why)),
@@ -44,7 +48,7 @@ pub(crate) async fn new_launch(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     (epoch, hash): (i64, String),
 ) -> Result<Intent, Outcome> {
     let now = kraken_runtime::clock::now();

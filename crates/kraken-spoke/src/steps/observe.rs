@@ -9,7 +9,7 @@ use kraken_runtime::{
 use kube::{Resource, ResourceExt, core::object::HasStatus};
 
 use crate::{
-    Failure, Identity, Look,
+    Failure, Identity, ObserveRequest,
     context::Context,
     dynamic::{DynKind, Observed},
     intent::{Clock, Intent},
@@ -18,7 +18,7 @@ use crate::{
 
 /// What is known of a resource's remote objects before they are observed.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct RecordedState {
     /// The ids that were recorded, in the status or by this process.
     pub ids: Vec<String>,
     /// The highest epoch that is known to have taken effect.
@@ -29,7 +29,7 @@ pub(crate) struct Known {
     pub may_exist: bool,
 }
 
-impl Known {
+impl RecordedState {
     /// `began` is when this process started to reconcile the kind: the record of a resource that is older may have been
     /// wiped, or a backup from before its launch may have been restored.
     pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
@@ -91,14 +91,14 @@ pub(crate) async fn observe(
     context: &Context,
     lane: Lane,
     identity: &Identity,
-    known: &Known,
+    known: &RecordedState,
     search: bool,
     deep: bool,
 ) -> Result<Observed, Failure> {
     if !known.may_exist {
         return Ok(context.kind.nothing());
     }
-    let look = Look { identity: identity.clone(), ids: known.ids.clone(), search, deep };
+    let look = ObserveRequest { identity: identity.clone(), ids: known.ids.clone(), search, deep };
     context.batchers.of(lane).observe(look).await
 }
 
@@ -107,16 +107,16 @@ pub(crate) async fn observe(
 pub(crate) struct Shown {
     /// Existing objects, known before or not.
     pub live: Vec<String>,
-    /// Known ids that were not returned and may not be visible yet.
+    /// Recorded ids that were not returned and may not be visible yet.
     pub unseen: Vec<String>,
-    /// Known ids that do not exist any more although their deletion was not requested.
+    /// Recorded ids that do not exist any more although their deletion was not requested.
     pub lost: Vec<String>,
-    /// Known ids, visible before, that were not returned, not even as deleted, although this process did not request
+    /// Recorded ids, visible before, that were not returned, not even as deleted, although this process did not request
     /// their deletion.
     pub vanished: Vec<String>,
     /// Whether a known id was not returned, not even as deleted, and its deletion was not requested.
     pub hidden: bool,
-    /// Known ids that do not exist any more, regardless of who requested their deletion.
+    /// Recorded ids that do not exist any more, regardless of who requested their deletion.
     pub gone: Vec<String>,
     /// The highest epoch of all returned objects.
     pub epoch: i64,
@@ -128,7 +128,7 @@ impl Shown {
     pub(crate) fn of(
         kind: &dyn DynKind,
         observed: &Observed,
-        known: &Known,
+        known: &RecordedState,
         memory: &Memory,
         intent: Option<&Intent>,
         clock: Clock,

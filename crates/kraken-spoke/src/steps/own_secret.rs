@@ -41,8 +41,8 @@ pub(crate) async fn make(context: &Context, object: &Object) -> Result<(), Outco
         string_data: Some(texts.collect()),
         ..Secret::default()
     };
-    let api: Api<Secret> = Api::namespaced(context.shell.client.clone(), &namespace);
-    let params = PostParams { field_manager: Some(context.shell.name.to_owned()), ..PostParams::default() };
+    let api: Api<Secret> = Api::namespaced(context.manager.client.clone(), &namespace);
+    let params = PostParams { field_manager: Some(context.manager.name.to_owned()), ..PostParams::default() };
     match within("create the resource's own Secret", api.create(&params, &secret)).await {
         Ok(_) => Ok(()),
         Err(error) if error.is_conflict() => {

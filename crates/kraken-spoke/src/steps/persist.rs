@@ -56,7 +56,8 @@ pub(crate) async fn write(
         "annotations": {INTENT_ANNOTATION: text},
     }});
     let api = context.api(&namespace);
-    let params = PatchParams { field_manager: Some(context.shell.name.to_owned()), ..PatchParams::default() };
+    let params =
+        PatchParams { field_manager: Some(context.manager.name.to_owned()), ..PatchParams::default() };
     let persisted = within(PERSIST, api.patch(&name, &params, &Patch::Merge(patch))).await?;
     memory.latest = Some(context.written(PERSIST, &persisted)?);
     memory.intent = Some(intent.clone());

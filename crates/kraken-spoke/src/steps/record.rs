@@ -10,7 +10,7 @@ use crate::{context::Context, dynamic::Object};
 /// Records an action on the remote objects of this resource.
 pub(crate) async fn record(context: &Context, object: &Object, reason: Reason, note: &str) {
     let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
-    context.shell.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;
+    context.manager.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;
 }
 
 /// The verb of an event's `action`.

@@ -122,8 +122,8 @@ pub(crate) async fn release_of(
     expected: Expected,
 ) -> Result<(), ApiError> {
     let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
-    let api: Api<DependencyRequest> = Api::namespaced(context.shell.client.clone(), &owner.namespace);
-    let manager = context.shell.name;
+    let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &owner.namespace);
+    let manager = context.manager.name;
     if let Some(request) = context.requests.get(&key) {
         return drop_request(&api, manager, &request).await;
     }

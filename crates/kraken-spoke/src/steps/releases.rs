@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream::select_all};
 use kraken_api::DependencyRequest;
-use kraken_runtime::{clock::Instant, shell::Shell, task};
+use kraken_runtime::{clock::Instant, manager::Manager, task};
 use kube::{
     Api, ResourceExt,
     core::PartialObjectMeta,
@@ -53,16 +53,16 @@ impl std::fmt::Debug for Releases {
 impl Releases {
     /// Registers a resource to be enqueued when references of its namespace are released, or at once if they were
     /// released since `asked`, when its dependents were listed. It registers again each time that it is blocked.
-    pub(crate) fn wait(&self, shell: &Shell, namespace: &str, of: Node, asked: Instant, wake: Wake) {
+    pub(crate) fn wait(&self, manager: &Manager, namespace: &str, of: Node, asked: Instant, wake: Wake) {
         let mut inner = self.inner.lock();
         if inner.released.get(namespace).is_some_and(|released| *released >= asked) {
             return wake();
         }
         inner.waiting.entry(namespace.to_owned()).or_default().insert(of, (Instant::now(), wake));
         if inner.watch.is_none() {
-            let stop = shell.shutdown.child_token();
+            let stop = manager.shutdown.child_token();
             inner.watch = Some(stop.clone().drop_guard());
-            task::spawn(self.clone().watch(shell.clone(), stop.clone()));
+            task::spawn(self.clone().watch(manager.clone(), stop.clone()));
             task::spawn(self.clone().end(stop));
         }
     }
@@ -79,8 +79,8 @@ impl Releases {
         waiting.into_values().for_each(|(_, wake)| wake());
     }
 
-    async fn watch(self, shell: Shell, stop: CancellationToken) {
-        let (client, namespaces) = (&shell.client, shell.args.namespaces.names());
+    async fn watch(self, manager: Manager, stop: CancellationToken) {
+        let (client, namespaces) = (&manager.client, manager.args.namespaces.names());
         let apis: Vec<Api<Seen>> = if namespaces.is_empty() {
             vec![Api::all(client.clone())]
         } else {

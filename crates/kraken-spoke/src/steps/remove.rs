@@ -17,15 +17,15 @@ use crate::{
     Failure, FailureClass, Identity,
     context::{Context, identity_of, place},
     dynamic::{Object, Observed},
-    fates::Fates,
     intent::Intent,
     memory::Memory,
     outcome::{Outcome, listed, refused},
     plan::Proposal,
+    release_policy::ReleasePolicy,
     steps::{
         adopt::adopted,
         location,
-        observe::{Known, Shown, has_finalizer, is_outstanding, observe, union},
+        observe::{RecordedState, Shown, has_finalizer, is_outstanding, observe, union},
         record::record,
         references::{self, Expected},
         retag::retag,
@@ -53,19 +53,19 @@ pub(crate) async fn remove(
         return outcome;
     }
     let clock = memory.clock(context.visibility_window);
-    let mut known = Known::of(object, memory, intent.as_ref(), clock, context.began());
-    let fates = Fates { lifecycle, adopted: adopted(object.status(), intent.as_ref()) };
-    let expects_deletion = fates.deletes_any(&known.ids);
+    let mut known = RecordedState::of(object, memory, intent.as_ref(), clock, context.began());
+    let policy = ReleasePolicy { lifecycle, adopted: adopted(object.status(), intent.as_ref()) };
+    let expects_deletion = policy.deletes_any(&known.ids);
     if expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
         return outcome;
     }
     let identity = identity_of(context, object);
-    let observed = match slot.lend(last_look(context, &identity, memory, &mut known)).await {
+    let observed = match slot.release_while(last_look(context, &identity, memory, &mut known)).await {
         Ok(observed) => observed,
         Err(failure) => return Outcome::Failed(failure),
     };
     let untagged: Vec<String> =
-        context.kind.untagged(&observed).into_iter().filter(|id| !fates.keeps(id)).collect();
+        context.kind.untagged(&observed).into_iter().filter(|id| !policy.keeps(id)).collect();
     if !untagged.is_empty() {
         // An object without owner tags is not deleted.
         return match retag(context, object, memory, &identity, &observed, &untagged, (&known, None)).await {
@@ -81,7 +81,7 @@ pub(crate) async fn remove(
     let is_unseen = memory.is_vanishing(&shown.vanished)
         || !shown.unseen.is_empty()
         || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
-    let kept: Vec<String> = context.kind.shown(&observed).into_iter().filter(|id| fates.keeps(id)).collect();
+    let kept: Vec<String> = context.kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
     let (kept, doomed) = context.kind.select(observed, &kept);
     let is_asked_for = memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
     if !context.kind.is_gone(&doomed) && !is_asked_for {
@@ -134,12 +134,12 @@ async fn unblocked(
         return Ok(());
     }
     let (node, asked) = ((context.info().key.clone(), name.to_owned()), Instant::now());
-    match context.references.blockers(&context.shell.client, namespace, &node).await {
+    match context.references.blockers(&context.manager.client, namespace, &node).await {
         Ok(blockers) if blockers.is_empty() => Ok(()),
         Ok(blockers) => {
             let (queue, key) = (context.queue.clone(), ObjectKey::new(namespace, name));
             let wake = Box::new(move || queue.add(key.clone(), Lane::Edit));
-            context.references.releases.wait(&context.shell, namespace, node, asked, wake);
+            context.references.releases.wait(&context.manager, namespace, node, asked, wake);
             Err(Outcome::Blocked(blockers))
         }
         Err(error) => Err(Outcome::Kubernetes(error)),
@@ -193,7 +193,7 @@ async fn last_look(
     context: &Context,
     identity: &Identity,
     memory: &mut Memory,
-    known: &mut Known,
+    known: &mut RecordedState,
 ) -> Result<Observed, Failure> {
     if let Some(found) = &memory.found {
         known.ids = union(std::mem::take(&mut known.ids), found);
@@ -209,7 +209,7 @@ async fn last_look(
 
 async fn finish(context: &Context, object: &Object, reason: Reason, note: &str) -> Outcome {
     let api = context.api(&place(object).0);
-    match take_finalizer_off(&api, context.shell.name, object).await {
+    match take_finalizer_off(&api, context.manager.name, object).await {
         Ok(()) => {
             record(context, object, reason, note).await;
             released(context, object).await

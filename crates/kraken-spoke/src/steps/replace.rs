@@ -8,7 +8,7 @@ use kraken_api::{Replace, reasons::Reason};
 
 use crate::{
     FailureClass, Identity,
-    context::{Context, Sight},
+    context::{Context, Observation},
     dynamic::{DynKind, Object, Observed},
     intent::Intent,
     memory::Memory,
@@ -40,12 +40,12 @@ pub(crate) async fn retire(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     outgoing: &Observed,
     is_replacement_up: bool,
 ) -> Option<Outcome> {
     // `Never`, set while a replacement is in progress, must not leave the resource without objects.
-    if sight.fates.lifecycle.replace != Replace::DeleteFirst && !is_replacement_up {
+    if sight.policy.lifecycle.replace != Replace::DeleteFirst && !is_replacement_up {
         return None;
     }
     Some(let_go(context, object, memory, sight, outgoing).await)
@@ -56,11 +56,11 @@ pub(crate) async fn let_go(
     context: &Context,
     object: &Object,
     memory: &mut Memory,
-    sight: &Sight<'_>,
+    sight: &Observation<'_>,
     replaced: &Observed,
 ) -> Outcome {
     let kept: Vec<String> =
-        context.kind.ids(replaced).into_iter().filter(|id| sight.fates.keeps(id)).collect();
+        context.kind.ids(replaced).into_iter().filter(|id| sight.policy.keeps(id)).collect();
     let (to_keep, to_delete) = context.kind.select(replaced.clone(), &kept);
     let ids = context.kind.ids(&to_delete);
     if !ids.is_empty() {

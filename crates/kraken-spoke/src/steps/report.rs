@@ -17,7 +17,7 @@ use crate::{
     dynamic::Object,
     memory::{Memory, Progress},
     outcome::{HUB_GRACE, Outcome, PROGRESS},
-    status::{Learned, UNFOLLOWED, status_of},
+    status::{ReconcileFacts, UNFOLLOWED, status_of},
 };
 
 /// How long a deletion may be in progress before the status stops reporting the resource as ready.
@@ -29,7 +29,7 @@ pub(crate) async fn report(
     object: &Object,
     memory: &mut Memory,
     outcome: &Outcome,
-    learned: &Learned,
+    facts: &ReconcileFacts,
 ) -> Result<(), ApiError> {
     if matches!(outcome, Outcome::Removed) {
         return Ok(());
@@ -50,7 +50,7 @@ pub(crate) async fn report(
     } else {
         memory.in_progress = None;
     }
-    let status = status_of(outcome, learned, before, generation, kraken_runtime::clock::now());
+    let status = status_of(outcome, facts, before, generation, kraken_runtime::clock::now());
     if before == Some(&status) {
         memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
         return Ok(());
@@ -61,13 +61,13 @@ pub(crate) async fn report(
     // fail the schema forever. The UID protects a later object of the same name from this outcome, the version protects
     // writes made meanwhile.
     let version = Version::of(object);
-    match replace_status(&api, context.shell.name, &name, &version, json!(status)).await {
+    match replace_status(&api, context.manager.name, &name, &version, json!(status)).await {
         Ok(written) => {
             memory.latest = Some(context.written("write the status", &written)?);
             memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
             let for_hub = matches!(outcome, Outcome::Asked);
             memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
-            if learned.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
+            if facts.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
                 memory.at_creation = None;
             }
         }
@@ -121,6 +121,6 @@ async fn tell(
     if !outcome.is_in_progress() || outcome.is_not_yet() {
         let kind = if outcome.is_warning() { EventType::Warning } else { EventType::Normal };
         let reference = object.object_ref(&context.info().resource);
-        context.shell.events.publish(&reference, kind, &ready.reason, "Reconcile", &ready.message).await;
+        context.manager.events.publish(&reference, kind, &ready.reason, "Reconcile", &ready.message).await;
     }
 }

@@ -106,7 +106,7 @@ async fn put_back(
     );
     warn!(namespace, name, "{note}");
     let (reference, reason) = (object.object_ref(&context.info().resource), Reason::RecordRestored.as_str());
-    context.shell.events.publish(&reference, EventType::Warning, reason, "Restore", &note).await;
+    context.manager.events.publish(&reference, EventType::Warning, reason, "Restore", &note).await;
     Ok(())
 }
 

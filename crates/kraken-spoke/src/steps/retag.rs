@@ -11,7 +11,7 @@ use crate::{
     intent::Intent,
     memory::{Claimed, Memory},
     outcome::listed,
-    steps::{observe::Known, record::record},
+    steps::{observe::RecordedState, record::record},
 };
 
 /// Restores the tags of the objects with these ids, or waits for tags that were set recently; returns a description.
@@ -22,7 +22,7 @@ pub(crate) async fn retag(
     identity: &Identity,
     observed: &Observed,
     ids: &[String],
-    (known, desired): (&Known, Option<&Desired>),
+    (known, desired): (&RecordedState, Option<&Desired>),
 ) -> Result<String, Failure> {
     let (ids, epoch) = batch(ids, Intent::of(object).as_ref(), known.epoch);
     if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {

@@ -20,10 +20,10 @@ use crate::{
     memory::Memory,
     outcome::Outcome,
     secrets,
-    status::Learned,
+    status::ReconcileFacts,
     steps::{
         gather, location,
-        observe::{Known, observe},
+        observe::{RecordedState, observe},
     },
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Unchanged {
     observed: [u8; 32],
     /// Whether attributes exist that need one call per object, and were not read.
     is_shallow: bool,
-    learned: Learned,
+    facts: ReconcileFacts,
 }
 
 /// A digest of the observed state that does not allow another process to guess a value.
@@ -55,14 +55,14 @@ pub(crate) fn remember(
     inputs: String,
     observed: &Observed,
     is_shallow: bool,
-    learned: &Learned,
+    facts: &ReconcileFacts,
 ) -> Arc<Unchanged> {
     Arc::new(Unchanged {
         generation: object.meta().generation,
         inputs,
         observed: digest(context.digest_key, observed),
         is_shallow,
-        learned: learned.clone(),
+        facts: facts.clone(),
     })
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn look(
     memory: &mut Memory,
     slot: &mut Slot,
     dependencies: &Dependencies,
-    learned: &mut Learned,
+    facts: &mut ReconcileFacts,
 ) -> Option<Outcome> {
     let before = memory.unchanged.clone()?;
     let status = object.status()?;
@@ -93,18 +93,18 @@ pub(crate) async fn look(
     let intent = Intent::of(object);
     location::here(context, object, intent.as_ref()).await.ok()?;
     let clock = memory.clock(context.visibility_window);
-    let known = Known::of(object, memory, intent.as_ref(), clock, context.began());
+    let known = RecordedState::of(object, memory, intent.as_ref(), clock, context.began());
     if known.needs_search() {
         return None;
     }
     // A failure is reported by the full reconcile.
     let look = observe(context, Lane::Resync, &identity, &known, false, false);
-    let observed = slot.lend(look).await.ok()?;
+    let observed = slot.release_while(look).await.ok()?;
     if digest(context.digest_key, &observed) != before.observed {
         return None;
     }
     context.vanished.present(&ObjectKey::of(object.meta()));
-    *learned = Learned { followed: learned.followed.clone(), ..before.learned.clone() };
+    *facts = ReconcileFacts { followed: facts.followed.clone(), ..before.facts.clone() };
     Some(Outcome::InPlace)
 }
 

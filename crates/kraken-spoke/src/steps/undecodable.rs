@@ -18,9 +18,9 @@ use crate::{
     account,
     context::Context,
     dynamic::{Object, Spec, account_of},
-    fates::Fates,
     memory::Memory,
     outcome::Outcome,
+    release_policy::ReleasePolicy,
     steps::{
         adopt::adopted,
         observe::has_finalizer,
@@ -165,10 +165,10 @@ async fn removed(context: &Context, object: &RawObject, memory: &mut Memory, slo
 /// Whether a person would have to approve the deletion.
 fn awaits_approval(object: &Object) -> bool {
     let lifecycle = object.lifecycle();
-    let fates = Fates { lifecycle, adopted: adopted(object.status.as_ref(), None) };
+    let policy = ReleasePolicy { lifecycle, adopted: adopted(object.status.as_ref(), None) };
     let ids = object.status.as_ref().map(|status| status.external_ids.as_slice()).unwrap_or_default();
     let is_next = has_finalizer(object) && !lifecycle.paused && !lifecycle.protect;
-    is_next && lifecycle.approval == Approval::Manual && fates.deletes_any(ids)
+    is_next && lifecycle.approval == Approval::Manual && policy.deletes_any(ids)
 }
 
 /// Writes the Ready condition and leaves the rest of the status unchanged: its ids are the only record of the remote
@@ -202,7 +202,7 @@ async fn report(
         return false;
     }
     let (name, version) = (object.name_any(), Version::of(object));
-    if let Err(error) = replace_status(api, context.shell.name, &name, &version, status).await {
+    if let Err(error) = replace_status(api, context.manager.name, &name, &version, status).await {
         let namespace = object.namespace().unwrap_or_default();
         warn!(namespace, name, %error, "failed to write the status of an object that does not decode");
     }

@@ -1,8 +1,8 @@
 //! The calls to the cloud.
 
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Location, Look, Resolver,
-    external::SpecOf,
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Launch, Location, ObserveRequest,
+    Resolver, external::SpecOf,
 };
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ impl External for Gadgets {
     type Desired = Desired;
     type Observed = Vec<Thing>;
     type Change = Change;
-    const SECRET_ECHOES: &[(&str, &[&str])] =
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] =
         &[("size", &["gadget.Size"]), ("colour", &["gadget.Colour"]), ("password", &["gadget.Note"])];
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Desired> {
@@ -85,11 +85,11 @@ impl External for Gadgets {
         Ok(self.cloud.here())
     }
 
-    async fn observe(&self, looks: &[Look]) -> Result<Vec<Vec<Thing>>, Failure> {
+    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Vec<Thing>>, Failure> {
         self.cloud.searched(looks.iter().filter(|look| look.search).count());
         let here = self.cloud.here();
         self.cloud.call("describe", |things, _| {
-            let find = |look: &Look| {
+            let find = |look: &ObserveRequest| {
                 let is_asked = |t: &Thing| {
                     let is_known = look.ids.contains(&t.id);
                     let is_own = t.owner == look.identity.uid && (look.search || is_known);

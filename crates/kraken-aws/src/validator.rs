@@ -8,27 +8,27 @@ use kraken_spoke::{
 };
 
 use crate::{
+    resolved::Optional,
     rules::Verdict,
     tags::{self, TagOptions, Tags},
-    taken::Optional,
 };
 
 /// Why a value is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ValidationError {
     /// The problem, without the value.
     pub text: String,
     /// A hint that may contain the value: shown only for values that are not from a Secret.
     pub hint: Option<String>,
 }
 
-impl From<String> for Fault {
+impl From<String> for ValidationError {
     fn from(text: String) -> Self {
         Self { text, hint: None }
     }
 }
 
-impl Fault {
+impl ValidationError {
     /// With the hint.
     pub fn shown(&self) -> String {
         match &self.hint {
@@ -39,14 +39,14 @@ impl Fault {
 }
 
 /// Resolves options and validates each with its rule. All options are resolved before an error is returned, so that all
-/// problems are reported at once: the caller checks [`Take::is_valid`] at the end.
+/// problems are reported at once: the caller checks [`SpecValidator::is_valid`] at the end.
 #[derive(Debug)]
-pub struct Take<'a, 'v> {
+pub struct SpecValidator<'a, 'v> {
     values: &'a mut Resolver<'v>,
     valid: bool,
 }
 
-impl<'a, 'v> Take<'a, 'v> {
+impl<'a, 'v> SpecValidator<'a, 'v> {
     /// Uses this resolver.
     pub fn new(values: &'a mut Resolver<'v>) -> Self {
         Self { values, valid: true }
@@ -62,13 +62,13 @@ impl<'a, 'v> Take<'a, 'v> {
         self.values.take(field, option)
     }
 
-    /// As [`Take::any`], of an option that may be absent: `Some(None)` if it is.
+    /// As [`SpecValidator::any`], of an option that may be absent: `Some(None)` if it is.
     pub fn any_if<T: OptionType>(&mut self, field: &str, option: Option<&Opt<T>>) -> Optional<T> {
         self.values.take_if(field, option)
     }
 
     /// A value that must satisfy the rule.
-    pub fn one<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+    pub fn one<T: OptionType + Borrow<B>, B: ?Sized, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         option: &Opt<T>,
@@ -79,8 +79,8 @@ impl<'a, 'v> Take<'a, 'v> {
         Some(value)
     }
 
-    /// As [`Take::one`], of an option that may be absent: `Some(None)` if it is.
-    pub fn optional<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+    /// As [`SpecValidator::one`], of an option that may be absent: `Some(None)` if it is.
+    pub fn optional<T: OptionType + Borrow<B>, B: ?Sized, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         option: Option<&Opt<T>>,
@@ -93,7 +93,7 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// A public value that must satisfy the rule: it cannot come from a Secret.
-    pub fn public<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+    pub fn public<T: OptionType + Borrow<B>, B: ?Sized, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         option: &Public<Opt<T>>,
@@ -104,8 +104,8 @@ impl<'a, 'v> Take<'a, 'v> {
         Some(value)
     }
 
-    /// As [`Take::public`], of an option that may be absent: `Some(None)` if it is.
-    pub fn public_if<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+    /// As [`SpecValidator::public`], of an option that may be absent: `Some(None)` if it is.
+    pub fn public_if<T: OptionType + Borrow<B>, B: ?Sized, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         option: Option<&Public<Opt<T>>>,
@@ -118,7 +118,7 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// A list that must satisfy the rule as a whole; `Some(None)` if it is absent.
-    pub fn list<T: OptionType, W: Into<Fault>>(
+    pub fn list<T: OptionType, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
@@ -132,7 +132,7 @@ impl<'a, 'v> Take<'a, 'v> {
     }
 
     /// A list in which each item must satisfy the rule; each invalid item is reported. `Some(None)` if it is absent.
-    pub fn each<T: OptionType + Borrow<B>, B: ?Sized, W: Into<Fault>>(
+    pub fn each<T: OptionType + Borrow<B>, B: ?Sized, W: Into<ValidationError>>(
         &mut self,
         field: &str,
         list: Option<&ListOpt<T>>,
@@ -143,7 +143,7 @@ impl<'a, 'v> Take<'a, 'v> {
         for (index, item) in items.expose().iter().enumerate() {
             let of_item = |fault: W| {
                 let fault = fault.into();
-                Fault { text: format!("item {index} {}", fault.text), ..fault }
+                ValidationError { text: format!("item {index} {}", fault.text), ..fault }
             };
             self.check(field, rule(item.borrow()).map_err(of_item), items.is_secret());
         }
@@ -161,7 +161,7 @@ impl<'a, 'v> Take<'a, 'v> {
         self.values.problem(field, why);
     }
 
-    fn check<W: Into<Fault>>(&mut self, field: &str, verdict: Verdict<W>, is_secret: bool) {
+    fn check<W: Into<ValidationError>>(&mut self, field: &str, verdict: Verdict<W>, is_secret: bool) {
         if let Err(fault) = verdict {
             let fault = fault.into();
             self.problem(field, if is_secret { fault.text } else { fault.shown() });
@@ -181,12 +181,12 @@ mod tests {
         Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() }
     }
 
-    fn problems(take: impl FnOnce(&mut Take<'_, '_>)) -> Vec<String> {
+    fn problems(validator: impl FnOnce(&mut SpecValidator<'_, '_>)) -> Vec<String> {
         let values = values();
         let mut resolver = Resolver::new(&values);
-        let mut taker = Take::new(&mut resolver);
-        take(&mut taker);
-        assert!(!taker.is_valid());
+        let mut validator = SpecValidator::new(&mut resolver);
+        take(&mut validator);
+        assert!(!validator.is_valid());
         resolver.finish().problems.iter().map(ToString::to_string).collect()
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let from_secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
         for (written, words) in [(json!({"value": "10.9.8.7/16"}), ": write 10.9.0.0/16"), (from_secret, "")]
         {
-            let found = problems(|take| drop(take.one("cidrBlock", &option(&written), cidr::v4)));
+            let found = problems(|validator| drop(validator.one("cidrBlock", &option(&written), cidr::v4)));
             assert_eq!(
                 found,
                 [format!("spec.cidrBlock: has host bits set for the prefix length /16{words}")]
@@ -211,7 +211,7 @@ mod tests {
     fn each_invalid_item_is_reported() {
         let list: ListOpt<String> =
             serde_json::from_value(json!({"value": ["10.0.0.0/8", "x", "::/0"]})).unwrap();
-        let found = problems(|take| drop(take.each("blocks", Some(&list), cidr::v4)));
+        let found = problems(|validator| drop(validator.each("blocks", Some(&list), cidr::v4)));
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("spec.blocks: item 1 must be an IPv4 CIDR block"), "{}", found[0]);
     }

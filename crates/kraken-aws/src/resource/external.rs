@@ -1,17 +1,17 @@
-//! Implements [`External`] for a [`Single`].
+//! Implements [`External`] for an [`AwsResource`].
 
 use std::{fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
     Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Ignored,
-    Launch, Location, Look, OwnSecret, Remedy, Resolver, SpokeKind,
+    Launch, Location, ObserveRequest, OwnSecret, Remedy, Resolver, SpokeKind,
     account::{AccountKind, Connection, OnChange, Refusal},
     external::SpecOf,
 };
 use serde_json::{Value, json};
 
-use super::{Creation, Phase, Single, TagChange, Thing, reader::Reader, tag_changes};
+use super::{AwsResource, Creation, Phase, RemoteObject, TagChange, reader::Reader, tag_changes};
 use crate::{
     Aws,
     account::ACCOUNTS,
@@ -26,7 +26,7 @@ use crate::{
 /// The number of concurrent calls for attributes that need one call per object.
 const AT_ONCE: usize = 8;
 
-/// The [`External`] of a [`Single`] kind.
+/// The [`External`] of an [`AwsResource`] kind.
 pub struct Managed<S> {
     aws: Aws,
     kind: PhantomData<fn() -> S>,
@@ -38,7 +38,7 @@ impl<S> fmt::Debug for Managed<S> {
     }
 }
 
-impl<S: Single> FromContext<Aws> for Managed<S> {
+impl<S: AwsResource> FromContext<Aws> for Managed<S> {
     fn from_context(aws: &Aws) -> Self {
         Self { aws: aws.clone(), kind: PhantomData }
     }
@@ -63,22 +63,22 @@ pub enum Change<C> {
 }
 
 /// The objects that are not being deleted, the oldest first.
-fn living<T: Thing>(things: &[T]) -> Vec<&T> {
-    let is_there = |thing: &&T| !matches!(thing.phase(), Phase::Leaving | Phase::Gone);
-    let mut living: Vec<&T> = things.iter().filter(is_there).collect();
-    living.sort_by_key(|thing| (tags::epoch(thing.tags()), thing.id().to_owned()));
+fn living<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
+    let is_there = |object: &&T| !matches!(object.phase(), Phase::Leaving | Phase::Gone);
+    let mut living: Vec<&T> = objects.iter().filter(is_there).collect();
+    living.sort_by_key(|object| (tags::epoch(object.tags()), object.id().to_owned()));
     living
 }
 
-impl<S: Single> External for Managed<S> {
+impl<S: AwsResource> External for Managed<S> {
     type Kind = S::Kind;
     type Desired = DesiredWithTags<S::Desired>;
-    type Observed = Vec<S::Thing>;
+    type Observed = Vec<S::RemoteObject>;
     type Change = Change<S::Change>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
     const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
     const DRIFT_PATHS: &[&str] = S::DRIFT_PATHS;
-    const SECRET_ECHOES: &[(&str, &[&str])] = S::SECRET_ECHOES;
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = S::SECRET_FIELD_PATHS;
     const SUMMARY: &[(&str, &str)] = S::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
     const WHOLE_PATHS: &[&str] = S::WHOLE_PATHS;
@@ -115,9 +115,9 @@ impl<S: Single> External for Managed<S> {
         };
         let mut differences: Vec<_> = surplus
             .iter()
-            .map(|thing| Difference {
-                field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} in addition", thing.id())),
-                remedy: Remedy::Change(Change::Surplus(thing.id().to_owned())),
+            .map(|object| Difference {
+                field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} in addition", object.id())),
+                remedy: Remedy::Change(Change::Surplus(object.id().to_owned())),
             })
             .collect();
         let mut settling = None;
@@ -152,51 +152,51 @@ impl<S: Single> External for Managed<S> {
     }
 
     fn ids(observed: &Self::Observed) -> Vec<String> {
-        living(observed).into_iter().map(|thing| thing.id().to_owned()).collect()
+        living(observed).into_iter().map(|object| object.id().to_owned()).collect()
     }
 
     fn shown(observed: &Self::Observed) -> Vec<String> {
-        observed.iter().map(|thing| thing.id().to_owned()).collect()
+        observed.iter().map(|object| object.id().to_owned()).collect()
     }
 
     fn select(observed: Self::Observed, ids: &[String]) -> (Self::Observed, Self::Observed) {
-        observed.into_iter().partition(|thing| ids.iter().any(|id| id == thing.id()))
+        observed.into_iter().partition(|object| ids.iter().any(|id| id == object.id()))
     }
 
     fn is_gone(observed: &Self::Observed) -> bool {
-        observed.iter().all(|thing| thing.phase() == Phase::Gone)
+        observed.iter().all(|object| object.phase() == Phase::Gone)
     }
 
     fn untagged(observed: &Self::Observed) -> Vec<String> {
-        let untagged = living(observed).into_iter().filter(|thing| tags::is_untagged(thing.tags()));
-        untagged.map(|thing| thing.id().to_owned()).collect()
+        let untagged = living(observed).into_iter().filter(|object| tags::is_untagged(object.tags()));
+        untagged.map(|object| object.id().to_owned()).collect()
     }
 
     fn epoch(observed: &Self::Observed) -> i64 {
-        observed.iter().map(|thing| tags::epoch(thing.tags())).max().unwrap_or(0)
+        observed.iter().map(|object| tags::epoch(object.tags())).max().unwrap_or(0)
     }
 
     fn split(observed: Self::Observed, epoch: i64) -> (Self::Observed, Self::Observed) {
-        observed.into_iter().partition(|thing| tags::epoch(thing.tags()) < epoch)
+        observed.into_iter().partition(|object| tags::epoch(object.tags()) < epoch)
     }
 
     fn state(_: &Self::Desired, observed: &Self::Observed) -> Value {
-        let first = living(observed).first().map(|thing| pruned(json!(thing)));
+        let first = living(observed).first().map(|object| pruned(json!(object)));
         json!({S::STATE_KEY: first})
     }
 
-    fn needs_deep_look(desired: &Self::Desired) -> bool {
-        S::needs_deep_look(&desired.own)
+    fn needs_deep_observation(desired: &Self::Desired) -> bool {
+        S::needs_deep_observation(&desired.own)
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         self.aws.location().await.map(Some)
     }
 
-    async fn observe(&self, looks: &[Look]) -> Result<Vec<Self::Observed>, Failure> {
+    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
         let found = lookup::look(&Reader::<S>::new(&self.aws), looks).await?;
         let deep: Vec<bool> = looks.iter().map(|look| look.deep).collect();
-        let completed = found.into_iter().zip(deep).map(|(things, deep)| self.completed(things, deep));
+        let completed = found.into_iter().zip(deep).map(|(objects, deep)| self.completed(objects, deep));
         stream::iter(completed).buffered(AT_ONCE).try_collect().await
     }
 
@@ -232,16 +232,16 @@ impl<S: Single> External for Managed<S> {
                 }
                 S::set_tags(&self.aws, first.tagged_as(), &set).await
             }
-            Change::Surplus(id) => match living.iter().find(|thing| thing.id() == id) {
-                Some(thing) => self.delete_one(identity, thing).await,
+            Change::Surplus(id) => match living.iter().find(|object| object.id() == id) {
+                Some(object) => self.delete_one(identity, object).await,
                 None => Ok(()),
             },
         }
     }
 
     async fn delete(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for thing in living(observed) {
-            self.delete_one(identity, thing).await?;
+        for object in living(observed) {
+            self.delete_one(identity, object).await?;
         }
         Ok(())
     }
@@ -251,8 +251,8 @@ impl<S: Single> External for Managed<S> {
     }
 
     async fn unprotect(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for thing in living(observed).into_iter().filter(|thing| tags::owned_by(identity, thing.tags())) {
-            gone_is_fine(S::unprotect(&self.aws, thing).await)?;
+        for object in living(observed).into_iter().filter(|object| tags::owned_by(identity, object.tags())) {
+            gone_is_fine(S::unprotect(&self.aws, object).await)?;
         }
         Ok(())
     }
@@ -270,15 +270,15 @@ impl<S: Single> External for Managed<S> {
         let found = lookup::find(&Reader::<S>::new(&self.aws), wanted).await?;
         let found = stream::iter(found).then(|mut candidate| async move {
             S::complete(&self.aws, &mut candidate.observed, true).await?;
-            Ok(candidate.map(|thing| vec![thing]))
+            Ok(candidate.map(|object| vec![object]))
         });
         found.try_collect().await
     }
 
     async fn claim(&self, identity: &Identity, epoch: i64, found: &Self::Observed) -> Result<(), Failure> {
         let tags = tags::identity_tags(identity, epoch);
-        for thing in living(found) {
-            S::set_tags(&self.aws, thing.tagged_as(), &tags).await?;
+        for object in living(found) {
+            S::set_tags(&self.aws, object.tagged_as(), &tags).await?;
         }
         Ok(())
     }
@@ -290,45 +290,49 @@ impl<S: Single> External for Managed<S> {
         desired: Option<&Self::Desired>,
         bare: &Self::Observed,
     ) -> Result<(), Failure> {
-        for thing in living(bare) {
+        for object in living(bare) {
             let mut tags = tags::identity_tags(identity, epoch);
-            tags.extend(desired.and_then(|desired| tag_memory::lost(&desired.tags, thing.tags())));
-            S::set_tags(&self.aws, thing.tagged_as(), &tags).await?;
+            tags.extend(desired.and_then(|desired| tag_memory::lost(&desired.tags, object.tags())));
+            S::set_tags(&self.aws, object.tagged_as(), &tags).await?;
         }
         Ok(())
     }
 
     async fn release(&self, identity: &Identity, observed: &Self::Observed) -> Result<(), Failure> {
-        for thing in living(observed).into_iter().filter(|thing| tags::owned_by(identity, thing.tags())) {
-            S::remove_tags(&self.aws, thing.tagged_as(), &KEYS).await.map_err(lagging)?;
+        for object in living(observed).into_iter().filter(|object| tags::owned_by(identity, object.tags())) {
+            S::remove_tags(&self.aws, object.tagged_as(), &KEYS).await.map_err(lagging)?;
         }
         Ok(())
     }
 }
 
-impl<S: Single> Managed<S> {
+impl<S: AwsResource> Managed<S> {
     /// Reads the attributes that need one call per object. An object that was deleted since it was described is omitted, so
     /// that it does not fail the whole batch.
-    async fn completed(&self, things: Vec<S::Thing>, deep: bool) -> Result<Vec<S::Thing>, Failure> {
+    async fn completed(
+        &self,
+        objects: Vec<S::RemoteObject>,
+        deep: bool,
+    ) -> Result<Vec<S::RemoteObject>, Failure> {
         let mut completed = vec![];
-        for mut thing in things {
-            if !matches!(thing.phase(), Phase::Leaving | Phase::Gone) {
-                match S::complete(&self.aws, &mut thing, deep).await {
+        for mut object in objects {
+            if !matches!(object.phase(), Phase::Leaving | Phase::Gone) {
+                match S::complete(&self.aws, &mut object, deep).await {
                     Err(failure) if is_about_an_id(&failure) => continue,
                     result => result?,
                 }
             }
-            completed.push(thing);
+            completed.push(object);
         }
         Ok(completed)
     }
 
     /// Verifies the owner again, because the deletion cannot be undone.
-    async fn delete_one(&self, identity: &Identity, thing: &S::Thing) -> Result<(), Failure> {
-        if !tags::owned_by(identity, thing.tags()) {
+    async fn delete_one(&self, identity: &Identity, object: &S::RemoteObject) -> Result<(), Failure> {
+        if !tags::owned_by(identity, object.tags()) {
             return Ok(());
         }
-        gone_is_fine(S::delete(&self.aws, thing).await)
+        gone_is_fine(S::delete(&self.aws, object).await)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fields::SECRET;
 pub type Optional<T> = Option<Option<Resolved<T>>>;
 
 /// The value for a rule between fields, if it is known.
-#[allow(clippy::ref_option)] // the type of the methods of `Take`
+#[allow(clippy::ref_option)] // the type of the methods of `SpecValidator`
 pub fn given<T: OptionType>(taken: &Optional<T>) -> Option<&T> {
     taken.as_ref()?.as_ref().map(Resolved::expose)
 }

@@ -38,7 +38,7 @@ pub enum Phase {
 }
 
 /// An AWS object as plain data. Its serialized form is the published state: an allow-list of fields with AWS's names.
-pub trait Thing: Tagged + Serialize + Debug + Sync + 'static {
+pub trait RemoteObject: Tagged + Serialize + Debug + Sync + 'static {
     /// Its phase. Most objects are ready as soon as they are created.
     fn phase(&self) -> Phase {
         Phase::Up
@@ -119,7 +119,7 @@ impl Creation<'_> {
 
 /// A query: the objects with these ids, or those that match these filters; never both.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct DescribeQuery {
     /// The ids.
     pub ids: Option<Vec<String>>,
     /// EC2 filters.
@@ -127,13 +127,13 @@ pub struct Question {
 }
 
 /// A kind with one AWS object per resource. [`Managed`] implements [`kraken_spoke::External`] for it.
-pub trait Single: Send + Sync + 'static {
+pub trait AwsResource: Send + Sync + 'static {
     /// The custom resource.
     type Kind: SpokeKind;
     /// As [`kraken_spoke::External::Desired`].
     type Desired: Debug + Send + Sync + 'static;
     /// The AWS object.
-    type Thing: Thing;
+    type RemoteObject: RemoteObject;
     /// As [`kraken_spoke::External::Change`].
     type Change: Debug + Send + Sync + 'static;
 
@@ -147,8 +147,8 @@ pub trait Single: Send + Sync + 'static {
     const IDEMPOTENT_BY_NAME: bool = false;
     /// As [`kraken_spoke::External::DRIFT_PATHS`].
     const DRIFT_PATHS: &[&str] = &[];
-    /// As [`kraken_spoke::External::SECRET_ECHOES`].
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[];
+    /// As [`kraken_spoke::External::SECRET_FIELD_PATHS`].
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
     /// As [`kraken_spoke::External::SUMMARY`].
     const SUMMARY: &[(&str, &str)] = &[];
 
@@ -174,13 +174,13 @@ pub trait Single: Send + Sync + 'static {
         Self: Sized;
 
     /// Pure. The differences, except tags.
-    fn differences(desired: &Self::Desired, thing: &Self::Thing) -> Vec<Difference<Self::Change>>;
+    fn differences(desired: &Self::Desired, object: &Self::RemoteObject) -> Vec<Difference<Self::Change>>;
 
     /// As [`kraken_spoke::External::WHOLE_PATHS`].
     const WHOLE_PATHS: &[&str] = &[];
 
     /// Pure. As [`kraken_spoke::External::without_ignored`].
-    fn without_ignored(_: &Self::Desired, _: &Self::Thing, _: &Ignored) -> Option<Self::Desired> {
+    fn without_ignored(_: &Self::Desired, _: &Self::RemoteObject, _: &Ignored) -> Option<Self::Desired> {
         None
     }
 
@@ -189,19 +189,22 @@ pub trait Single: Send + Sync + 'static {
         vec![]
     }
 
-    /// Pure. As [`kraken_spoke::External::needs_deep_look`].
-    fn needs_deep_look(_: &Self::Desired) -> bool {
+    /// Pure. As [`kraken_spoke::External::needs_deep_observation`].
+    fn needs_deep_observation(_: &Self::Desired) -> bool {
         false
     }
 
     /// Reads all pages.
-    fn read(aws: &Aws, question: Question) -> impl Future<Output = Result<Vec<Self::Thing>, Failure>> + Send;
+    fn read(
+        aws: &Aws,
+        query: DescribeQuery,
+    ) -> impl Future<Output = Result<Vec<Self::RemoteObject>, Failure>> + Send;
 
     /// Reads attributes that are not in the batched response and need one call per object; `deep` as in
-    /// [`kraken_spoke::Look::deep`].
+    /// [`kraken_spoke::ObserveRequest::deep`].
     fn complete(
         _: &Aws,
-        _: &mut Self::Thing,
+        _: &mut Self::RemoteObject,
         _deep: bool,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
@@ -212,14 +215,14 @@ pub trait Single: Send + Sync + 'static {
         aws: &Aws,
         desired: &Self::Desired,
         creation: &Creation<'_>,
-    ) -> impl Future<Output = Result<Self::Thing, Failure>> + Send;
+    ) -> impl Future<Output = Result<Self::RemoteObject, Failure>> + Send;
 
     /// Performs one change.
     fn update(
         aws: &Aws,
         change: &Self::Change,
         desired: &Self::Desired,
-        thing: &Self::Thing,
+        object: &Self::RemoteObject,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Pure. As [`kraken_spoke::External::unprotected_by`].
@@ -231,12 +234,12 @@ pub trait Single: Send + Sync + 'static {
     }
 
     /// Disables AWS's deletion protection of an object, as [`kraken_spoke::External::unprotect`].
-    fn unprotect(_: &Aws, _: &Self::Thing) -> impl Future<Output = Result<(), Failure>> + Send {
+    fn unprotect(_: &Aws, _: &Self::RemoteObject) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
     }
 
     /// Requests its deletion. Objects that no longer exist are excluded before.
-    fn delete(aws: &Aws, thing: &Self::Thing) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn delete(aws: &Aws, object: &Self::RemoteObject) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Sets tags of an object.
     fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> impl Future<Output = Result<(), Failure>> + Send {

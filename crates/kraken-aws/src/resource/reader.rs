@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use kraken_spoke::Failure;
 
-use super::{Question, Single};
+use super::{AwsResource, DescribeQuery};
 use crate::{
     Aws,
     lookup::{Source, TagFilter},
@@ -20,15 +20,15 @@ impl<'a, S> Reader<'a, S> {
     }
 }
 
-impl<S: Single> Source for Reader<'_, S> {
-    type Item = S::Thing;
+impl<S: AwsResource> Source for Reader<'_, S> {
+    type Item = S::RemoteObject;
 
-    async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<S::Thing>, Failure> {
-        S::read(self.0, Question { ids: Some(ids), filters: None }).await
+    async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<S::RemoteObject>, Failure> {
+        S::read(self.0, DescribeQuery { ids: Some(ids), filters: None }).await
     }
 
-    async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<S::Thing>, Failure> {
+    async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<S::RemoteObject>, Failure> {
         let filters = wanted.into_iter().map(|(key, values)| filter(&format!("tag:{key}"), values)).collect();
-        S::read(self.0, Question { ids: None, filters: Some(filters) }).await
+        S::read(self.0, DescribeQuery { ids: None, filters: Some(filters) }).await
     }
 }

@@ -18,7 +18,7 @@ use crate::{
 
 /// Everything that a controller shares with its process. Clones share the same state.
 #[derive(Clone)]
-pub struct Shell {
+pub struct Manager {
     /// The binary's name, which is also its field manager.
     pub name: &'static str,
     /// The client of the Kubernetes API: each request has a deadline, and their number is bounded.
@@ -43,8 +43,8 @@ pub struct Shell {
     pub(crate) leads: CancellationToken,
 }
 
-impl Shell {
-    /// A shell without a process: no server, no signals, and it is the leader from the start. For tests, and for
+impl Manager {
+    /// A manager without a process: no server, no signals, and it is the leader from the start. For tests, and for
     /// several controllers in one process.
     pub fn detached(name: &'static str, client: Client, args: RunArgs, cluster_id: String) -> Self {
         let identity = identity(name);
@@ -96,9 +96,9 @@ fn leading() -> CancellationToken {
     leads
 }
 
-impl fmt::Debug for Shell {
+impl fmt::Debug for Manager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shell")
+        f.debug_struct("Manager")
             .field("name", &self.name)
             .field("identity", &self.identity)
             .field("cluster_id", &self.cluster_id)
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::args::RunArgs;
 
-    fn shell() -> Shell {
+    fn manager() -> Manager {
         #[derive(clap::Parser)]
         struct Cli {
             #[command(flatten)]
@@ -136,22 +136,22 @@ mod tests {
         let args = <Cli as clap::Parser>::parse_from(["kraken-test"]).args;
         let server =
             service_fn(async |_: Request<Body>| Ok::<_, std::io::Error>(Response::new(Body::empty())));
-        Shell::detached("kraken-test", Client::new(server, "default"), args, "u-1".to_owned())
+        Manager::detached("kraken-test", Client::new(server, "default"), args, "u-1".to_owned())
     }
 
     #[tokio::test]
     async fn a_detached_shell_leads_until_it_is_stopped() {
-        let shell = shell();
-        assert!(shell.leading().await);
-        shell.shutdown.cancel();
-        assert!(!shell.leading().await);
+        let manager = manager();
+        assert!(manager.leading().await);
+        manager.shutdown.cancel();
+        assert!(!manager.leading().await);
     }
 
     #[tokio::test]
     async fn workers_wait_for_the_lease() {
         let leads = CancellationToken::new();
-        let shell = Shell { leads: leads.clone(), ..shell() };
-        let worker = tokio::spawn(async move { shell.leading().await });
+        let manager = Manager { leads: leads.clone(), ..manager() };
+        let worker = tokio::spawn(async move { manager.leading().await });
         tokio::task::yield_now().await;
         assert!(!worker.is_finished());
         leads.cancel();

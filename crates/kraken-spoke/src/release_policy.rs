@@ -6,13 +6,13 @@ use kraken_runtime::mutants::{self, Mutant};
 
 /// What happens to each remote object when it is deleted or replaced.
 #[derive(Clone, Debug)]
-pub(crate) struct Fates<'a> {
+pub(crate) struct ReleasePolicy<'a> {
     pub lifecycle: &'a Lifecycle,
     /// The ids that existed before the resource.
     pub adopted: Vec<String>,
 }
 
-impl Fates<'_> {
+impl ReleasePolicy<'_> {
     /// Whether the object is kept.
     pub(crate) fn keeps(&self, id: &String) -> bool {
         // Without a record of adopted ids, every object may have been adopted.
@@ -46,20 +46,20 @@ mod tests {
     #[test]
     fn adopted_object_is_kept_and_created_object_is_deleted() {
         let lifecycle = Lifecycle::default();
-        let fates = Fates { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
-        assert!(fates.keeps(&"i-1".to_owned()));
-        assert!(!fates.keeps(&"i-2".to_owned()));
-        assert!(!fates.deletes_any(&ids(&["i-1"])));
-        assert!(fates.deletes_any(&ids(&["i-1", "i-2"])));
+        let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
+        assert!(policy.keeps(&"i-1".to_owned()));
+        assert!(!policy.keeps(&"i-2".to_owned()));
+        assert!(!policy.deletes_any(&ids(&["i-1"])));
+        assert!(policy.deletes_any(&ids(&["i-1", "i-2"])));
     }
 
     #[test]
     fn explicit_deletion_policy_applies_to_all_objects() {
         for (deletion, keeps) in [(Deletion::Retain, true), (Deletion::Delete, false)] {
             let lifecycle = Lifecycle { deletion: Some(deletion), ..Lifecycle::default() };
-            let fates = Fates { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
-            assert!(["i-1", "i-2"].iter().all(|id| fates.keeps(&(*id).to_owned()) == keeps));
-            assert_eq!(fates.deletes_any(&[]), !keeps);
+            let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: ids(&["i-1"]) };
+            assert!(["i-1", "i-2"].iter().all(|id| policy.keeps(&(*id).to_owned()) == keeps));
+            assert_eq!(policy.deletes_any(&[]), !keeps);
         }
     }
 
@@ -67,9 +67,9 @@ mod tests {
     fn missing_adoption_record_prevents_deletion() {
         let adopt = kraken_api::Adopt::Id(kraken_api::ById { id: "i-1".into() });
         let lifecycle = Lifecycle { adopt: Some(adopt), ..Lifecycle::default() };
-        let fates = Fates { lifecycle: &lifecycle, adopted: vec![] };
-        assert!(fates.keeps(&"i-2".to_owned()) && !fates.deletes_any(&[]));
+        let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: vec![] };
+        assert!(policy.keeps(&"i-2".to_owned()) && !policy.deletes_any(&[]));
         let nothing = Lifecycle::default();
-        assert!(Fates { lifecycle: &nothing, adopted: vec![] }.deletes_any(&[]));
+        assert!(ReleasePolicy { lifecycle: &nothing, adopted: vec![] }.deletes_any(&[]));
     }
 }
