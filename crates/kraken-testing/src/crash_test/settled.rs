@@ -137,7 +137,7 @@ impl Run {
                 if object.is_null() {
                     continue;
                 }
-                return Ok(Some(format!("{} exists, and must not", expected.key)));
+                return Ok(Some(format!("{} exists, and must not exist", expected.key)));
             };
             for (pointer, value) in values {
                 let (value, found) =

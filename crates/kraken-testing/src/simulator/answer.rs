@@ -5,7 +5,7 @@ use super::form::Form;
 use super::markup::Xml;
 use super::refusal::Refusal;
 
-/// What an action did.
+/// The result of an action.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) body: Xml,

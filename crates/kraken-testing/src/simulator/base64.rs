@@ -1,8 +1,8 @@
-//! Base64, which keys come in.
+//! Base64, the encoding of keys in calls.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The bytes behind a text; `None` if it is no base64.
+/// The decoded bytes; `None` if the text is not base64.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let (mut bytes, mut bits, mut count) = (vec![], 0_u32, 0_u32);
     for byte in text.trim_end_matches('=').bytes().filter(|byte| !byte.is_ascii_whitespace()) {
@@ -18,7 +18,7 @@ pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     (count < 6).then_some(bytes)
 }
 
-/// The text for some bytes.
+/// The encoded bytes.
 pub(super) fn encoded(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encoded_can_be_decoded() {
+    fn an_encoded_text_can_be_decoded() {
         for (plain, text) in
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
         {

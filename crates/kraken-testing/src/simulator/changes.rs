@@ -15,7 +15,7 @@ pub struct Change {
     pub kind: Kind,
     /// Its id.
     pub id: String,
-    /// What became of it.
+    /// The type of the change.
     pub what: What,
     /// Its tags before the call; none if the call created it.
     pub tags_before: Tags,
@@ -30,16 +30,17 @@ pub enum What {
     Created,
     /// A property or a tag of it changed.
     Changed,
-    /// It was deleted, or is on its way to that: it does not live any more.
+    /// It was deleted, or is being deleted: it is not live any more.
     Deleted,
-    /// Something else began or ceased to use it: an address of a subnet was taken, an instance got a volume.
+    /// Another object began or ceased to use it: an address of a subnet was allocated, a volume was attached to an
+    /// instance.
     Used,
 }
 
 /// The state of an object before the first access of a call.
 #[derive(Debug)]
 struct Before {
-    /// `None`: it was not there.
+    /// `None`: it did not exist.
     text: Option<String>,
     tags: Tags,
     lived: bool,

@@ -102,7 +102,7 @@ impl Cloud {
         }
     }
 
-    /// This moment as AWS writes it.
+    /// The current time in AWS's format.
     pub(super) fn timestamp(&self) -> String {
         let (wall, then) = self.born;
         let seconds = self.now.saturating_duration_since(then).as_secs();
@@ -173,7 +173,7 @@ impl Cloud {
         }
     }
 
-    /// How many instances can still be launched.
+    /// The remaining capacity for instances.
     pub(super) fn room(&self) -> usize {
         let Some(capacity) = self.options.capacity else { return usize::MAX };
         capacity.saturating_sub(self.living_instances().count())

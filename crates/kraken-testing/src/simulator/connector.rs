@@ -92,7 +92,7 @@ impl<H: Hook> Inner<H> {
     }
 }
 
-/// The result if the order is not to pass the call on.
+/// The result of an order that does not forward the call.
 fn ordered(order: Order, form: &Form) -> Option<Option<Reply>> {
     let service = Service::of(form);
     match order {

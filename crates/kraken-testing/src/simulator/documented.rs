@@ -31,7 +31,7 @@ const fn caused(code: &'static str) -> DocumentedError {
     DocumentedError { code, status: 400, message: "", applied: false, caused: true }
 }
 
-/// Of every action of EC2.
+/// The errors of every action of EC2.
 const EC2: &[DocumentedError] = &[
     any("RequestLimitExceeded", 503, "Request limit exceeded."),
     doubtful("InternalError", 500, "An internal error has occurred"),
@@ -48,7 +48,7 @@ const EC2: &[DocumentedError] = &[
     ),
 ];
 
-/// Of every action of Elastic Load Balancing.
+/// The errors of every action of Elastic Load Balancing.
 const ELB: &[DocumentedError] = &[
     any("Throttling", 400, "Rate exceeded"),
     doubtful("InternalFailure", 500, "The request processing has failed because of an unknown error."),
@@ -59,7 +59,7 @@ const ELB: &[DocumentedError] = &[
     any("RequestExpired", 400, "Request timestamp is too old."),
 ];
 
-/// Of every action of STS.
+/// The errors of every action of STS.
 const STS: &[DocumentedError] = &[
     any("Throttling", 400, "Rate exceeded"),
     any("ExpiredToken", 403, "The security token included in the request is expired"),
@@ -379,10 +379,10 @@ const OWN: &[(&str, &[DocumentedError])] = &[
     ),
 ];
 
-/// The actions of Elastic Load Balancing that no other API has by that name, by a part of their names.
+/// Parts of the names of actions that only Elastic Load Balancing has.
 const OF_ELB: [&str; 6] = ["LoadBalancer", "TargetGroup", "Target", "Listener", "Rule", "SetSubnets"];
 
-/// The errors that AWS documents for an action, its own first.
+/// The errors that AWS documents for an action, those of the single action first.
 pub fn documented_errors(action: &str) -> Vec<&'static DocumentedError> {
     let of_all = if action == "GetCallerIdentity" {
         STS
@@ -395,7 +395,7 @@ pub fn documented_errors(action: &str) -> Vec<&'static DocumentedError> {
     own.iter().chain(of_all).collect()
 }
 
-/// The error that AWS documents for an action under this code.
+/// The error with this code that AWS documents for an action.
 pub fn documented_error(action: &str, code: &str) -> Option<&'static DocumentedError> {
     documented_errors(action).into_iter().find(|error| error.code == code)
 }
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_action_has_the_errors_of_its_api_and_its_own() {
+    fn each_action_has_its_own_errors_and_those_of_its_api() {
         let codes = |action| documented_errors(action).iter().map(|error| error.code).collect::<Vec<_>>();
         assert_eq!(codes("CreateVpc")[0], "VpcLimitExceeded");
         assert!(codes("CreateVpc").contains(&"RequestLimitExceeded"));
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_at_random_has_a_message() {
+    fn every_error_for_random_faults_has_a_message() {
         let all = OWN.iter().flat_map(|(_, own)| *own).chain(EC2).chain(ELB).chain(STS);
         let silent: Vec<&str> =
             all.filter(|error| !error.caused && error.message.is_empty()).map(|error| error.code).collect();

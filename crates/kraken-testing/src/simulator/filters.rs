@@ -53,7 +53,7 @@ impl Filter {
         name.starts_with("tag:") || name == "tag-key" || T::FILTERS.contains(&name)
     }
 
-    /// Whether an object, as described, matches.
+    /// Whether an object matches, with its state in Describe calls.
     pub(super) fn passes<T: Described>(&self, cloud: &Cloud, number: u64, thing: &T) -> bool {
         let tags = || cloud.registry.tags(T::thing(number), cloud.now);
         if let Some(key) = self.name.strip_prefix("tag:") {

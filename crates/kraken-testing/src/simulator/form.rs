@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::refusal::Refusal;
 
-/// The most parameters and characters of each that the journal shows.
+/// The maximum number of parameters in the journal, and of characters of each.
 const SHOWN: (usize, usize) = (12, 60);
 
 /// Parameters by name.
@@ -97,7 +97,7 @@ impl Form {
         tags.filter_map(|tag| Some((tag.text("Key")?, tag.text("Value")))).collect()
     }
 
-    /// A digest of everything but the client token: two launches are the same if theirs are.
+    /// A digest of all parameters except the client token: launches with the same digest are identical.
     pub(super) fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for (name, value) in self.0.iter().filter(|(name, _)| *name != "ClientToken") {
@@ -106,7 +106,7 @@ impl Form {
         hex::encode(digest.finalize())
     }
 
-    /// For the journal. User data may hold secrets.
+    /// The parameters for the journal, without user data, which may contain secrets.
     pub(super) fn in_short(&self) -> String {
         let told = self.0.iter().filter(|(name, _)| !matches!(name.as_str(), "Action" | "Version"));
         let mut parts: Vec<String> = told
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn structures_hold_structures() {
+    fn structures_can_contain_structures() {
         let form = Form::parse("S.1.Type=a&S.1.Tag.1.Key=k+1&S.1.Tag.1.Value=&S.1.Tag.2.Key=k2&S.2.Type=b");
         let found = form.structures("S");
         assert_eq!((found.len(), found[1].get("Type")), (2, Some("b")));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_no_part_of_what_is_launched() {
+    fn the_digest_of_a_launch_does_not_include_its_token() {
         let digest = |body| Form::parse(body).digest();
         assert_eq!(digest("A=1&ClientToken=x"), digest("ClientToken=y&A=1"));
         assert_ne!(digest("A=1"), digest("A=2"));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_journal_shows_no_user_data() {
+    fn the_journal_does_not_contain_user_data() {
         let short = Form::parse("Action=RunInstances&UserData=c2VjcmV0&ImageId=ami-1").in_short();
         assert_eq!(short, "ImageId=ami-1 UserData=(8 characters)");
     }

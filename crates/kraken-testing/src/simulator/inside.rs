@@ -9,7 +9,7 @@ use super::kind::Kind;
 use super::refusal::DEPENDENCY_VIOLATION;
 use super::registry::{Entry, Thing};
 
-/// Something that lives.
+/// A live object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Living {
     /// Its kind.
@@ -22,7 +22,7 @@ pub struct Living {
     pub made_by: u64,
 }
 
-/// Something that exists or existed.
+/// A current or former object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThingRecord {
     /// Its id, or for the load balancing API its ARN.
@@ -31,7 +31,7 @@ pub struct ThingRecord {
     pub tags: BTreeMap<String, String>,
     /// The number of the call that created it.
     pub made_by: u64,
-    /// Whether it lives: it is not deleted, nor on its way to that.
+    /// Whether it is live: neither deleted nor being deleted.
     pub alive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One instance: its settings, its states over time, and how it is described.
+//! One instance: its settings, its states over time, and its representation in Describe calls.
 
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Whether it is terminated or about to be.
+    /// Whether it is terminated or shutting down.
     pub(super) fn is_over(self) -> bool {
         matches!(self, Self::ShuttingDown | Self::Terminated)
     }
@@ -86,7 +86,7 @@ pub(super) struct Settings {
     pub(super) subnet: String,
     pub(super) groups: Vec<String>,
     pub(super) key_name: Option<String>,
-    /// In base64, as it came.
+    /// In base64, as in the call.
     pub(super) user_data: Option<String>,
     pub(super) profile: Option<String>,
     pub(super) public: bool,
@@ -96,7 +96,7 @@ pub(super) struct Settings {
     pub(super) protected: bool,
 }
 
-/// Where an instance is.
+/// The network location of an instance.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) vpc: String,

@@ -13,11 +13,11 @@ pub struct Call {
     pub number: u64,
     /// When it arrived.
     pub at: Instant,
-    /// The API that it is for.
+    /// Its API.
     pub service: Service,
     /// `RunInstances`, ...
     pub action: String,
-    /// Whether the test made it, and no API client.
+    /// Whether the test made it, instead of an API client.
     pub outside: bool,
     /// The parameters, long values cut and user data left out.
     pub parameters: String,
@@ -25,7 +25,7 @@ pub struct Call {
     pub ids: Vec<String>,
     /// The changes, in no particular order.
     pub changes: Vec<Change>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Whether the caller did not get the cloud's response: a closed connection, or an error instead.
     pub lost: bool,
@@ -38,7 +38,7 @@ pub enum Outcome {
     Arrived,
     /// The request.
     Done,
-    /// Nothing; it answered with this code.
+    /// Nothing; the call was rejected with this code.
     Refused(String),
     /// Nothing: the connection was closed before.
     NotReached,
@@ -49,14 +49,14 @@ pub enum Outcome {
 pub enum Phase {
     /// The call has arrived and has had no effect.
     Before,
-    /// The call has had its effect and is not answered.
+    /// The call has had its effect, and the response has not been sent.
     AfterEffect,
 }
 
 /// The order of a hook for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it would.
+    /// The call continues normally.
     Continue,
     /// The connection is closed, without an effect if there was none yet.
     Drop,

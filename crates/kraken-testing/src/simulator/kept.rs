@@ -150,7 +150,7 @@ impl Cloud {
         T::all(self).get(&thing.number)
     }
 
-    /// As [`Cloud::there`], to be changed because of something else.
+    /// As [`Cloud::there`], for a change that a call for another object causes.
     pub(super) fn there_mut<T: Kept>(&mut self, id: &str) -> Option<&mut T> {
         let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
         self.touch::<T>(thing.number, true);

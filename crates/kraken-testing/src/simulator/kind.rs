@@ -13,15 +13,15 @@ pub enum Kind {
     Vpc,
     /// A part of a VPC in one zone.
     Subnet,
-    /// A VPC's way to the internet.
+    /// A gateway that connects a VPC to the internet.
     InternetGateway,
-    /// Where a subnet's packets go.
+    /// The routes of subnets.
     RouteTable,
     /// A security group.
     SecurityGroup,
     /// An Elastic IP address.
     Address,
-    /// A private subnet's way to the internet.
+    /// A gateway that connects private subnets to the internet.
     NatGateway,
     /// A public key for instances.
     KeyPair,
@@ -96,7 +96,7 @@ impl Kind {
         !self.prefix().is_empty()
     }
 
-    /// What these ids, well formed and unknown, are answered with.
+    /// The error for these well-formed ids, which do not exist.
     pub(super) fn missing(self, ids: &[&str]) -> Refusal {
         let all = ids.join(", ");
         let one = ids.len() == 1;
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_missing_are_named_as_aws_names_them() {
+    fn missing_ids_are_reported_as_by_aws() {
         let said = |kind: Kind, ids: &[&str]| kind.missing(ids).message;
         assert_eq!(said(Kind::Instance, &["i-1"]), "The instance ID 'i-1' does not exist");
         assert_eq!(said(Kind::Vpc, &["vpc-1", "vpc-2"]), "The vpc IDs 'vpc-1, vpc-2' do not exist");

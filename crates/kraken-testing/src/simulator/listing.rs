@@ -22,7 +22,7 @@ pub(super) trait Described: Kept {
     /// The minimum and maximum page size; `None` if AWS has no pagination.
     const PAGE: Option<(usize, usize)> = Some((5, 1000));
 
-    /// The filtered field.
+    /// The values of the field of a filter.
     fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String>;
 
     /// Everything but the tags.
@@ -47,7 +47,7 @@ impl<T: Described> Page<'_, T> {
     }
 }
 
-/// The ids behind these numbers.
+/// The ids of these numbers.
 pub(super) fn ids<T: Kept>(cloud: &Cloud, numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
     let entries = numbers.into_iter().filter_map(|number| cloud.registry.entry(T::thing(number)));
     entries.map(|entry| entry.id.clone()).collect()
@@ -58,7 +58,7 @@ pub(super) fn describe<T: Described>(cloud: &mut Cloud, form: &Form) -> Result<A
     describe_of::<T>(cloud, form, None)
 }
 
-/// A Describe call for these objects only, if they are named by something other than the id.
+/// A Describe call for these objects only, for parameters other than ids.
 pub(super) fn describe_of<T: Described>(
     cloud: &Cloud,
     form: &Form,
@@ -124,7 +124,7 @@ pub(super) fn page<'a, T: Described>(
     Ok(page)
 }
 
-/// How many a page holds.
+/// The page size.
 pub(super) fn page_size(cloud: &Cloud, form: &Form, bounds: (usize, usize)) -> Result<usize, Refusal> {
     let (least, most) = bounds;
     let asked = form.number("MaxResults")?;
@@ -140,8 +140,8 @@ pub(super) fn page_size(cloud: &Cloud, form: &Form, bounds: (usize, usize)) -> R
     }
 }
 
-/// The start of a page. It names the next object and not an offset, so that nothing is skipped if an earlier object is
-/// deleted.
+/// The start of a page. It contains the number of the next object and not an offset, so that no object is skipped if an
+/// earlier object is deleted.
 pub(super) fn next_token(form: &Form) -> Result<u64, Refusal> {
     let Some(token) = form.get("NextToken").filter(|token| !token.is_empty()) else { return Ok(0) };
     let number = token.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());

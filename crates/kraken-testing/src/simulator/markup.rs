@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use super::service::Service;
 use super::tags::Tags;
 
-/// A document in the making.
+/// An incomplete document.
 #[derive(Debug, Default)]
 pub(super) struct Xml(String);
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn a_written_document_can_be_parsed() {
         let mut xml = Xml::default();
         xml.tag("a", |xml| {
             xml.list("set", ["1 < 2", "&amp;"], |xml, text| xml.text("b", text));

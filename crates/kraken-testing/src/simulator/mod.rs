@@ -3,7 +3,7 @@
 //! injected before and after each call's effect.
 //!
 //! It runs on a separate thread and executes one call at a time. A [hook](Simulator::on_call) runs on that thread:
-//! nothing else happens in the cloud at the same time. It may use the [`Simulator`], but not over HTTP.
+//! no other call is executed at the same time. It may use the [`Simulator`], but not over HTTP.
 //!
 //! [`Simulator::in_process`] has neither thread nor socket: [`Simulator::connector`] is an HTTP client for AWS's SDK, and time
 //! is that of the runtime that uses it. Its behavior depends only on the calls, their times and its options.
@@ -134,12 +134,12 @@ impl Simulator {
         Self { endpoint: String::new(), shared, stop: None, thread: None }
     }
 
-    /// Where it listens; nothing if it does not.
+    /// The URL on which it listens; empty if it does not listen.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Every call and everything done outside, in the order of effects.
+    /// All calls and out-of-band changes, in the order of effects.
     pub fn journal(&self) -> Vec<Call> {
         self.shared.lock().journal.clone()
     }
@@ -161,7 +161,7 @@ impl Simulator {
         self.shared.lock().records(Instant::now())
     }
 
-    /// How many instances live, by a tag's value: for checkers that count by owner.
+    /// The number of live instances by the value of a tag: for checks by owner.
     pub fn alive_by_tag(&self, key: &str) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for record in self.instances().iter().filter(|record| record.instance.is_alive()) {
@@ -212,12 +212,12 @@ impl Simulator {
         self.shared.lock().script.pending()
     }
 
-    /// Runs `hook` before and after the effect of every call over HTTP, in place of the hook before.
+    /// Runs `hook` before and after the effect of every call over HTTP, and replaces the previous hook.
     pub fn on_call(&self, hook: impl Fn(Phase, &Call) -> Verdict + Send + Sync + 'static) {
         self.shared.set_hook(Some(Arc::new(hook)));
     }
 
-    /// Takes the hook off.
+    /// Removes the hook.
     pub fn clear_hook(&self) {
         self.shared.set_hook(None);
     }

@@ -56,7 +56,7 @@ pub(super) fn images(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer { body, ids })
 }
 
-/// DescribeInstanceTypes: those that are named. A family such as `t4g` is of ARM processors.
+/// DescribeInstanceTypes, by name. A family such as `t4g` has ARM processors.
 pub(super) fn instance_types(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let names: Vec<String> = form.list("InstanceType").into_iter().map(str::to_owned).collect();
     let missing: Vec<&str> =

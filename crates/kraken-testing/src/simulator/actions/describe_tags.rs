@@ -1,4 +1,4 @@
-//! DescribeTags: the tags of everything of EC2's.
+//! DescribeTags: the tags of all EC2 objects.
 
 use crate::simulator::answer::Answer;
 use crate::simulator::cloud::Cloud;

@@ -43,7 +43,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-/// The ids that most actions are about; at least one.
+/// The instance ids in the parameters of a call; at least one.
 fn instance_ids(form: &Form) -> Result<Vec<&str>, Refusal> {
     let ids = form.list("InstanceId");
     if ids.is_empty() {

@@ -19,7 +19,7 @@ pub(in crate::simulator) fn association(instance: &Instance) -> Option<String> {
     instance.settings.profile.as_ref().map(|_| id(PREFIX, instance.number))
 }
 
-/// The ARN of the profile that a call names, if it names one.
+/// The ARN of the profile in the parameters of a call, if there is one.
 pub(super) fn named(cloud: &Cloud, form: &Form) -> Option<String> {
     let name = form.get("IamInstanceProfile.Name");
     let arn = name.map(|name| format!("arn:aws:iam::{}:instance-profile/{name}", cloud.options.account));

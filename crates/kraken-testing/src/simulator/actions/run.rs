@@ -1,4 +1,4 @@
-//! RunInstances: once per client token, all or as many as there is room for.
+//! RunInstances: once per client token; launches `MaxCount` instances, or as many as the capacity allows.
 
 use crate::simulator::answer::Answer;
 use crate::simulator::cloud::{Cloud, Used};
@@ -73,8 +73,8 @@ fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
     }
 }
 
-/// Whether a token's second call gets the first response. AWS does not document when the token of several instances
-/// expires; here it does when all are terminated, so that a launch can be found by its token.
+/// Whether a second call with a token returns the first response. AWS does not document when the token of several
+/// instances expires; here it does when all are terminated, so that a launch can be found by its token.
 fn replay(cloud: &Cloud, used: &Used) -> Result<(), Refusal> {
     let over =
         |number| cloud.instances.get(number).is_none_or(|one| one.state(cloud.now) == State::Terminated);

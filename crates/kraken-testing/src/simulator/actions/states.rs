@@ -1,4 +1,4 @@
-//! Starting, stopping and terminating. Each call is about all of its instances or none.
+//! Starting, stopping and terminating. Each call affects all of its instances or none.
 
 use crate::simulator::answer::Answer;
 use crate::simulator::cloud::{Cloud, Event};

@@ -31,7 +31,7 @@ pub(super) fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
     Ok(done(ids))
 }
 
-/// Removes tags: those of a key or, with a value, that very tag; all of them if none is named.
+/// Removes tags: by key or, with a value, by key and value; all tags if the call has no keys.
 pub(super) fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (ids, things) = resources(cloud, form)?;
     let named = form.tags();

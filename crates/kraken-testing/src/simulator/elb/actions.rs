@@ -80,7 +80,7 @@ impl Action {
         }
     }
 
-    /// The target groups that get requests.
+    /// The target groups that receive requests.
     pub(super) fn groups(&self) -> &[(String, usize)] {
         if let Self::Forward { groups, .. } = self { groups } else { &[] }
     }

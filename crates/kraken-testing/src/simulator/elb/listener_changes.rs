@@ -1,4 +1,4 @@
-//! Making, changing and deleting listeners.
+//! Creates, changes and deletes listeners.
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;
@@ -26,7 +26,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-/// Repeated with the same settings, it is answered with the listener that there is.
+/// A repeated call with the same settings returns the existing listener.
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let one = cloud.one::<LoadBalancer>(form.required("LoadBalancerArn")?)?;
     let mut settings = Settings {

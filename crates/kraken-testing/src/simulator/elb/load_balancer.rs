@@ -64,7 +64,7 @@ impl Settings {
         })
     }
 
-    /// The word for its type in ARNs.
+    /// Its type in ARNs.
     fn short(&self) -> &'static str {
         if self.application { "app" } else { "net" }
     }
@@ -151,7 +151,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(paging::answer::<LoadBalancer>(cloud, number))
 }
 
-/// The load balancer of that name.
+/// The load balancer with this name.
 fn named<'a>(cloud: &'a Cloud, name: &str) -> Option<(u64, &'a LoadBalancer)> {
     let mut all = cloud
         .registry

@@ -1,4 +1,4 @@
-//! Changing where a load balancer is, and leaving when it is deleted.
+//! Changes the subnets and security groups of a load balancer, and releases its interfaces after its deletion.
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;

@@ -53,7 +53,7 @@ impl Balancing {
     }
 }
 
-/// A target of a group as the parameters of a call name it.
+/// A target of a group as parameters of a call.
 pub(super) fn target_of(cloud: &Cloud, group: &str) -> Option<String> {
     let (id, port) = cloud.there::<TargetGroup>(group)?.targets.keys().next()?;
     Some(format!("Targets.member.1.Id={id} Targets.member.1.Port={port}"))

@@ -26,7 +26,7 @@ pub(super) trait Told: Kept {
     fn tell(&self, xml: &mut Xml, cloud: &Cloud);
 }
 
-/// The response with the visible objects, page by page; all matching ones if none are named.
+/// The response with the visible objects, page by page; all matching ones if the call has neither ARNs nor names.
 pub(super) fn describe<T: Told>(
     cloud: &Cloud,
     form: &Form,
@@ -71,7 +71,8 @@ fn page_size(cloud: &Cloud, form: &Form) -> Result<usize, Refusal> {
     Ok(size.min(cloud.options.page_size).max(1))
 }
 
-/// The start of a page. It names the next object, so that nothing is skipped if an earlier object is deleted.
+/// The start of a page. It contains the number of the next object, so that no object is skipped if an earlier object is
+/// deleted.
 fn marker(form: &Form) -> Result<u64, Refusal> {
     let Some(marker) = form.get("Marker").filter(|marker| !marker.is_empty()) else { return Ok(0) };
     let number = marker.strip_prefix("page-").and_then(|number| u64::from_str_radix(number, 16).ok());

@@ -1,4 +1,4 @@
-//! Where a load balancer is: its subnets, one in each zone, and its security groups.
+//! The subnets of a load balancer, one in each zone, and its security groups.
 
 use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
@@ -9,7 +9,7 @@ use crate::simulator::refusal::Refusal;
 use super::load_balancer::{LoadBalancer, Settings};
 use super::{invalid, misconfigured};
 
-/// A load balancer's place in one zone.
+/// The subnet of a load balancer in one zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Zoned {
     pub(super) subnet: String,
@@ -32,7 +32,7 @@ impl LoadBalancer {
         self.zones.len() == zones.len() && zones.iter().all(|zone| self.zones.contains(zone))
     }
 
-    /// Gives back the addresses in the subnets that it is not in any more.
+    /// Releases the addresses in its former subnets.
     pub(super) fn vacate(&self, cloud: &mut Cloud, kept: &[Zoned]) {
         for zone in self.zones.iter().filter(|zone| !kept.iter().any(|kept| kept.subnet == zone.subnet)) {
             if let Some(subnet) = cloud.there_mut::<Subnet>(&zone.subnet) {
@@ -42,7 +42,7 @@ impl LoadBalancer {
     }
 }
 
-/// Takes an address in each of these subnets, or in none.
+/// Allocates an address in each of these subnets, or in none.
 pub(super) fn occupy<'a>(
     cloud: &mut Cloud,
     arn: &str,
@@ -60,7 +60,7 @@ pub(super) fn occupy<'a>(
     Ok(())
 }
 
-/// The VPC and the places that a call names.
+/// The VPC and the subnets in the parameters of a call.
 pub(super) fn subnets(
     cloud: &Cloud,
     form: &Form,
@@ -99,7 +99,8 @@ pub(super) fn subnets(
     Ok((vpc, zones))
 }
 
-/// The security groups that a call names; an application load balancer without any is in its VPC's default one.
+/// The security groups in the parameters of a call; an application load balancer without any has its VPC's default
+/// group.
 pub(super) fn groups(
     cloud: &Cloud,
     form: &Form,

@@ -57,7 +57,7 @@ impl Told for ListenerRule {
     }
 }
 
-/// Of a listener in the order in which they are tried, the default one last, and all on one page: they are few.
+/// DescribeRules: the rules of a listener in the order of their evaluation, the default one last, without pagination.
 fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let Some(arn) = form.get("ListenerArn") else {
         if form.get("RuleArns.member.1").is_none() {

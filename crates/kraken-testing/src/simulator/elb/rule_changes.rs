@@ -1,4 +1,4 @@
-//! Making, changing and deleting rules of listeners.
+//! Creates, changes and deletes rules of listeners.
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;

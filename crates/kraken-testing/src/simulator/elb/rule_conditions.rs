@@ -6,7 +6,7 @@ use crate::simulator::refusal::Refusal;
 
 use super::invalid;
 
-/// How many values a rule's conditions may have in total.
+/// The maximum number of values in all conditions of a rule.
 const MOST_VALUES: usize = 5;
 
 /// Each type of condition with the structure that holds its values.
@@ -19,7 +19,7 @@ const TYPES: [(&str, &str); 6] = [
     ("source-ip", "SourceIpConfig"),
 ];
 
-/// A condition: values of which one is enough.
+/// A condition: one matching value is sufficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Condition {
     field: &'static str,

@@ -27,7 +27,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-/// The tags that a call names.
+/// The tags in the parameters of a call.
 pub(super) fn given(form: &Form) -> Result<Tags, Refusal> {
     let mut tags = Tags::new();
     for (key, value) in form.tags_in("Tags.member") {
@@ -55,7 +55,7 @@ fn checked(tags: Tags) -> Result<Tags, Refusal> {
     Ok(tags)
 }
 
-/// The objects that a call names, in its order.
+/// The objects in the parameters of a call, in the same order.
 fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, Thing)>, Refusal> {
     let arns = form.list("ResourceArns.member");
     if arns.is_empty() {
@@ -71,7 +71,7 @@ fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, Thing)
     Ok(things)
 }
 
-/// What an ARN is of.
+/// The kind of the object with this ARN.
 fn kind(arn: &str) -> Result<Kind, Refusal> {
     let resource = arn.splitn(6, ':').nth(5).unwrap_or_default();
     match resource.split('/').next() {

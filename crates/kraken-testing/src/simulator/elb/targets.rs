@@ -1,4 +1,4 @@
-//! Targets of a group: registered, healthy after a while, draining before they go.
+//! Targets of a group: registered, healthy after some time, draining before they are removed.
 
 use std::net::Ipv4Addr;
 use tokio::time::Instant;
@@ -31,7 +31,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-/// The targets that a call names, with the group's port where it names none.
+/// The targets in the parameters of a call; the default of the port is that of the group.
 fn named(form: &Form, group: &TargetGroup) -> Result<Vec<(String, usize)>, Refusal> {
     let targets = form.structures("Targets.member").into_iter().map(|target| {
         let id = target.required("Id")?.to_owned();
@@ -98,7 +98,7 @@ fn deregister(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let (id, port) = (target.required("Id")?, target.number("Port")?);
         for ((its_id, its_port), its) in &mut group.targets {
             if its_id == id && port.is_none_or(|port| port == *its_port) && its.gone_at.is_none() {
-                its.gone_at = Some(if in_use { gone_at } else { now }); // what gets no requests has none to finish
+                its.gone_at = Some(if in_use { gone_at } else { now }); // a target without requests does not drain
             }
         }
     }
