@@ -15,7 +15,7 @@ const ACCOUNT: &str = "123456789012";
 /// The behaviour of a [`super::Simulator`]. All of it but `listen` can be changed while it runs.
 #[derive(Debug, Clone)]
 pub struct SimulatorOptions {
-    /// Where to listen; a free loopback port by default.
+    /// The address on which it listens. Default: a free loopback port.
     pub listen: SocketAddr,
     /// The account that the credentials belong to. Default: 123456789012.
     pub account: String,
@@ -23,7 +23,7 @@ pub struct SimulatorOptions {
     pub region: String,
     /// The seed of ids, together with the account and the region: ids of two accounts never collide. Default: 0.
     pub seed: u64,
-    /// The time on the wall when it starts, which then follows the clock of tokio. Default: now.
+    /// The wall-clock time at its start, which then follows the clock of tokio. Default: now.
     pub epoch: Option<Timestamp>,
     /// The minimum duration of every response. Default: none.
     pub latency: Duration,
@@ -35,8 +35,8 @@ pub struct SimulatorOptions {
     pub shutting_down: Duration,
     /// How long a new load balancer is `provisioning`. Default: 50 ms.
     pub provisioning: Duration,
-    /// How long the interfaces of a deleted load balancer stay, and with them its subnets and security groups. Default:
-    /// 50 ms.
+    /// How long the interfaces of a deleted load balancer exist and block the deletion of its subnets and security
+    /// groups. Default: 50 ms.
     pub releasing: Duration,
     /// How long a registered target is `initial`. Default: 50 ms.
     pub target_initial: Duration,
@@ -52,12 +52,12 @@ pub struct SimulatorOptions {
     pub volume_attaching: Duration,
     /// How long a terminated instance or deleted NAT gateway is still described, in AWS about an hour. Default: 10 s.
     pub terminated_visible: Duration,
-    /// How long it takes until Describe calls show all that a call created. The instances of one launch appear one by
-    /// one, the last of them first. Default: none.
+    /// How long it takes until Describe calls return all objects that a call created. The instances of one launch
+    /// appear one by one, the last of them first. Default: none.
     pub describe_lag: Duration,
     /// How long a new instance is unknown to calls that change it. Default: none.
     pub change_lag: Duration,
-    /// How long changed tags are described as they were. Default: none.
+    /// How long Describe calls return the former values of changed tags. Default: none.
     pub tag_lag: Duration,
     /// The maximum page size, regardless of the request. Default: 1000.
     pub page_size: usize,

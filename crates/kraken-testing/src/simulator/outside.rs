@@ -10,7 +10,7 @@ use super::form::Form;
 use super::{Kind, Simulator};
 
 impl Simulator {
-    /// Carries out a call of the API, given by its parameters without `Action`; returns the ids it is about.
+    /// Executes a call of the API, given by its parameters without `Action`; returns the ids of the affected objects.
     ///
     /// # Errors
     /// The cloud's error.
@@ -33,7 +33,7 @@ impl Simulator {
         }
     }
 
-    /// The time from which Describe calls show an object.
+    /// The time from which Describe calls return an object.
     pub fn described_since(&self, id: &str) -> Option<Instant> {
         let state = self.shared.lock();
         state.cloud.registry.thing(id).and_then(|thing| state.cloud.registry.since(thing))

@@ -181,7 +181,7 @@ impl Simulator {
         let kind = self.kind_of(id).ok_or_else(|| anyhow!("there is no {id}"))?;
         let changes = outside_changes(kind);
         if changes.is_empty() {
-            bail!("nothing can be changed of {id}");
+            bail!("{id} cannot be changed");
         }
         let change = &changes[number % changes.len()];
         self.carry_out_outside(id, change).map_err(|error| anyhow!("{}: {error}", change.name))?;
@@ -195,7 +195,7 @@ impl Simulator {
     pub fn carry_out_outside(&self, id: &str, change: &OutsideChange) -> Result<()> {
         let mut calls = vec![];
         for (action, template) in change.calls {
-            // All of them before the first call, which may delete an object that the next one names.
+            // All of them before the first call, which may delete an object in the parameters of the next one.
             calls.push((*action, outside_values::filled(&self.shared.lock().cloud, id, template)?));
         }
         let is_elb = id.starts_with("arn:");

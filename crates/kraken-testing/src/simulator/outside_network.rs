@@ -8,7 +8,7 @@ use super::network::InternetGateway;
 use super::service::Service;
 
 impl Simulator {
-    /// Carries out a call of the load balancing API, as [`Simulator::outside`] does one of EC2's.
+    /// Executes a call of the load balancing API, as [`Simulator::outside`] does one of EC2's.
     ///
     /// # Errors
     /// The cloud's error.
@@ -64,7 +64,7 @@ impl Simulator {
             let state = self.shared.lock();
             state.cloud.there::<InternetGateway>(id).and_then(|gateway| gateway.vpc.clone())
         };
-        let vpc = vpc.ok_or_else(|| anyhow!("{id} is attached to nothing"))?;
+        let vpc = vpc.ok_or_else(|| anyhow!("{id} is not attached"))?;
         self.outside("DetachInternetGateway", &[("InternetGatewayId", id), ("VpcId", &vpc)]).map(drop)
     }
 

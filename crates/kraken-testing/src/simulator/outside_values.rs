@@ -12,7 +12,7 @@ pub(super) fn filled(cloud: &Cloud, id: &str, template: &str) -> Result<Vec<(Str
     let mut filled = vec![];
     for field in template.split_whitespace() {
         let looked_up =
-            |name: &str| value(cloud, id, name).ok_or_else(|| anyhow!("{id} has nothing for {name}"));
+            |name: &str| value(cloud, id, name).ok_or_else(|| anyhow!("{id} has no value for {name}"));
         match field.split_once('=') {
             Some((name, wanted)) if wanted.starts_with('$') => {
                 filled.push((name.to_owned(), looked_up(wanted)?));

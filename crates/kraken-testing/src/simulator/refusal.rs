@@ -30,7 +30,7 @@ impl Refusal {
         }
     }
 
-    /// What else needs it has to go first.
+    /// A dependent object must be deleted first.
     pub(super) fn dependency(message: impl Into<String>) -> Self {
         Self::new(DEPENDENCY_VIOLATION, message)
     }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::kind::Kind;
 use super::tags::{History, TagIndex, Tags};
 
-/// Something that exists or existed.
+/// The key of a current or former object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Thing {
     pub(super) kind: Kind,
@@ -81,7 +81,7 @@ impl Registry {
         }
     }
 
-    /// Describe calls show it from this time on, and not before.
+    /// Sets the time from which Describe calls return it.
     pub(super) fn described_from(&mut self, thing: Thing, time: Instant) {
         if let Some(entry) =
             self.racks.get_mut(&thing.kind).and_then(|rack| rack.entries.get_mut(&thing.number))
@@ -90,7 +90,7 @@ impl Registry {
         }
     }
 
-    /// The time from which Describe calls show an object.
+    /// The time from which Describe calls return an object.
     pub(super) fn since(&self, thing: Thing) -> Option<Instant> {
         self.rack(thing.kind)?.entries.get(&thing.number).map(|entry| entry.described_from)
     }
@@ -136,13 +136,13 @@ impl Registry {
             })
     }
 
-    /// Its tags as they are described; none of what never was.
+    /// Its tags in Describe calls; empty for an object that never existed.
     pub(super) fn tags(&self, thing: Thing, now: Instant) -> &Tags {
         static NONE: Tags = Tags::new();
         self.entry(thing).map_or(&NONE, |entry| entry.tags.described(now))
     }
 
-    /// Its tags as they are.
+    /// Its current tags.
     pub(super) fn latest_tags(&self, thing: Thing) -> Tags {
         self.entry(thing).map(|entry| entry.tags.latest().clone()).unwrap_or_default()
     }

@@ -22,7 +22,7 @@ impl Script {
         self.0.push(Entry { action: action.to_owned(), skip, lasting, when, how });
     }
 
-    /// Counts a call and takes the fault for it, if there is one.
+    /// Counts a call, and removes and returns the fault for it, if there is one.
     pub(super) fn take(&mut self, action: &str) -> Option<(When, How)> {
         let mut found = None;
         for (index, entry) in self.0.iter_mut().enumerate() {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_fault_counts_the_calls_that_it_is_about() {
+    fn each_fault_counts_the_calls_of_its_action() {
         let mut script = Script::default();
         script.push("A", 1, false, When::Before, How::Drop);
         script.push("*", 0, false, When::After, How::throttled());
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_fault_stays() {
+    fn a_permanent_fault_is_kept() {
         let mut script = Script::default();
         script.push("A", 0, true, When::Before, How::Drop);
         assert!(script.take("A").is_some() && script.take("A").is_some());

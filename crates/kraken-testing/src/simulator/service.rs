@@ -14,14 +14,14 @@ pub enum Service {
 }
 
 impl Service {
-    /// Which one a call is for.
+    /// The API of a call.
     pub(super) fn of(form: &Form) -> Self {
         let version = form.get("Version");
         let others = [Self::Elb, Self::Sts];
         others.into_iter().find(|service| version == Some(service.version())).unwrap_or(Self::Ec2)
     }
 
-    /// The version of the protocol that a call names.
+    /// The version of the protocol in the parameters of a call.
     pub(super) fn version(self) -> &'static str {
         match self {
             Self::Ec2 => "2016-11-15",

@@ -57,7 +57,7 @@ impl Shared {
         *self.hook.lock().unwrap_or_else(PoisonError::into_inner) = hook;
     }
 
-    /// Whether the call is passed on.
+    /// Whether the call continues.
     pub(super) fn goes_on(&self, phase: Phase, call: &Call) -> bool {
         let hook = self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone();
         hook.is_none_or(|hook| hook(phase, call) == Verdict::Continue)
@@ -65,7 +65,7 @@ impl Shared {
 }
 
 impl State {
-    /// A call arrives; returns it with its scripted fault.
+    /// Records the arrival of a call; returns it with its scripted fault.
     pub(super) fn arrive(&mut self, form: &Form, outside: bool) -> (Call, Option<(When, How)>) {
         self.arrived += 1;
         let action = form.get("Action").unwrap_or_default();
@@ -73,7 +73,7 @@ impl State {
         (Call::arrived(self.arrived, action, form, outside), fault)
     }
 
-    /// Carries a call out and writes it down.
+    /// Executes a call and records it in the journal.
     pub(super) fn carry_out(&mut self, call: &mut Call, form: &Form) -> Result<Answer, Refusal> {
         let now = Instant::now();
         self.cloud.tick(now);
@@ -99,7 +99,7 @@ impl State {
         result
     }
 
-    /// Writes down a call that the cloud did not carry out.
+    /// Records a call that was not executed.
     pub(super) fn note(&mut self, call: &mut Call, outcome: Outcome) {
         call.lost = outcome == Outcome::NotReached;
         call.outcome = outcome;

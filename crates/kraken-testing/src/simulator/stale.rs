@@ -1,4 +1,4 @@
-//! Objects that Describe calls show with a former state, like a stale replica.
+//! Objects that Describe calls return with a former state, like a stale replica.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -51,7 +51,7 @@ impl Cloud {
         }
     }
 
-    /// Executes a call; a read sees the frozen states.
+    /// Executes a call; a read returns the frozen states.
     pub(super) fn seen<T>(&mut self, reads: bool, call: impl FnOnce(&mut Self) -> T) -> T {
         let now = self.now;
         self.stale.0.retain(|_, (until, _)| *until > now);

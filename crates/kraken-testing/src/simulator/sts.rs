@@ -1,4 +1,4 @@
-//! STS: there is one account.
+//! STS: all credentials belong to one account.
 
 use super::answer::{Answer, Handler};
 

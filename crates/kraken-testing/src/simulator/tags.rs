@@ -15,13 +15,13 @@ impl History {
         Self(vec![(now, tags)])
     }
 
-    /// As they are.
+    /// The current tags.
     pub(super) fn latest(&self) -> &Tags {
         static NONE: Tags = Tags::new();
         self.0.last().map_or(&NONE, |(_, tags)| tags)
     }
 
-    /// As they are described.
+    /// The tags in Describe calls.
     pub(super) fn described(&self, now: Instant) -> &Tags {
         let seen = self.0.iter().rev().find(|(from, _)| *from <= now);
         seen.map_or_else(|| self.latest(), |(_, tags)| tags)
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lagging_change_is_described_later_and_found_by_both_until_then() {
+    fn a_delayed_change_is_described_later_and_found_by_both_values_until_then() {
         let now = Instant::now();
         let later = now + Duration::from_secs(1);
         let (mut history, mut index) = (History::new(now, tags(&[("a", "1")])), TagIndex::default());

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::options::Limit;
 
-/// How full each bucket was when it was last used.
+/// The tokens of each bucket at its last use.
 #[derive(Debug, Default)]
 pub(super) struct Throttle(BTreeMap<String, (Instant, f64)>);
 
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_empties_and_fills_again_for_its_action_alone() {
+    fn a_bucket_is_emptied_and_refilled_for_its_action_only() {
         let limits = BTreeMap::from([("A".to_owned(), Limit { burst: 2.0, per_second: 1.0 })]);
         let (mut throttle, start) = (Throttle::default(), Instant::now());
         let mut admits =

@@ -93,7 +93,7 @@ impl Controller {
     /// Starts it after [`Controller::kill`] or [`Controller::terminate`], and waits until it is ready.
     ///
     /// # Errors
-    /// When it still runs, or does not get ready within a minute.
+    /// When it still runs, or is not ready within a minute.
     pub async fn start(&self) -> Result<()> {
         self.start_without_waiting()?;
         self.wait_ready().await
@@ -115,7 +115,7 @@ impl Controller {
     /// [`Controller::terminate`] and [`Controller::start`].
     ///
     /// # Errors
-    /// As those.
+    /// As [`Controller::terminate`] and [`Controller::start`].
     pub async fn restart(&self) -> Result<()> {
         self.terminate().await?;
         self.start().await
@@ -156,7 +156,7 @@ impl Controller {
     /// When it does not respond.
     pub async fn metrics(&self) -> Result<String> {
         let answer = self.get("/metrics").await?;
-        if answer.status == 200 { Ok(answer.body) } else { bail!("/metrics answered {}", answer.status) }
+        if answer.status == 200 { Ok(answer.body) } else { bail!("/metrics returned {}", answer.status) }
     }
 
     /// Waits until `/readyz` returns 200.
@@ -169,7 +169,7 @@ impl Controller {
         loop {
             let problem = match self.get("/readyz").await {
                 Ok(answer) if answer.status == 200 => return Ok(()),
-                Ok(answer) => format!("/readyz answers {}: {}", answer.status, answer.body.trim()),
+                Ok(answer) => format!("/readyz returns {}: {}", answer.status, answer.body.trim()),
                 Err(problem) => format!("{problem:#}"),
             };
             let name = &self.launch.name;

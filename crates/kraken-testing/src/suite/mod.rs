@@ -18,10 +18,10 @@ use crate::{manifests, packaging, paths};
 pub use controller::Controller;
 use controller::Launch;
 
-/// Where the controllers' service accounts and leases are.
+/// The namespace of the controllers' service accounts and leases.
 pub const NAMESPACE: &str = "kraken-system";
 
-/// How to start the controllers.
+/// The options of a suite.
 #[derive(Debug, Clone, Default)]
 pub struct SuiteOptions {
     /// The controllers to start, by folder name; all under `controllers/` if `None`.
@@ -50,7 +50,7 @@ impl SuiteOptions {
         self
     }
 
-    /// Removes a variable that one controller would get.
+    /// Removes a variable of one controller.
     #[must_use]
     pub fn without_env(mut self, controller: &str, name: &str) -> Self {
         self.env.entry(controller.to_owned()).or_default().insert(name.to_owned(), None);
@@ -69,7 +69,7 @@ pub struct Suite {
 /// because there are no nodes.
 ///
 /// # Errors
-/// When they were not generated yet, or the API server rejects one.
+/// When they are not generated, or the API server rejects one.
 pub async fn install(control_plane: &ControlPlane) -> Result<()> {
     let client = control_plane.client().await?;
     let root = paths::workspace_root()?;
@@ -112,8 +112,8 @@ impl Suite {
     /// Installs CRDs and RBAC, starts the controllers, and waits until all are ready.
     ///
     /// # Errors
-    /// When something is not built or generated, or a controller is not ready within a minute; the end of its
-    /// log is in the message.
+    /// When a binary is not built, a manifest is not generated, or a controller is not ready within a minute; the end
+    /// of its log is in the message.
     pub async fn start(control_plane: &ControlPlane, moto: &Moto, options: SuiteOptions) -> Result<Self> {
         match &options.namespaces {
             Some(namespaces) => install_in(control_plane, namespaces).await?,
@@ -188,7 +188,7 @@ async fn launch(
             bail!("{} is not built; run `cargo build --workspace --bins`", program.display());
         }
         let kubeconfig = control_plane.kubeconfig_for_service_account(NAMESPACE, &account).await.with_context(|| {
-            format!("config/{name}/rbac.yaml has to make service account {NAMESPACE}/{account}; run `cargo xtask gen`")
+            format!("config/{name}/rbac.yaml must contain service account {NAMESPACE}/{account}; run `cargo xtask gen`")
         })?;
         let mut env: BTreeMap<String, String> = moto::environment(endpoint).into_iter().collect();
         env.extend([

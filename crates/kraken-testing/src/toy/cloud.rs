@@ -8,7 +8,7 @@ use std::{
 use kraken_spoke::{Failure, FailureClass, Location};
 use parking_lot::Mutex;
 
-/// A gadget as the cloud has it.
+/// A gadget in the cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thing {
     /// The id in the cloud.
@@ -23,11 +23,11 @@ pub struct Thing {
     pub colour: String,
     /// The description in the cloud, which contains the password.
     pub note: String,
-    /// Deleted, and still shown.
+    /// Whether it is deleted, and still returned.
     pub gone: bool,
-    /// How many reads do not show it yet.
+    /// The number of reads that do not return it yet.
     pub lag: usize,
-    /// What reads show instead, and how many of them still do: a change that is not visible yet.
+    /// The former state that reads return, and the number of these reads: a change that is not visible yet.
     pub stale: Option<(Box<Thing>, usize)>,
     /// Its region: it cannot be observed from other regions.
     pub at: Option<Location>,
@@ -74,9 +74,9 @@ pub enum Fault {
 struct Inside {
     things: BTreeMap<String, Thing>,
     tokens: BTreeMap<String, Vec<String>>,
-    /// The most that ever existed at once, by owner.
+    /// The maximum number that existed at once, by owner.
     most: BTreeMap<String, usize>,
-    /// Something outside writes this epoch on everything.
+    /// The epoch that another writer sets on all objects.
     epoch_of_all: Option<i64>,
     /// The maximum number of objects of one launch.
     capacity: Option<usize>,
@@ -110,12 +110,12 @@ impl Cloud {
         self.0.lock().capacity = Some(most);
     }
 
-    /// From now on something outside writes this epoch on everything, as tag policies do.
+    /// From now on, another writer sets this epoch on all objects, as tag policies do.
     pub fn rewrite_epochs(&self, epoch: i64) {
         self.0.lock().epoch_of_all = Some(epoch);
     }
 
-    /// The most gadgets of one resource that ever existed at once.
+    /// The maximum number of gadgets of one resource that existed at once.
     pub fn most(&self, owner: &str) -> usize {
         self.0.lock().most.get(owner).copied().unwrap_or_default()
     }
@@ -176,14 +176,14 @@ impl Cloud {
         id
     }
 
-    /// Changes a gadget behind the controller's back.
+    /// Changes a gadget out of band.
     pub fn tamper(&self, id: &str, change: impl FnOnce(&mut Thing)) {
         if let Some(thing) = self.0.lock().things.get_mut(id) {
             change(thing);
         }
     }
 
-    /// One call that changes each of these gadgets that is still there.
+    /// One call that changes each of these gadgets that still exists.
     pub(super) fn each(
         &self,
         operation: &'static str,
@@ -214,8 +214,8 @@ impl Cloud {
         };
         match fault {
             Some(Fault::Before(class)) => return Err(failure(class, "the toy cloud rejects the call")),
-            #[allow(clippy::panic, reason = "a fault that tests ask for")]
-            Some(Fault::Panic) => panic!("the panic that a test asked for"),
+            #[allow(clippy::panic, reason = "a fault that tests request")]
+            Some(Fault::Panic) => panic!("the panic that a test requested"),
             _ => {}
         }
         let inside = &mut *inside;

@@ -1,4 +1,4 @@
-//! A whole spoke in miniature: the kind `Gadget` in a cloud that is a map in memory.
+//! A small but complete spoke: the kind `Gadget` in a cloud that is a map in memory.
 //!
 //! It is an example of a kind (`api.rs`, `plan.rs`, `external.rs`; a real spoke adds a `main.rs`), and simulates rare
 //! behavior of a real cloud in tests: lost responses, delayed reads, panics.

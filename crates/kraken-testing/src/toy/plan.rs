@@ -17,9 +17,9 @@ pub struct Desired {
 /// A change in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Give it this size.
+    /// Sets its size.
     Resize(i64),
-    /// Delete this one, which is one too many.
+    /// Deletes this surplus one.
     Remove(String),
 }
 

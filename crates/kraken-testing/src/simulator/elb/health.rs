@@ -12,9 +12,9 @@ pub(super) struct Health {
     enabled: bool,
     protocol: String,
     pub(super) port: String,
-    /// For HTTP and HTTPS alone.
+    /// For HTTP and HTTPS only.
     path: Option<String>,
-    /// For HTTP and HTTPS alone.
+    /// For HTTP and HTTPS only.
     codes: Option<String>,
     interval: usize,
     timeout: usize,

@@ -1,4 +1,4 @@
-//! Giving an Elastic IP address to an instance and taking it back.
+//! Associates Elastic IP addresses with instances, and disassociates them.
 
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
@@ -20,7 +20,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-/// Moves an address that something else has, unless the call forbids it.
+/// Moves an address that is associated with another object, unless the call forbids it.
 fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("AllocationId")?;
     let address = cloud.one::<Address>(id)?.clone();
@@ -102,7 +102,7 @@ pub(super) fn free(cloud: &mut Cloud, id: &str) {
     }
 }
 
-/// Takes every address from an instance.
+/// Disassociates all addresses from an instance.
 pub(super) fn release_of(cloud: &mut Cloud, instance: &str) {
     let has = |address: &&Address| {
         address.used.as_ref().is_some_and(|used| used.instance.as_deref() == Some(instance))
@@ -114,7 +114,7 @@ pub(super) fn release_of(cloud: &mut Cloud, instance: &str) {
     }
 }
 
-/// Whether anything in a VPC can be reached at a public address.
+/// Whether any object in a VPC has a public address.
 pub(super) fn is_reachable(cloud: &Cloud, vpc: &str) -> bool {
     let is_here = |address: &Address| address.used.as_ref().is_some_and(|used| used.vpc == vpc);
     Address::all(cloud).values().any(is_here)

@@ -1,4 +1,4 @@
-//! Which route table a subnet uses.
+//! Associations of route tables with subnets.
 
 use crate::simulator::answer::{Answer, Handler, done};
 use crate::simulator::cloud::Cloud;
@@ -81,7 +81,7 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(done([Some(table), association.subnet].into_iter().flatten().collect()))
 }
 
-/// Also how another table becomes the main one.
+/// This call also makes another table the main one.
 fn replace(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("AssociationId")?;
     let wanted = form.required("RouteTableId")?;

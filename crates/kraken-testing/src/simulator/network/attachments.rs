@@ -1,4 +1,4 @@
-//! Attaching volumes to instances and detaching them.
+//! Attaches volumes to instances, and detaches them.
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::{Cloud, Event};
@@ -31,7 +31,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 }
 
 impl Attachment {
-    /// That of a volume that an instance was launched with.
+    /// The attachment of a volume that an instance was launched with.
     pub(super) fn of_root(cloud: &Cloud, instance: &str, goes_with_it: bool) -> Self {
         Self {
             instance: instance.to_owned(),

@@ -65,7 +65,7 @@ fn mask(length: u32) -> u32 {
     u32::MAX.checked_shl(32 - length).unwrap_or(0)
 }
 
-/// A range of IPv6 addresses in its shortest spelling.
+/// A range of IPv6 addresses in canonical form.
 pub(super) fn of_v6(text: &str, parameter: &str) -> Result<String, Refusal> {
     let parts = text.split_once('/').and_then(|(address, length)| {
         let address: Ipv6Addr = address.parse().ok()?;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_rejected() {
+    fn a_text_that_is_not_a_range_is_rejected() {
         for text in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "moon/8"] {
             assert_eq!(Cidr::of(text, "cidrBlock").unwrap_err().code, "InvalidParameterValue", "{text}");
             assert!(of_v6(text, "cidrBlock").is_err());
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn five_addresses_of_a_range_are_for_aws() {
+    fn five_addresses_of_a_range_are_reserved_for_aws() {
         let hosts: Vec<String> = cidr("10.0.0.0/28").hosts().map(|address| address.to_string()).collect();
         assert_eq!((hosts.len(), cidr("10.0.0.0/28").room()), (11, 11));
         assert_eq!((&*hosts[0], &*hosts[10]), ("10.0.0.4", "10.0.0.14"));

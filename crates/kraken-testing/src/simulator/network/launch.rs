@@ -20,7 +20,7 @@ pub(in crate::simulator) struct Site {
     pub(in crate::simulator) subnet: String,
     pub(in crate::simulator) groups: Vec<String>,
     pub(in crate::simulator) public: bool,
-    /// How many more addresses it has.
+    /// The number of free addresses.
     pub(in crate::simulator) room: usize,
     address: Option<Ipv4Addr>,
 }
@@ -78,7 +78,7 @@ pub(in crate::simulator) fn groups_exist(cloud: &Cloud, groups: &[String]) -> Re
     groups.iter().find(is_wrong).map_or(Ok(()), |wrong| Err(Kind::SecurityGroup.missing(&[wrong])))
 }
 
-/// Gives an instance its place.
+/// Allocates the network location of an instance.
 pub(in crate::simulator) fn place(cloud: &mut Cloud, site: &Site, number: u64, owner: &str) -> Place {
     let [.., a, b, c] = number.to_be_bytes();
     let made_up = site.address.unwrap_or(Ipv4Addr::new(10, a, b, c));

@@ -1,4 +1,4 @@
-//! Networks: VPCs and all that is in them, and what instances use of them.
+//! Networks: VPCs and the objects in them, and the network resources of instances.
 
 mod address;
 mod address_uses;

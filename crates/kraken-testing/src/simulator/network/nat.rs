@@ -49,7 +49,7 @@ impl NatGateway {
         self.life.state(cloud.now)
     }
 
-    /// Whether it is there or will be.
+    /// Whether it is available or pending.
     pub(in crate::simulator) fn lives(&self, cloud: &Cloud) -> bool {
         ["pending", "available"].contains(&self.state(cloud))
     }
@@ -159,7 +159,7 @@ fn failure(
     Some(("Resource.AlreadyAssociated", format!("Elastic IP address [{}] is already associated", address.id)))
 }
 
-/// Gives a new one its addresses.
+/// Allocates the addresses of a new one.
 fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
     let Some(nat) = cloud.network.nats.get(&number).cloned() else { return Ok(()) };
     let taken = {
@@ -218,7 +218,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(Answer::about(id, |xml| xml.text("natGatewayId", id)))
 }
 
-/// It is described for a while after its end.
+/// It is described for some time after its deletion.
 fn forget_later(cloud: &mut Cloud, number: u64) {
     let at = cloud.network.nats.get(&number).map_or(cloud.now, |nat| nat.life.at);
     let at = at + cloud.options.terminated_visible;

@@ -61,7 +61,7 @@ impl Peer {
 }
 
 impl Rule {
-    /// What every new group begins with.
+    /// The default rule of every new group.
     pub(super) fn all_out(cloud: &mut Cloud) -> Self {
         let peer = Peer::V4("0.0.0.0/0".to_owned());
         let permission = Permission { egress: true, protocol: "-1".to_owned(), ports: None, peer };
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_rejected() {
+    fn invalid_permissions_are_rejected() {
         let tcp = "IpPermissions.1.IpProtocol=tcp&IpPermissions.1.IpRanges.1.CidrIp=0.0.0.0/0";
         assert_eq!(of(tcp).unwrap_err().code, "InvalidParameterValue");
         let ports =

@@ -51,12 +51,12 @@ impl RouteTable {
         });
     }
 
-    /// Whether it is for the subnets that are associated with none.
+    /// Whether it applies to the subnets without an association.
     pub(super) fn is_main(&self) -> bool {
         self.associations.iter().any(|association| association.subnet.is_none())
     }
 
-    /// Gives it the local route of each of its VPC's ranges.
+    /// Sets the local routes for the ranges of its VPC.
     pub(super) fn set_local(&mut self, ranges: &[Cidr]) {
         self.routes.retain(|route| !route.is_local());
         let locals = ranges.iter().map(|range| Route::local(range.to_string()));

@@ -106,7 +106,7 @@ impl Route {
     }
 }
 
-/// The destination that a call names.
+/// The destination in the parameters of a call.
 fn destination(form: &Form) -> Result<String, Refusal> {
     if let Some(text) = form.get("DestinationIpv6CidrBlock") {
         return of_v6(text, "destinationIpv6CidrBlock");

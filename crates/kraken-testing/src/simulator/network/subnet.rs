@@ -26,7 +26,7 @@ pub(in crate::simulator) struct Subnet {
     zone: Zone,
     pub(super) maps_public: bool,
     assigns_v6: bool,
-    /// The ids of those that have its addresses: instances, NAT gateways, load balancers.
+    /// The owners of its addresses, by id: instances, NAT gateways, load balancers.
     taken: BTreeMap<Ipv4Addr, String>,
 }
 

@@ -1,4 +1,4 @@
-//! How large and how fast a volume is, and changing that.
+//! The size and the performance of volumes, and their changes.
 
 use crate::simulator::answer::{Answer, Handler};
 use crate::simulator::cloud::Cloud;
@@ -23,7 +23,7 @@ pub(super) struct Shape {
     throughput: Option<usize>,
 }
 
-/// A change on its way, or the last one.
+/// The change in progress, or the last one.
 #[derive(Debug, Clone)]
 pub(super) struct Modification {
     before: Shape,

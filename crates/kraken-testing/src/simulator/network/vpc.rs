@@ -1,4 +1,4 @@
-//! VPCs. Each is born with its main route table and its default security group, which go with it.
+//! VPCs. Each is created and deleted with its main route table and its default security group.
 
 use crate::simulator::actions::given;
 use crate::simulator::answer::{Answer, Handler, done};

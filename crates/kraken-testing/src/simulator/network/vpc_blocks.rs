@@ -27,7 +27,7 @@ impl Block {
         Self { association, range: Some(range), text: range.to_string() }
     }
 
-    /// One of Amazon's own ranges.
+    /// A range that Amazon provides.
     pub(super) fn v6(cloud: &mut Cloud) -> Self {
         let association = cloud.network.part("vpc-cidr-assoc-");
         let part = cloud.network.parts & 0xffff;

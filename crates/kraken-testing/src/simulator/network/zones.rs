@@ -32,7 +32,7 @@ pub(super) fn all(region: &str) -> impl Iterator<Item = Zone> + '_ {
     })
 }
 
-/// How the ids of a region's zones begin: `use1` of `us-east-1`, `apse2` of `ap-southeast-2`.
+/// The prefix of the ids of a region's zones: `use1` of `us-east-1`, `apse2` of `ap-southeast-2`.
 fn short(region: &str) -> String {
     let mut parts = region.split('-');
     let country = parts.next().unwrap_or_default();
@@ -41,7 +41,7 @@ fn short(region: &str) -> String {
     format!("{country}{way}{}", parts.next().unwrap_or_default())
 }
 
-/// The zone with that name, or AWS's error with the existing ones.
+/// The zone with this name, or AWS's error with the existing ones.
 pub(super) fn named(region: &str, name: &str, parameter: &str) -> Result<Zone, Refusal> {
     all(region).find(|zone| zone.name == name).ok_or_else(|| {
         let names: Vec<String> = all(region).map(|zone| zone.name).collect();
@@ -54,7 +54,7 @@ pub(super) fn named(region: &str, name: &str, parameter: &str) -> Result<Zone, R
     })
 }
 
-/// The zone with that id.
+/// The zone with this id.
 pub(super) fn with_id(region: &str, id: &str) -> Result<Zone, Refusal> {
     all(region).find(|zone| zone.id == id).ok_or_else(|| {
         let message = format!("Invalid availability zone-id: [{id}]");

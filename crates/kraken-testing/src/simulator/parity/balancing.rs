@@ -1,4 +1,4 @@
-//! Load balancers on both sides, in the network that the calls before have made.
+//! Load balancers on both sides, in the network that the preceding calls created.
 
 use super::{Calls, Listed};
 
@@ -78,13 +78,13 @@ pub(super) const CALLS: Calls = &[
 
 /// Responses that only moto has, with the reasons.
 pub(super) const ONLY_MOTO: Listed = &[
-    (&["/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
-    (&["/AlpnPolicy=", "/SslPolicy=ELBSecurityPolicy-2016-08"], "AWS tells no such thing of plain HTTP"),
+    (&["/Error/Message="], "moto has other error messages; the codes are compared"),
+    (&["/AlpnPolicy=", "/SslPolicy=ELBSecurityPolicy-2016-08"], "AWS does not return it for plain HTTP"),
 ];
 
 /// Responses that only the simulator has, or that differ, with the reasons.
 pub(super) const ONLY_SIMULATOR: Listed = &[
-    (&["/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
+    (&["/Error/Message="], "moto has other error messages; the codes are compared"),
     (
         &[
             "/LoadBalancerAddresses=",
@@ -99,6 +99,6 @@ pub(super) const ONLY_SIMULATOR: Listed = &[
             "/Conditions/member/Values/member=",
             "ModifyLoadBalancerAttributesResult/Attributes/member/",
         ],
-        "AWS says so, moto does not",
+        "AWS returns it, moto does not",
     ),
 ];

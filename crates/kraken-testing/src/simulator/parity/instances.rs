@@ -2,7 +2,8 @@
 
 use super::{Calls, Listed};
 
-/// The calls; `$i-A` and `$i-B` stand for the two instances. Each is made when the one before has settled.
+/// The calls; `$i-A` and `$i-B` stand for the two instances. Each is made after the effects of the preceding one are
+/// complete.
 pub(super) const CALLS: Calls = &[
     (
         "RunInstances",
@@ -74,34 +75,34 @@ pub(super) const ONLY_MOTO: Listed = &[
     ),
     (
         &["/platform=windows", "DescribeImages ImageId.1=ami-12c6146b: /imagesSet/item/"],
-        "moto knows this image",
+        "moto has this image",
     ),
     (
         &["/instancesSet/item/groupSet="],
-        "moto tells the groups of an interface alone, AWS those of the instance too",
+        "moto returns only the groups of an interface, AWS those of the instance too",
     ),
     (
         &["RunInstances ImageId", "/dnsName=", "/ipAddress=", "/association="],
-        "moto gives a public address at once and keeps it as an empty one; AWS gives one to what runs",
+        "moto assigns a public address at once and then returns it as empty; AWS assigns it to running instances",
     ),
     (
         &["DescribeInstances InstanceId.1=$i-B: /"],
-        "moto leaves a terminated instance its network and volumes",
+        "moto keeps the network and volumes of a terminated instance",
     ),
     (&["TerminateInstances InstanceId.1=$i-B: /instancesSet/item/currentState/"], "moto terminates again"),
-    (&["InstanceId.3=i-0123456789abcdef1: /Errors/Error/Message="], "moto names one missing id, AWS all"),
+    (&["InstanceId.3=i-0123456789abcdef1: /Errors/Error/Message="], "moto reports one missing id, AWS all"),
     (
         &["UserData.Value=", "Attribute=userData: /userData="],
-        "moto wants the user data of a change encoded twice, so it refuses what AWS takes",
+        "moto requires the user data of a change encoded twice, so it rejects what AWS accepts",
     ),
 ];
 
 /// Responses that only the simulator has, or that differ, with the reasons.
 pub(super) const ONLY_SIMULATOR: Listed = &[
-    (&["/return=true"], "AWS says so, moto does not"),
-    (&["/instancesSet/item/groupSet/item/"], "moto tells the groups of an interface alone"),
-    (&["/httpEndpoint=enabled"], "moto forgets the endpoint when another setting changes"),
+    (&["/return=true"], "AWS returns it, moto does not"),
+    (&["/instancesSet/item/groupSet/item/"], "moto returns only the groups of an interface"),
+    (&["/httpEndpoint=enabled"], "moto loses the endpoint when another setting changes"),
     (&["TerminateInstances InstanceId.1=$i-B: /instancesSet/item/currentState/"], "moto terminates again"),
-    (&["InstanceId.3=i-0123456789abcdef1: /Errors/Error/Message="], "moto names one missing id, AWS all"),
-    (&["UserData.Value=", "Attribute=userData: /userData/value="], "moto refuses this change"),
+    (&["InstanceId.3=i-0123456789abcdef1: /Errors/Error/Message="], "moto reports one missing id, AWS all"),
+    (&["UserData.Value=", "Attribute=userData: /userData/value="], "moto rejects this change"),
 ];

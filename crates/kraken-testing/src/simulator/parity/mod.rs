@@ -20,7 +20,7 @@ type Listed = &'static [(&'static [&'static str], &'static str)];
 
 const IMAGE: &str = "ami-12c6146b";
 
-/// One side: where it is, and the names that its ids got.
+/// One side: its endpoint, and the assigned names of its ids.
 struct Side {
     endpoint: String,
     service: Service,
@@ -32,7 +32,7 @@ impl Side {
         Self { endpoint: endpoint.to_owned(), service: Service::Ec2, names: BTreeMap::new() }
     }
 
-    /// moto takes the service from it and checks no signature.
+    /// moto determines the service from it, and does not verify signatures.
     fn authorization(&self) -> String {
         let service = match self.service {
             Service::Ec2 => "ec2",
@@ -67,7 +67,7 @@ impl Side {
             // Ids are named in the order of the launch's response.
             Ok(root) => self.flatten(&root, "", &mut lines),
             // moto responds with an HTML page to unimplemented actions.
-            Err(_) => drop(lines.insert("no answer".to_owned())),
+            Err(_) => drop(lines.insert("not implemented".to_owned())),
         }
         lines
     }
@@ -83,7 +83,7 @@ impl Side {
         }
     }
 
-    /// A text without what differs from one run to the next.
+    /// A text without values that differ between runs.
     fn plain(&mut self, element: &str, text: &str) -> String {
         if [
             "Time",
@@ -158,7 +158,7 @@ async fn compare_what(
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Both sides, with an empty account and no waiting.
+/// Both sides, with an empty account and without delays.
 async fn sides() -> (Moto, Simulator) {
     let moment = Duration::from_millis(1);
     let simulator = Simulator::start(SimulatorOptions {

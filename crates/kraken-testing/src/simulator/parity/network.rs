@@ -2,7 +2,7 @@
 
 use super::{Calls, Listed};
 
-/// What is made first stays for the load balancers.
+/// The objects that are created first are kept for the calls for load balancers.
 pub(super) const CALLS: Calls = &[
     (
         "CreateVpc",
@@ -89,26 +89,26 @@ pub(super) const CALLS: Calls = &[
 
 /// Responses that only moto has, with the reasons.
 pub(super) const ONLY_MOTO: Listed = &[
-    (&["/Errors/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
-    (&["/dhcpOptionsId="], "both have one set of DHCP options, by another name"),
+    (&["/Errors/Error/Message="], "moto has other error messages; the codes are compared"),
+    (&["/dhcpOptionsId="], "both have one set of DHCP options, with different ids"),
     (&["/ipv6CidrBlockAssociationSet=", "/privateDnsNameOptionsOnLaunch/"], "no controller reads it"),
     (&["/securityGroupRuleSet/item/tagSet="], "single rules have no tags in the simulator"),
     (
         &["=available", "/modificationState=completed", "/progress=100", "/endTime="],
-        "in moto nothing takes time",
+        "moto has no transitions",
     ),
     (
         &["/addressesSet/item/instanceId=", "/addressesSet/item/networkInterfaceId="],
-        "moto tells that a free address is used by nothing, AWS does not tell it",
+        "moto returns empty associations of a free address, AWS returns none",
     ),
     (&["/keyMaterial="], "neither is a key"),
 ];
 
 /// Responses that only the simulator has, or that differ, with the reasons.
 pub(super) const ONLY_SIMULATOR: Listed = &[
-    (&["/Errors/Error/Message="], "moto words its refusals in its own way; their codes are compared"),
-    (&["/dhcpOptionsId="], "both have one set of DHCP options, by another name"),
-    (&["=pending", "=creating", "/modificationState=modifying", "/progress=0"], "in moto nothing takes time"),
+    (&["/Errors/Error/Message="], "moto has other error messages; the codes are compared"),
+    (&["/dhcpOptionsId="], "both have one set of DHCP options, with different ids"),
+    (&["=pending", "=creating", "/modificationState=modifying", "/progress=0"], "moto has no transitions"),
     (&["/keyMaterial="], "neither is a key"),
     (
         &[
@@ -133,6 +133,6 @@ pub(super) const ONLY_SIMULATOR: Listed = &[
             "/availabilityZoneInfo/item/groupName=",
             "/availabilityZoneInfo/item/optInStatus=",
         ],
-        "AWS says so, moto does not",
+        "AWS returns it, moto does not",
     ),
 ];

@@ -1,8 +1,8 @@
-//! The actions that the other lists have no call of. Of these the status and the error code are compared.
+//! The actions that are missing in the other lists. Only their status and error code are compared.
 
 use super::{Calls, Listed};
 
-/// Of EC2.
+/// The calls of EC2.
 pub(super) const CALLS: Calls = &[
     ("CreateVpc", "CidrBlock=10.0.0.0/16"),
     ("CreateSubnet", "VpcId=$vpc-A CidrBlock=10.0.1.0/24 AvailabilityZone=us-east-1a"),
@@ -107,7 +107,7 @@ pub(super) const CALLS: Calls = &[
     ("ImportKeyPair", "KeyName=other PublicKeyMaterial=bm90aGluZw=="),
 ];
 
-/// Of the load balancing API, after [`CALLS`].
+/// The calls of the load balancing API, after [`CALLS`].
 pub(super) const BALANCING: Calls = &[
     (
         "CreateLoadBalancer",
@@ -132,7 +132,7 @@ pub(super) const BALANCING: Calls = &[
     ("DeleteLoadBalancer", "LoadBalancerArn=$loadbalancer-A"),
 ];
 
-/// Of EC2, at the end.
+/// The calls of EC2 at the end.
 pub(super) const END: Calls = &[
     ("DetachInternetGateway", "InternetGatewayId=$igw-A VpcId=$vpc-A"),
     ("DetachInternetGateway", "InternetGatewayId=$igw-A VpcId=$vpc-A"),
@@ -140,7 +140,7 @@ pub(super) const END: Calls = &[
     ("DeleteSubnet", "SubnetId=subnet-0123456789abcdef0"),
 ];
 
-/// The calls that both sides answer otherwise, and why.
+/// The calls with different responses of the two sides, with the reasons.
 pub(super) const KNOWN: Listed = &[
     (
         &["MonitorInstances InstanceId", "UnmonitorInstances InstanceId"],
@@ -160,6 +160,6 @@ pub(super) const KNOWN: Listed = &[
         &["vpc-cidr-assoc-0123456789abcdef0: /Errors/Error/Code="],
         "AWS documents InvalidVpcCidrBlockAssociationID.NotFound",
     ),
-    (&["PublicKeyMaterial=bm90aGluZw==: /Errors/Error/Code="], "AWS answers InvalidKey.Format"),
+    (&["PublicKeyMaterial=bm90aGluZw==: /Errors/Error/Code="], "AWS returns InvalidKey.Format"),
     (&["Targets.member.1.Id=i-0123456789abcdef0"], "moto registers targets that do not exist"),
 ];

@@ -30,7 +30,7 @@ impl Account {
         Self { cloud: Cloud::new(options), now: Instant::now(), service: Service::Ec2 }
     }
 
-    /// Time passes.
+    /// Advances the time.
     pub(super) fn wait(&mut self, time: Duration) {
         self.now += time;
     }
@@ -89,7 +89,7 @@ impl Account {
         }
     }
 
-    /// The code alone.
+    /// The code only.
     pub(super) fn code(&mut self, action: &str, fields: &str) -> String {
         self.no(action, fields).0
     }
@@ -98,7 +98,7 @@ impl Account {
         self.text("CreateVpc", "CidrBlock=10.0.0.0/16", &["vpc", "vpcId"])
     }
 
-    /// A subnet `10.0.<n>.0/24` in the zone of that letter.
+    /// A subnet `10.0.<n>.0/24` in the zone with this letter.
     pub(super) fn subnet(&mut self, vpc: &str, n: u8, zone: char) -> String {
         let fields = format!("VpcId={vpc} CidrBlock=10.0.{n}.0/24 AvailabilityZone=us-east-1{zone}");
         self.text("CreateSubnet", &fields, &["subnet", "subnetId"])
@@ -124,7 +124,7 @@ impl Account {
         id
     }
 
-    /// An instance, launched with these parameters too.
+    /// An instance that is launched with these additional parameters.
     pub(super) fn instance(&mut self, more: &str) -> String {
         let fields = format!("ImageId=ami-12c6146b InstanceType=t3.micro MinCount=1 MaxCount=1 {more}");
         self.only("RunInstances", &fields, "instancesSet").text_at(&["instanceId"])
@@ -142,7 +142,7 @@ impl Account {
     }
 }
 
-/// What most tests of load balancers need.
+/// The requirements of most tests of load balancers.
 pub(super) struct Site {
     pub(super) vpc: String,
     /// In two zones.
@@ -151,19 +151,19 @@ pub(super) struct Site {
 }
 
 impl Account {
-    /// Calls are for the load balancing API from now on.
+    /// Directs further calls to the load balancing API.
     pub(super) fn elb(&mut self) -> &mut Self {
         self.service = Service::Elb;
         self
     }
 
-    /// Calls are for EC2 from now on.
+    /// Directs further calls to EC2.
     pub(super) fn ec2(&mut self) -> &mut Self {
         self.service = Service::Ec2;
         self
     }
 
-    /// A VPC on the internet with two subnets and a group; calls are for the load balancing API afterwards.
+    /// A VPC with an internet gateway, two subnets and a group; directs further calls to the load balancing API.
     pub(super) fn site(&mut self) -> Site {
         self.ec2();
         let vpc = self.vpc();

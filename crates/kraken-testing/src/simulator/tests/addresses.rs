@@ -6,7 +6,7 @@ fn allocate(account: &mut Account) -> String {
     account.text("AllocateAddress", "Domain=vpc", &["allocationId"])
 }
 
-/// A running instance in a VPC on the internet.
+/// A running instance in a VPC with an internet gateway.
 fn instance(account: &mut Account) -> (String, String) {
     let vpc = account.vpc();
     account.gateway_of(&vpc);
@@ -44,7 +44,7 @@ fn an_address_is_associated_and_disassociated() {
 }
 
 #[test]
-fn an_address_moves_unless_that_is_forbidden() {
+fn an_address_is_reassociated_unless_that_is_forbidden() {
     let mut account = Account::new();
     let id = allocate(&mut account);
     let ((first, _), (second, _)) = (instance(&mut account), instance(&mut account));
@@ -58,7 +58,7 @@ fn an_address_moves_unless_that_is_forbidden() {
 }
 
 #[test]
-fn an_address_is_free_when_its_instance_ends() {
+fn an_address_is_disassociated_when_its_instance_is_terminated() {
     let mut account = Account::new();
     let (id, (owner, _)) = (allocate(&mut account), instance(&mut account));
     account.ok("AssociateAddress", &format!("AllocationId={id} InstanceId={owner}"));

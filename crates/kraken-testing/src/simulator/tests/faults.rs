@@ -1,4 +1,4 @@
-//! Throttling, scripted failures, hooks, and what happens outside of all that.
+//! Throttling, scripted failures, hooks, and out-of-band changes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::simulator::{Limit, Outcome, Phase, Verdict};
 use crate::{How, When, http, xml};
 
 #[tokio::test]
-async fn the_load_balancing_api_is_throttled_and_fails_in_its_own_words() {
+async fn the_load_balancing_api_has_its_own_throttling_and_error_responses() {
     let limit = Limit { burst: 1.0, per_second: 0.0 };
     let cloud = Cloud::new(|options| options.limits = [("DescribeTargetGroups".to_owned(), limit)].into());
     let send = async |action: &str| {
@@ -34,7 +34,7 @@ async fn calls_are_throttled_by_action() {
 }
 
 #[tokio::test]
-async fn faults_come_before_or_after_the_effect_of_the_chosen_call() {
+async fn faults_occur_before_or_after_the_effect_of_the_selected_call() {
     let cloud = Cloud::new(|_| {});
     let alive = || cloud.0.instances().len();
     cloud.0.fail_nth("RunInstances", 2, When::Before, How::Drop);
@@ -63,7 +63,7 @@ async fn faults_come_before_or_after_the_effect_of_the_chosen_call() {
 }
 
 #[tokio::test]
-async fn a_hook_sees_each_call_before_and_after_and_may_use_the_simulator() {
+async fn a_hook_is_called_before_and_after_each_call_and_may_use_the_simulator() {
     let cloud = Arc::new(Cloud::new(|_| {}));
     let seen = Arc::new(std::sync::Mutex::new(vec![]));
     let (inner, notes) = (Arc::downgrade(&cloud), Arc::clone(&seen));
@@ -95,7 +95,7 @@ async fn a_hook_sees_each_call_before_and_after_and_may_use_the_simulator() {
 }
 
 #[tokio::test]
-async fn what_happens_outside_is_in_the_journal_and_beyond_every_fault() {
+async fn out_of_band_changes_are_in_the_journal_and_not_subject_to_faults() {
     let cloud = Cloud::new(|_| {});
     cloud.0.fail_always("*", When::Before, How::Drop);
     let id = cloud.0.launch_outside(IMAGE, "t3.micro", &[("Name", "adopt me")]).unwrap();

@@ -70,7 +70,7 @@ fn rules_are_added_once_and_removed_once() {
 }
 
 #[test]
-fn the_rule_that_lets_all_out_can_go() {
+fn the_default_egress_rule_can_be_removed() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let id = account.group(&vpc, "web");
@@ -83,7 +83,7 @@ fn the_rule_that_lets_all_out_can_go() {
 }
 
 #[test]
-fn rules_of_one_port_are_reported_together_and_peers_are_of_all_kinds() {
+fn rules_of_one_port_are_returned_as_one_permission_with_peers_of_all_types() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let (id, peer) = (account.group(&vpc, "web"), account.group(&vpc, "peer"));
@@ -182,7 +182,7 @@ fn the_default_group_cannot_be_deleted() {
 }
 
 #[test]
-fn a_direction_has_sixty_rules() {
+fn a_direction_has_at_most_sixty_rules() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let id = account.group(&vpc, "web");

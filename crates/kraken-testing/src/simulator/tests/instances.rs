@@ -23,7 +23,7 @@ async fn a_token_launches_once_until_its_instances_are_terminated() {
 }
 
 #[tokio::test]
-async fn states_take_time_and_the_terminated_vanish() {
+async fn transitions_take_time_and_terminated_instances_are_removed() {
     let cloud = Cloud::new(|options| {
         (options.pending, options.shutting_down, options.terminated_visible) = (moment(), moment(), moment());
     });
@@ -46,7 +46,7 @@ async fn states_take_time_and_the_terminated_vanish() {
 }
 
 #[tokio::test]
-async fn what_needs_a_stopped_instance_is_rejected_until_it_is() {
+async fn a_change_that_requires_a_stopped_instance_is_rejected_until_it_is_stopped() {
     let cloud = Cloud::new(|_| {});
     let id = cloud.one().await;
     cloud.until(&id, "running").await;
@@ -148,7 +148,7 @@ async fn a_profile_is_associated_replaced_and_disassociated() {
 }
 
 #[tokio::test]
-async fn instance_types_are_those_that_exist() {
+async fn only_existing_instance_types_are_accepted() {
     let cloud = Cloud::new(|options| {
         options.instance_types = Some(["t3.micro", "t4g.micro"].map(str::to_owned).into());
     });
@@ -165,7 +165,7 @@ async fn instance_types_are_those_that_exist() {
 }
 
 #[tokio::test]
-async fn volumes_carry_tags_and_may_outlive_their_instance() {
+async fn volumes_have_tags_and_can_be_kept_after_their_instance() {
     let cloud = Cloud::new(|_| {});
     let volume = [
         ("TagSpecification.1.ResourceType", "volume"),

@@ -29,7 +29,7 @@ fn a_key_is_imported_once_per_name() {
 }
 
 #[test]
-fn what_is_no_public_key_is_rejected() {
+fn a_text_that_is_not_a_public_key_is_rejected() {
     let mut account = Account::new();
     for text in [&b"moon"[..], b"ssh-rsa", b"ssh-moon AAAA", b"ssh-rsa %%%%"] {
         let fields = format!("KeyName=mine PublicKeyMaterial={}", encoded(text));
@@ -38,7 +38,7 @@ fn what_is_no_public_key_is_rejected() {
 }
 
 #[test]
-fn a_made_key_is_reported_once() {
+fn a_generated_private_key_is_returned_once() {
     let mut account = Account::new();
     let made = account.ok("CreateKeyPair", "KeyName=mine");
     assert!(made.text_at(&["keyMaterial"]).starts_with("-----BEGIN"));
@@ -48,7 +48,7 @@ fn a_made_key_is_reported_once() {
 }
 
 #[test]
-fn a_strict_network_knows_its_keys() {
+fn a_strict_network_rejects_missing_keys() {
     let mut account = Account::with(|options| options.strict_network = true);
     let launch = "ImageId=ami-12c6146b MinCount=1 MaxCount=1 KeyName=mine";
     assert_eq!(account.code("RunInstances", launch), "InvalidKeyPair.NotFound");

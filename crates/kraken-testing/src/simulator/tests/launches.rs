@@ -15,7 +15,7 @@ fn an_instance_has_its_network_from_its_subnet() {
     assert_eq!(instance.text_at(&["vpcId"]), vpc);
     assert_eq!(instance.text_at(&["privateIpAddress"]), "10.0.7.4");
     assert_eq!(instance.text_at(&["placement", "availabilityZone"]), "us-east-1c");
-    assert_eq!(instance.text_at(&["ipAddress"]), "", "the subnet gives no public addresses");
+    assert_eq!(instance.text_at(&["ipAddress"]), "", "the subnet assigns no public addresses");
     assert_eq!(instance.items("groupSet").next().unwrap().text_at(&["groupName"]), "web");
     let subnet = account.only("DescribeSubnets", "", "subnetSet");
     assert_eq!(subnet.text_at(&["availableIpAddressCount"]), "250");
@@ -33,7 +33,7 @@ fn an_instance_without_a_group_is_in_its_vpcs_default_one() {
 }
 
 #[test]
-fn a_private_address_is_had_once_and_free_again_after_the_end() {
+fn a_private_address_is_unique_and_released_after_the_termination() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let subnet = account.subnet(&vpc, 1, 'a');

@@ -22,12 +22,12 @@ fn a_listener_forwards() {
 }
 
 #[test]
-fn a_port_has_one_listener() {
+fn a_port_has_at_most_one_listener() {
     let mut account = Account::new();
     let site = account.site();
     let (balancer, group) = (account.balancer(&site, "web"), account.target_group(&site, "web"));
     let arn = account.listener(&balancer, 80, &group);
-    assert_eq!(account.listener(&balancer, 80, &group), arn, "the same call has the same answer");
+    assert_eq!(account.listener(&balancer, 80, &group), arn, "the same call has the same response");
     let second = account.target_group(&site, "second");
     let other = format!("{} {}", port_of(&balancer, 80), forward(&second));
     let (code, message) = account.no("CreateListener", &other);
@@ -45,7 +45,7 @@ fn a_port_has_one_listener() {
 }
 
 #[test]
-fn a_listener_redirects_or_answers_itself() {
+fn a_listener_can_redirect_or_return_a_fixed_response() {
     let mut account = Account::new();
     let site = account.site();
     let balancer = account.balancer(&site, "web");
@@ -70,7 +70,7 @@ fn a_listener_redirects_or_answers_itself() {
 }
 
 #[test]
-fn an_encrypted_listener_needs_a_certificate() {
+fn an_encrypted_listener_requires_a_certificate() {
     let mut account = Account::new();
     let site = account.site();
     let (balancer, group) = (account.balancer(&site, "web"), account.target_group(&site, "web"));
@@ -87,7 +87,7 @@ fn an_encrypted_listener_needs_a_certificate() {
 }
 
 #[test]
-fn what_a_listener_forwards_to_has_to_fit() {
+fn a_listener_requires_a_compatible_target_group() {
     let mut account = Account::new();
     let site = account.site();
     let (balancer, group) = (account.balancer(&site, "web"), account.target_group(&site, "web"));
@@ -108,7 +108,7 @@ fn what_a_listener_forwards_to_has_to_fit() {
 }
 
 #[test]
-fn requests_are_shared_among_target_groups() {
+fn requests_are_distributed_to_target_groups() {
     let mut account = Account::new();
     let site = account.site();
     let (one, other) = (account.target_group(&site, "one"), account.target_group(&site, "other"));

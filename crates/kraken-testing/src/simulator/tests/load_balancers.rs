@@ -39,7 +39,7 @@ fn a_load_balancer_is_provisioned_then_active() {
 }
 
 #[test]
-fn the_same_call_makes_one_and_a_different_one_of_that_name_is_rejected() {
+fn a_repeated_call_creates_one_and_another_call_with_its_name_is_rejected() {
     let mut account = Account::new();
     let site = account.site();
     let arn = account.balancer(&site, "web");
@@ -52,7 +52,7 @@ fn the_same_call_makes_one_and_a_different_one_of_that_name_is_rejected() {
 }
 
 #[test]
-fn an_application_load_balancer_needs_two_zones_and_a_network_one_does_not() {
+fn an_application_load_balancer_requires_two_zones_and_a_network_one_does_not() {
     let mut account = Account::new();
     let site = account.site();
     let one = format!("Name=web Subnets.member.1={}", site.subnets[0]);
@@ -67,7 +67,7 @@ fn an_application_load_balancer_needs_two_zones_and_a_network_one_does_not() {
 }
 
 #[test]
-fn what_a_load_balancer_names_has_to_exist() {
+fn invalid_parameters_of_a_load_balancer_are_rejected() {
     let mut account = Account::new();
     let site = account.site();
     let fields = site.balancer("web");
@@ -85,7 +85,7 @@ fn what_a_load_balancer_names_has_to_exist() {
 }
 
 #[test]
-fn what_is_not_there_is_reported_by_arn_and_by_name() {
+fn a_missing_load_balancer_is_reported_by_arn_and_by_name() {
     let mut account = Account::new();
     let site = account.site();
     let arn = account.balancer(&site, "web");
@@ -105,7 +105,7 @@ fn what_is_not_there_is_reported_by_arn_and_by_name() {
 }
 
 #[test]
-fn a_deleted_load_balancer_takes_its_listeners_along_and_frees_its_network_later() {
+fn a_load_balancer_is_deleted_with_its_listeners_and_releases_its_network_later() {
     let mut account = Account::new();
     let site = account.site();
     let (arn, group) = (account.balancer(&site, "web"), account.target_group(&site, "web"));
@@ -118,7 +118,7 @@ fn a_deleted_load_balancer_takes_its_listeners_along_and_frees_its_network_later
     let described = format!("ListenerArns.member.1={listener}");
     assert_eq!(account.code("DescribeListeners", &described), "ListenerNotFound");
     account.ok("DeleteTargetGroup", &format!("TargetGroupArn={group}"));
-    assert_eq!(account.ec2().code("DeleteSubnet", &subnet), "DependencyViolation", "its interface is there");
+    assert_eq!(account.ec2().code("DeleteSubnet", &subnet), "DependencyViolation", "its interface exists");
     assert_eq!(account.code("DeleteSecurityGroup", &security), "DependencyViolation");
     account.settle();
     account.ok("DeleteSubnet", &subnet);
@@ -212,5 +212,5 @@ fn tags_are_read_for_twenty_arns_at_once() {
     assert_eq!(account.code("AddTags", &format!("{both} {twice}")), "DuplicateTagKeys");
     let gone = both.replace("/web/", "/gone/");
     assert_eq!(account.code("DescribeTags", &gone), "LoadBalancerNotFound");
-    assert!(account.ec2().ok("DescribeTags", "").items("tagSet").next().is_none(), "EC2 does not know them");
+    assert!(account.ec2().ok("DescribeTags", "").items("tagSet").next().is_none(), "not in EC2");
 }

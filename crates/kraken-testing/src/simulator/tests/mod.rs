@@ -1,4 +1,4 @@
-//! Behaviour: of instances over HTTP, as everything began, and of the rest by the dispatcher alone.
+//! Tests of the behavior: of instances over HTTP, and of all other kinds with the dispatcher only.
 
 mod account;
 mod addresses;

@@ -58,7 +58,7 @@ fn a_nat_gateway_is_created_and_deleted_slowly() {
 }
 
 #[test]
-fn a_token_makes_one() {
+fn a_token_creates_one_nat_gateway() {
     let mut account = Account::new();
     let place = place(&mut account);
     let id = create(&mut account, &place, "ClientToken=t");
@@ -69,7 +69,7 @@ fn a_token_makes_one() {
 }
 
 #[test]
-fn one_that_cannot_be_fails() {
+fn a_nat_gateway_that_cannot_be_connected_fails() {
     let mut account = Account::new();
     let place = place(&mut account);
     create(&mut account, &place, "");
@@ -89,7 +89,7 @@ fn one_that_cannot_be_fails() {
 }
 
 #[test]
-fn what_a_nat_gateway_names_has_to_exist() {
+fn missing_dependencies_of_a_nat_gateway_are_rejected() {
     let mut account = Account::new();
     let place = place(&mut account);
     let no_address = format!("SubnetId={}", place.subnet);

@@ -33,7 +33,7 @@ async fn every_kind_can_be_created_tagged_stripped_and_deleted() {
     }
 }
 
-/// A change that does nothing anywhere is spelled wrongly.
+/// A change without an effect on any object has a wrong definition.
 #[tokio::test(start_paused = true)]
 async fn every_change_of_every_kind_changes_it() {
     let mut idle = vec![];
@@ -47,7 +47,7 @@ async fn every_change_of_every_kind_changes_it() {
             let id = simulator.create_outside(kind, "mine", &[]).unwrap();
             prepare(&simulator, kind, &id, change.name);
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-            // It needs subnets with IPv6 ranges, which nobody creates here.
+            // It requires subnets with IPv6 ranges, which this test does not create.
             if change.name == "change the address type" {
                 continue;
             }

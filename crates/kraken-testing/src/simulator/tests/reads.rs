@@ -15,7 +15,7 @@ async fn reads_lag_behind_launches_and_tags() {
     assert_eq!(cloud.described(&by("1")).await, [id.as_str()]);
 
     cloud.ok("CreateTags", &[("ResourceId.1", &id), ("Tag.1.Key", "a"), ("Tag.1.Value", "2")]).await;
-    assert_eq!(cloud.0.instances()[0].instance.tags["a"], "2", "the truth does not lag");
+    assert_eq!(cloud.0.instances()[0].instance.tags["a"], "2", "the actual state is not delayed");
     assert_eq!((cloud.described(&by("1")).await.len(), cloud.described(&by("2")).await.len()), (1, 0));
     tokio::time::sleep(moment()).await;
     assert_eq!((cloud.described(&by("1")).await.len(), cloud.described(&by("2")).await.len()), (0, 1));
@@ -46,7 +46,7 @@ async fn instances_of_one_launch_appear_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_hidden_instance_is_described_again_after_a_while() {
+async fn a_hidden_instance_is_described_again_after_some_time() {
     let cloud = Cloud::new(|_| {});
     let id = cloud.one().await;
     cloud.0.hide(crate::simulator::Kind::Instance, &id, moment());
@@ -57,7 +57,7 @@ async fn a_hidden_instance_is_described_again_after_a_while() {
 }
 
 #[tokio::test]
-async fn a_stale_read_shows_former_properties_for_a_while() {
+async fn a_stale_read_returns_former_properties_for_some_time() {
     let cloud = Cloud::new(|options| options.stopping = Duration::ZERO);
     let id = cloud.one().await;
     let is = |state: &'static str| [("Filter.1.Name", "instance-state-name"), ("Filter.1.Value.1", state)];
@@ -65,13 +65,13 @@ async fn a_stale_read_shows_former_properties_for_a_while() {
     cloud.0.keep_described(crate::simulator::Kind::Instance, &id, moment());
     cloud.ok("StopInstances", &[("InstanceId.1", &id)]).await;
     assert_eq!(cloud.described(&is("running")).await, [id.as_str()]);
-    assert_eq!(cloud.0.instances()[0].instance.state, "stopped", "the truth");
+    assert_eq!(cloud.0.instances()[0].instance.state, "stopped", "the actual state");
     tokio::time::sleep(moment()).await;
     assert_eq!(cloud.described(&is("stopped")).await, [id.as_str()]);
 }
 
 #[tokio::test]
-async fn filters_find_by_tag_state_and_pattern_and_have_a_limit() {
+async fn filters_match_tags_states_and_patterns_and_have_a_limit() {
     let cloud = Cloud::new(|_| {});
     let web = cloud.run("1", &tag("role", "web-1")).await;
     let database = cloud.run("1", &tag("role", "db")).await;
@@ -117,7 +117,7 @@ async fn pages_follow_each_other_and_have_sizes() {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_instances_are_described_by_the_page() {
+async fn a_hundred_thousand_instances_are_described_in_pages() {
     let cloud = Cloud::new(|_| {});
     let launch = [&launch("1000")[..], &tag("cluster", "c")].concat();
     let started = Instant::now();
@@ -134,7 +134,7 @@ async fn a_hundred_thousand_instances_are_described_by_the_page() {
         assert!(cloud.send("DescribeInstances", &by_tag).await.unwrap().body.contains("<nextToken>"));
     }
     let each = started.elapsed() / 10;
-    // Far above what it takes (some 10 ms) and far below what a walk over everything would.
+    // Far above the usual duration (some 10 ms) and far below that of a scan of all instances.
     assert!(each < Duration::from_millis(400), "{each:?} for a page of a thousand; {launched:?} to launch");
     eprintln!("{each:?} for a page of a thousand; {launched:?} to launch");
 }

@@ -21,7 +21,7 @@ fn route(destination: &str, gateway: &str, state: &str) -> (String, String, Stri
 }
 
 #[test]
-fn routes_are_made_replaced_and_deleted() {
+fn routes_are_created_replaced_and_deleted() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let (id, gateway) = (account.table(&vpc), account.gateway_of(&vpc));
@@ -57,7 +57,7 @@ fn a_route_to_a_detached_gateway_is_a_black_hole() {
 }
 
 #[test]
-fn a_route_needs_a_target_of_its_network() {
+fn a_route_requires_a_target_of_its_network() {
     let mut account = Account::new();
     let (vpc, other) = (account.vpc(), account.vpc());
     let (id, foreign) = (account.table(&vpc), account.gateway_of(&other));
@@ -82,7 +82,7 @@ fn a_table_with_associations_cannot_be_deleted() {
     let both = format!("RouteTableId={id} SubnetId={subnet}");
     let association = account.text("AssociateRouteTable", &both, &["associationId"]);
     let again = account.text("AssociateRouteTable", &both, &["associationId"]);
-    assert_eq!(again, association, "the same call has the same answer");
+    assert_eq!(again, association, "the same call has the same response");
     let (code, message) = account.no("DeleteRouteTable", &format!("RouteTableId={id}"));
     assert_eq!(code, "DependencyViolation");
     assert_eq!(message, format!("The routeTable '{id}' has dependencies and cannot be deleted."));

@@ -27,7 +27,7 @@ impl Cloud {
         xml::parse(&answer.body).unwrap()
     }
 
-    /// The code and text of a refusal.
+    /// The code and message of a call that must be rejected.
     pub(super) async fn no(&self, action: &str, fields: &[(&str, &str)]) -> (String, String) {
         let answer = self.send(action, fields).await.unwrap();
         assert_ne!(answer.status, 200, "{action}: {}", answer.body);
@@ -59,7 +59,7 @@ impl Cloud {
     pub(super) async fn until(&self, id: &str, state: &str) {
         let started = Instant::now();
         while self.state(id).await != state {
-            assert!(started.elapsed() < Duration::from_secs(10), "{id} does not get {state}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{id} does not become {state}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

@@ -3,7 +3,7 @@
 use super::account::Account;
 
 #[test]
-fn a_subnet_is_made_in_its_vpc_and_zone() {
+fn a_subnet_is_created_in_its_vpc_and_zone() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let id = account.subnet(&vpc, 1, 'b');
@@ -24,7 +24,7 @@ fn a_subnet_is_made_in_its_vpc_and_zone() {
 }
 
 #[test]
-fn a_subnet_lies_in_its_vpc_and_over_no_other() {
+fn a_subnet_is_within_its_vpc_and_overlaps_no_other() {
     let mut account = Account::new();
     let vpc = account.vpc();
     account.subnet(&vpc, 1, 'a');
@@ -40,7 +40,7 @@ fn a_subnet_lies_in_its_vpc_and_over_no_other() {
 }
 
 #[test]
-fn an_unknown_zone_is_rejected_with_those_there_are() {
+fn an_unknown_zone_is_rejected_with_the_existing_ones() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let fields = format!("VpcId={vpc} CidrBlock=10.0.1.0/24 AvailabilityZone=us-east-1z");
@@ -66,7 +66,7 @@ fn a_subnet_with_an_instance_cannot_be_deleted() {
 }
 
 #[test]
-fn a_subnet_says_whether_instances_get_public_addresses() {
+fn a_subnet_determines_whether_instances_have_public_addresses() {
     let mut account = Account::new();
     let vpc = account.vpc();
     let subnet = account.subnet(&vpc, 1, 'a');

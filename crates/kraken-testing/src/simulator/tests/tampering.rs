@@ -1,4 +1,4 @@
-//! What tests can do outside, and see inside, of a simulator that serves.
+//! Out-of-band changes, and access to the actual state, of a simulator with a server.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ fn a_test_can_read_live_objects_and_rejected_calls() {
 }
 
 #[tokio::test]
-async fn both_apis_answer_at_one_endpoint_in_their_own_way() {
+async fn both_apis_share_an_endpoint_and_have_their_own_responses() {
     let Network { simulator, .. } = network();
     let send = async |version: &str, action: &str, more: &[(&str, &str)]| {
         let form = [&[("Action", action), ("Version", version)], more].concat();

@@ -32,7 +32,7 @@ fn a_target_group_has_awss_defaults() {
 }
 
 #[test]
-fn a_name_is_for_one_target_group() {
+fn the_name_of_a_target_group_is_unique() {
     let mut account = Account::new();
     let site = account.site();
     let arn = account.target_group(&site, "web");
@@ -58,7 +58,7 @@ fn only_the_health_check_is_mutable() {
     assert_eq!(changed.text_at(&["Matcher", "HttpCode"]), "200-299");
     assert_eq!(changed.text_at(&["HealthyThresholdCount"]), "5");
     let wrong = format!("{one} HealthCheckIntervalSeconds=5");
-    assert_eq!(account.code("ModifyTargetGroup", &wrong), "ValidationError", "the timeout is as long");
+    assert_eq!(account.code("ModifyTargetGroup", &wrong), "ValidationError", "interval = timeout");
     let unknown = wanted.replace("/web/", "/other/");
     assert_eq!(account.code("ModifyTargetGroup", &unknown), "TargetGroupNotFound");
     let delay = "Attributes.member.1.Key=deregistration_delay.timeout_seconds Attributes.member.1.Value=5";

@@ -34,7 +34,7 @@ fn a_volume_is_creating_then_available() {
 }
 
 #[test]
-fn a_token_makes_one_volume() {
+fn a_token_creates_one_volume() {
     let mut account = Account::new();
     let fields = format!("{CREATE} ClientToken=t");
     let id = account.text("CreateVolume", &fields, &["volumeId"]);
@@ -78,7 +78,7 @@ fn a_volume_is_attached_to_an_instance_of_its_zone_and_detached() {
 }
 
 #[test]
-fn an_attachment_needs_the_same_zone_and_a_free_device() {
+fn an_attachment_requires_the_same_zone_and_a_free_device() {
     let mut account = Account::new();
     let instance = account.instance("");
     let (id, second) = (volume(&mut account), volume(&mut account));
@@ -92,7 +92,7 @@ fn an_attachment_needs_the_same_zone_and_a_free_device() {
 }
 
 #[test]
-fn an_instances_end_takes_its_root_volume_and_frees_the_others() {
+fn the_root_volume_is_deleted_with_its_instance_and_others_become_available() {
     let mut account = Account::new();
     let (id, instance) = (volume(&mut account), account.instance("BlockDeviceMapping.1.Ebs.VolumeSize=20"));
     account.settle();
@@ -109,7 +109,7 @@ fn an_instances_end_takes_its_root_volume_and_frees_the_others() {
 }
 
 #[test]
-fn a_volume_grows_and_never_shrinks() {
+fn the_size_of_a_volume_can_only_increase() {
     let mut account = Account::new();
     let id = volume(&mut account);
     let grow = format!("VolumeId={id} Size=20 Iops=4000");
@@ -134,7 +134,7 @@ fn a_volume_grows_and_never_shrinks() {
 }
 
 #[test]
-fn what_no_volume_can_be_is_rejected() {
+fn invalid_volume_settings_are_rejected() {
     let mut account = Account::new();
     for (fields, code) in [
         ("Size=10", "MissingParameter"),

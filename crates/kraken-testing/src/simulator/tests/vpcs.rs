@@ -67,7 +67,7 @@ fn a_vpc_with_content_cannot_be_deleted() {
 }
 
 #[test]
-fn a_range_that_no_vpc_can_have_is_rejected() {
+fn an_invalid_range_of_a_vpc_is_rejected() {
     let mut account = Account::new();
     assert_eq!(account.code("CreateVpc", "CidrBlock=10.0.0.0/8"), "InvalidVpc.Range");
     assert_eq!(account.code("CreateVpc", "CidrBlock=10.0.0.0/29"), "InvalidVpc.Range");
@@ -139,7 +139,7 @@ fn the_primary_range_is_immutable_and_ranges_do_not_overlap() {
 }
 
 #[test]
-fn a_vpc_can_have_amazons_ipv6_range() {
+fn a_vpc_can_have_an_ipv6_range_of_amazon() {
     let mut account = Account::new();
     account.ok("CreateVpc", "CidrBlock=10.0.0.0/16 AmazonProvidedIpv6CidrBlock=true");
     let vpc = account.only("DescribeVpcs", "", "vpcSet");
@@ -149,7 +149,7 @@ fn a_vpc_can_have_amazons_ipv6_range() {
 }
 
 #[test]
-fn things_are_found_by_their_tags() {
+fn objects_are_found_by_their_tags() {
     let mut account = Account::new();
     let tagged = "TagSpecification.1.ResourceType=vpc TagSpecification.1.Tag.1.Key=Name \
                   TagSpecification.1.Tag.1.Value=a";
@@ -174,7 +174,7 @@ fn things_are_found_by_their_tags() {
 }
 
 #[test]
-fn pages_hold_as_many_as_asked_for() {
+fn pages_have_the_requested_size() {
     let mut account = Account::new();
     let all: Vec<String> = (0..7).map(|_| account.vpc()).collect();
     let first = account.ok("DescribeVpcs", "MaxResults=5");
@@ -187,7 +187,7 @@ fn pages_hold_as_many_as_asked_for() {
 }
 
 #[test]
-fn what_was_made_may_be_seen_late() {
+fn a_created_object_is_visible_after_the_lag() {
     let lag = std::time::Duration::from_mins(1);
     let mut account = Account::with(|options| (options.describe_lag, options.change_lag) = (lag, lag));
     let vpc = account.vpc();
