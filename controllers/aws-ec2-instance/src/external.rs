@@ -320,7 +320,8 @@ fn stopped_by_kraken(observed: &Observed) -> (Vec<String>, Vec<String>) {
     (ids(stopped), ids(stopping))
 }
 
-/// The live instances whose tags carry the identity, observed again here, because the deletion cannot be undone.
+/// The live instances with the tags of the identity. The owner is verified again, because the deletion cannot be
+/// undone.
 fn owned(identity: &Identity, observed: &Observed) -> Vec<String> {
     let owned = observed.live().into_iter().filter(|instance| tags::owned_by(identity, &instance.tags));
     owned.map(|instance| instance.instance_id.clone()).collect()

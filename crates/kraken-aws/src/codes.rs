@@ -95,7 +95,7 @@ pub fn class_of(code: &str, status: u16, message: &str) -> FailureClass {
         _ if code.starts_with("Insufficient") => FailureClass::Transient,
         _ if status == 429 => FailureClass::Throttled,
         _ if status == 408 || status >= 500 => FailureClass::Transient,
-        // A missing permission too: it is granted outside Kraken, and the message names it.
+        // Also for a missing permission: it is granted outside Kraken, and the message contains it.
         _ => FailureClass::Terminal,
     }
 }

@@ -22,7 +22,7 @@ pub fn is_empty(options: &TagOptions) -> bool {
 /// The user's tags with their values, if all have valid values. Problems are recorded for each tag.
 pub fn take(options: &TagOptions, values: &mut Resolver<'_>) -> Option<Tags> {
     let taken = values.take_public_map("tags", options);
-    // Keys are known independent of their values.
+    // Keys are validated even if the values are not available.
     let keys = || options.0.0.keys().map(|key| (key.clone(), String::new())).collect();
     let known = taken.clone().unwrap_or_else(keys);
     let problems = problems(&known);

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-/// Logs the writes of Kraken's service accounts, and the objects that they read, and nothing else.
+/// Logs the writes of Kraken's service accounts, and their reads of single objects.
 pub(crate) const POLICY: &str = r#"apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

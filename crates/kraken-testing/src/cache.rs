@@ -19,7 +19,7 @@ pub(crate) fn root() -> Result<PathBuf> {
     }
 }
 
-/// Held while a part of the cache is filled; released on drop, and by the kernel if the process dies.
+/// Held while a part of the cache is filled; released on drop, and by the kernel if the process is killed.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,

@@ -126,7 +126,7 @@ impl Flux {
     }
 }
 
-/// A CRD of a source: kustomize-controller reads nothing of it but the artifact in its status.
+/// A CRD of a source: kustomize-controller reads only the artifact in its status.
 fn source_crd(kind: &str, plural: &str) -> Value {
     let group = "source.toolkit.fluxcd.io";
     json!({

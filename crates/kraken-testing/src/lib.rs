@@ -2,10 +2,10 @@
 //! kube-controller-manager, the moto server as AWS, a scriptable proxy in front of it, and the
 //! controllers as their real binaries.
 //!
-//! Nothing is mocked, so a passing test is meaningful for a real cluster. Every server listens on loopback on a free
-//! port, and every process ends with the process that started it, even after SIGKILL.
+//! No component is mocked, so a passing test is meaningful for a real cluster. Every server listens on loopback on a
+//! free port, and every process ends with the process that started it, even after SIGKILL.
 //!
-//! Start with [`environment::Environment`] for all of it, or with [`cluster::ControlPlane`] for Kubernetes alone.
+//! Use [`environment::Environment`] for all components, or [`cluster::ControlPlane`] for Kubernetes only.
 
 pub mod assets;
 pub mod audit;

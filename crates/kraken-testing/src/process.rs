@@ -91,7 +91,7 @@ impl Spec {
         self
     }
 
-    /// Adds environment variables. Nothing else is inherited but PATH and Rust's logging variables, so that a
+    /// Adds environment variables. Only PATH and Rust's logging variables are inherited, so that a
     /// developer's own AWS or Kubernetes settings can never leak into a run.
     #[must_use]
     pub fn envs(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -284,7 +284,7 @@ pub fn free_port_at(address: Ipv4Addr) -> Result<u16> {
     Ok(listener.local_addr().context("cannot read the bound port")?.port())
 }
 
-/// Whether a server's log says that its port is in use.
+/// Whether a server's log reports that its port is in use.
 pub fn lost_its_port(log: &Path) -> bool {
     fs::read(log)
         .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).to_lowercase().contains("address already in use"))

@@ -58,8 +58,8 @@ pub(crate) fn parse(document: &str) -> Result<Element> {
         }
         if let Some(name) = tag.strip_prefix('/') {
             let element = open.pop().filter(|element| element.name == name.trim_end());
-            let element = element.with_context(|| format!("</{name}> closes nothing in this XML"))?;
-            open.last_mut().with_context(|| format!("</{name}> closes nothing"))?.children.push(element);
+            let element = element.with_context(|| format!("</{name}> closes no open element"))?;
+            open.last_mut().with_context(|| format!("</{name}> is not open"))?.children.push(element);
             continue;
         }
         let (tag, empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_nested_elements_attributes_and_entities() {
+    fn nested_elements_attributes_and_entities_are_parsed() {
         let root = parse(
             "<?xml version=\"1.0\"?>\n<a xmlns=\"x\">\n <set><item><b>1 &amp;lt; 2</b><c/></item><item/></set></a>",
         )
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_closed() {
+    fn an_unclosed_element_is_rejected() {
         assert!(parse("<a><b></a>").is_err());
         assert!(parse("<a><b>").is_err());
         assert!(parse("<a").is_err());

@@ -113,7 +113,7 @@ mod tests {
             let end = text.find(['(', '{']).filter(|end| text[..*end].contains(" becomes "));
             end.map_or(text.clone(), |end| text[..end].to_owned())
         };
-        // The debug form of a change is cut off; "(absent)" stays.
+        // Truncates the debug form of the change; "(absent)" is kept.
         told(found).into_iter().map(|text| change(text.replace("(absent)", "absent"))).collect()
     }
 

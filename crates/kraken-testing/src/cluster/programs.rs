@@ -76,7 +76,7 @@ pub(super) fn start_apiserver(
     let port = free_port_at(address)?;
     let file = |flag: &str, name: &str| format!("--{flag}={}", folder.join(name).display());
     let mut spec = Spec::new("kube-apiserver", &assets.kube_apiserver, folder)
-        .grace(Duration::from_secs(3)) // it would wait long for an etcd that died together with us
+        .grace(Duration::from_secs(3)) // it would wait long for an etcd that ended with this process
         .arg(format!("--etcd-servers={etcd_url}"))
         .arg(format!("--secure-port={port}"))
         .arg(format!("--bind-address={address}"))

@@ -9,7 +9,7 @@ use super::desired::Query;
 use crate::simulator::{Kind, Service, Simulator, SimulatorOptions, ThingRecord};
 use crate::{http, xml};
 
-/// Long enough that an immediate observation after a change does not show it.
+/// Long enough that an immediate observation after a change does not return it.
 pub(super) const LAG: Duration = Duration::from_millis(200);
 const PENDING: Duration = Duration::from_millis(300);
 /// An image that exists in moto.

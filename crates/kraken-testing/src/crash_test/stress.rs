@@ -18,7 +18,7 @@ use super::settled::ready;
 use super::{Stage, Verdict};
 use crate::simulator::Limit;
 
-/// AWS's own limits of `RunInstances` and of reads are of this size; a launch in 2 s alone would take 400 s.
+/// AWS's limits of `RunInstances` and of reads are of this size; with one launch in 2 s, the test would take 400 s.
 const LAUNCHES: Limit = Limit { burst: 5.0, per_second: 8.0 };
 const OTHERS: Limit = Limit { burst: 10.0, per_second: 5.0 };
 const ALL_WITHIN: Duration = Duration::from_mins(2);

@@ -1,5 +1,5 @@
 //! A reverse proxy for one controller, in front of kube-apiserver or of a cloud, that calls a [`Hook`] for every call:
-//! before it is forwarded, and after it took effect but before the caller gets the response.
+//! before it is forwarded, and after it took effect but before the caller receives the response.
 //!
 //! In front of kube-apiserver it terminates TLS (the caller uses plain HTTP) and adds the credentials, watches stream
 //! through, and they can all be cut at once. Unlike [`crate::proxy`], the hook decides call by call, and may take its
@@ -57,7 +57,7 @@ pub enum Order {
     Pass,
     /// The connection is closed.
     Drop,
-    /// The caller gets this status as a Kubernetes `Status` instead.
+    /// The caller receives this status as a Kubernetes `Status` instead.
     Refuse(u16),
 }
 

@@ -128,7 +128,7 @@ async fn answer(
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let call = Call { number, ..upstream.name(&head, body.clone()) };
-    // A separate task: a forwarded call takes effect even if the caller dies.
+    // A separate task: a forwarded call takes effect even if the caller ends.
     let work = tokio::spawn(async move {
         if let Some(instead) = ordered(hook.before(&call).await)? {
             return Ok(instead);

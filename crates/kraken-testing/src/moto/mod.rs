@@ -21,7 +21,7 @@ pub use instances::Instance;
 
 /// 5.2.5: the version whose quirks DESIGN.md section 7 lists; tests rely on them.
 const VERSION: &str = "5.2.5";
-/// The only region anything here uses.
+/// The only region in use.
 pub const REGION: &str = "us-east-1";
 const READY_WITHIN: Duration = Duration::from_mins(1);
 const PORT_ATTEMPTS: usize = 5;

@@ -1,7 +1,7 @@
-//! A real node beside the test control plane: containerd, kubelet, kube-proxy and kube-scheduler.
+//! A real node for the test control plane: containerd, kubelet, kube-proxy and kube-scheduler.
 //!
 //! The node with all its pods lives in namespaces of its own (mount, network, process ids, IPC), joined to this machine by one pair
-//! of virtual links. Ending its first process ends everything in it, and nothing of the machine is changed.
+//! of virtual links. Ending its first process ends all of its processes, and the machine is not changed.
 //! It requires root and some packages, which [`requirements::check`] reports.
 
 mod cluster;

@@ -1,6 +1,6 @@
-//! How a node and its pods are reached: one pair of virtual links between this machine's network and theirs.
+//! The network of a node and its pods: one pair of virtual links between this machine's network and theirs.
 //!
-//! Nothing listens on an address that another machine could reach.
+//! No server listens on an address that another machine can reach.
 
 use std::net::Ipv4Addr;
 

@@ -42,7 +42,8 @@ pub(super) fn write(folder: &Path, files: &Path, network: Network) -> Result<()>
 fn containerd(folder: &Path) -> String {
     let folder = folder.display();
     let plugins = requirements::cni_plugins();
-    // restrict_oom_score_adj: without CAP_SYS_RESOURCE, which root may lack in a container, runc could start nothing.
+    // restrict_oom_score_adj: without CAP_SYS_RESOURCE, which root may lack in a container, runc could not start any
+    // container.
     format!(
         r#"version = 2
 root = "{folder}/containerd"

@@ -52,7 +52,7 @@ pub(super) struct Cloud {
     born: (Timestamp, Instant),
     /// The time of the call that is carried out.
     pub(super) now: Instant,
-    /// Counts the calls and events that changed anything.
+    /// The number of calls and events that changed an object.
     pub(super) revision: u64,
     pub(super) touched: Touched,
     /// The number of that call.
@@ -110,7 +110,7 @@ impl Cloud {
         now.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
     }
 
-    /// Advances the time. It never goes back, even if a caller is outside the runtime with its clock.
+    /// Advances the time. It never decreases, even if a caller is outside the runtime with its clock.
     pub(super) fn tick(&mut self, now: Instant) {
         let now = now.max(self.now);
         while let Some(Reverse((at, event))) = self.events.peek().copied()

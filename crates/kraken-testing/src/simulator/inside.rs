@@ -51,7 +51,7 @@ impl Simulator {
     }
 
     /// All live objects of all kinds, oldest first within each kind. `known` is a [`Simulator::revision`]: `None` if
-    /// nothing has changed since.
+    /// no object has changed since.
     pub fn living(&self, known: Option<u64>) -> Option<Vec<Living>> {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());

@@ -34,13 +34,13 @@ pub struct Call {
 /// The result in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing yet: the call has only arrived. Never in the journal.
+    /// No effect yet: the call has arrived. Never in the journal.
     Arrived,
     /// The request.
     Done,
-    /// Nothing; the call was rejected with this code.
+    /// No effect: the call was rejected with this code.
     Refused(String),
-    /// Nothing: the connection was closed before.
+    /// No effect: the connection was closed before.
     NotReached,
 }
 

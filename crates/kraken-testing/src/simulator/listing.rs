@@ -25,7 +25,7 @@ pub(super) trait Described: Kept {
     /// The values of the field of a filter.
     fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String>;
 
-    /// Everything but the tags.
+    /// All fields except the tags.
     fn write(&self, xml: &mut Xml, cloud: &Cloud);
 }
 

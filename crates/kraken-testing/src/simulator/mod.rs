@@ -127,7 +127,7 @@ impl Simulator {
     }
 
     /// One without a thread and a socket, for [`Simulator::connector`]. Its clock is that of the runtime in which it is made and
-    /// used, be it paused. Unless the options say otherwise it starts at the beginning of 2026.
+    /// used, even if it is paused. By default, it starts at the beginning of 2026.
     pub fn in_process(mut options: SimulatorOptions) -> Self {
         options.epoch.get_or_insert(EPOCH);
         let shared = Arc::new(Shared::new(options));

@@ -90,7 +90,7 @@ struct Inside {
     traceless: bool,
 }
 
-/// The cloud. Cloning gives another handle.
+/// The cloud. A clone is another handle of it.
 #[derive(Clone, Debug, Default)]
 pub struct Cloud(Arc<Mutex<Inside>>);
 

@@ -118,7 +118,7 @@ fn destination(form: &Form) -> Result<String, Refusal> {
     Cidr::of(text, "destinationCidrBlock").map(|range| range.to_string())
 }
 
-/// The target in a call; it must be in the table's network, if the simulator knows it.
+/// The target in a call; it must be in the table's network, if it exists in the simulator.
 fn target(cloud: &Cloud, form: &Form, table: &RouteTable) -> Result<(Target, String), Refusal> {
     let mut named = TARGETS.iter().filter_map(|(target, name, _)| Some((*target, form.text(name)?)));
     let Some((target, id)) = named.next() else {

@@ -195,7 +195,7 @@ async fn networks_and_load_balancers_match_moto_except_for_listed_differences() 
     let (only_moto, only_ours) = (balancing::ONLY_MOTO, balancing::ONLY_SIMULATOR);
     compare(&mut theirs, &mut ours, balancing::CALLS, only_moto, only_ours).await;
     (theirs.service, ours.service) = (Service::Sts, Service::Sts);
-    // The same account, whoever the user is.
+    // The account is the same; the users differ.
     let user: Listed = &[(&["Arn=", "UserId="], "another user")];
     compare(&mut theirs, &mut ours, &[("GetCallerIdentity", "")], user, user).await;
 }
