@@ -185,7 +185,7 @@ mod tests {
         let values = values();
         let mut resolver = Resolver::new(&values);
         let mut validator = SpecValidator::new(&mut resolver);
-        take(&mut validator);
+        validate(&mut validator);
         assert!(!validator.is_valid());
         resolver.finish().problems.iter().map(ToString::to_string).collect()
     }

@@ -1,15 +1,15 @@
 //! Target groups in AWS.
 
 use kraken_aws::{
-    Aws, Single, TagOptions, Tags,
+    Aws, AwsResource, TagOptions, Tags,
     elb::{
         operation::describe_target_groups::DescribeTargetGroupsOutput as Page,
         types::{Matcher, TargetDescription},
     },
     fields::shown,
     missing::unless_done,
-    single::{Creation, Question},
-    taken::exposed,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery},
 };
 use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
@@ -79,14 +79,14 @@ macro_rules! with_health {
 /// The kind TargetGroup.
 pub(crate) struct Groups;
 
-impl Single for Groups {
+impl AwsResource for Groups {
     type Kind = TargetGroup;
     type Desired = Desired;
-    type Thing = Group;
+    type RemoteObject = Group;
     type Change = Change;
     const NOUN: &'static str = "target group";
     const STATE_KEY: &'static str = "targetGroup";
-    const SECRET_ECHOES: &[(&str, &[&str])] = &[
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
         ("protocol", &["targetGroup.Protocol"]),
         ("port", &["targetGroup.Port", "targetGroup.TargetHealthDescriptions.Target.Port"]),
         ("vpcID", &["targetGroup.VpcId"]),
@@ -133,8 +133,8 @@ impl Single for Groups {
         plan::without_ignored(desired, ignored)
     }
 
-    async fn read(aws: &Aws, question: Question) -> Result<Vec<Group>, Failure> {
-        tagged::read(aws, question).await
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Group>, Failure> {
+        tagged::read(aws, query).await
     }
 
     async fn complete(aws: &Aws, group: &mut Group, _deep: bool) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use kraken_aws::{
     Tags,
     elb::types::{TargetDescription, TargetGroup as Sdk, TargetHealthDescription},
     lookup::Tagged,
-    single::Thing,
+    resource::RemoteObject,
 };
 use serde::Serialize;
 
@@ -129,4 +129,4 @@ impl Tagged for Group {
     }
 }
 
-impl Thing for Group {}
+impl RemoteObject for Group {}

@@ -1,9 +1,9 @@
 //! The desired health check of a target group, and its comparison with the observed one. Pure.
 
 use kraken_aws::{
-    differ::{changed, difference},
-    take::Take,
-    taken::given,
+    diff::{changed, difference},
+    resolved::given,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 
@@ -26,27 +26,36 @@ pub(crate) struct Health {
     pub(crate) matcher: Option<Resolved<String>>,
 }
 
-pub(super) fn wanted(spec: Option<&HealthCheck>, take: &mut Take<'_, '_>) -> Option<Health> {
+pub(super) fn wanted(spec: Option<&HealthCheck>, validator: &mut SpecValidator<'_, '_>) -> Option<Health> {
     let is_given = spec.is_some();
     let nothing = HealthCheck::default();
     let spec = spec.unwrap_or(&nothing);
-    let protocol = take.any_if("healthCheck.protocol", spec.protocol.as_ref());
-    let port = take
+    let protocol = validator.any_if("healthCheck.protocol", spec.protocol.as_ref());
+    let port = validator
         .optional("healthCheck.port", spec.port.as_ref(), |port: &Text| rules::health_check_port(&port.0));
-    let path = take.optional("healthCheck.path", spec.path.as_ref(), rules::health_check_path);
-    let interval =
-        take.optional("healthCheck.intervalSeconds", spec.interval_seconds.as_ref(), rules::interval_seconds);
-    let timeout =
-        take.optional("healthCheck.timeoutSeconds", spec.timeout_seconds.as_ref(), rules::timeout_seconds);
+    let path = validator.optional("healthCheck.path", spec.path.as_ref(), rules::health_check_path);
+    let interval = validator.optional(
+        "healthCheck.intervalSeconds",
+        spec.interval_seconds.as_ref(),
+        rules::interval_seconds,
+    );
+    let timeout = validator.optional(
+        "healthCheck.timeoutSeconds",
+        spec.timeout_seconds.as_ref(),
+        rules::timeout_seconds,
+    );
     let healthy =
-        take.optional("healthCheck.healthyThreshold", spec.healthy_threshold.as_ref(), rules::threshold);
-    let unhealthy =
-        take.optional("healthCheck.unhealthyThreshold", spec.unhealthy_threshold.as_ref(), rules::threshold);
-    let matcher = take.optional("healthCheck.matcher", spec.matcher.as_ref(), rules::matcher);
+        validator.optional("healthCheck.healthyThreshold", spec.healthy_threshold.as_ref(), rules::threshold);
+    let unhealthy = validator.optional(
+        "healthCheck.unhealthyThreshold",
+        spec.unhealthy_threshold.as_ref(),
+        rules::threshold,
+    );
+    let matcher = validator.optional("healthCheck.matcher", spec.matcher.as_ref(), rules::matcher);
     if let (Some(interval), Some(timeout)) = (given(&interval), given(&timeout))
         && timeout > interval
     {
-        take.problem("healthCheck.timeoutSeconds", "must not be greater than intervalSeconds");
+        validator.problem("healthCheck.timeoutSeconds", "must not be greater than intervalSeconds");
     }
     Some(Health {
         is_given,

@@ -1,9 +1,9 @@
 //! The desired state of a target group, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    differ::{difference, fixed, lists},
-    take::Take,
-    taken::given,
+    diff::{difference, fixed, lists},
+    resolved::given,
+    validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
@@ -39,13 +39,13 @@ pub(crate) enum Change {
 }
 
 pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut take = Take::new(values);
-    let name = take.public_if("name", spec.name.as_ref(), rules::name);
-    let protocol = take.any_if("protocol", spec.protocol.as_ref());
-    let port = take.optional("port", spec.port.as_ref(), rules::port);
-    let vpc_id = take.optional("vpcID", spec.vpc_id.as_ref(), rules::vpc_id);
-    let target_type = take.any_if("targetType", spec.target_type.as_ref());
-    let health = health::wanted(spec.health_check.as_ref(), &mut take);
+    let mut validator = SpecValidator::new(values);
+    let name = validator.public_if("name", spec.name.as_ref(), rules::name);
+    let protocol = validator.any_if("protocol", spec.protocol.as_ref());
+    let port = validator.optional("port", spec.port.as_ref(), rules::port);
+    let vpc_id = validator.optional("vpcID", spec.vpc_id.as_ref(), rules::vpc_id);
+    let target_type = validator.any_if("targetType", spec.target_type.as_ref());
+    let health = health::wanted(spec.health_check.as_ref(), &mut validator);
 
     // Rules between fields, if the type is known.
     let kind = target_type.is_some().then(|| given(&target_type).copied().unwrap_or(TargetType::Instance));
@@ -57,13 +57,13 @@ pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Opti
             ("vpcID", spec.vpc_id.is_some()),
         ] {
             if is_lambda && is_given {
-                take.problem(field, "is not supported for targets of type lambda");
+                validator.problem(field, "is not supported for targets of type lambda");
             } else if !is_lambda && !is_given {
-                take.problem(field, format!("is required for targets of type {kind}"));
+                validator.problem(field, format!("is required for targets of type {kind}"));
             }
         }
     }
-    let targets = take.list("targets", spec.targets.as_ref(), |targets| {
+    let targets = validator.list("targets", spec.targets.as_ref(), |targets| {
         kind.map_or(Ok(()), |kind| rules::targets(kind, targets))
     });
 
@@ -76,7 +76,7 @@ pub(crate) fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Opti
         targets: targets?,
         health: health?,
     };
-    take.is_valid().then_some(desired)
+    validator.is_valid().then_some(desired)
 }
 
 pub(crate) fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
