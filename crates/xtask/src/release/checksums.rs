@@ -36,7 +36,7 @@ fn sum(folder: &Path, file: String) -> Result<Sum> {
 }
 
 fn text(sums: &[Sum]) -> String {
-    sums.iter().map(|sum| format!("{}  {}\n", sum.digest, sum.file)).collect()
+    sums.iter().flat_map(|sum| [&sum.digest, "  ", &sum.file, "\n"]).collect()
 }
 
 #[cfg(test)]

@@ -65,8 +65,13 @@ async fn digests(folder: &Path, scope: Scope, source: &Source) -> Result<BTreeMa
     for entry in entries {
         let entry = entry.context("cannot read the target folder")?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_result = name.starts_with("kraken-") || name.ends_with(".rlib");
-        if is_result && !name.ends_with(".d") {
+        // Executables have no extension.
+        let path = entry.path();
+        let is_result = match path.extension() {
+            Some(extension) => extension == "rlib",
+            None => name.starts_with("kraken-"),
+        };
+        if is_result {
             let contents = fs::read(entry.path()).with_context(|| format!("cannot read {name}"))?;
             digests.insert(name, hex::encode(Sha256::digest(contents)));
         }
