@@ -181,7 +181,7 @@ mod tests {
         Values { secrets: [("s".to_owned(), data)].into(), ..Values::default() }
     }
 
-    fn problems(validator: impl FnOnce(&mut SpecValidator<'_, '_>)) -> Vec<String> {
+    fn problems(validate: impl FnOnce(&mut SpecValidator<'_, '_>)) -> Vec<String> {
         let values = values();
         let mut resolver = Resolver::new(&values);
         let mut validator = SpecValidator::new(&mut resolver);

@@ -58,7 +58,7 @@ async fn the_sdk_calls_a_simulator_in_its_own_process() -> Result<()> {
     let place = aws.location().await?;
     assert_eq!((&*place.account, &*place.region), ("111111111111", "eu-west-1"));
     let id = create_vpc(&aws).await?;
-    assert_eq!(simulator.things(Kind::Vpc)[0].id, id);
+    assert_eq!(simulator.objects(Kind::Vpc)[0].id, id);
     let zones = aws.ec2().describe_availability_zones().send().await?;
     let zones = zones.availability_zones();
     assert_eq!((zones[0].zone_name(), zones[0].zone_id()), (Some("eu-west-1a"), Some("euw1-az6")));
@@ -82,10 +82,10 @@ async fn a_hook_decides_before_and_after_the_effect() -> Result<()> {
         gate.before.lock().unwrap().push(order);
         assert_eq!(create_vpc(&aws).await.unwrap_err().class, FailureClass::Transient);
     }
-    assert!(simulator.things(Kind::Vpc).is_empty());
+    assert!(simulator.objects(Kind::Vpc).is_empty());
     gate.after.lock().unwrap().push(Order::Drop);
     assert_eq!(create_vpc(&aws).await.unwrap_err().class, FailureClass::Transient);
-    assert_eq!(simulator.things(Kind::Vpc).len(), 1, "the effect stays");
+    assert_eq!(simulator.objects(Kind::Vpc).len(), 1, "the effect stays");
     gate.before.lock().unwrap().push(Order::Refuse(429));
     assert_eq!(create_vpc(&aws).await.unwrap_err().class, FailureClass::Throttled);
     Ok(())

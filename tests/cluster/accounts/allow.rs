@@ -160,7 +160,7 @@ async fn accounts_are_written_by_administrators_who_may_read_their_secrets() -> 
 #[test]
 fn every_field_that_names_a_network_or_a_profile_is_restricted() -> Result<()> {
     use kraken_testing::{manifests, paths};
-    // Names of other things, which `allow` has no rules for.
+    // Names of other objects, which `allow` has no rules for.
     const OTHERS: [&str; 2] = ["vpcPeeringConnectionID", "subnetMappings"];
     let mut unknown = vec![];
     for crd in manifests::read(&paths::workspace_root()?.join("crds"))? {

@@ -97,9 +97,9 @@ async fn an_ambiguous_adoption_is_rejected_with_a_hint() -> Result<()> {
     let (first, second) = (s.cloud.insert(""), s.cloud.insert(""));
     let theirs = s.cloud.insert("somebody-else");
     let dead = s.cloud.insert("");
-    s.cloud.tamper(&dead, |thing| thing.gone = true);
-    s.cloud.tamper(&second, |thing| thing.colour = "red".into());
-    s.cloud.tamper(&first, |thing| thing.colour = "red".into());
+    s.cloud.tamper(&dead, |object| object.gone = true);
+    s.cloud.tamper(&second, |object| object.colour = "red".into());
+    s.cloud.tamper(&first, |object| object.colour = "red".into());
     for (name, adopt, words) in [
         ("absent", json!({"id": "g-absent"}), vec!["no Gadget has id g-absent"]),
         ("foreign", json!({"id": theirs}), vec!["is owned by", "deletion Retain"]),

@@ -84,7 +84,7 @@ async fn an_approval_is_valid_once() -> Result<()> {
     let owner = uid(&s.test_env.ready("Gadget", "a").await?);
     // The same drift twice needs two approvals.
     for _ in 0..2 {
-        s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+        s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.size = 9);
         s.test_env.not_ready("Gadget", "a", "AwaitingApproval").await?;
         assert_eq!(s.cloud.alive(&owner)[0].size, 9);
         approve(&s, "a").await?;

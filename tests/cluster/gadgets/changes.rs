@@ -24,12 +24,12 @@ async fn drift_is_reverted_reported_or_ignored_by_policy() -> Result<()> {
     let s = setting().await?;
     let with = |lifecycle: Value| json!({"size": {"value": 3}, "lifecycle": lifecycle});
     let owner = s.ready("reverted", &with(json!({"resyncInterval": "1s"}))).await?;
-    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.size = 9);
     s.called("resize", 1).await;
     assert_eq!(s.cloud.alive(&owner)[0].size, 3);
 
     let owner = s.ready("reported", &with(json!({"resyncInterval": "1s", "drift": "Report"}))).await?;
-    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.size = 9);
     let object =
         s.test_env.until("Gadget", "reported", |o| condition(o, "Drifted")["status"] == "True").await?;
     assert_eq!(condition(&object, "Ready")["status"], "True", "a policy that was chosen is no fault");
@@ -43,7 +43,7 @@ async fn drift_is_reverted_reported_or_ignored_by_policy() -> Result<()> {
     let ignoring = with(json!({"resyncInterval": "1s", "ignoreChanges": ["size"]}));
     let owner = s.ready("ignored", &ignoring).await?;
     let calls = s.cloud.journal().iter().filter(|call| *call == "describe").count();
-    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.size = 9);
     s.called("describe", calls + 4).await;
     assert_eq!(s.cloud.alive(&owner)[0].size, 9);
     Ok(())
@@ -53,7 +53,7 @@ async fn drift_is_reverted_reported_or_ignored_by_policy() -> Result<()> {
 async fn an_object_deleted_out_of_band_is_recreated() -> Result<()> {
     let s = setting().await?;
     let owner = s.ready("a", &json!({"size": {"value": 3}, "lifecycle": {"resyncInterval": "1s"}})).await?;
-    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.gone = true);
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.gone = true);
     s.called("create", 2).await;
     s.test_env.ready("Gadget", "a").await?;
     assert_eq!(s.cloud.alive(&owner).len(), 1);
@@ -64,7 +64,7 @@ async fn an_object_deleted_out_of_band_is_recreated() -> Result<()> {
 async fn a_requested_reconcile_runs_at_once() -> Result<()> {
     let s = setting().await?;
     let owner = s.ready("a", &small()).await?;
-    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.size = 9);
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.size = 9);
     let now =
         json!({"metadata": {"annotations": {"kraken-iac.eoinfennessy.com/reconcile-requested-at": "now"}}});
     s.test_env.patch("Gadget", "a", now).await?;
@@ -85,7 +85,7 @@ async fn a_delete_first_replacement_survives_a_crash() -> Result<()> {
     s = s.crash_and_restart().await?;
     s.test_env.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
-    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    assert_eq!(alive.iter().map(|object| object.colour.as_str()).collect::<Vec<_>>(), ["red"]);
     assert_ne!(alive[0].id, old);
     let journal = s.cloud.journal();
     let deleted = journal.iter().position(|call| call == "delete");
@@ -105,7 +105,7 @@ async fn a_create_first_replacement_publishes_the_new_state_before_deleting() ->
     s = s.crash_and_restart().await?;
     s.test_env.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
-    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    assert_eq!(alive.iter().map(|object| object.colour.as_str()).collect::<Vec<_>>(), ["red"]);
     let events = s.test_env.events_of("a").await?;
     let replaced: Vec<_> = events.iter().filter(|(reason, _)| reason == "Replaced").collect();
     assert_eq!(replaced.len(), 1, "{events:#?}");

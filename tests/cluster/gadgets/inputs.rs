@@ -67,7 +67,7 @@ async fn resyncs_without_changes_read_no_secret() -> Result<()> {
     );
 
     // Drift is detected without Secrets, and reverted with them.
-    s.cloud.alive(&owners[0]).iter().for_each(|thing| s.cloud.tamper(&thing.id, |thing| thing.size = 9));
+    s.cloud.alive(&owners[0]).iter().for_each(|object| s.cloud.tamper(&object.id, |object| object.size = 9));
     s.called("resize", 1).await;
     assert!(reads.0.load(Ordering::SeqCst) > before);
     Ok(())

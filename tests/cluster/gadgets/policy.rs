@@ -25,7 +25,7 @@ async fn drift_stays_drift_after_an_outage() -> Result<()> {
     let owner = s.ready("a", &with(&json!({"drift": "Report", "resyncInterval": "1s"}))).await?;
     let id = s.cloud.alive(&owner)[0].id.clone();
     s.cloud.fault("describe", Fault::Before(FailureClass::Terminal));
-    s.cloud.tamper(&id, |thing| thing.size = 9);
+    s.cloud.tamper(&id, |object| object.size = 9);
     let object = s.test_env.until("Gadget", "a", |o| condition(o, "Drifted")["status"] == "True").await?;
     assert_eq!(condition(&object, "Ready")["status"], "True");
     assert_eq!(condition(&object, "Synced")["status"], "False");
@@ -55,7 +55,7 @@ async fn neither_drift_nor_an_edit_replaces_a_protected_object() -> Result<()> {
     assert_eq!(condition(&object, "Stalled")["reason"], "ImmutableField", "only an edit helps");
 
     let owner = s.ready("drifted", &with(&replacing(false))).await?;
-    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |thing| thing.colour = "red".into());
+    s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.colour = "red".into());
     let message = s.test_env.not_ready("Gadget", "drifted", "ImmutableField").await?;
     assert!(message.contains("drift alone does not cause a replacement"), "{message}");
     assert_eq!(count(&s, "delete"), 0);
@@ -116,7 +116,7 @@ async fn each_action_on_the_cloud_has_one_event() -> Result<()> {
     let owner = s.ready("a", &with(&lifecycle)).await?;
     let id = s.cloud.alive(&owner)[0].id.clone();
     s.ready("a", &json!({"size": {"value": 5}, "lifecycle": lifecycle})).await?;
-    s.cloud.tamper(&id, |thing| thing.size = 9);
+    s.cloud.tamper(&id, |object| object.size = 9);
     s.called("resize", 2).await;
     s.test_env.ready("Gadget", "a").await?;
     s.test_env.delete("Gadget", "a").await?;

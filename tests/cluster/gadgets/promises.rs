@@ -25,7 +25,7 @@ async fn a_replacement_with_partial_launches_never_exceeds_old_and_new() -> Resu
     s.ready("a", &gadgets(3, "red")).await?;
     assert_eq!((s.cloud.most(&owner), s.calls("create")), (6, 6));
     let alive = s.cloud.alive(&owner);
-    assert_eq!((alive.len(), alive.iter().all(|thing| thing.colour == "red")), (3, true), "{alive:?}");
+    assert_eq!((alive.len(), alive.iter().all(|object| object.colour == "red")), (3, true), "{alive:?}");
     Ok(())
 }
 
@@ -39,7 +39,7 @@ async fn an_edit_during_a_replacement_never_exceeds_old_and_new() -> Result<()> 
     s.called("create", 2).await;
     s.ready("a", &gadgets(2, "blue")).await?;
     let alive = s.cloud.alive(&owner);
-    assert_eq!((alive.len(), alive.iter().all(|thing| thing.colour == "blue")), (2, true), "{alive:?}");
+    assert_eq!((alive.len(), alive.iter().all(|object| object.colour == "blue")), (2, true), "{alive:?}");
     assert!(s.cloud.most(&owner) <= 4, "{}", s.cloud.most(&owner));
     Ok(())
 }
@@ -64,11 +64,14 @@ async fn repeated_launches_are_stopped_until_a_person_confirms() -> Result<()> {
     let mut s = setting_with(&["--launch-limit", "3"]).await?;
     let owner = s.ready("a", &gadgets(1, "grey")).await?;
     for launches in 2..=3 {
-        s.cloud.alive(&owner).iter().for_each(|thing| s.cloud.tamper(&thing.id, |thing| thing.gone = true));
+        s.cloud
+            .alive(&owner)
+            .iter()
+            .for_each(|object| s.cloud.tamper(&object.id, |object| object.gone = true));
         s.called("create", launches).await;
         s.test_env.ready("Gadget", "a").await?;
     }
-    s.cloud.alive(&owner).iter().for_each(|thing| s.cloud.tamper(&thing.id, |thing| thing.gone = true));
+    s.cloud.alive(&owner).iter().for_each(|object| s.cloud.tamper(&object.id, |object| object.gone = true));
     let message = s.test_env.not_ready("Gadget", "a", "LaunchLimitReached").await?;
     assert!(message.contains("launched 3 times") && message.contains("creation-confirmed-at"), "{message}");
     s = s.restart_with(&["--launch-limit", "3", "--launch-window", "1ms"]).await?;
@@ -138,7 +141,7 @@ async fn mass_disappearance_stops_recreation_until_a_person_confirms() -> Result
         owners.push(uid(&s.test_env.ready("Gadget", &format!("g{number}")).await?));
     }
     let all: Vec<_> = owners.iter().flat_map(|owner| s.cloud.alive(owner)).collect();
-    all.iter().for_each(|thing| s.cloud.tamper(&thing.id, |thing| thing.gone = true));
+    all.iter().for_each(|object| s.cloud.tamper(&object.id, |object| object.gone = true));
     for number in 0..6 {
         let message = s.test_env.not_ready("Gadget", &format!("g{number}"), "RecreationHeld").await?;
         assert!(message.contains("creation-confirmed-at"), "{message}");

@@ -90,7 +90,7 @@ async fn a_removed_intent_does_not_lose_the_boundary_of_a_replacement() -> Resul
     s.test_env.patch("Gadget", "a", wiped()).await?;
     s.test_env.ready("Gadget", "a").await?;
     let alive = s.cloud.alive(&owner);
-    assert_eq!(alive.iter().map(|thing| thing.colour.as_str()).collect::<Vec<_>>(), ["red"]);
+    assert_eq!(alive.iter().map(|object| object.colour.as_str()).collect::<Vec<_>>(), ["red"]);
     assert_eq!((s.cloud.most(&owner), s.calls("create")), (2, 2));
     Ok(())
 }
@@ -101,9 +101,9 @@ async fn removed_owner_tags_are_restored_and_cause_no_duplicate() -> Result<()> 
     let owner = s.ready("a", &small()).await?;
     let id = s.cloud.alive(&owner)[0].id.clone();
     for times in 1..=2 {
-        s.cloud.tamper(&id, |thing| {
-            thing.owner.clear();
-            thing.epoch = 0;
+        s.cloud.tamper(&id, |object| {
+            object.owner.clear();
+            object.epoch = 0;
         });
         s.touch("a").await?;
         s.called("claim", times).await;
@@ -111,7 +111,7 @@ async fn removed_owner_tags_are_restored_and_cause_no_duplicate() -> Result<()> 
         assert_eq!(s.cloud.alive(&owner)[0].id, id);
     }
     // No object without owner tags is deleted, and nothing is leaked.
-    s.cloud.tamper(&id, |thing| thing.owner.clear());
+    s.cloud.tamper(&id, |object| object.owner.clear());
     s.deleted("a", &owner).await?;
     assert!(s.cloud.alive("").is_empty());
     assert_eq!(s.calls("create"), 1);
@@ -150,6 +150,6 @@ async fn adopted_objects_are_retained_and_created_ones_deleted() -> Result<()> {
     s = s.crash_and_restart().await?;
     s.deleted("a", &owner).await?;
     let left = s.cloud.alive("");
-    assert_eq!(left.iter().map(|thing| &thing.id).collect::<Vec<_>>(), [&id]);
+    assert_eq!(left.iter().map(|object| &object.id).collect::<Vec<_>>(), [&id]);
     Ok(())
 }

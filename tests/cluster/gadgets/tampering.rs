@@ -111,7 +111,7 @@ async fn a_too_large_state_does_not_block_other_actions() -> Result<()> {
     let s = setting().await?;
     let owner = s.ready("a", &small()).await?;
     let id = s.cloud.alive(&owner)[0].id.clone();
-    s.cloud.tamper(&id, |thing| thing.note = "x".repeat(3_200_000));
+    s.cloud.tamper(&id, |object| object.note = "x".repeat(3_200_000));
     s.test_env.apply(&gadget_of_size(5)).await?;
     let message = s.test_env.not_ready("Gadget", "a", "KubernetesError").await?;
     assert!(message.contains("spec.lifecycle.share.include"), "{message}");

@@ -73,8 +73,8 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
         cloud.outside_elb(action, &all)
     };
     let first = |kind: Kind| {
-        let thing = cloud.things(kind).into_iter().find(|thing| thing.alive).map(|thing| thing.id);
-        thing.ok_or_else(|| format!("there is no {kind:?} for it"))
+        let object = cloud.objects(kind).into_iter().find(|object| object.alive).map(|object| object.id);
+        object.ok_or_else(|| format!("there is no {kind:?} for it"))
     };
     let ids = match kind {
         Kind::Instance => outside(
@@ -142,6 +142,6 @@ fn made(cloud: &Simulator, kind: Kind, name: &str, tags: &[(String, String)]) ->
 /// The tag of the cluster, as some remote object has it.
 fn cluster_tag(cloud: &Simulator) -> Option<(String, String)> {
     const CLUSTER: &str = "kraken-iac.eoinfennessy.com/cluster";
-    let mut things = Kind::ALL.into_iter().flat_map(|kind| cloud.things(kind));
-    things.find_map(|thing| thing.tags.get(CLUSTER).map(|value| (CLUSTER.to_owned(), value.clone())))
+    let mut objects = Kind::ALL.into_iter().flat_map(|kind| cloud.objects(kind));
+    objects.find_map(|object| object.tags.get(CLUSTER).map(|value| (CLUSTER.to_owned(), value.clone())))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use kraken_testing::Simulator;
-use kraken_testing::simulator::{Kind, ThingRecord};
+use kraken_testing::simulator::{Kind, ObjectRecord};
 use serde_json::Value;
 
 use super::kube::Kube;
@@ -51,16 +51,16 @@ fn of(engine: &dyn Installation, object: &ObjectName, number: usize) -> Option<F
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let is_meant = |thing: &ThingRecord| {
-        thing.alive
-            && (ids.contains(&thing.id.as_str()) || thing.tags.get(UID).is_some_and(|have| have == uid))
+    let is_meant = |object: &ObjectRecord| {
+        object.alive
+            && (ids.contains(&object.id.as_str()) || object.tags.get(UID).is_some_and(|have| have == uid))
     };
-    let mut things: Vec<ThingRecord> = cloud.things(kind).into_iter().filter(is_meant).collect();
-    if things.is_empty() {
+    let mut objects: Vec<ObjectRecord> = cloud.objects(kind).into_iter().filter(is_meant).collect();
+    if objects.is_empty() {
         return None;
     }
-    let thing = things.swap_remove(number % things.len());
-    Some(Found { cloud, kind, id: thing.id, tags: thing.tags })
+    let object = objects.swap_remove(number % objects.len());
+    Some(Found { cloud, kind, id: object.id, tags: object.tags })
 }
 
 fn named(engine: &dyn Installation, name: &str) -> Option<Found> {
@@ -68,7 +68,7 @@ fn named(engine: &dyn Installation, name: &str) -> Option<Found> {
         for kind in Kind::ALL {
             if let Some(id) = cloud.tagged(kind, "Name", name).into_iter().next() {
                 let tags =
-                    cloud.things(kind).into_iter().find(|thing| thing.id == id).map(|thing| thing.tags);
+                    cloud.objects(kind).into_iter().find(|object| object.id == id).map(|object| object.tags);
                 return Some(Found { cloud, kind, id, tags: tags.unwrap_or_default() });
             }
         }

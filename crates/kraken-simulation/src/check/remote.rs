@@ -49,9 +49,9 @@ impl Cloud {
         let all = &mut self.0;
         let qualified = |id: String| format!("{id}{place}");
         for kind in Kind::ALL {
-            for thing in simulator.things(kind) {
-                let remote = Remote { kind, tags: thing.tags, alive: thing.alive, exists: thing.alive };
-                all.insert(qualified(thing.id), remote);
+            for object in simulator.objects(kind) {
+                let remote = Remote { kind, tags: object.tags, alive: object.alive, exists: object.alive };
+                all.insert(qualified(object.id), remote);
             }
         }
         for record in simulator.instances() {

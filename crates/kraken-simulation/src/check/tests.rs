@@ -95,14 +95,14 @@ impl Scene {
         self.objects.lock().retain(|object| object["metadata"]["uid"] != uid);
     }
 
-    fn thing(&self, id: &str, tags: &[(&str, &str)]) {
+    fn object(&self, id: &str, tags: &[(&str, &str)]) {
         let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
         let remote = Remote { kind: Kind::Vpc, tags: tags.collect(), alive: true, exists: true };
         self.cloud.lock().0.insert(id.to_owned(), remote);
     }
 
     fn ours(&self, id: &str) {
-        self.thing(id, &[("uid", "u-1"), ("cluster", "c")]);
+        self.object(id, &[("uid", "u-1"), ("cluster", "c")]);
     }
 
     /// The objects that the controller created before.
@@ -189,7 +189,7 @@ fn a_copy_with_owner_tags_does_not_count() {
 #[test]
 fn an_object_without_owner_tags_must_not_be_deleted() {
     let mut scene = up(json!({}));
-    scene.thing("vpc-9", &[]);
+    scene.object("vpc-9", &[]);
     scene.outside();
     scene.pass(60);
     scene.cloud_call("DeleteVpc", "VpcId=vpc-9");
@@ -199,8 +199,8 @@ fn an_object_without_owner_tags_must_not_be_deleted() {
 #[test]
 fn an_object_of_another_owner_must_not_be_claimed() {
     let mut scene = up(json!({}));
-    scene.thing("vpc-8", &[("uid", "u-1"), ("cluster", "other")]);
-    scene.thing("vpc-9", &[("uid", "u-2"), ("cluster", "c")]);
+    scene.object("vpc-8", &[("uid", "u-1"), ("cluster", "other")]);
+    scene.object("vpc-9", &[("uid", "u-2"), ("cluster", "c")]);
     scene.outside();
     scene.pass(60);
     scene.cloud_call("DeleteVpc", "VpcId=vpc-8");
@@ -214,7 +214,7 @@ fn only_adopted_or_recorded_objects_may_be_claimed() {
     let tag = "Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
     for (adopt, is_fine) in [(json!({"id": "vpc-9"}), true), (json!({"id": "vpc-8"}), false)] {
         let mut scene = Scene::of(vpc(json!({"adopt": adopt})));
-        scene.thing("vpc-9", &[]);
+        scene.object("vpc-9", &[]);
         scene.outside();
         scene.cloud_call("CreateTags", &format!("ResourceId.1=vpc-9&{tag}"));
         assert_eq!(scene.classes().is_empty(), is_fine);
@@ -347,7 +347,7 @@ fn a_launch_without_an_intent_is_detected() {
     scene.made("vpc-1");
     scene.is(Class::NoIntent);
     let mut scene = Scene::of(vpc(json!({})));
-    scene.thing("vpc-1", &[]);
+    scene.object("vpc-1", &[]);
     scene.cloud_call("CreateVpc", "CidrBlock=10.0.0.0/16");
     scene.is(Class::NoIntent);
 }
@@ -476,7 +476,7 @@ fn a_secret_value_outside_of_secrets_is_detected() {
     scene.outside();
     scene.is(Class::Secret);
     scene.checks.text(scene.now, "log", "userData=Y2FuYXJ5LWJvb3Q=");
-    scene.thing("vpc-1", &[("uid", "u-1"), ("cluster", "c"), ("x", "y")]);
+    scene.object("vpc-1", &[("uid", "u-1"), ("cluster", "c"), ("x", "y")]);
     scene.cloud_call("CreateTags", "ResourceId.1=vpc-1&Tag.1.Key=Name&Tag.1.Value=canary");
     assert_eq!(scene.classes(), [Class::Secret; 3]);
 }
@@ -585,7 +585,7 @@ fn a_remaining_resource_must_name_an_unmanaged_object() {
         status(&mut deleting, "False", "Deleting", message);
         let mut scene = Scene::of(vpc(json!({})));
         scene.made("vpc-1");
-        scene.thing("vpc-9", &[]);
+        scene.object("vpc-9", &[]);
         scene.outside();
         scene.set(deleting);
         scene.checks.emptied(scene.now);

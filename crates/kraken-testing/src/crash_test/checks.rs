@@ -27,9 +27,9 @@ impl Recorder {
         if is_of_tags || !DESTROYING.iter().any(|verb| call.name.starts_with(verb)) {
             return;
         }
-        for thing in self.kinds.iter().flat_map(|kind| self.cloud.things(*kind)) {
-            if values.contains(&thing.id) && thing.alive && !thing.tags.contains_key(UID) {
-                self.violated(format!("{} of {}, which is not owned by Kraken", call.name, thing.id));
+        for object in self.kinds.iter().flat_map(|kind| self.cloud.objects(*kind)) {
+            if values.contains(&object.id) && object.alive && !object.tags.contains_key(UID) {
+                self.violated(format!("{} of {}, which is not owned by Kraken", call.name, object.id));
             }
         }
     }
@@ -57,11 +57,11 @@ impl Recorder {
         for kind in self.kinds {
             let (least, most) = self.bound_of(*kind);
             let mut live: BTreeMap<String, usize> = BTreeMap::new();
-            for thing in self.cloud.things(*kind) {
-                match thing.tags.get(UID) {
-                    Some(uid) => *live.entry(uid.clone()).or_default() += usize::from(thing.alive),
-                    None if thing.tags.contains_key(super::cloud::ADOPTABLE) => {}
-                    None => self.violated(format!("{} has no owner tag", thing.id)),
+            for object in self.cloud.objects(*kind) {
+                match object.tags.get(UID) {
+                    Some(uid) => *live.entry(uid.clone()).or_default() += usize::from(object.alive),
+                    None if object.tags.contains_key(super::cloud::ADOPTABLE) => {}
+                    None => self.violated(format!("{} has no owner tag", object.id)),
                 }
             }
             for (uid, live) in live {
@@ -99,8 +99,8 @@ impl Recorder {
             let left = all.filter(|one| one.state != "terminated" && is_its(&one.tags));
             return left.map(|one| (one.id, one.state)).collect();
         }
-        let left = self.cloud.things(kind).into_iter().filter(|thing| thing.alive && is_its(&thing.tags));
-        left.map(|thing| (thing.id, "there".to_owned())).collect()
+        let left = self.cloud.objects(kind).into_iter().filter(|object| object.alive && is_its(&object.tags));
+        left.map(|object| (object.id, "there".to_owned())).collect()
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_call_that_names_a_foreign_load_balancer_is_detected() {
         let recorder = trial_of("balancing-edit");
-        let theirs = recorder.cloud.simulator.things(Kind::LoadBalancer).remove(0).id;
+        let theirs = recorder.cloud.simulator.objects(Kind::LoadBalancer).remove(0).id;
         let spelled = theirs.replace(':', "%3A").replace('/', "%2F");
         recorder.check_named(&call("ModifyLoadBalancerAttributes", "", format!("LoadBalancerArn={spelled}")));
         assert_eq!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use super::desired::Query;
-use crate::simulator::{Kind, Service, Simulator, SimulatorOptions, ThingRecord};
+use crate::simulator::{Kind, ObjectRecord, Service, Simulator, SimulatorOptions};
 use crate::{http, xml};
 
 /// Long enough that an immediate observation after a change does not return it.
@@ -57,8 +57,8 @@ impl Cloud {
             cloud.balancing()?;
         }
         for kind in Kind::ALL {
-            let alive = cloud.simulator.things(kind).into_iter().filter(|thing| thing.alive);
-            cloud.foreign.extend(alive.map(|thing| (thing.id, (kind, thing.tags))));
+            let alive = cloud.simulator.objects(kind).into_iter().filter(|object| object.alive);
+            cloud.foreign.extend(alive.map(|object| (object.id, (kind, object.tags))));
         }
         Ok(cloud)
     }
@@ -121,9 +121,9 @@ impl Cloud {
     }
 
     /// All current and former objects of a kind, except foreign ones, with their actual state.
-    pub(super) fn things(&self, kind: Kind) -> Vec<ThingRecord> {
-        let all = self.simulator.things(kind).into_iter();
-        all.filter(|thing| !self.foreign.contains_key(&thing.id)).collect()
+    pub(super) fn objects(&self, kind: Kind) -> Vec<ObjectRecord> {
+        let all = self.simulator.objects(kind).into_iter();
+        all.filter(|object| !self.foreign.contains_key(&object.id)).collect()
     }
 
     /// The decoy in the parameters of a call, if there is one.
@@ -134,8 +134,8 @@ impl Cloud {
     /// The changed foreign objects.
     pub(super) fn harmed(&self) -> Option<String> {
         self.foreign.iter().find_map(|(id, (kind, tags))| {
-            let now = self.simulator.things(*kind).into_iter().find(|thing| thing.id == *id);
-            match now.filter(|thing| thing.alive) {
+            let now = self.simulator.objects(*kind).into_iter().find(|object| object.id == *id);
+            match now.filter(|object| object.alive) {
                 None => Some(format!("the foreign object {id} was deleted")),
                 Some(now) if now.tags != *tags => {
                     Some(format!("the foreign object {id} has tags {:?}", now.tags))

@@ -9,7 +9,7 @@ use super::desired::{Desired, Known, resolve};
 use super::kinds::{in_cloud, key, text};
 use super::run::Run;
 use super::scenarios::hub::canaries;
-use crate::simulator::{Kind, ThingRecord};
+use crate::simulator::{Kind, ObjectRecord};
 
 const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 
@@ -57,18 +57,18 @@ impl Run {
                 return Ok(Some(format!("{key}: {problem}")));
             }
         }
-        if let Some(thing) = self.ownerless(&owners) {
-            return Ok(Some(format!("{} exists without an owner", thing.id)));
+        if let Some(object) = self.ownerless(&owners) {
+            return Ok(Some(format!("{} exists without an owner", object.id)));
         }
         self.objects_differ(desired).await
     }
 
     /// The live objects of a kind that none of these own.
-    fn ownerless(&self, owners: &[String]) -> Option<ThingRecord> {
-        let alive = self.recorder.kinds.iter().flat_map(|kind| self.recorder.cloud.things(*kind));
+    fn ownerless(&self, owners: &[String]) -> Option<ObjectRecord> {
+        let alive = self.recorder.kinds.iter().flat_map(|kind| self.recorder.cloud.objects(*kind));
         alive
-            .filter(|thing| thing.alive)
-            .find(|thing| !thing.tags.get(UID).is_some_and(|uid| owners.contains(uid)))
+            .filter(|object| object.alive)
+            .find(|object| !object.tags.get(UID).is_some_and(|uid| owners.contains(uid)))
     }
 
     /// Checks that an object that only its author writes is unchanged.
@@ -87,18 +87,19 @@ impl Run {
         kind: Kind,
     ) -> Result<Option<String>> {
         let uid = text(&object["metadata"]["uid"]);
-        let things = self.recorder.cloud.things(kind).into_iter();
-        let own: Vec<ThingRecord> =
-            things.filter(|thing| thing.alive && thing.tags.get(UID).is_some_and(|of| of == uid)).collect();
+        let objects = self.recorder.cloud.objects(kind).into_iter();
+        let own: Vec<ObjectRecord> = objects
+            .filter(|object| object.alive && object.tags.get(UID).is_some_and(|of| of == uid))
+            .collect();
         let count = manifest["spec"]["maxCount"]["value"].as_u64().unwrap_or(1);
         if own.len() as u64 != count {
             return Ok(Some(format!("{} live objects, expected {count}", own.len())));
         }
         let tags = &manifest["spec"]["tags"];
-        if let Some(thing) = own.iter().find(|thing| !has_tags(thing, tags)) {
-            return Ok(Some(format!("Ready, but {} has tags {:?}, not {tags}", thing.id, thing.tags)));
+        if let Some(object) = own.iter().find(|object| !has_tags(object, tags)) {
+            return Ok(Some(format!("Ready, but {} has tags {:?}, not {tags}", object.id, object.tags)));
         }
-        let mut expected: Vec<&str> = own.iter().map(|thing| thing.id.as_str()).collect();
+        let mut expected: Vec<&str> = own.iter().map(|object| object.id.as_str()).collect();
         expected.sort_unstable();
         let listed = sorted(object["status"]["externalIds"].as_array().into_iter().flatten());
         let (name, lower) = (text(&object["metadata"]["name"]), text(&object["kind"]).to_lowercase());
@@ -179,8 +180,8 @@ fn still_ready(object: &Value) -> Option<String> {
 }
 
 /// Whether it has exactly these tags, in addition to those of the controller and of its adoption.
-fn has_tags(thing: &ThingRecord, tags: &Value) -> bool {
-    let own = thing.tags.iter().filter(|(key, _)| !key.starts_with(PREFIX) && key.as_str() != ADOPTABLE);
+fn has_tags(object: &ObjectRecord, tags: &Value) -> bool {
+    let own = object.tags.iter().filter(|(key, _)| !key.starts_with(PREFIX) && key.as_str() != ADOPTABLE);
     let own: serde_json::Map<String, Value> = own.map(|(key, value)| (key.clone(), json!(value))).collect();
     Value::Object(own) == *tags
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::cloud::Cloud;
 use super::kept::Kept;
 use super::kind::Kind;
-use super::registry::Thing;
+use super::registry::ObjectRef;
 use super::tags::Tags;
 
 /// One changed object.
@@ -49,55 +49,55 @@ struct Before {
 
 /// The objects that the current call accessed.
 #[derive(Debug, Default)]
-pub(super) struct Touched(BTreeMap<Thing, Before>);
+pub(super) struct Touched(BTreeMap<ObjectRef, Before>);
 
 impl Cloud {
     /// Keeps a copy of an object before a call changes it. `used`: the call changes another object.
     pub(super) fn touch<T: Kept>(&mut self, number: u64, used: bool) {
-        let thing = T::thing(number);
-        if let Some(before) = self.touched.0.get_mut(&thing) {
+        let object = T::object(number);
+        if let Some(before) = self.touched.0.get_mut(&object) {
             before.used &= used;
             return;
         }
-        let text = T::all(self).get(&number).map(|thing| format!("{thing:?}"));
-        let (lived, tags) = (text.is_some() && self.lives(thing), self.registry.latest_tags(thing));
-        self.touched.0.insert(thing, Before { text, tags, lived, used });
+        let text = T::all(self).get(&number).map(|object| format!("{object:?}"));
+        let (lived, tags) = (text.is_some() && self.lives(object), self.registry.latest_tags(object));
+        self.touched.0.insert(object, Before { text, tags, lived, used });
     }
 
     /// As [`Cloud::touch`], for a kind that is known at run time only.
-    pub(super) fn touch_any(&mut self, thing: Thing) {
-        if let Some(before) = self.touched.0.get_mut(&thing) {
+    pub(super) fn touch_any(&mut self, object: ObjectRef) {
+        if let Some(before) = self.touched.0.get_mut(&object) {
             before.used = false;
             return;
         }
-        let (lived, tags) = (self.lives(thing), self.registry.latest_tags(thing));
-        let text = self.text(thing);
-        self.touched.0.insert(thing, Before { text, tags, lived, used: false });
+        let (lived, tags) = (self.lives(object), self.registry.latest_tags(object));
+        let text = self.text(object);
+        self.touched.0.insert(object, Before { text, tags, lived, used: false });
     }
 
     /// The changes since the call began.
     pub(super) fn changes(&mut self) -> Vec<Change> {
         let touched = std::mem::take(&mut self.touched).0;
         let changes: Vec<Change> =
-            touched.into_iter().filter_map(|(thing, before)| self.change(thing, before)).collect();
+            touched.into_iter().filter_map(|(object, before)| self.change(object, before)).collect();
         self.revision += u64::from(!changes.is_empty());
         changes
     }
 
-    fn change(&self, thing: Thing, before: Before) -> Option<Change> {
-        let (tags, lives) = (self.registry.latest_tags(thing), self.lives(thing));
+    fn change(&self, object: ObjectRef, before: Before) -> Option<Change> {
+        let (tags, lives) = (self.registry.latest_tags(object), self.lives(object));
         let what = if before.text.is_none() {
             What::Created
         } else if before.lived && !lives {
             What::Deleted
-        } else if before.tags == tags && before.text == self.text(thing) {
+        } else if before.tags == tags && before.text == self.text(object) {
             return None;
         } else if before.used {
             What::Used
         } else {
             What::Changed
         };
-        let id = self.registry.entry(thing)?.id.clone();
-        Some(Change { kind: thing.kind, id, what, tags_before: before.tags, tags })
+        let id = self.registry.entry(object)?.id.clone();
+        Some(Change { kind: object.kind, id, what, tags_before: before.tags, tags })
     }
 }

@@ -15,7 +15,7 @@ use super::kind::Kind;
 use super::network::{self, Network};
 use super::options::SimulatorOptions;
 use super::refusal::Refusal;
-use super::registry::{Registry, Thing};
+use super::registry::{ObjectRef, Registry};
 use super::stale::Stale;
 use super::tags::Tags;
 
@@ -31,7 +31,7 @@ pub(super) struct Used {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// Changed tags are described.
-    Settled(Thing),
+    Settled(ObjectRef),
     /// An instance is terminated.
     Terminated(u64),
     /// A NAT gateway is deleted.
@@ -41,7 +41,7 @@ pub(super) enum Event {
     /// The interfaces of a deleted load balancer are deleted.
     Released(u64),
     /// A deleted object is no longer described.
-    Vanished(Thing),
+    Vanished(ObjectRef),
 }
 
 /// The account.
@@ -127,12 +127,12 @@ impl Cloud {
     fn happens(&mut self, event: Event) {
         let now = self.now;
         match event {
-            Event::Settled(thing) => self.registry.with_history(thing, |history| history.settle(now)),
+            Event::Settled(object) => self.registry.with_history(object, |history| history.settle(now)),
             Event::Terminated(number) => network::left(self, number),
             Event::NatDeleted(number) => network::nat_deleted(self, number),
             Event::Detached(number) => network::detached(self, number),
             Event::Released(number) => elb::released(self, number),
-            Event::Vanished(thing) => self.registry.remove(thing),
+            Event::Vanished(object) => self.registry.remove(object),
         }
     }
 
@@ -141,11 +141,11 @@ impl Cloud {
         self.events.push(Reverse((at, event)));
     }
 
-    pub(super) fn set_tags(&mut self, thing: Thing, tags: Tags) {
-        self.touch_any(thing);
+    pub(super) fn set_tags(&mut self, object: ObjectRef, tags: Tags) {
+        self.touch_any(object);
         let seen = self.now + self.options.tag_lag;
-        self.registry.with_history(thing, |history| history.set(seen, tags));
-        self.schedule(seen, Event::Settled(thing));
+        self.registry.with_history(object, |history| history.set(seen, tags));
+        self.schedule(seen, Event::Settled(object));
         self.tick(self.now); // without a delay it is visible at once
     }
 
@@ -182,7 +182,7 @@ impl Cloud {
     /// The instances that are not terminated.
     pub(super) fn living_instances(&self) -> impl Iterator<Item = &Instance> {
         let present = self.registry.present(Kind::Instance);
-        let instances = present.filter_map(|thing| self.instances.get(&thing.number));
+        let instances = present.filter_map(|object| self.instances.get(&object.number));
         instances.filter(|instance| instance.state(self.now) != State::Terminated)
     }
 }

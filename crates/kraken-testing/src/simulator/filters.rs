@@ -54,15 +54,15 @@ impl Filter {
     }
 
     /// Whether an object matches, with its state in Describe calls.
-    pub(super) fn passes<T: Described>(&self, cloud: &Cloud, number: u64, thing: &T) -> bool {
-        let tags = || cloud.registry.tags(T::thing(number), cloud.now);
+    pub(super) fn passes<T: Described>(&self, cloud: &Cloud, number: u64, object: &T) -> bool {
+        let tags = || cloud.registry.tags(T::object(number), cloud.now);
         if let Some(key) = self.name.strip_prefix("tag:") {
             return tags().get(key).is_some_and(|value| self.matches(value));
         }
         if self.name == "tag-key" {
             return tags().keys().any(|key| self.matches(key));
         }
-        thing.values(&self.name, cloud).iter().any(|value| self.matches(value))
+        object.values(&self.name, cloud).iter().any(|value| self.matches(value))
     }
 
     /// All candidates, by the tag index; `None` if the index does not apply.

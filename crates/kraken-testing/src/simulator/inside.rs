@@ -7,7 +7,7 @@ use super::Simulator;
 use super::journal::{Call, Outcome};
 use super::kind::Kind;
 use super::refusal::DEPENDENCY_VIOLATION;
-use super::registry::{Entry, Thing};
+use super::registry::{Entry, ObjectRef};
 
 /// A live object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Living {
 
 /// A current or former object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThingRecord {
+pub struct ObjectRecord {
     /// Its id, or for the load balancing API its ARN.
     pub id: String,
     /// All its tags.
@@ -37,15 +37,15 @@ pub struct ThingRecord {
 
 impl Simulator {
     /// All current and former objects of a kind, oldest first.
-    pub fn things(&self, kind: Kind) -> Vec<ThingRecord> {
+    pub fn objects(&self, kind: Kind) -> Vec<ObjectRecord> {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
         let cloud = &state.cloud;
-        let record = |(thing, entry, there): (Thing, &Entry, bool)| ThingRecord {
+        let record = |(object, entry, there): (ObjectRef, &Entry, bool)| ObjectRecord {
             id: entry.id.clone(),
             tags: entry.tags.latest().clone(),
             made_by: entry.made_by,
-            alive: there && cloud.lives(thing),
+            alive: there && cloud.lives(object),
         };
         cloud.registry.ever(kind).map(record).collect()
     }
@@ -59,11 +59,11 @@ impl Simulator {
         if known == Some(cloud.revision) {
             return None;
         }
-        let things = Kind::ALL.into_iter().flat_map(|kind| cloud.registry.present(kind));
-        let living = things.filter(|thing| cloud.lives(*thing)).filter_map(|thing| {
-            let entry = cloud.registry.entry(thing)?;
+        let objects = Kind::ALL.into_iter().flat_map(|kind| cloud.registry.present(kind));
+        let living = objects.filter(|object| cloud.lives(*object)).filter_map(|object| {
+            let entry = cloud.registry.entry(object)?;
             let (id, tags) = (entry.id.clone(), entry.tags.latest().clone());
-            Some(Living { kind: thing.kind, id, tags, made_by: entry.made_by })
+            Some(Living { kind: object.kind, id, tags, made_by: entry.made_by })
         });
         Some(living.collect())
     }
@@ -84,8 +84,8 @@ impl Simulator {
         for kind in Kind::ALL {
             let numbers = cloud.registry.rack(kind).and_then(|rack| rack.index.with(key, value));
             for number in numbers.into_iter().flatten() {
-                let thing = Thing { kind, number: *number };
-                let entry = cloud.registry.entry(thing).filter(|_| cloud.lives(thing));
+                let object = ObjectRef { kind, number: *number };
+                let entry = cloud.registry.entry(object).filter(|_| cloud.lives(object));
                 let has = |entry: &&Entry| entry.tags.latest().get(key).is_some_and(|have| have == value);
                 found.extend(entry.filter(has).map(|entry| (kind, entry.id.clone())));
             }
@@ -98,16 +98,16 @@ impl Simulator {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
         let cloud = &state.cloud;
-        let count = |kind| cloud.registry.present(kind).filter(|thing| cloud.lives(*thing)).count();
+        let count = |kind| cloud.registry.present(kind).filter(|object| cloud.lives(*object)).count();
         Kind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
     }
 
     /// The ids of the live objects of a kind with this tag.
     pub fn tagged(&self, kind: Kind, key: &str, value: &str) -> Vec<String> {
-        let things = self.things(kind).into_iter();
+        let objects = self.objects(kind).into_iter();
         let found =
-            things.filter(|thing| thing.alive && thing.tags.get(key).is_some_and(|have| have == value));
-        found.map(|thing| thing.id).collect()
+            objects.filter(|object| object.alive && object.tags.get(key).is_some_and(|have| have == value));
+        found.map(|object| object.id).collect()
     }
 
     /// The calls that were rejected with this code.

@@ -11,7 +11,7 @@ use super::network::{
     Address, InternetGateway, KeyPair, NatGateway, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
 };
 use super::refusal::Refusal;
-use super::registry::{Entry, Sight, Thing};
+use super::registry::{Entry, ObjectRef, Sight};
 use super::tags::{History, Tags};
 
 /// A kind of object in the cloud.
@@ -25,8 +25,8 @@ pub(super) trait Kept: Clone + Debug + Send + Sized + 'static {
     /// As [`Kept::all`].
     fn all_mut(cloud: &mut Cloud) -> &mut BTreeMap<u64, Self>;
 
-    fn thing(number: u64) -> Thing {
-        Thing { kind: Self::KIND, number }
+    fn object(number: u64) -> ObjectRef {
+        ObjectRef { kind: Self::KIND, number }
     }
 }
 
@@ -50,9 +50,9 @@ pub(super) use kept;
 
 /// Applies a function to the object with a number, for any kind.
 macro_rules! of_kind {
-    ($cloud:expr, $thing:expr, $one:ident => $done:expr, $($kind:ident)*) => {
-        match $thing.kind {
-            $(Kind::$kind => $kind::all($cloud).get(&$thing.number).map(|$one| $done),)*
+    ($cloud:expr, $object:expr, $one:ident => $done:expr, $($kind:ident)*) => {
+        match $object.kind {
+            $(Kind::$kind => $kind::all($cloud).get(&$object.number).map(|$one| $done),)*
         }
     };
 }
@@ -61,29 +61,29 @@ pub(super) use of_kind;
 
 impl Cloud {
     /// All fields of an object except its tags, for comparison.
-    pub(super) fn text(&self, thing: Thing) -> Option<String> {
-        of_kind!(self, thing, one => format!("{one:?}"),
+    pub(super) fn text(&self, object: ObjectRef) -> Option<String> {
+        of_kind!(self, object, one => format!("{one:?}"),
             Instance Volume Vpc Subnet InternetGateway RouteTable SecurityGroup Address NatGateway KeyPair
             LoadBalancer TargetGroup Listener ListenerRule)
     }
 
     /// Whether an object exists.
-    pub(super) fn lives(&self, thing: Thing) -> bool {
+    pub(super) fn lives(&self, object: ObjectRef) -> bool {
         let state = |number| self.instances.get(&number).map(|instance| instance.state(self.now));
-        self.registry.is_present(thing)
-            && match thing.kind {
-                Kind::Instance => state(thing.number).is_some_and(|state| !state.is_over()),
+        self.registry.is_present(object)
+            && match object.kind {
+                Kind::Instance => state(object.number).is_some_and(|state| !state.is_over()),
                 Kind::NatGateway => {
-                    NatGateway::all(self).get(&thing.number).is_some_and(|gateway| gateway.lives(self))
+                    NatGateway::all(self).get(&object.number).is_some_and(|gateway| gateway.lives(self))
                 }
                 _ => true,
             }
     }
 
     /// Creates an object whose id is derived from its number.
-    pub(super) fn make<T: Kept>(&mut self, tags: Tags, thing: impl FnOnce(String) -> T) -> u64 {
+    pub(super) fn make<T: Kept>(&mut self, tags: Tags, object: impl FnOnce(String) -> T) -> u64 {
         let id = id(T::KIND.prefix(), self.registry.next_number(T::KIND));
-        let made = thing(id.clone());
+        let made = object(id.clone());
         self.make_as(id, tags, made)
     }
 
@@ -98,7 +98,7 @@ impl Cloud {
             made_by: self.call,
         };
         self.touch::<T>(number, false);
-        self.registry.add(T::thing(number), entry);
+        self.registry.add(T::object(number), entry);
         T::all_mut(self).insert(number, made);
         number
     }
@@ -106,7 +106,7 @@ impl Cloud {
     /// Removes an object.
     pub(super) fn unmake<T: Kept>(&mut self, number: u64) -> Option<T> {
         self.touch::<T>(number, false);
-        self.registry.remove(T::thing(number));
+        self.registry.remove(T::object(number));
         T::all_mut(self).remove(&number)
     }
 
@@ -115,9 +115,9 @@ impl Cloud {
         ids.iter().try_for_each(|id| kind.check(id))?;
         let (mut found, mut missing) = (BTreeSet::new(), vec![]);
         for id in ids {
-            match self.registry.thing(id) {
-                Some(thing) if thing.kind == kind && self.registry.is_seen(thing, sight, self.now) => {
-                    found.insert(thing.number);
+            match self.registry.object(id) {
+                Some(object) if object.kind == kind && self.registry.is_seen(object, sight, self.now) => {
+                    found.insert(object.number);
                 }
                 _ => missing.push(*id),
             }
@@ -146,14 +146,14 @@ impl Cloud {
 
     /// A referenced object, even if it is not visible yet.
     pub(super) fn there<T: Kept>(&self, id: &str) -> Option<&T> {
-        let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
-        T::all(self).get(&thing.number)
+        let object = self.registry.object(id).filter(|object| object.kind == T::KIND)?;
+        T::all(self).get(&object.number)
     }
 
     /// As [`Cloud::there`], for a change that a call for another object causes.
     pub(super) fn there_mut<T: Kept>(&mut self, id: &str) -> Option<&mut T> {
-        let thing = self.registry.thing(id).filter(|thing| thing.kind == T::KIND)?;
-        self.touch::<T>(thing.number, true);
-        T::all_mut(self).get_mut(&thing.number)
+        let object = self.registry.object(id).filter(|object| object.kind == T::KIND)?;
+        self.touch::<T>(object.number, true);
+        T::all_mut(self).get_mut(&object.number)
     }
 }

@@ -49,7 +49,7 @@ impl<T: Described> Page<'_, T> {
 
 /// The ids of these numbers.
 pub(super) fn ids<T: Kept>(cloud: &Cloud, numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
-    let entries = numbers.into_iter().filter_map(|number| cloud.registry.entry(T::thing(number)));
+    let entries = numbers.into_iter().filter_map(|number| cloud.registry.entry(T::object(number)));
     entries.map(|entry| entry.id.clone()).collect()
 }
 
@@ -66,21 +66,21 @@ pub(super) fn describe_of<T: Described>(
 ) -> Result<Answer, Refusal> {
     let page = page::<T>(cloud, form, only)?;
     let mut body = Xml::default();
-    body.list(T::SET, &page.members, |xml, (number, thing)| write(xml, cloud, *number, *thing));
+    body.list(T::SET, &page.members, |xml, (number, object)| write(xml, cloud, *number, *object));
     Ok(page.answer(cloud, body))
 }
 
 /// The whole description of an object.
-pub(super) fn write<T: Described>(xml: &mut Xml, cloud: &Cloud, number: u64, thing: &T) {
-    thing.write(xml, cloud);
-    xml.tags(cloud.registry.tags(T::thing(number), cloud.now));
+pub(super) fn write<T: Described>(xml: &mut Xml, cloud: &Cloud, number: u64, object: &T) {
+    object.write(xml, cloud);
+    xml.tags(cloud.registry.tags(T::object(number), cloud.now));
 }
 
 /// The response to a create call: the object, in an element with this name.
 pub(super) fn made<T: Described>(cloud: &Cloud, number: u64, name: &str) -> Answer {
     let mut body = Xml::default();
-    if let Some(thing) = T::all(cloud).get(&number) {
-        body.tag(name, |xml| write(xml, cloud, number, thing));
+    if let Some(object) = T::all(cloud).get(&number) {
+        body.tag(name, |xml| write(xml, cloud, number, object));
     }
     Answer { body, ids: ids::<T>(cloud, [number]) }
 }
@@ -110,16 +110,16 @@ pub(super) fn page<'a, T: Described>(
         Some(chosen) => Box::new(chosen.into_iter().filter(move |number| *number >= first)),
     };
     for number in numbers {
-        let Some(thing) = T::all(cloud).get(&number) else { continue };
-        let seen = cloud.registry.is_seen(T::thing(number), Sight::Described, cloud.now);
-        if !seen || !filters.iter().all(|filter| filter.passes(cloud, number, thing)) {
+        let Some(object) = T::all(cloud).get(&number) else { continue };
+        let seen = cloud.registry.is_seen(T::object(number), Sight::Described, cloud.now);
+        if !seen || !filters.iter().all(|filter| filter.passes(cloud, number, object)) {
             continue;
         }
         if page.members.len() == size {
             page.next = Some(number);
             break;
         }
-        page.members.push((number, thing));
+        page.members.push((number, object));
     }
     Ok(page)
 }

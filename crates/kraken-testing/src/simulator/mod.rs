@@ -64,7 +64,7 @@ use crate::proxy::{How, When};
 pub use accounts::{RoutedCall, SimulatedAccounts};
 pub use changes::{Change, What};
 pub use documented::{DocumentedError, documented_error, documented_errors};
-pub use inside::{Living, ThingRecord};
+pub use inside::{Living, ObjectRecord};
 pub use journal::{Call, Outcome, Phase, Verdict};
 pub use kind::Kind;
 pub use options::{Limit, SimulatorOptions};

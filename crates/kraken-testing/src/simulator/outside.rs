@@ -27,25 +27,25 @@ impl Simulator {
     /// Hides an object from Describe calls for some time, like a stale replica. Other calls are not affected.
     pub fn hide(&self, kind: Kind, id: &str, time: Duration) {
         let mut state = self.shared.lock();
-        let thing = state.cloud.registry.thing(id).filter(|thing| thing.kind == kind);
-        if let Some(thing) = thing {
-            state.cloud.registry.described_from(thing, Instant::now() + time);
+        let object = state.cloud.registry.object(id).filter(|object| object.kind == kind);
+        if let Some(object) = object {
+            state.cloud.registry.described_from(object, Instant::now() + time);
         }
     }
 
     /// The time from which Describe calls return an object.
     pub fn described_since(&self, id: &str) -> Option<Instant> {
         let state = self.shared.lock();
-        state.cloud.registry.thing(id).and_then(|thing| state.cloud.registry.since(thing))
+        state.cloud.registry.object(id).and_then(|object| state.cloud.registry.since(object))
     }
 
     /// Freezes the representation of an object in Describe calls, like a stale replica. Its tags and its existence are not
     /// affected.
     pub fn keep_described(&self, kind: Kind, id: &str, time: Duration) {
         let mut state = self.shared.lock();
-        let thing = state.cloud.registry.thing(id).filter(|thing| thing.kind == kind);
-        if let Some(thing) = thing {
-            state.cloud.keep_described(thing, Instant::now() + time);
+        let object = state.cloud.registry.object(id).filter(|object| object.kind == kind);
+        if let Some(object) = object {
+            state.cloud.keep_described(object, Instant::now() + time);
         }
     }
 

@@ -212,7 +212,7 @@ impl Simulator {
 
     /// The kind of an existing object.
     pub fn kind_of(&self, id: &str) -> Option<Kind> {
-        self.shared.lock().cloud.registry.thing(id).map(|thing| thing.kind)
+        self.shared.lock().cloud.registry.object(id).map(|object| object.kind)
     }
 
     /// Removes every tag with a matching key out of band.
@@ -222,8 +222,8 @@ impl Simulator {
     pub fn strip_outside(&self, id: &str, is_so: impl Fn(&str) -> bool) -> Result<()> {
         let tags = {
             let state = self.shared.lock();
-            let thing = state.cloud.registry.thing(id).ok_or_else(|| anyhow!("there is no {id}"))?;
-            state.cloud.registry.latest_tags(thing)
+            let object = state.cloud.registry.object(id).ok_or_else(|| anyhow!("there is no {id}"))?;
+            state.cloud.registry.latest_tags(object)
         };
         tags.keys().filter(|key| is_so(key)).try_for_each(|key| self.tag_outside(id, key, None))
     }

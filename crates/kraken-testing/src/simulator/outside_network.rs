@@ -82,7 +82,7 @@ impl Simulator {
     /// # Errors
     /// As [`Simulator::outside`], and if the object does not exist.
     pub fn delete_outside(&self, id: &str) -> Result<()> {
-        let kind = self.shared.lock().cloud.registry.thing(id).map(|thing| thing.kind);
+        let kind = self.shared.lock().cloud.registry.object(id).map(|object| object.kind);
         let Some(kind) = kind else { bail!("there is no {id}") };
         let (action, parameter) = match kind {
             Kind::Instance => ("TerminateInstances", "InstanceId.1"),

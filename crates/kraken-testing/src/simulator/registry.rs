@@ -8,7 +8,7 @@ use super::tags::{History, TagIndex, Tags};
 
 /// The key of a current or former object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Thing {
+pub(super) struct ObjectRef {
     pub(super) kind: Kind,
     /// The number of the object within its kind, from 1.
     pub(super) number: u64,
@@ -48,7 +48,7 @@ pub(super) struct Rack {
 pub(super) struct Registry {
     /// Numbers begin after it.
     base: u64,
-    by_id: BTreeMap<String, Thing>,
+    by_id: BTreeMap<String, ObjectRef>,
     racks: BTreeMap<Kind, Rack>,
 }
 
@@ -63,40 +63,40 @@ impl Registry {
         last.map_or(self.base, |(last, _)| *last) + 1
     }
 
-    pub(super) fn add(&mut self, thing: Thing, entry: Entry) {
-        self.by_id.insert(entry.id.clone(), thing);
-        let rack = self.racks.entry(thing.kind).or_default();
-        rack.index.replace(thing.number, &BTreeSet::new(), &entry.tags.all());
-        rack.present.insert(thing.number);
-        rack.entries.insert(thing.number, entry);
+    pub(super) fn add(&mut self, object: ObjectRef, entry: Entry) {
+        self.by_id.insert(entry.id.clone(), object);
+        let rack = self.racks.entry(object.kind).or_default();
+        rack.index.replace(object.number, &BTreeSet::new(), &entry.tags.all());
+        rack.present.insert(object.number);
+        rack.entries.insert(object.number, entry);
     }
 
     /// It is deleted; only its entry remains.
-    pub(super) fn remove(&mut self, thing: Thing) {
-        let Some(rack) = self.racks.get_mut(&thing.kind) else { return };
-        let Some(entry) = rack.entries.get(&thing.number) else { return };
-        if rack.present.remove(&thing.number) {
+    pub(super) fn remove(&mut self, object: ObjectRef) {
+        let Some(rack) = self.racks.get_mut(&object.kind) else { return };
+        let Some(entry) = rack.entries.get(&object.number) else { return };
+        if rack.present.remove(&object.number) {
             self.by_id.remove(&entry.id);
-            rack.index.replace(thing.number, &entry.tags.all(), &BTreeSet::new());
+            rack.index.replace(object.number, &entry.tags.all(), &BTreeSet::new());
         }
     }
 
     /// Sets the time from which Describe calls return it.
-    pub(super) fn described_from(&mut self, thing: Thing, time: Instant) {
+    pub(super) fn described_from(&mut self, object: ObjectRef, time: Instant) {
         if let Some(entry) =
-            self.racks.get_mut(&thing.kind).and_then(|rack| rack.entries.get_mut(&thing.number))
+            self.racks.get_mut(&object.kind).and_then(|rack| rack.entries.get_mut(&object.number))
         {
             entry.described_from = time;
         }
     }
 
     /// The time from which Describe calls return an object.
-    pub(super) fn since(&self, thing: Thing) -> Option<Instant> {
-        self.rack(thing.kind)?.entries.get(&thing.number).map(|entry| entry.described_from)
+    pub(super) fn since(&self, object: ObjectRef) -> Option<Instant> {
+        self.rack(object.kind)?.entries.get(&object.number).map(|entry| entry.described_from)
     }
 
     /// The object with an id.
-    pub(super) fn thing(&self, id: &str) -> Option<Thing> {
+    pub(super) fn object(&self, id: &str) -> Option<ObjectRef> {
         self.by_id.get(id).copied()
     }
 
@@ -105,56 +105,56 @@ impl Registry {
     }
 
     /// The existing objects of a kind, oldest first.
-    pub(super) fn present(&self, kind: Kind) -> impl Iterator<Item = Thing> + '_ {
+    pub(super) fn present(&self, kind: Kind) -> impl Iterator<Item = ObjectRef> + '_ {
         let numbers = self.rack(kind).map(|rack| &rack.present).into_iter().flatten();
-        numbers.map(move |number| Thing { kind, number: *number })
+        numbers.map(move |number| ObjectRef { kind, number: *number })
     }
 
     /// All current and former objects of a kind, with their existence.
-    pub(super) fn ever(&self, kind: Kind) -> impl Iterator<Item = (Thing, &Entry, bool)> + '_ {
+    pub(super) fn ever(&self, kind: Kind) -> impl Iterator<Item = (ObjectRef, &Entry, bool)> + '_ {
         self.rack(kind).into_iter().flat_map(move |rack| {
             rack.entries.iter().map(move |(number, entry)| {
-                (Thing { kind, number: *number }, entry, rack.present.contains(number))
+                (ObjectRef { kind, number: *number }, entry, rack.present.contains(number))
             })
         })
     }
 
-    pub(super) fn entry(&self, thing: Thing) -> Option<&Entry> {
-        self.racks.get(&thing.kind)?.entries.get(&thing.number)
+    pub(super) fn entry(&self, object: ObjectRef) -> Option<&Entry> {
+        self.racks.get(&object.kind)?.entries.get(&object.number)
     }
 
-    pub(super) fn is_present(&self, thing: Thing) -> bool {
-        self.rack(thing.kind).is_some_and(|rack| rack.present.contains(&thing.number))
+    pub(super) fn is_present(&self, object: ObjectRef) -> bool {
+        self.rack(object.kind).is_some_and(|rack| rack.present.contains(&object.number))
     }
 
     /// Whether an existing object is visible to such a call.
-    pub(super) fn is_seen(&self, thing: Thing, sight: Sight, now: Instant) -> bool {
-        self.is_present(thing)
-            && self.entry(thing).is_some_and(|entry| match sight {
+    pub(super) fn is_seen(&self, object: ObjectRef, sight: Sight, now: Instant) -> bool {
+        self.is_present(object)
+            && self.entry(object).is_some_and(|entry| match sight {
                 Sight::Described => entry.described_from <= now,
                 Sight::Known => entry.known_from <= now,
             })
     }
 
     /// Its tags in Describe calls; empty for an object that never existed.
-    pub(super) fn tags(&self, thing: Thing, now: Instant) -> &Tags {
+    pub(super) fn tags(&self, object: ObjectRef, now: Instant) -> &Tags {
         static NONE: Tags = Tags::new();
-        self.entry(thing).map_or(&NONE, |entry| entry.tags.described(now))
+        self.entry(object).map_or(&NONE, |entry| entry.tags.described(now))
     }
 
     /// Its current tags.
-    pub(super) fn latest_tags(&self, thing: Thing) -> Tags {
-        self.entry(thing).map(|entry| entry.tags.latest().clone()).unwrap_or_default()
+    pub(super) fn latest_tags(&self, object: ObjectRef) -> Tags {
+        self.entry(object).map(|entry| entry.tags.latest().clone()).unwrap_or_default()
     }
 
     /// Changes the history of its tags. Deleted objects are not indexed.
-    pub(super) fn with_history(&mut self, thing: Thing, change: impl FnOnce(&mut History)) {
-        let Some(rack) = self.racks.get_mut(&thing.kind) else { return };
-        let Some(entry) = rack.entries.get_mut(&thing.number) else { return };
+    pub(super) fn with_history(&mut self, object: ObjectRef, change: impl FnOnce(&mut History)) {
+        let Some(rack) = self.racks.get_mut(&object.kind) else { return };
+        let Some(entry) = rack.entries.get_mut(&object.number) else { return };
         let before = entry.tags.all();
         change(&mut entry.tags);
-        if rack.present.contains(&thing.number) {
-            rack.index.replace(thing.number, &before, &entry.tags.all());
+        if rack.present.contains(&object.number) {
+            rack.index.replace(object.number, &before, &entry.tags.all());
         }
     }
 }

@@ -117,7 +117,7 @@ impl State {
         self.cloud.tick(now);
         let cloud = &self.cloud;
         let record = |one: &super::instance::Instance| {
-            let thing = super::instance::Instance::thing(one.number);
+            let object = super::instance::Instance::object(one.number);
             InstanceRecord {
                 instance: Instance {
                     id: one.id.clone(),
@@ -125,13 +125,13 @@ impl State {
                     instance_type: one.settings.instance_type.clone(),
                     image_id: one.settings.image.clone(),
                     subnet_id: one.settings.subnet.clone(),
-                    tags: cloud.registry.latest_tags(thing),
+                    tags: cloud.registry.latest_tags(object),
                 },
                 token: one.token.clone(),
-                launched_by: cloud.registry.entry(thing).map_or(0, |entry| entry.made_by),
+                launched_by: cloud.registry.entry(object).map_or(0, |entry| entry.made_by),
                 ended_by: one.ended_by,
                 protected: one.settings.protected,
-                vanished: !cloud.registry.is_present(thing),
+                vanished: !cloud.registry.is_present(object),
             }
         };
         cloud.instances.values().map(record).collect()

@@ -13,11 +13,11 @@ use super::kind::Kind;
 use super::network::{
     Address, InternetGateway, KeyPair, NatGateway, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
 };
-use super::registry::Thing;
+use super::registry::ObjectRef;
 
 /// The stale state, and its end.
 #[derive(Debug, Default)]
-pub(super) struct Stale(BTreeMap<Thing, (Instant, Box<dyn Former>)>);
+pub(super) struct Stale(BTreeMap<ObjectRef, (Instant, Box<dyn Former>)>);
 
 /// The former state of an object.
 trait Former: Debug + Send {
@@ -36,18 +36,18 @@ impl<T: Kept> Former for Copy<T> {
     }
 }
 
-fn former<T: Kept>(thing: &T) -> Box<dyn Former> {
-    Box::new(Copy(thing.clone()))
+fn former<T: Kept>(object: &T) -> Box<dyn Former> {
+    Box::new(Copy(object.clone()))
 }
 
 impl Cloud {
     /// Freezes the current state of an object in Describe calls, until then.
-    pub(super) fn keep_described(&mut self, thing: Thing, until: Instant) {
-        let former = of_kind!(self, thing, one => former(one),
+    pub(super) fn keep_described(&mut self, object: ObjectRef, until: Instant) {
+        let former = of_kind!(self, object, one => former(one),
             Instance Volume Vpc Subnet InternetGateway RouteTable SecurityGroup Address NatGateway KeyPair
             LoadBalancer TargetGroup Listener ListenerRule);
         if let Some(former) = former {
-            self.stale.0.insert(thing, (until, former));
+            self.stale.0.insert(object, (until, former));
         }
     }
 
@@ -59,9 +59,9 @@ impl Cloud {
             return call(self);
         }
         let mut stale = std::mem::take(&mut self.stale);
-        stale.0.iter_mut().for_each(|(thing, (_, former))| former.swap(self, thing.number));
+        stale.0.iter_mut().for_each(|(object, (_, former))| former.swap(self, object.number));
         let answer = call(self);
-        stale.0.iter_mut().for_each(|(thing, (_, former))| former.swap(self, thing.number));
+        stale.0.iter_mut().for_each(|(object, (_, former))| former.swap(self, object.number));
         self.stale = stale;
         answer
     }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 /// A gadget in the cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thing {
+pub struct RemoteObject {
     /// The id in the cloud.
     pub id: String,
     /// The UID of the resource it belongs to.
@@ -28,12 +28,12 @@ pub struct Thing {
     /// The number of reads that do not return it yet.
     pub lag: usize,
     /// The former state that reads return, and the number of these reads: a change that is not visible yet.
-    pub stale: Option<(Box<Thing>, usize)>,
+    pub stale: Option<(Box<RemoteObject>, usize)>,
     /// Its region: it cannot be observed from other regions.
     pub at: Option<Location>,
 }
 
-impl Thing {
+impl RemoteObject {
     /// The representation in the next read.
     pub(super) fn read(&mut self) -> Option<Self> {
         if self.lag > 0 {
@@ -72,7 +72,7 @@ pub enum Fault {
 
 #[derive(Debug, Default)]
 struct Inside {
-    things: BTreeMap<String, Thing>,
+    objects: BTreeMap<String, RemoteObject>,
     tokens: BTreeMap<String, Vec<String>>,
     /// The maximum number that existed at once, by owner.
     most: BTreeMap<String, usize>,
@@ -151,16 +151,16 @@ impl Cloud {
     }
 
     /// The live gadgets of one resource.
-    pub fn alive(&self, owner: &str) -> Vec<Thing> {
-        self.0.lock().things.values().filter(|t| t.owner == owner && !t.gone).cloned().collect()
+    pub fn alive(&self, owner: &str) -> Vec<RemoteObject> {
+        self.0.lock().objects.values().filter(|t| t.owner == owner && !t.gone).cloned().collect()
     }
 
     /// Creates a gadget out of band with this owner (none if empty); returns its id.
     pub fn insert(&self, owner: &str) -> String {
         let mut inside = self.0.lock();
-        let id = format!("g-outside-{}", inside.things.len());
+        let id = format!("g-outside-{}", inside.objects.len());
         let (owner, colour, note) = (owner.to_owned(), "grey".to_owned(), String::new());
-        let thing = Thing {
+        let object = RemoteObject {
             id: id.clone(),
             owner,
             epoch: 1,
@@ -172,14 +172,14 @@ impl Cloud {
             stale: None,
             at: inside.here.clone(),
         };
-        inside.things.insert(id.clone(), thing);
+        inside.objects.insert(id.clone(), object);
         id
     }
 
     /// Changes a gadget out of band.
-    pub fn tamper(&self, id: &str, change: impl FnOnce(&mut Thing)) {
-        if let Some(thing) = self.0.lock().things.get_mut(id) {
-            change(thing);
+    pub fn tamper(&self, id: &str, change: impl FnOnce(&mut RemoteObject)) {
+        if let Some(object) = self.0.lock().objects.get_mut(id) {
+            change(object);
         }
     }
 
@@ -187,12 +187,12 @@ impl Cloud {
     pub(super) fn each(
         &self,
         operation: &'static str,
-        seen: &[Thing],
-        change: impl Fn(&mut Thing),
+        seen: &[RemoteObject],
+        change: impl Fn(&mut RemoteObject),
     ) -> Result<(), Failure> {
-        self.call(operation, |things, _| {
-            for thing in seen.iter().filter(|thing| !thing.gone) {
-                things.get_mut(&thing.id).into_iter().for_each(&change);
+        self.call(operation, |objects, _| {
+            for object in seen.iter().filter(|object| !object.gone) {
+                objects.get_mut(&object.id).into_iter().for_each(&change);
             }
         })
     }
@@ -201,7 +201,7 @@ impl Cloud {
     pub(super) fn call<T>(
         &self,
         operation: &'static str,
-        work: impl FnOnce(&mut BTreeMap<String, Thing>, &mut BTreeMap<String, Vec<String>>) -> T,
+        work: impl FnOnce(&mut BTreeMap<String, RemoteObject>, &mut BTreeMap<String, Vec<String>>) -> T,
     ) -> Result<T, Failure> {
         let mut inside = self.0.lock();
         inside.journal.push(operation.to_owned());
@@ -219,39 +219,39 @@ impl Cloud {
             _ => {}
         }
         let inside = &mut *inside;
-        let before = inside.things.clone();
-        let done = work(&mut inside.things, &mut inside.tokens);
+        let before = inside.objects.clone();
+        let done = work(&mut inside.objects, &mut inside.tokens);
         if let Some(epoch) = inside.epoch_of_all {
-            inside.things.values_mut().for_each(|thing| thing.epoch = epoch);
+            inside.objects.values_mut().for_each(|object| object.epoch = epoch);
         }
         let mut live = BTreeMap::<String, usize>::new();
-        for thing in inside.things.values().filter(|thing| !thing.gone) {
-            *live.entry(thing.owner.clone()).or_default() += 1;
+        for object in inside.objects.values().filter(|object| !object.gone) {
+            *live.entry(object.owner.clone()).or_default() += 1;
         }
         for (owner, number) in live {
             let most = inside.most.entry(owner).or_default();
             *most = number.max(*most);
         }
         if inside.traceless {
-            inside.things.retain(|_, thing| !thing.gone);
+            inside.objects.retain(|_, object| !object.gone);
         }
         match fault {
             Some(Fault::LostAnswer) => return Err(failure(FailureClass::Transient, "the response was lost")),
             Some(Fault::Lag(reads)) => {
-                for thing in inside.things.values_mut().filter(|t| !before.contains_key(&t.id)) {
-                    thing.lag = reads;
+                for object in inside.objects.values_mut().filter(|t| !before.contains_key(&t.id)) {
+                    object.lag = reads;
                 }
             }
             Some(Fault::Stale(reads)) => {
                 for (id, old) in before {
-                    if let Some(thing) = inside.things.get_mut(&id).filter(|thing| **thing != old) {
-                        thing.stale = Some((Box::new(old), reads));
+                    if let Some(object) = inside.objects.get_mut(&id).filter(|object| **object != old) {
+                        object.stale = Some((Box::new(old), reads));
                     }
                 }
             }
             Some(Fault::LagOfSome(visible, reads)) => {
-                let new = inside.things.values_mut().filter(|t| !before.contains_key(&t.id));
-                new.skip(visible).for_each(|thing| thing.lag = reads);
+                let new = inside.objects.values_mut().filter(|t| !before.contains_key(&t.id));
+                new.skip(visible).for_each(|object| object.lag = reads);
             }
             _ => {}
         }

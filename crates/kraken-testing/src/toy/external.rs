@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     api::Gadget,
-    cloud::{Cloud, Thing},
+    cloud::{Cloud, RemoteObject},
     plan::{self, Change, Desired},
 };
 
@@ -27,7 +27,7 @@ impl FromContext<Cloud> for Gadgets {
 impl External for Gadgets {
     type Kind = Gadget;
     type Desired = Desired;
-    type Observed = Vec<Thing>;
+    type Observed = Vec<RemoteObject>;
     type Change = Change;
     const SECRET_FIELD_PATHS: &[(&str, &[&str])] =
         &[("size", &["gadget.Size"]), ("colour", &["gadget.Colour"]), ("password", &["gadget.Note"])];
@@ -36,7 +36,7 @@ impl External for Gadgets {
         plan::desired(spec, values)
     }
 
-    fn compare(desired: &Desired, observed: &Vec<Thing>) -> Comparison<Change> {
+    fn compare(desired: &Desired, observed: &Vec<RemoteObject>) -> Comparison<Change> {
         plan::compare(desired, observed)
     }
 
@@ -44,59 +44,59 @@ impl External for Gadgets {
         vec![("password", plan::password_shown(desired))]
     }
 
-    fn ids(observed: &Vec<Thing>) -> Vec<String> {
-        observed.iter().filter(|thing| !thing.gone).map(|thing| thing.id.clone()).collect()
+    fn ids(observed: &Vec<RemoteObject>) -> Vec<String> {
+        observed.iter().filter(|object| !object.gone).map(|object| object.id.clone()).collect()
     }
 
-    fn shown(observed: &Vec<Thing>) -> Vec<String> {
-        observed.iter().map(|thing| thing.id.clone()).collect()
+    fn shown(observed: &Vec<RemoteObject>) -> Vec<String> {
+        observed.iter().map(|object| object.id.clone()).collect()
     }
 
-    fn select(observed: Vec<Thing>, ids: &[String]) -> (Vec<Thing>, Vec<Thing>) {
-        observed.into_iter().partition(|thing| ids.contains(&thing.id))
+    fn select(observed: Vec<RemoteObject>, ids: &[String]) -> (Vec<RemoteObject>, Vec<RemoteObject>) {
+        observed.into_iter().partition(|object| ids.contains(&object.id))
     }
 
-    fn untagged(observed: &Vec<Thing>) -> Vec<String> {
-        let bare = observed.iter().filter(|thing| !thing.gone && thing.owner.is_empty());
-        bare.map(|thing| thing.id.clone()).collect()
+    fn untagged(observed: &Vec<RemoteObject>) -> Vec<String> {
+        let bare = observed.iter().filter(|object| !object.gone && object.owner.is_empty());
+        bare.map(|object| object.id.clone()).collect()
     }
 
     fn max_objects(desired: &Desired) -> usize {
         desired.count
     }
 
-    fn is_gone(observed: &Vec<Thing>) -> bool {
-        observed.iter().all(|thing| thing.gone)
+    fn is_gone(observed: &Vec<RemoteObject>) -> bool {
+        observed.iter().all(|object| object.gone)
     }
 
-    fn epoch(observed: &Vec<Thing>) -> i64 {
-        observed.iter().map(|thing| thing.epoch).max().unwrap_or_default()
+    fn epoch(observed: &Vec<RemoteObject>) -> i64 {
+        observed.iter().map(|object| object.epoch).max().unwrap_or_default()
     }
 
-    fn split(observed: Vec<Thing>, epoch: i64) -> (Vec<Thing>, Vec<Thing>) {
-        observed.into_iter().partition(|thing| thing.epoch < epoch)
+    fn split(observed: Vec<RemoteObject>, epoch: i64) -> (Vec<RemoteObject>, Vec<RemoteObject>) {
+        observed.into_iter().partition(|object| object.epoch < epoch)
     }
 
-    fn state(_: &Desired, observed: &Vec<Thing>) -> Value {
-        observed.iter().find(|thing| !thing.gone).map(plan::state).unwrap_or_default()
+    fn state(_: &Desired, observed: &Vec<RemoteObject>) -> Value {
+        observed.iter().find(|object| !object.gone).map(plan::state).unwrap_or_default()
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         Ok(self.cloud.here())
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Vec<Thing>>, Failure> {
+    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Vec<RemoteObject>>, Failure> {
         self.cloud.searched(looks.iter().filter(|look| look.search).count());
         let here = self.cloud.here();
-        self.cloud.call("describe", |things, _| {
+        self.cloud.call("describe", |objects, _| {
             let find = |look: &ObserveRequest| {
-                let is_asked = |t: &Thing| {
+                let is_asked = |t: &RemoteObject| {
                     let is_known = look.ids.contains(&t.id);
                     let is_own = t.owner == look.identity.uid && (look.search || is_known);
                     t.at == here && (is_own || t.owner.is_empty() && is_known)
                 };
-                let own = things.values_mut().filter(|thing| is_asked(thing));
-                own.filter_map(Thing::read).filter(|shown| is_asked(shown)).collect()
+                let own = objects.values_mut().filter(|object| is_asked(object));
+                own.filter_map(RemoteObject::read).filter(|shown| is_asked(shown)).collect()
             };
             looks.iter().map(find).collect()
         })
@@ -107,16 +107,16 @@ impl External for Gadgets {
         identity: &Identity,
         launch: &Launch,
         desired: &Desired,
-        observed: &Vec<Thing>,
-    ) -> Result<Vec<Thing>, Failure> {
-        let live = observed.iter().filter(|thing| !thing.gone).count();
+        observed: &Vec<RemoteObject>,
+    ) -> Result<Vec<RemoteObject>, Failure> {
+        let live = observed.iter().filter(|object| !object.gone).count();
         let number = self.cloud.capacity(desired.count.saturating_sub(live));
         let here = self.cloud.here();
-        self.cloud.call("create", |things, tokens| {
+        self.cloud.call("create", |objects, tokens| {
             let made = tokens.values().flatten().count();
             let new = || (1..=number).map(|index| format!("g-{}", made + index)).collect();
             let ids = tokens.entry(launch.token.clone()).or_insert_with(new).clone();
-            let thing = |id: String| Thing {
+            let object = |id: String| RemoteObject {
                 id,
                 owner: identity.uid.clone(),
                 epoch: launch.epoch,
@@ -128,7 +128,9 @@ impl External for Gadgets {
                 stale: None,
                 at: here.clone(),
             };
-            ids.into_iter().map(|id| things.entry(id.clone()).or_insert_with(|| thing(id)).clone()).collect()
+            ids.into_iter()
+                .map(|id| objects.entry(id.clone()).or_insert_with(|| object(id)).clone())
+                .collect()
         })
     }
 
@@ -137,59 +139,60 @@ impl External for Gadgets {
         _: &Identity,
         change: &Change,
         _: &Desired,
-        observed: &Vec<Thing>,
+        observed: &Vec<RemoteObject>,
     ) -> Result<(), Failure> {
         match change {
-            Change::Resize(size) => self.cloud.each("resize", observed, |thing| thing.size = *size),
+            Change::Resize(size) => self.cloud.each("resize", observed, |object| object.size = *size),
             Change::Remove(id) => {
-                let surplus: Vec<Thing> = observed.iter().filter(|thing| thing.id == *id).cloned().collect();
-                self.cloud.each("remove", &surplus, |thing| thing.gone = true)
+                let surplus: Vec<RemoteObject> =
+                    observed.iter().filter(|object| object.id == *id).cloned().collect();
+                self.cloud.each("remove", &surplus, |object| object.gone = true)
             }
         }
     }
 
-    async fn delete(&self, _: &Identity, observed: &Vec<Thing>) -> Result<(), Failure> {
-        self.cloud.each("delete", observed, |thing| thing.gone = true)
+    async fn delete(&self, _: &Identity, observed: &Vec<RemoteObject>) -> Result<(), Failure> {
+        self.cloud.each("delete", observed, |object| object.gone = true)
     }
 
-    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Vec<Thing>)>, Failure> {
-        self.cloud.call("survey", |things, _| {
-            things
+    async fn survey(&self, cluster: &str) -> Result<Vec<(Identity, Vec<RemoteObject>)>, Failure> {
+        self.cloud.call("survey", |objects, _| {
+            objects
                 .values()
-                .filter(|thing| !thing.owner.is_empty())
+                .filter(|object| !object.owner.is_empty())
                 .map(|t| (whose(t, cluster), vec![t.clone()]))
                 .collect()
         })
     }
 
-    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Vec<Thing>>>, Failure> {
-        self.cloud.call("find", |things, _| {
-            let is_meant = |thing: &Thing| match wanted {
-                Adopt::Id(by) => thing.id == by.id,
-                Adopt::Tags(by) => by.tags.get("Colour") == Some(&thing.colour),
+    async fn find(&self, wanted: &Adopt) -> Result<Vec<Candidate<Vec<RemoteObject>>>, Failure> {
+        self.cloud.call("find", |objects, _| {
+            let is_meant = |object: &RemoteObject| match wanted {
+                Adopt::Id(by) => object.id == by.id,
+                Adopt::Tags(by) => by.tags.get("Colour") == Some(&object.colour),
             };
-            let candidate = |thing: &Thing| Candidate {
-                id: thing.id.clone(),
-                owner: (!thing.owner.is_empty()).then(|| whose(thing, "the cluster of its owner")),
-                observed: vec![thing.clone()],
+            let candidate = |object: &RemoteObject| Candidate {
+                id: object.id.clone(),
+                owner: (!object.owner.is_empty()).then(|| whose(object, "the cluster of its owner")),
+                observed: vec![object.clone()],
             };
-            things.values().filter(|thing| is_meant(thing)).map(candidate).collect()
+            objects.values().filter(|object| is_meant(object)).map(candidate).collect()
         })
     }
 
-    async fn claim(&self, identity: &Identity, epoch: i64, found: &Vec<Thing>) -> Result<(), Failure> {
-        self.cloud.each("claim", found, |thing| {
-            thing.owner.clone_from(&identity.uid);
-            thing.epoch = epoch;
+    async fn claim(&self, identity: &Identity, epoch: i64, found: &Vec<RemoteObject>) -> Result<(), Failure> {
+        self.cloud.each("claim", found, |object| {
+            object.owner.clone_from(&identity.uid);
+            object.epoch = epoch;
         })
     }
 
-    async fn release(&self, _: &Identity, observed: &Vec<Thing>) -> Result<(), Failure> {
-        self.cloud.each("release", observed, |thing| thing.owner.clear())
+    async fn release(&self, _: &Identity, observed: &Vec<RemoteObject>) -> Result<(), Failure> {
+        self.cloud.each("release", observed, |object| object.owner.clear())
     }
 }
 
-fn whose(thing: &Thing, cluster: &str) -> Identity {
-    let owner = format!("the owner of gadget {}", thing.id);
-    Identity { cluster: cluster.to_owned(), uid: thing.owner.clone(), owner }
+fn whose(object: &RemoteObject, cluster: &str) -> Identity {
+    let owner = format!("the owner of gadget {}", object.id);
+    Identity { cluster: cluster.to_owned(), uid: object.owner.clone(), owner }
 }

@@ -3,7 +3,7 @@
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy, Resolved, Resolver};
 use serde_json::{Value, json};
 
-use super::{api::GadgetSpec, cloud::Thing};
+use super::{api::GadgetSpec, cloud::RemoteObject};
 
 /// A gadget with all values.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ pub(super) fn password_shown(desired: &Desired) -> String {
     desired.password.as_ref().map(shown).unwrap_or_default()
 }
 
-pub(super) fn compare(desired: &Desired, observed: &[Thing]) -> Comparison<Change> {
-    let mut live: Vec<&Thing> = observed.iter().filter(|thing| !thing.gone).collect();
-    live.sort_by_key(|thing| thing.epoch);
+pub(super) fn compare(desired: &Desired, observed: &[RemoteObject]) -> Comparison<Change> {
+    let mut live: Vec<&RemoteObject> = observed.iter().filter(|object| !object.gone).collect();
+    live.sort_by_key(|object| object.epoch);
     if live.len() < desired.count {
         let missing = Some(match desired.count - live.len() {
             1 => "1 gadget".to_owned(),
@@ -56,27 +56,27 @@ pub(super) fn compare(desired: &Desired, observed: &[Thing]) -> Comparison<Chang
         return Comparison { missing, ..Comparison::default() };
     }
     let mut differences = vec![];
-    for thing in live.drain(desired.count..) {
+    for object in live.drain(desired.count..) {
         differences.push(Difference {
-            field: FieldDiff::new("count", desired.count.to_string(), format!("{} too", thing.id)),
-            remedy: Remedy::Change(Change::Remove(thing.id.clone())),
+            field: FieldDiff::new("count", desired.count.to_string(), format!("{} too", object.id)),
+            remedy: Remedy::Change(Change::Remove(object.id.clone())),
         });
     }
-    if let Some(thing) = live.iter().find(|thing| thing.size != desired.size) {
+    if let Some(object) = live.iter().find(|object| object.size != desired.size) {
         differences.push(Difference {
-            field: FieldDiff::new("size", desired.size.to_string(), thing.size.to_string()),
+            field: FieldDiff::new("size", desired.size.to_string(), object.size.to_string()),
             remedy: Remedy::Change(Change::Resize(desired.size)),
         });
     }
-    if let Some(thing) = live.iter().find(|thing| thing.colour != desired.colour) {
+    if let Some(object) = live.iter().find(|object| object.colour != desired.colour) {
         differences.push(Difference {
-            field: FieldDiff::new("colour", desired.colour.clone(), thing.colour.clone()),
+            field: FieldDiff::new("colour", desired.colour.clone(), object.colour.clone()),
             remedy: Remedy::Immutable("delete and re-create the gadget to have another colour".to_owned()),
         });
     }
     Comparison { differences, ..Comparison::default() }
 }
 
-pub(super) fn state(thing: &Thing) -> Value {
-    json!({"gadget": {"Id": thing.id, "Size": thing.size, "Colour": thing.colour, "Note": thing.note}})
+pub(super) fn state(object: &RemoteObject) -> Value {
+    json!({"gadget": {"Id": object.id, "Size": object.size, "Colour": object.colour, "Note": object.note}})
 }

@@ -132,6 +132,6 @@ mod tests {
 
     #[test]
     fn a_kind_without_a_category_is_an_error() {
-        assert!(roles(&crd("things", "other")).unwrap_err().to_string().contains("things.a.b"));
+        assert!(roles(&crd("objects", "other")).unwrap_err().to_string().contains("objects.a.b"));
     }
 }

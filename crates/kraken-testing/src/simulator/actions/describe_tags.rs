@@ -8,7 +8,7 @@ use crate::simulator::kind::Kind;
 use crate::simulator::listing::{next_token, page_size, to_token};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{Sight, Thing};
+use crate::simulator::registry::{ObjectRef, Sight};
 
 struct Row<'a> {
     key: &'a str,
@@ -22,17 +22,17 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (filters, size) = (Filter::of(form)?, page_size(cloud, form, (5, 1000))?);
     let first = next_token(form)?;
     Filter::check(&filters, |name| ["key", "value", "resource-id", "resource-type"].contains(&name))?;
-    let mut things = candidates(cloud, &filters);
-    things.sort_unstable();
-    things.dedup();
+    let mut objects = candidates(cloud, &filters);
+    objects.sort_unstable();
+    objects.dedup();
     let mut rows = vec![];
-    for thing in things {
-        if !cloud.registry.is_seen(thing, Sight::Described, cloud.now) {
+    for object in objects {
+        if !cloud.registry.is_seen(object, Sight::Described, cloud.now) {
             continue;
         }
-        let id = cloud.registry.entry(thing).map_or("", |entry| &entry.id);
-        let tags = cloud.registry.tags(thing, cloud.now).iter();
-        let all = tags.map(|(key, value)| Row { key, value, id, kind: thing.kind.tag_type() });
+        let id = cloud.registry.entry(object).map_or("", |entry| &entry.id);
+        let tags = cloud.registry.tags(object, cloud.now).iter();
+        let all = tags.map(|(key, value)| Row { key, value, id, kind: object.kind.tag_type() });
         rows.extend(all.filter(|row| passes(&filters, row)));
     }
     let start = usize::try_from(first).unwrap_or(usize::MAX).min(rows.len());
@@ -51,21 +51,21 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
 }
 
 /// The smallest set of candidates.
-fn candidates(cloud: &Cloud, filters: &[Filter]) -> Vec<Thing> {
+fn candidates(cloud: &Cloud, filters: &[Filter]) -> Vec<ObjectRef> {
     let exact = |name: &str| {
         let filter = filters.iter().find(|filter| filter.name == name && filter.is_exact())?;
         Some(filter.values.clone())
     };
     if let Some(ids) = exact("resource-id") {
-        let things = ids.iter().filter_map(|id| cloud.registry.thing(id));
-        return things.filter(|thing| thing.kind.is_of_ec2()).collect();
+        let objects = ids.iter().filter_map(|id| cloud.registry.object(id));
+        return objects.filter(|object| object.kind.is_of_ec2()).collect();
     }
     let kinds = Kind::ALL.iter().filter(|kind| kind.is_of_ec2()).filter(|kind| {
         let types = filters.iter().filter(|filter| filter.name == "resource-type");
         types.into_iter().all(|filter| filter.matches(kind.tag_type()))
     });
     let (keys, values) = (exact("key"), exact("value"));
-    let of_kind = |kind: &Kind| -> Vec<Thing> {
+    let of_kind = |kind: &Kind| -> Vec<ObjectRef> {
         let Some(rack) = cloud.registry.rack(*kind) else { return vec![] };
         let numbers: Vec<u64> = match (&keys, &values) {
             (Some(keys), Some(values)) => {
@@ -78,7 +78,7 @@ fn candidates(cloud: &Cloud, filters: &[Filter]) -> Vec<Thing> {
             }
             _ => rack.present.iter().copied().collect(),
         };
-        numbers.into_iter().map(|number| Thing { kind: *kind, number }).collect()
+        numbers.into_iter().map(|number| ObjectRef { kind: *kind, number }).collect()
     };
     kinds.flat_map(of_kind).collect()
 }

@@ -66,7 +66,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let passes = |instance: &&Instance| {
         instance.number >= first
             && instance.settings.profile.is_some()
-            && cloud.registry.is_seen(Instance::thing(instance.number), Sight::Described, cloud.now)
+            && cloud.registry.is_seen(Instance::object(instance.number), Sight::Described, cloud.now)
             && filters.iter().all(|filter| match filter.name.as_str() {
                 "instance-id" => filter.matches(&instance.id),
                 _ => filter.matches("associated"),

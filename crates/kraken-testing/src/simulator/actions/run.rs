@@ -69,7 +69,7 @@ fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
     let (lag, count) = (cloud.options.describe_lag, u32::try_from(numbers.len()).unwrap_or(u32::MAX));
     for (turn, number) in (1..).zip(numbers.iter().rev()) {
         let time = cloud.now + lag * turn / count;
-        cloud.registry.described_from(Instance::thing(*number), time);
+        cloud.registry.described_from(Instance::object(*number), time);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::simulator::kind::Kind;
 use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{Sight, Thing};
+use crate::simulator::registry::{ObjectRef, Sight};
 
 use super::instance_ids;
 
@@ -36,7 +36,7 @@ pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
             let at = instance.life.at;
             let vanishes = at + cloud.options.terminated_visible;
             cloud.schedule(at, Event::Terminated(number));
-            cloud.schedule(vanishes, Event::Vanished(Thing { kind: Kind::Instance, number }));
+            cloud.schedule(vanishes, Event::Vanished(ObjectRef { kind: Kind::Instance, number }));
         }
     }
     Ok(answer)

@@ -7,48 +7,48 @@ use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
 use crate::simulator::kind::Kind;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{Sight, Thing};
+use crate::simulator::registry::{ObjectRef, Sight};
 use crate::simulator::tags::Tags;
 
 const MOST_TAGS: usize = 50;
 
 /// Sets tags; all or none.
 pub(super) fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
-    let (ids, things) = resources(cloud, form)?;
+    let (ids, objects) = resources(cloud, form)?;
     let added = form.tags();
     if added.is_empty() {
         form.required("Tag")?;
     }
     let mut changes = vec![];
-    for thing in things {
-        let mut tags = cloud.registry.latest_tags(thing);
+    for object in objects {
+        let mut tags = cloud.registry.latest_tags(object);
         tags.extend(added.iter().map(|(key, value)| (key.clone(), value.clone().unwrap_or_default())));
-        changes.push((thing, checked(tags)?));
+        changes.push((object, checked(tags)?));
     }
-    for (thing, tags) in changes {
-        cloud.set_tags(thing, tags);
+    for (object, tags) in changes {
+        cloud.set_tags(object, tags);
     }
     Ok(done(ids))
 }
 
 /// Removes tags: by key or, with a value, by key and value; all tags if the call has no keys.
 pub(super) fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
-    let (ids, things) = resources(cloud, form)?;
+    let (ids, objects) = resources(cloud, form)?;
     let named = form.tags();
-    for thing in things {
-        let mut tags = cloud.registry.latest_tags(thing);
+    for object in objects {
+        let mut tags = cloud.registry.latest_tags(object);
         tags.retain(|key, have| {
             let meant = |(named, value): &(String, Option<String>)| {
                 named == key && value.as_ref().is_none_or(|value| value == have)
             };
             !named.is_empty() && !named.iter().any(meant)
         });
-        cloud.set_tags(thing, tags);
+        cloud.set_tags(object, tags);
     }
     Ok(done(ids))
 }
 
-fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<Thing>), Refusal> {
+fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<ObjectRef>), Refusal> {
     let ids = form.list("ResourceId");
     if ids.is_empty() {
         form.required("ResourceId")?;
@@ -59,12 +59,12 @@ fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<Thing>), Re
         let unknown = || Refusal::new("InvalidID", format!("The ID '{id}' is not valid"));
         by_kind.entry(kind.ok_or_else(unknown)?).or_default().push(id);
     }
-    let mut things = vec![];
+    let mut objects = vec![];
     for (kind, ids) in by_kind {
         let numbers = cloud.numbers(kind, &ids, Sight::Known)?;
-        things.extend(numbers.into_iter().map(|number| Thing { kind, number }));
+        objects.extend(numbers.into_iter().map(|number| ObjectRef { kind, number }));
     }
-    Ok((ids.into_iter().map(str::to_owned).collect(), things))
+    Ok((ids.into_iter().map(str::to_owned).collect(), objects))
 }
 
 /// The tags in a create call: only for the created kind.

@@ -156,7 +156,7 @@ fn named<'a>(cloud: &'a Cloud, name: &str) -> Option<(u64, &'a LoadBalancer)> {
     let mut all = cloud
         .registry
         .present(Kind::LoadBalancer)
-        .filter_map(|thing| Some((thing.number, LoadBalancer::all(cloud).get(&thing.number)?)));
+        .filter_map(|object| Some((object.number, LoadBalancer::all(cloud).get(&object.number)?)));
     all.find(|(_, one)| one.name == name)
 }
 
@@ -167,7 +167,7 @@ pub(super) fn same(one: &[String], other: &[String]) -> bool {
 
 fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let names = form.list("Names.member");
-    let seen = |number| cloud.registry.is_seen(LoadBalancer::thing(number), Sight::Described, cloud.now);
+    let seen = |number| cloud.registry.is_seen(LoadBalancer::object(number), Sight::Described, cloud.now);
     let (mut found, mut missing) = (BTreeSet::new(), vec![]);
     for name in &names {
         match named(cloud, name) {
@@ -200,7 +200,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         listener_changes::unmake(cloud, listener);
     }
     cloud.touch::<LoadBalancer>(number, false);
-    cloud.registry.remove(LoadBalancer::thing(number));
+    cloud.registry.remove(LoadBalancer::object(number));
     cloud.schedule(cloud.now + cloud.options.releasing, Event::Released(number));
     cloud.tick(cloud.now);
     Ok(nothing(arn))

@@ -36,17 +36,17 @@ pub(super) fn describe<T: Told>(
     let (size, first) = (page_size(cloud, form)?, marker(form)?);
     let arns = form.list(T::ARNS);
     let asked = (!arns.is_empty()).then(|| cloud.numbers(T::KIND, &arns, Sight::Described)).transpose()?;
-    let seen = |number: &u64| cloud.registry.is_seen(T::thing(*number), Sight::Described, cloud.now);
+    let seen = |number: &u64| cloud.registry.is_seen(T::object(*number), Sight::Described, cloud.now);
     let is_named = |number: &u64| {
         let by_arn = asked.as_ref().is_none_or(|asked| asked.contains(number));
         by_arn && named.is_none_or(|named| named.contains(number))
     };
     let mut found = T::all(cloud)
         .range(first..)
-        .filter(|(number, thing)| seen(number) && is_named(number) && passes(thing));
+        .filter(|(number, object)| seen(number) && is_named(number) && passes(object));
     let page: Vec<(&u64, &T)> = found.by_ref().take(size).collect();
     let mut body = Xml::default();
-    body.members(T::SET, &page, |xml, (_, thing)| thing.tell(xml, cloud));
+    body.members(T::SET, &page, |xml, (_, object)| object.tell(xml, cloud));
     if let Some((next, _)) = found.next() {
         body.text("NextMarker", format!("page-{next:x}"));
     }
@@ -56,7 +56,7 @@ pub(super) fn describe<T: Told>(
 /// The response to a create or change call.
 pub(super) fn answer<T: Told>(cloud: &Cloud, number: u64) -> Answer {
     let mut body = Xml::default();
-    body.members(T::SET, T::all(cloud).get(&number), |xml, thing| thing.tell(xml, cloud));
+    body.members(T::SET, T::all(cloud).get(&number), |xml, object| object.tell(xml, cloud));
     Answer { body, ids: ids::<T>(cloud, [number]) }
 }
 

@@ -66,7 +66,7 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
         return paging::describe::<ListenerRule>(cloud, form, None, |_| true);
     };
     let listener = cloud.one::<Listener>(arn)?;
-    let is_seen = |number| cloud.registry.is_seen(ListenerRule::thing(number), Sight::Described, cloud.now);
+    let is_seen = |number| cloud.registry.is_seen(ListenerRule::object(number), Sight::Described, cloud.now);
     let its =
         ListenerRule::all(cloud).iter().filter(|(number, rule)| rule.listener == arn && is_seen(**number));
     let mut rules: Vec<ListenerRule> = its.map(|(_, rule)| rule.clone()).collect();

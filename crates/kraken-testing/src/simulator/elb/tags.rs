@@ -8,7 +8,7 @@ use crate::simulator::form::Form;
 use crate::simulator::kind::Kind;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{Sight, Thing};
+use crate::simulator::registry::{ObjectRef, Sight};
 use crate::simulator::tags::Tags;
 
 use super::invalid;
@@ -56,19 +56,19 @@ fn checked(tags: Tags) -> Result<Tags, Refusal> {
 }
 
 /// The objects in the parameters of a call, in the same order.
-fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, Thing)>, Refusal> {
+fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, ObjectRef)>, Refusal> {
     let arns = form.list("ResourceArns.member");
     if arns.is_empty() {
         form.required("ResourceArns")?;
     }
-    let mut things = vec![];
+    let mut objects = vec![];
     for arn in arns {
         let kind = kind(arn)?;
         let number = cloud.numbers(kind, &[arn], sight)?.into_iter().next();
         let number = number.ok_or_else(|| kind.missing(&[arn]))?;
-        things.push((arn.to_owned(), Thing { kind, number }));
+        objects.push((arn.to_owned(), ObjectRef { kind, number }));
     }
-    Ok(things)
+    Ok(objects)
 }
 
 /// The kind of the object with this ARN.
@@ -91,16 +91,16 @@ fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
              Member must have length less than or equal to {MOST_ARNS}"
         )));
     }
-    let things = named(cloud, form, Sight::Described)?;
+    let objects = named(cloud, form, Sight::Described)?;
     let mut body = Xml::default();
-    body.members("TagDescriptions", &things, |xml, (arn, thing)| {
+    body.members("TagDescriptions", &objects, |xml, (arn, object)| {
         xml.text("ResourceArn", arn);
-        xml.members("Tags", cloud.registry.tags(*thing, cloud.now), |xml, (key, value)| {
+        xml.members("Tags", cloud.registry.tags(*object, cloud.now), |xml, (key, value)| {
             xml.text("Key", key);
             xml.text("Value", value);
         });
     });
-    Ok(Answer { body, ids: things.into_iter().map(|(arn, _)| arn).collect() })
+    Ok(Answer { body, ids: objects.into_iter().map(|(arn, _)| arn).collect() })
 }
 
 fn add(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
@@ -116,14 +116,14 @@ fn remove(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 /// Changes the tags of all or none.
 fn change(cloud: &mut Cloud, form: &Form, change: impl Fn(&mut Tags)) -> Result<Answer, Refusal> {
     let mut changed = vec![];
-    for (arn, thing) in named(cloud, form, Sight::Known)? {
-        let mut tags = cloud.registry.latest_tags(thing);
+    for (arn, object) in named(cloud, form, Sight::Known)? {
+        let mut tags = cloud.registry.latest_tags(object);
         change(&mut tags);
-        changed.push((arn, thing, checked(tags)?));
+        changed.push((arn, object, checked(tags)?));
     }
     let mut ids = vec![];
-    for (arn, thing, tags) in changed {
-        cloud.set_tags(thing, tags);
+    for (arn, object, tags) in changed {
+        cloud.set_tags(object, tags);
         ids.push(arn);
     }
     Ok(Answer { body: Xml::default(), ids })

@@ -222,7 +222,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn forget_later(cloud: &mut Cloud, number: u64) {
     let at = cloud.network.nats.get(&number).map_or(cloud.now, |nat| nat.life.at);
     let at = at + cloud.options.terminated_visible;
-    cloud.schedule(at, Event::Vanished(NatGateway::thing(number)));
+    cloud.schedule(at, Event::Vanished(NatGateway::object(number)));
 }
 
 /// A NAT gateway is deleted: its addresses are free.

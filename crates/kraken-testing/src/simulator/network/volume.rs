@@ -220,7 +220,7 @@ pub(in crate::simulator) fn write_devices(xml: &mut Xml, cloud: &Cloud, instance
 /// An instance is terminated: some of its volumes are deleted, the others become available.
 pub(super) fn left(cloud: &mut Cloud, volumes: &[String]) {
     for id in volumes {
-        let Some(number) = cloud.registry.thing(id).map(|thing| thing.number) else { continue };
+        let Some(number) = cloud.registry.object(id).map(|object| object.number) else { continue };
         let goes = cloud.network.volumes.get(&number).and_then(|volume| volume.attachment.as_ref());
         if goes.is_some_and(|attachment| attachment.goes_with_it) {
             cloud.unmake::<Volume>(number);

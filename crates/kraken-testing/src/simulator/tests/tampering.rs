@@ -100,7 +100,7 @@ fn a_test_can_read_live_objects_and_rejected_calls() {
         simulator.delete_outside(id).unwrap();
     }
     assert!(simulator.alive().is_empty());
-    let vpcs = simulator.things(Kind::Vpc);
+    let vpcs = simulator.objects(Kind::Vpc);
     assert!(vpcs.len() == 1 && !vpcs[0].alive && vpcs[0].made_by == 1, "{vpcs:?}");
 }
 
