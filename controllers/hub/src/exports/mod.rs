@@ -130,6 +130,12 @@ impl Settled {
     fn restarted(&self, uid: &str, digest: &str) {
         self.digests.lock().insert(uid.to_owned(), digest.to_owned());
     }
+
+    /// The digest for which this process last restarted the workloads. The status in the cache may be older: what it keeps must
+    /// not be written back.
+    fn last_digest(&self, uid: &str) -> Option<String> {
+        self.digests.lock().get(uid).cloned()
+    }
 }
 
 /// Reconciles one export.
@@ -146,6 +152,8 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
         return Requeue::Never;
     };
     let Finished { outcome, digest, remaining, again } = run(&cluster, &export).await;
+    let uid = export.uid().unwrap_or_default();
+    let digest = digest.or_else(|| cluster.router.settled.last_digest(&uid));
     coverage::note(KIND, outcome.name());
     if let Some(left) = remaining {
         return Requeue::After(left);
@@ -451,6 +459,7 @@ mod tests {
         settled.restarted("e", "2");
         assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "2"), "the cached status is old");
         assert!(settled.is_restart_due("e", Some(&status(Some("1"))), "1"), "changed back");
+        assert_eq!(settled.last_digest("e").as_deref(), Some("2"), "what a reconcile with an old cache reports");
         settled.forget("e");
         assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "1"));
     }
