@@ -459,7 +459,11 @@ mod tests {
         settled.restarted("e", "2");
         assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "2"), "the cached status is old");
         assert!(settled.is_restart_due("e", Some(&status(Some("1"))), "1"), "changed back");
-        assert_eq!(settled.last_digest("e").as_deref(), Some("2"), "what a reconcile with an old cache reports");
+        assert_eq!(
+            settled.last_digest("e").as_deref(),
+            Some("2"),
+            "what a reconcile with an old cache reports"
+        );
         settled.forget("e");
         assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "1"));
     }
