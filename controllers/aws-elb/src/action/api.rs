@@ -63,11 +63,11 @@ pub(crate) struct WeightedTargetGroup {
 /// The URL of a redirect. Parts that are not set are taken from the request; at least one part must differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Redirect {
-    /// The protocol: The protocol: `HTTP`, `HTTPS` or `#{protocol}`. Default: `#{protocol}`. Example: `{value: HTTPS}`
+    /// The protocol: `HTTP`, `HTTPS` or `#{protocol}`. Default: `#{protocol}`. Example: `{value: HTTPS}`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) protocol: Option<Opt<String>>,
 
-    /// The port, The port, 1 to 65535, or `#{port}`. Default: `#{port}`. Example: `{value: 443}`
+    /// The port, 1 to 65535, or `#{port}`. Default: `#{port}`. Example: `{value: 443}`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) port: Option<Opt<Text>>,
 
