@@ -31,6 +31,7 @@ pub mod rbac;
 mod request;
 mod resources;
 pub mod serve;
+pub mod shared_reads;
 mod supervise;
 pub mod task;
 pub mod version;

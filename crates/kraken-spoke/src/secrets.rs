@@ -10,19 +10,16 @@ use std::{
     time::Duration,
 };
 
-use kraken_runtime::hash::HashMap;
-
 use k8s_openapi::api::core::v1::Secret;
 use kraken_api::dependency_request::SecretVersion;
 use kraken_options::{Dependencies, Dependency, KeyRef, SecretData, Values};
 use kraken_runtime::{
     patch::{ApiError, within},
+    shared_reads::SharedReads,
     watch::ObjectKey,
 };
 use kube::{Api, Client, ResourceExt};
-use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::Instant;
 
 /// How long a Secret that was read is shared: the time that a sweep takes to start.
 const SHARED: Duration = Duration::from_secs(5);
@@ -40,16 +37,21 @@ struct Content {
 #[derive(Clone, Copy, Debug)]
 struct NotText;
 
-/// A recent read: the time, the hub's version for which it was made, and the content.
-#[derive(Debug, Default)]
-struct Cell {
-    read: Option<(Instant, String, Arc<Content>)>,
+/// A recent read: the hub's version for which it was made, and the content; none if there is no such Secret.
+#[derive(Clone, Debug)]
+struct Read {
+    version: Option<String>,
+    content: Option<Arc<Content>>,
 }
 
 /// The Secrets that were read recently. Clones share the same state.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Secrets {
-    cells: Arc<Mutex<HashMap<ObjectKey, Arc<tokio::sync::Mutex<Cell>>>>>,
+#[derive(Clone, Debug)]
+pub(crate) struct Secrets(SharedReads<Read>);
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Self(SharedReads::new(SHARED))
+    }
 }
 
 impl Secrets {
@@ -85,43 +87,21 @@ impl Secrets {
         key: &ObjectKey,
         version: Option<&str>,
     ) -> Result<Option<Arc<Content>>, ApiError> {
-        let cell = self.cells.lock().entry(key.clone()).or_default().clone();
-        // Held during the read: other callers wait for its result instead of making their own call.
-        let mut held = cell.lock().await;
-        if let Some((at, asked, content)) = &held.read
-            && at.elapsed() < SHARED
-            && version.is_some_and(|version| version == asked || version == content.version)
-        {
-            return Ok(Some(content.clone()));
-        }
-        held.read = None;
         let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
-        let found = within("read a referenced Secret", api.get_opt(&key.name)).await;
-        let content = found.as_ref().ok().and_then(Option::as_ref).map(|secret| Arc::new(content_of(secret)));
+        let read = async {
+            let found = within("read a referenced Secret", api.get_opt(&key.name)).await?;
+            let content = found.map(|secret| Arc::new(content_of(&secret)));
+            Ok(Read { version: version.map(str::to_owned), content })
+        };
+        let is_current = |read: &Read| {
+            version.is_some_and(|version| {
+                read.version.as_deref() == Some(version)
+                    || read.content.as_ref().is_some_and(|content| content.version == version)
+            })
+        };
         // Without a version it cannot be determined whether the content is still current.
-        if let (Some(content), Some(version)) = (&content, version) {
-            held.read = Some((Instant::now(), version.to_owned(), content.clone()));
-        }
-        drop(held);
-        self.wipe_later(key.clone(), cell);
-        found.map(|_| content)
-    }
-
-    /// Wipes a Secret after the shared period, and removes its cell.
-    fn wipe_later(&self, key: ObjectKey, cell: Arc<tokio::sync::Mutex<Cell>>) {
-        let cells = self.cells.clone();
-        kraken_runtime::task::spawn(async move {
-            tokio::time::sleep(SHARED).await;
-            let mut held = cell.lock().await;
-            if held.read.as_ref().is_none_or(|(at, ..)| at.elapsed() >= SHARED) {
-                held.read = None;
-                let mut cells = cells.lock();
-                // A caller that waits for this cell reads without sharing; a newer cell of the key must stay.
-                if cells.get(&key).is_some_and(|now| Arc::ptr_eq(now, &cell)) {
-                    cells.remove(&key);
-                }
-            }
-        });
+        let is_shared = |read: &Read| read.content.is_some() && read.version.is_some();
+        self.0.get(key, is_current, is_shared, read).await.map(|read| read.content)
     }
 }
 
@@ -230,7 +210,6 @@ mod tests {
         let ((client, requests), secrets) = (server("7"), Secrets::default());
         read(&secrets, &client, &answered("7")).await;
         tokio::time::sleep(SHARED * 2).await;
-        assert!(secrets.cells.lock().is_empty());
         read(&secrets, &client, &answered("7")).await;
         assert_eq!(requests.load(Ordering::SeqCst), 2);
     }

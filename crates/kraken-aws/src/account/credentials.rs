@@ -11,12 +11,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kraken_spoke::{
     account::Refusal,
     options::{ExposeSecret, SecretString},
-    runtime::{hash::HashMap, patch::within, watch::ObjectKey},
+    runtime::{patch::within, shared_reads::SharedReads, watch::ObjectKey},
 };
 use kube::{Api, Client};
-use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use tokio::time::Instant;
 
 use super::api::{AccountCredentials, AccountSpec, FromSecret};
 
@@ -40,16 +38,14 @@ impl fmt::Debug for AccessKey {
 /// The text of each key of a Secret; `None` if it is not text.
 type Content = BTreeMap<String, Option<SecretString>>;
 
-/// What was read a moment ago; no content if there is no such Secret.
-#[derive(Debug, Default)]
-struct Cell {
-    read: Option<(Instant, Option<Arc<Content>>)>,
-}
+/// The Secrets that were read recently; no content if there is no such Secret. Clones share the same state.
+#[derive(Clone, Debug)]
+pub(super) struct Secrets(SharedReads<Option<Arc<Content>>>);
 
-/// The Secrets that were read a moment ago. Cloning gives another handle.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Secrets {
-    cells: Arc<Mutex<HashMap<ObjectKey, Arc<tokio::sync::Mutex<Cell>>>>>,
+impl Default for Secrets {
+    fn default() -> Self {
+        Self(SharedReads::new(SHARED))
+    }
 }
 
 impl Secrets {
@@ -103,39 +99,12 @@ impl Secrets {
     }
 
     async fn content(&self, client: &Client, key: &ObjectKey) -> Result<Option<Arc<Content>>, Refusal> {
-        let cell = self.cells.lock().entry(key.clone()).or_default().clone();
-        // Held while it is read: the others wait for that answer instead of asking too.
-        let mut held = cell.lock().await;
-        if let Some((at, content)) = &held.read
-            && at.elapsed() < SHARED
-        {
-            return Ok(content.clone());
-        }
-        held.read = None;
-        let began = Instant::now();
         let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
-        let found = within("read the Secret of an Account", api.get_opt(&key.name)).await;
-        let content = found.map_err(Refusal::Unreadable)?.map(|secret| Arc::new(texts(&secret)));
-        held.read = Some((began, content.clone()));
-        drop(held);
-        self.wipe_later(key.clone(), cell);
-        Ok(content)
-    }
-
-    /// Forgets a Secret when it has served its time, and its place with it.
-    fn wipe_later(&self, key: ObjectKey, cell: Arc<tokio::sync::Mutex<Cell>>) {
-        let cells = self.cells.clone();
-        kraken_spoke::runtime::task::spawn(async move {
-            tokio::time::sleep(SHARED).await;
-            let mut held = cell.lock().await;
-            if held.read.as_ref().is_none_or(|(at, _)| at.elapsed() >= SHARED) {
-                held.read = None;
-                let mut cells = cells.lock();
-                if cells.get(&key).is_some_and(|now| Arc::ptr_eq(now, &cell)) {
-                    cells.remove(&key);
-                }
-            }
-        });
+        let read = async {
+            let found = within("read the Secret of an Account", api.get_opt(&key.name)).await;
+            Ok(found.map_err(Refusal::Unreadable)?.map(|secret| Arc::new(texts(&secret))))
+        };
+        self.0.get(key, |_| true, |_| true, read).await
     }
 }
 
@@ -230,7 +199,6 @@ mod tests {
         assert!(all.iter().all(|key| key.as_ref().unwrap().secret.expose_secret() == "hidden"));
         assert_eq!(requests.load(Ordering::SeqCst), 1);
         tokio::time::sleep(SHARED * 2).await;
-        assert!(secrets.cells.lock().is_empty(), "no credentials are kept between sweeps");
         read(&secrets, &client, &of).await.unwrap();
         assert_eq!(requests.load(Ordering::SeqCst), 2);
     }
