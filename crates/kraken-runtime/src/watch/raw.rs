@@ -1,14 +1,12 @@
 //! An object as the API server sent it: its metadata decoded, the rest as JSON text. A resource at rest takes about a tenth
 //! of the memory of its decoded form, most of whose fields are absent options.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
-use kube::{
-    Resource,
-    api::ObjectMeta,
-    core::{ApiResource, DynamicResourceScope},
-};
+#[cfg(doc)]
+use kube::Resource;
+use kube::api::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -77,34 +75,42 @@ impl RawObject {
     }
 }
 
-impl Resource for RawObject {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
+/// Implements [`Resource`] for a type whose kind is known at run time only, and whose metadata is its field `metadata`.
+#[macro_export]
+macro_rules! dynamic_resource {
+    ($object:ty) => {
+        impl ::kube::Resource for $object {
+            type DynamicType = ::kube::core::ApiResource;
+            type Scope = ::kube::core::DynamicResourceScope;
 
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        resource.kind.as_str().into()
-    }
+            fn kind(resource: &::kube::core::ApiResource) -> ::std::borrow::Cow<'_, str> {
+                resource.kind.as_str().into()
+            }
 
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        resource.group.as_str().into()
-    }
+            fn group(resource: &::kube::core::ApiResource) -> ::std::borrow::Cow<'_, str> {
+                resource.group.as_str().into()
+            }
 
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.version.as_str().into()
-    }
+            fn version(resource: &::kube::core::ApiResource) -> ::std::borrow::Cow<'_, str> {
+                resource.version.as_str().into()
+            }
 
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        resource.plural.as_str().into()
-    }
+            fn plural(resource: &::kube::core::ApiResource) -> ::std::borrow::Cow<'_, str> {
+                resource.plural.as_str().into()
+            }
 
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
+            fn meta(&self) -> &::kube::api::ObjectMeta {
+                &self.metadata
+            }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+            fn meta_mut(&mut self) -> &mut ::kube::api::ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
 }
+
+dynamic_resource!(RawObject);
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,10 @@
 //! A custom resource of any kind.
 
-use std::{any::Any, borrow::Cow, fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 use kraken_api::{HasLifecycle, Lifecycle, ResourceStatus};
 use kraken_runtime::watch::RawObject;
-use kube::{
-    Resource,
-    api::ObjectMeta,
-    core::{ApiResource, DynamicResourceScope, object::HasStatus},
-};
+use kube::{api::ObjectMeta, core::object::HasStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -93,34 +89,7 @@ impl Object {
     }
 }
 
-impl Resource for Object {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        resource.kind.as_str().into()
-    }
-
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        resource.group.as_str().into()
-    }
-
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.version.as_str().into()
-    }
-
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        resource.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+kraken_runtime::dynamic_resource!(Object);
 
 impl HasStatus for Object {
     type Status = ResourceStatus;
