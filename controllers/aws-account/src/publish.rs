@@ -4,14 +4,14 @@
 use kraken_aws::account::{Account, Caller};
 use kraken_spoke::{
     api::{
-        CONTENT_HASH_ANNOTATION, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION, StateDeclaration,
-        StateDeclarationSpec,
+        StateDeclaration, StateDeclarationSpec,
         names::{owned_name, owner_kind},
     },
     runtime::{
         Manager,
-        patch::{ApiError, apply},
+        patch::{ApiError, apply, within},
     },
+    state::{document, expected_generation, is_published},
 };
 use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
@@ -25,32 +25,24 @@ fn state(caller: &Caller) -> StateDeclarationSpec {
     StateDeclarationSpec { data: json!({"account": account}), id, withheld: vec![] }
 }
 
-/// Applies the StateDeclaration. An unchanged one stays as it is.
+/// Applies the StateDeclaration, unless it has this content already.
 pub(crate) async fn publish(manager: &Manager, account: &Account, caller: &Caller) -> Result<(), ApiError> {
     let spec = state(caller);
     let hash = spec.content_hash();
     let kind = owner_kind(&Account::kind(&()), &Account::group(&()));
-    let (name, namespace) = (account.name_any(), account.namespace().unwrap_or_default());
+    let (name, namespace) = (owned_name(&kind, &account.name_any()), account.namespace().unwrap_or_default());
     let Some(owner) = account.controller_owner_ref(&()) else { return Ok(()) };
     let api: Api<StateDeclaration> = Api::namespaced(manager.client.clone(), &namespace);
-    let mut generation = 1;
+    let shown = within("read the state", api.get_metadata_opt(&name)).await?.map(|state| state.metadata);
+    if shown.as_ref().is_some_and(|shown| is_published(shown, &hash, &owner.uid)) {
+        return Ok(());
+    }
+    let mut generation = expected_generation(shown.as_ref(), None, &hash);
     // Again if the generation was another one: it is part of what shows that the content comes from this controller.
-    for _ in 0..3 {
-        let state = json!({
-            "apiVersion": StateDeclaration::api_version(&()),
-            "kind": StateDeclaration::kind(&()),
-            "metadata": {
-                "name": owned_name(&kind, &name),
-                "labels": {OWNER_KIND_LABEL: kind},
-                "annotations": {
-                    CONTENT_HASH_ANNOTATION: hash,
-                    PUBLISHED_GENERATION_ANNOTATION: generation.to_string(),
-                },
-                "ownerReferences": [owner],
-            },
-            "spec": spec,
-        });
-        let applied = apply(&api, manager.name, &owned_name(&kind, &name), &state).await?;
+    for _ in 0..2 {
+        let applied =
+            apply(&api, manager.name, &name, &document(&name, &kind, &owner, (&spec, &hash), generation))
+                .await?;
         let now = applied.metadata.generation.unwrap_or(generation);
         if now == generation {
             break;

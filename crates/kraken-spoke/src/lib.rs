@@ -36,6 +36,7 @@ mod release_policy;
 mod secrecy;
 mod secrets;
 mod share;
+pub mod state;
 mod status;
 mod steps;
 mod summary;

@@ -8,10 +8,7 @@ use std::sync::Arc;
 
 use kraken_runtime::hash::HashMap;
 
-use kraken_api::{
-    CONTENT_HASH_ANNOTATION, OWNER_KIND_LABEL, PUBLISHED_GENERATION_ANNOTATION, StateDeclaration,
-    StateDeclarationSpec,
-};
+use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclaration, StateDeclarationSpec};
 use kraken_runtime::{
     patch::{ApiError, apply},
     watch::{Change, ObjectKey, version},
@@ -25,6 +22,7 @@ use crate::{
     dynamic::Object,
     secrecy::Secrecy,
     share::shared,
+    state::{document, expected_generation, is_as_published, is_of, is_published},
 };
 
 /// The store of Kubernetes accepts objects of up to 1.5 MiB, including their metadata.
@@ -88,16 +86,6 @@ impl Published {
     }
 }
 
-/// Whether the annotations show that the latest generation was written by its spoke.
-fn is_as_published(meta: &ObjectMeta) -> bool {
-    let annotation = |name| meta.annotations.as_ref().and_then(|all| all.get(name));
-    let published = annotation(PUBLISHED_GENERATION_ANNOTATION).and_then(|text| text.parse().ok());
-    annotation(CONTENT_HASH_ANNOTATION).is_some()
-        && published.is_some()
-        && published == meta.generation
-        && meta.owner_references.iter().flatten().any(|owner| owner.controller == Some(true))
-}
-
 /// Whether the API server has this content from this controller, according to the watch and the last write.
 fn is_current(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str, owner: &str) -> bool {
     match (shown, written) {
@@ -106,32 +94,11 @@ fn is_current(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str,
         (None, Some(written)) => written.hash == hash,
         (Some(meta), Some(written)) if version(meta) <= written.version => written.hash == hash,
         (Some(meta), written) => {
-            let digest = meta.annotations.as_ref().and_then(|all| all.get(CONTENT_HASH_ANNOTATION));
             let is_our_generation = written
                 .is_none_or(|written| written.uid != meta.uid || written.generation == meta.generation);
-            digest.is_some_and(|digest| digest == hash)
-                && is_as_published(meta)
-                && is_our_generation
-                && is_of(meta, owner)
+            is_published(meta, hash, owner) && is_our_generation
         }
     }
-}
-
-/// Whether the state is owned by the resource with this UID, and not by an earlier one of its name.
-fn is_of(meta: &ObjectMeta, owner: &str) -> bool {
-    meta.owner_references.iter().flatten().any(|reference| reference.uid == owner)
-}
-
-/// The generation that a write of this content will have.
-fn expected_generation(shown: Option<&ObjectMeta>, written: Option<&Written>, hash: &str) -> i64 {
-    let known = shown.and_then(|meta| meta.generation).max(written.and_then(|written| written.generation));
-    let Some(known) = known else { return 1 };
-    // If only the metadata was edited, the content is unchanged, and so is the generation.
-    let same = shown.is_some_and(|meta| {
-        let digest = meta.annotations.as_ref().and_then(|all| all.get(CONTENT_HASH_ANNOTATION));
-        is_as_published(meta) && digest.is_some_and(|digest| digest == hash)
-    });
-    if same { known } else { known + 1 }
 }
 
 /// Whether a state of this resource exists.
@@ -168,23 +135,12 @@ pub(crate) async fn declare(
         return Ok(());
     }
     let size = json!(spec).to_string().len();
-    let mut generation = expected_generation(shown, written.as_ref(), &hash);
+    let known = written.as_ref().and_then(|written| written.generation);
+    let mut generation = expected_generation(shown, known, &hash);
     // Twice if the stored object differs from the one in the watch: then the generation is another one.
     for _ in 0..2 {
-        let state = json!({
-            "apiVersion": StateDeclaration::api_version(&()),
-            "kind": StateDeclaration::kind(&()),
-            "metadata": {
-                "name": &*key.name,
-                "labels": {OWNER_KIND_LABEL: context.info().key},
-                "annotations": {
-                    CONTENT_HASH_ANNOTATION: hash,
-                    PUBLISHED_GENERATION_ANNOTATION: generation.to_string(),
-                },
-                "ownerReferences": [owner_reference(context, object)],
-            },
-            "spec": spec,
-        });
+        let owner_reference = owner_reference(context, object);
+        let state = document(&key.name, &context.info().key, &owner_reference, (&spec, &hash), generation);
         let api: Api<StateDeclaration> = Api::namespaced(context.manager.client.clone(), &namespace);
         let applied = apply(&api, context.manager.name, &key.name, &state).await;
         let meta = applied.map_err(|error| explained(error, size))?.metadata;
@@ -218,6 +174,8 @@ fn explained(error: ApiError, size: usize) -> ApiError {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+    use kraken_api::PUBLISHED_GENERATION_ANNOTATION;
 
     use super::*;
 
@@ -283,10 +241,7 @@ mod tests {
         assert!(is_current(None, Some(&written(10, 1, "h")), "h", "o"));
         assert!(is_current(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "h", "o"));
         assert!(!is_current(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "newer", "o"));
-        assert_eq!(
-            expected_generation(Some(&shown("9", 1, "1", "old")), Some(&written(10, 2, "h")), "newer"),
-            3
-        );
+        assert_eq!(expected_generation(Some(&shown("9", 1, "1", "old")), Some(2), "newer"), 3);
         assert_eq!(expected_generation(None, None, "h"), 1);
     }
 
