@@ -31,7 +31,7 @@ use crate::{
     claims::Claims,
     context::{Context, Shared, Undecodable},
     coverage as names,
-    dynamic::{DynExternal, DynKind, Object, calls_of, kind_of},
+    dynamic::{DynExternal, DynKind, Object, account_of, calls_of, kind_of},
     fields::Fields,
     hub::Hub,
     hub_lease::{Dependents, HubLease},
@@ -201,13 +201,14 @@ fn wakes_users(context: &Arc<Context>, queue: Queue<ObjectKey>) -> OnChange {
     let context = Arc::downgrade(context);
     Arc::new(move |account: &ObjectKey| {
         let Some(context) = context.upgrade() else { return };
-        let uses = |object: &Object| object.account().unwrap_or(DEFAULT_ACCOUNT) == &*account.name;
-        for object in context.objects.all() {
-            let key = ObjectKey::of(&object.metadata);
-            if key.namespace == account.namespace && uses(&object) {
-                queue.add(key, Lane::Edit);
+        // Every Account is a change at the start: only the text of the resources of its namespace is read.
+        context.objects.visit_raw(|object| {
+            let is_in_namespace = object.metadata.namespace.as_deref() == Some(&*account.namespace);
+            let used = || account_of(object.spec.as_deref()).ok().flatten();
+            if is_in_namespace && used().as_deref().unwrap_or(DEFAULT_ACCOUNT) == &*account.name {
+                queue.add(ObjectKey::of(&object.metadata), Lane::Edit);
             }
-        }
+        });
     })
 }
 
