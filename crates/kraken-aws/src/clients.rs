@@ -1,4 +1,4 @@
-//! The clients of the SDK: what they are made of, and which of them share a rate limit.
+//! The clients of the SDK: their settings, and which of them share a rate limit.
 
 use std::{fmt, sync::Arc};
 
@@ -50,7 +50,7 @@ pub(crate) struct Clients {
     pub(crate) elb_once: aws_sdk_elasticloadbalancingv2::Client,
 }
 
-/// What clients are made of.
+/// The settings of clients.
 pub(crate) struct Settings {
     pub(crate) config: SdkConfig,
     pub(crate) endpoint: Option<String>,

@@ -172,7 +172,8 @@ pub(crate) async fn connect(context: &Context, object: &Object) -> Result<Option
     }))
 }
 
-/// What a run came to: rejected credentials of an account are told of the account, and not of the controller's settings.
+/// The outcome of a reconcile: credentials of an account that the provider rejects are reported as a problem of the account, and not
+/// of the controller's settings.
 pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome {
     match (outcome, rules) {
         (Outcome::Failed(failure), Some(rules))
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn rejected_credentials_are_told_of_the_account_that_has_them() {
+    fn rejected_credentials_are_reported_for_the_account_that_has_them() {
         let failed = |class| {
             let failure =
                 crate::Failure { class, action: "failed".into(), code: "C".into(), message: "m".into() };

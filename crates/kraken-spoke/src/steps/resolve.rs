@@ -62,7 +62,7 @@ pub(crate) fn desired(
     let desired = kind.desired(spec, &mut resolver);
     let mut resolution = resolver.finish();
     let problems = std::mem::take(&mut resolution.problems);
-    // What is forbidden is told whatever else is wrong: nothing of it may be done.
+    // A violation of the rules of the account is reported in addition to all other problems.
     let adopt = spec.lifecycle().adopt.as_ref();
     let refused = rules.map(|rules| rules.refused(&resolution.taken, adopt)).unwrap_or_default();
     if !refused.is_empty() {

@@ -18,7 +18,7 @@ use crate::cargo;
 use crate::image::Source;
 use tree::{Crate, Id, Tree};
 
-/// What the SBOMs of a checkout are made of.
+/// The input for the SBOMs of a checkout.
 #[derive(Debug)]
 pub(crate) struct Inventory {
     tree: Tree,
