@@ -100,7 +100,7 @@ async fn cycle_and_second_export_of_a_target_are_rejected() -> Result<()> {
             }
             Err(error) if Instant::now() > deadline => return Err(error),
             Err(_) => {
-                test_env.api("ConfigExport").delete("second", &DeleteParams::default()).await.map(drop)?
+                test_env.api("ConfigExport").delete("second", &DeleteParams::default()).await.map(drop)?;
             }
         }
     }
@@ -180,7 +180,7 @@ async fn every_write_is_reviewed_during_certificate_rotation() -> Result<()> {
         seen.insert(bundles().await?);
         match test_env.api("ConfigExport").patch("bad", &params, &Patch::Apply(&bad)).await {
             Err(kube::Error::Api(status)) if status.message.contains("spec.entries[0]") => asked += 1,
-            other => bail!("after {} reviews: {other:?}", asked),
+            other => bail!("after {asked} reviews: {other:?}"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -104,7 +104,7 @@ async fn a_type_changes_by_stop_and_start_if_allowed() -> Result<()> {
 
     // An invalid type does not stop a running instance.
     cloud.configure(|options| {
-        options.instance_types = Some(["t2.nano", "t2.large"].map(str::to_owned).into())
+        options.instance_types = Some(["t2.nano", "t2.large"].map(str::to_owned).into());
     });
     set(&test_env, "a", json!({"instanceType": {"value": "t2.lagre"}})).await?;
     let message = test_env.not_ready("EC2Instance", "a", "CloudRefused").await?;

@@ -4,8 +4,6 @@
 //! the ValidatingWebhookConfiguration ([`manifests`]) are generated from the same table, so that they always match. The
 //! [keeper] issues and rotates the serving certificate without a restart or an interruption.
 
-#![warn(missing_docs)]
-
 mod certificate;
 mod hook;
 pub mod keeper;

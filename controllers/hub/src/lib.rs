@@ -5,8 +5,6 @@
 //! ([`find`], [`trust`], [`debounce`], [`requests`], [`exports`]). The same code reviews objects at admission
 //! ([`admission`]).
 
-#![warn(missing_docs)]
-
 pub mod admission;
 pub mod cluster_state;
 pub mod cycle;

@@ -14,7 +14,7 @@ use aws_smithy_types::{retry::RetryConfig, timeout::TimeoutConfig};
 use tokio::time::Instant;
 
 /// The start of 2026. Signatures are not checked, so the date does not matter.
-const START: Duration = Duration::from_secs(1_767_225_600);
+const START: Duration = Duration::from_hours(490_896);
 
 /// Seeds the SDK's random numbers on this thread: the jitter of its retries, and generated idempotency tokens.
 pub fn seed(seed: u64) {

@@ -147,7 +147,9 @@ fn answers<T: Tagged>(looks: &[ObserveRequest], found: Vec<T>) -> Vec<Vec<T>> {
     let mut answers = vec![vec![]; looks.len()];
     for (id, object) in &by_id {
         if mutants::active(Mutant::DropTagFilter) {
-            answers.iter_mut().for_each(|answer| answer.push(object.clone()));
+            for answer in &mut answers {
+                answer.push(object.clone());
+            }
             continue;
         }
         if tags::is_untagged(object.tags()) && object.has_own_id() && !mutants::active(Mutant::UntaggedIsGone)

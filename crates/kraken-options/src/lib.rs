@@ -18,8 +18,6 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
-#![warn(missing_docs)]
-
 mod bounds;
 mod budget;
 mod dependency;

@@ -294,7 +294,7 @@ impl Lease {
                     tracing::warn!(lease = self.name, "failed to release the lease: {}", one_line(&error));
                 }
                 Err(_) => {
-                    tracing::warn!(lease = self.name, "failed to release the lease: no response in time")
+                    tracing::warn!(lease = self.name, "failed to release the lease: no response in time");
                 }
             }
         }

@@ -4,8 +4,6 @@
 //! health, metrics, events and the shutdown signal. It uses guarded watches ([`watch`]), a queue with lanes and backoff
 //! per key ([`queue`]), isolated workers ([`work`]) and conditional writes ([`patch`]).
 
-#![warn(missing_docs)]
-
 mod alloc;
 mod args;
 pub mod client;

@@ -131,17 +131,14 @@ async fn live<P: Program>(
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };
     let namespace = args.lease_namespace_or(std::env::var("POD_NAMESPACE").ok());
     let webhooks = webhooks::start::<P>(&args, &namespace, &client, &shutdown).await?;
-    let lease = match &lease_thread {
-        Some(thread) => {
-            let client = || connect(LEASE_REQUESTS);
-            Some(thread.candidate(client, &namespace, P::NAME, identity.clone(), args.lease_duration)?)
+    let lease = if let Some(thread) = &lease_thread {
+        let client = || connect(LEASE_REQUESTS);
+        Some(thread.candidate(client, &namespace, P::NAME, identity.clone(), args.lease_duration)?)
+    } else {
+        if let Err(error) = lease::leave_unused(client.clone(), &namespace, P::NAME, P::NAME).await {
+            tracing::warn!("failed to mark the lease as unused: {}", one_line(&error));
         }
-        None => {
-            if let Err(error) = lease::leave_unused(client.clone(), &namespace, P::NAME, P::NAME).await {
-                tracing::warn!("failed to mark the lease as unused: {}", one_line(&error));
-            }
-            None
-        }
+        None
     };
     let process = Process { args, client, lease, identity, metrics, health, webhooks, shutdown };
     let ended = process.run::<P>(own).await;

@@ -87,6 +87,7 @@ impl fmt::Debug for Resources {
 }
 
 #[derive(Debug, EncodeLabelSet)]
+#[allow(clippy::struct_field_names)] // the labels of the metric
 struct Ready {
     kind: &'static str,
     ready: &'static str,

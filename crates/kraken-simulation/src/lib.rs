@@ -1,7 +1,6 @@
 //! The deterministic simulation: the unchanged hub and spokes as tasks of one thread, on an in-memory API server and the
 //! cloud simulator, in virtual time. A seed decides the operations, the faults and the order of events; the same
 //! seed gives the same trace.
-#![warn(missing_docs)]
 
 pub mod apiserver;
 pub mod apply;

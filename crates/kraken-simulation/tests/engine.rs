@@ -1,4 +1,5 @@
 //! The whole suite in virtual time, deterministic for a seed.
+#![allow(clippy::unwrap_used)] // a panic fails the test
 
 use std::time::Duration;
 

@@ -268,7 +268,7 @@ fn concerns_us(change: &Change<Object>) -> bool {
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
         return true;
     }
-    if says_nothing(&**now) && !says_nothing(&**before) {
+    if says_nothing(now) && !says_nothing(before) {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());

@@ -5,8 +5,6 @@
 //! actions (`create`, `update`, `delete`). This crate implements everything else, in the same way for every kind:
 //! references, finalizer, exactly-once creation, batched reads, retries, drift, status, events, isolation.
 
-#![warn(missing_docs)]
-
 pub mod account;
 pub mod admission;
 pub mod args;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use kraken_testing::paths;
@@ -66,6 +66,13 @@ async fn rustc() -> Result<String> {
 fn line(text: &str, prefix: &str) -> Result<String> {
     let found = text.lines().find_map(|line| line.strip_prefix(prefix));
     found.map(str::to_owned).with_context(|| format!("`rustc -vV` does not print {prefix:?}"))
+}
+
+/// Whether this subcommand of cargo is installed.
+pub(crate) async fn is_installed(subcommand: &str) -> bool {
+    let mut command = Command::new(program());
+    let command = command.args([subcommand, "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().await.is_ok_and(|status| status.success())
 }
 
 /// The cargo that started this process, not the first one on PATH.

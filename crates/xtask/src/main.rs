@@ -3,6 +3,7 @@
 mod bench;
 mod board;
 mod cargo;
+mod check;
 mod crash;
 mod demo;
 mod e2e;
@@ -40,6 +41,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Check format, lints, documentation, links, dependencies and generated files, as CI does.
+    Check,
     /// Demonstrate Kraken on a local control plane and cloud, and keep it running until Ctrl-C.
     Demo {
         #[command(flatten)]
@@ -116,6 +119,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
+        Command::Check => return stop.race(check::run()).await,
         Command::Demo { choice } => demo::run(&mut stop, choice).await?,
         Command::Up { serve: false, node } => stop.race(up::up(node)).await?,
         Command::Up { serve: true, node } => up::serve(&mut stop, node).await?,

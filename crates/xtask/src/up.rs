@@ -101,9 +101,9 @@ pub(crate) async fn up(with_node: bool) -> Result<()> {
     }
     folder.forget(); // of a process that was killed
     if with_node {
-        node::prepare().await?
+        node::prepare().await?;
     } else {
-        stage::prepare().await?
+        stage::prepare().await?;
     }
     let log =
         File::create(folder.log()).with_context(|| format!("cannot write {}", folder.log().display()))?;

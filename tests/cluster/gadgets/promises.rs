@@ -141,7 +141,9 @@ async fn mass_disappearance_stops_recreation_until_a_person_confirms() -> Result
         owners.push(uid(&s.test_env.ready("Gadget", &format!("g{number}")).await?));
     }
     let all: Vec<_> = owners.iter().flat_map(|owner| s.cloud.alive(owner)).collect();
-    all.iter().for_each(|object| s.cloud.tamper(&object.id, |object| object.gone = true));
+    for object in &all {
+        s.cloud.tamper(&object.id, |object| object.gone = true);
+    }
     for number in 0..6 {
         let message = s.test_env.not_ready("Gadget", &format!("g{number}"), "RecreationHeld").await?;
         assert!(message.contains("creation-confirmed-at"), "{message}");

@@ -18,8 +18,7 @@ async fn a_manually_edited_state_is_reverted_at_once_and_after_a_restart() -> Re
     let as_published = |state: &Value| {
         let meta = &state["metadata"];
         *colour(state) == "grey"
-            && meta["annotations"]["kraken-iac.eoinfennessy.com/published-generation"]
-                == meta["generation"].to_string()
+            && meta["annotations"]["kraken-iac.eoinfennessy.com/published-generation"] == meta["generation"]
             && meta["labels"]["kraken-iac.eoinfennessy.com/owner-kind"] == "gadget.testing"
             && meta["ownerReferences"][0]["controller"] == true
     };

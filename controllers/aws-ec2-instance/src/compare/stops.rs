@@ -104,8 +104,8 @@ fn clear_a_mark(fields: &[Field<'_>], found: &mut Found<'_>) {
             Mark { stop: before.stop && waits, refused: before.refused.clone().filter(|_| is_refused) };
         (after != before).then_some(after)
     };
-    let running = found.kept.iter().filter(|instance| instance.state.is_running());
-    let next = running.filter_map(|instance| Some((instance.instance_id.clone(), after(instance)?))).next();
+    let mut running = found.kept.iter().filter(|instance| instance.state.is_running());
+    let next = running.find_map(|instance| Some((instance.instance_id.clone(), after(instance)?)));
     if let Some((id, mark)) = next {
         let remedy = Remedy::Resume(Change::Mark { id, mark });
         found.push(DISRUPTION, "done".to_owned(), "running again".to_owned(), remedy);

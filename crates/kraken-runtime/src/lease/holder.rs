@@ -110,8 +110,8 @@ mod tests {
         lease
     }
 
-    fn second(n: u64) -> Option<Timestamp> {
-        Some(Timestamp::UNIX_EPOCH + Duration::from_secs(n))
+    fn second(n: u64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + Duration::from_secs(n)
     }
 
     /// The results of a reader for these reads, each after this number of seconds.
@@ -125,7 +125,7 @@ mod tests {
     fn a_lease_without_renewal_has_no_holder_after_expiry_and_grace_period() {
         let reads = [(0, 1), (10, 2), (20, 2), (34, 2), (35, 2), (45, 2), (55, 3)];
         let reads: Vec<_> = reads.into_iter().map(|(at, version)| (at, Some(lease(version)))).collect();
-        let silent = Holder::Silent(second(2));
+        let silent = Holder::Silent(Some(second(2)));
         let alive = Holder::Alive;
         assert_eq!(read(&reads), [Holder::Unknown, alive, alive, alive, silent, silent, alive]);
     }
@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn a_lease_that_was_stale_before_the_first_read_is_not_reported_at_once() {
         let reads = [(0, Some(lease(1))), (10, Some(lease(1))), (25, Some(lease(1)))];
-        assert_eq!(read(&reads), [Holder::Unknown, Holder::Unknown, Holder::Silent(second(1))]);
+        assert_eq!(read(&reads), [Holder::Unknown, Holder::Unknown, Holder::Silent(Some(second(1)))]);
     }
 
     #[test]
     fn a_released_lease_has_a_grace_period() {
-        let mut left = released(lease(2), MicroTime(second(7).unwrap_or_default()));
+        let mut left = released(lease(2), MicroTime(second(7)));
         left.metadata.resource_version = Some("3".into());
         let mut taken = lease(9);
         taken.metadata.resource_version = Some("4".into());
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(read(&handed_over)[1..], [Holder::Alive; 3]);
         let stopped =
             [(0, Some(lease(2))), (9, Some(left.clone())), (18, Some(left.clone())), (19, Some(left))];
-        assert_eq!(read(&stopped)[2..], [Holder::Unknown, Holder::Silent(second(7))]);
+        assert_eq!(read(&stopped)[2..], [Holder::Unknown, Holder::Silent(Some(second(7)))]);
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_deleted_lease_has_no_holder_until_it_is_recreated() {
         let reads = [(0, Some(lease(1))), (5, Some(lease(2))), (10, None), (20, None), (30, Some(lease(3)))];
-        assert_eq!(read(&reads)[2..], [Holder::Alive, Holder::Silent(second(2)), Holder::Alive]);
+        assert_eq!(read(&reads)[2..], [Holder::Alive, Holder::Silent(Some(second(2))), Holder::Alive]);
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub(super) enum Nature {
 
 /// A kind.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, clippy::struct_field_names)] // independent properties, as discovery names them
 pub(super) struct Kind {
     /// Its place in the list.
     pub index: usize,

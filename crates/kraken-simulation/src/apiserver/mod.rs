@@ -180,10 +180,12 @@ impl ApiServer {
                 let watch = Watch::open(inner, state, (client, target), query, form)?;
                 return Ok((200, Reply::watch(watch)));
             }
-            return match named {
-                true => inner.get(state, target, query, form).map(whole),
-                false => inner.list(state, target, query, form).map(whole),
+            let result = if named {
+                inner.get(state, target, query, form)
+            } else {
+                inner.list(state, target, query, form)
             };
+            return result.map(whole);
         }
         request::check_options(method, query)?;
         let write = patch::Request { target, query, headers, body };

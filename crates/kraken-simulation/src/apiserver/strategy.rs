@@ -132,7 +132,7 @@ fn check_custom(kind: &Kind, value: &Value, old: Option<&Value>, subresource: &s
         duplicates(value, schema, &Place::Root, &mut causes);
         causes
     };
-    if !old.is_some_and(|old| !duplicated(old).is_empty()) {
+    if old.is_none_or(|old| duplicated(old).is_empty()) {
         causes.extend(duplicated(value));
     }
     if !schema.has_rules {

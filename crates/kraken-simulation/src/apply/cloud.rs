@@ -13,11 +13,11 @@ pub(super) fn tamper(found: &Found, tamper: &Tamper, tags: &[(String, String)]) 
     let done = match tamper {
         Tamper::Delete => cloud.delete_outside(id),
         Tamper::StripOwnerTags => {
-            let own = found.tags.keys().filter(|key| key.starts_with(PREFIX));
-            own.map(|key| cloud.tag_outside(id, key, None)).collect()
+            let mut own = found.tags.keys().filter(|key| key.starts_with(PREFIX));
+            own.try_for_each(|key| cloud.tag_outside(id, key, None))
         }
         Tamper::OwnerTagsOf(_) => {
-            tags.iter().map(|(key, value)| cloud.tag_outside(id, key, Some(value))).collect()
+            tags.iter().try_for_each(|(key, value)| cloud.tag_outside(id, key, Some(value)))
         }
         Tamper::Tag { key, value } => cloud.tag_outside(id, key, value.as_deref()),
         Tamper::Change { number } => cloud.change_outside(id, *number).map(drop),

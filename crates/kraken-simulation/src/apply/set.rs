@@ -30,7 +30,6 @@ fn fields_of(place: &mut Value, make: bool) -> Option<&mut Map<String, Value>> {
 }
 
 /// The merge patch that makes `after` of `before`; `None` if they are equal.
-
 pub(super) fn difference(before: &Value, after: &Value) -> Option<Value> {
     let (Value::Object(old), Value::Object(new)) = (before, after) else {
         return (before != after).then(|| after.clone());

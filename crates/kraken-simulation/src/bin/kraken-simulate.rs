@@ -16,6 +16,7 @@ use kraken_simulation::story;
 /// Run Kraken in a simulated cluster and cloud, where a seed decides what happens.
 #[derive(Parser)]
 #[command(name = "kraken-simulate", max_term_width = 110)]
+#[allow(clippy::struct_excessive_bools)] // flags
 struct Cli {
     /// Run this seed, and print its story if it fails.
     #[arg(long)]

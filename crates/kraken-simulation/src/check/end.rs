@@ -208,8 +208,9 @@ fn is_open(object: &Value, ready: &Value) -> bool {
         | "WriteFailed" => true,
         // The provider reports a prerequisite.
         "Creating" | "Updating" | "Replacing" | "Deleting" => {
-            !message.trim_end().ends_with(')')
-                && !(reason == "Updating" && message.contains("still returns the old value"))
+            let waits_for_the_provider = message.trim_end().ends_with(')')
+                || (reason == "Updating" && message.contains("still returns the old value"));
+            !waits_for_the_provider
         }
         _ => object["metadata"]["deletionTimestamp"].is_string() && ready["status"] == "True",
     }

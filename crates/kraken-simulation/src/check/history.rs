@@ -66,9 +66,11 @@ pub(super) struct History {
 /// The changes in the cluster since the last observation.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The UID, the previous and the current object.
-    pub all: Vec<(String, Option<Arc<Value>>, Option<Arc<Value>>)>,
+    pub all: Vec<Change>,
 }
+
+/// The UID, the previous and the current object.
+pub(super) type Change = (String, Option<Arc<Value>>, Option<Arc<Value>>);
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()

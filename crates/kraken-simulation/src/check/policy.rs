@@ -6,6 +6,7 @@ use kraken_spoke::api::{APPROVED_PLAN_ANNOTATION, DOMAIN, FINALIZER, INTENT_ANNO
 
 /// The policies.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[allow(clippy::struct_excessive_bools)] // independent settings of the user
 pub(super) struct Policy {
     pub paused: bool,
     pub protect: bool,

@@ -249,7 +249,7 @@ fn a_policy_applies_only_to_processes_that_can_know_it() {
     let mut scene = up(json!({}));
     scene.set(vpc(json!({"protect": true})));
     scene.outside();
-    scene.checks.fails(scene.now, scene.now + Duration::from_secs(60));
+    scene.checks.fails(scene.now, scene.now + Duration::from_mins(1));
     scene.pass(60);
     scene.modify();
     scene.pass(30);
@@ -545,7 +545,7 @@ fn an_orphan_is_detected_at_the_end() {
 fn a_write_in_steady_state_is_detected() {
     let mut scene = up(json!({}));
     scene.pass(300);
-    scene.checks.rested(scene.now, Duration::from_secs(60));
+    scene.checks.rested(scene.now, Duration::from_mins(1));
     scene.is_clean();
     for _ in 0..100 {
         scene.modify();
@@ -554,7 +554,7 @@ fn a_write_in_steady_state_is_detected() {
     edited["status"]["epoch"] = json!(1);
     scene.set(edited);
     scene.write(&vpc_caller(), &json!({}));
-    scene.checks.rested(scene.now, Duration::from_secs(60));
+    scene.checks.rested(scene.now, Duration::from_mins(1));
     assert_eq!(scene.classes(), [Class::Restless, Class::Restless, Class::Busy]);
 }
 

@@ -123,7 +123,9 @@ impl Simulation {
         let processes = self.0.processes(controller);
         let delay = move |by| {
             for process in &processes {
-                kinds.iter().for_each(|(group, plural)| process.connection.delay_watches(group, plural, by));
+                for (group, plural) in &kinds {
+                    process.connection.delay_watches(group, plural, by);
+                }
             }
         };
         delay(by);

@@ -122,7 +122,7 @@ impl Simulation {
         self.phase("faults end");
         self.heal();
         self.settle().await;
-        self.check(|checker, view| checker.settled(view));
+        self.check(checker::Checker::settled);
         let teardown = {
             let mut state = self.0.state.lock();
             state.check(&self.0, |checker, view, _| checker.teardown(view))
@@ -135,7 +135,7 @@ impl Simulation {
             self.operate(operation);
         }
         self.settle().await;
-        self.check(|checker, view| checker.emptied(view));
+        self.check(checker::Checker::emptied);
     }
 
     /// Waits until the desired state is reached and nothing has been written for longer than a resync.

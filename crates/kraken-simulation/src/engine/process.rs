@@ -57,9 +57,9 @@ impl Process {
     pub(super) async fn run(self, shared: Arc<Shared>) -> Result<(), EndError> {
         match self.id.controller {
             Controller::Hub => self.program::<Hub>(&shared, HubArgs {}).await,
-            Controller::Vpc => self.spoke::<Network>(&shared).await,
-            Controller::Elb => self.spoke::<Elb>(&shared).await,
-            Controller::Ec2Instance => self.spoke::<Ec2>(&shared).await,
+            Controller::Vpc => Box::pin(self.spoke::<Network>(&shared)).await,
+            Controller::Elb => Box::pin(self.spoke::<Elb>(&shared)).await,
+            Controller::Ec2Instance => Box::pin(self.spoke::<Ec2>(&shared)).await,
         }
     }
 

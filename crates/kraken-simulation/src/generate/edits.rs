@@ -10,6 +10,7 @@ use crate::kinds;
 pub(crate) type Edit = (String, Option<Value>);
 
 /// Fields and their values for edits, as JSON; `-` removes the field.
+#[allow(clippy::too_many_lines)] // a table
 fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
     const TEAM: (&str, &[&str]) = ("/spec/tags/Team", &[r#""web""#, r#""shop""#, "-"]);
     const TAGS: (&str, &[&str]) =

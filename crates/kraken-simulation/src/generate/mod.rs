@@ -47,7 +47,7 @@ pub fn generate(seed: u64) -> Schedule {
     }
     // Most steps occur after the stack is Ready, some before.
     if rng.chance(70) {
-        clock.now += rng.time(Duration::from_secs(5), Duration::from_secs(60));
+        clock.now += rng.time(Duration::from_secs(5), Duration::from_mins(1));
     }
     for _ in 0..rng.between(STEPS.0, STEPS.1) {
         clock.go_on(&mut rng);

@@ -4,7 +4,7 @@
 //! far are older: equal texts on both servers mean that versions are in the same order. The version of a list is only
 //! told by the newest object version that it covers: a real server counts what others write, too.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -175,7 +175,7 @@ impl Normaliser {
             if let Some(uid) = rest.get(..UID).filter(|head| is_uid(head)) {
                 let next = self.uids.len() + 1;
                 let index = *self.uids.entry(uid.to_owned()).or_insert(next);
-                out.push_str(&format!("<uid {index}>"));
+                let _ = write!(out, "<uid {index}>");
                 rest = &rest[UID..];
             } else if let Some(time) = rest.get(..TIME).and_then(time) {
                 out.push_str(time);

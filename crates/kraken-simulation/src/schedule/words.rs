@@ -190,7 +190,7 @@ fn in_a_row(times: u32) -> String {
 /// A duration without needless digits.
 pub(crate) fn time(duration: Duration) -> String {
     let millis = duration.as_millis();
-    if millis.is_multiple_of(1000) { format!("{} s", millis / 1000) } else { format!("{} ms", millis) }
+    if millis.is_multiple_of(1000) { format!("{} s", millis / 1000) } else { format!("{millis} ms") }
 }
 
 fn name(object: &Value) -> String {

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn request(finalizers: &[&str]) -> DependencyRequest {
-        let mut request = DependencyRequest::new("gadget-a", Default::default());
+        let mut request = DependencyRequest::new("gadget-a", kraken_api::DependencyRequestSpec::default());
         request.metadata.finalizers = Some(finalizers.iter().map(|f| (*f).to_owned()).collect());
         request
     }

@@ -76,7 +76,9 @@ impl Releases {
         let mut inner = self.inner.lock();
         inner.released.insert(namespace.to_owned(), Instant::now());
         let waiting = inner.waiting.remove(namespace).unwrap_or_default();
-        waiting.into_values().for_each(|(_, wake)| wake());
+        for (_, wake) in waiting.into_values() {
+            wake();
+        }
     }
 
     async fn watch(self, manager: Manager, stop: CancellationToken) {
@@ -110,7 +112,9 @@ impl Releases {
             watcher::Event::InitDone => {
                 // Any of them may have been released while no watch was active.
                 let all: Vec<String> = self.inner.lock().waiting.keys().cloned().collect();
-                all.iter().for_each(|namespace| self.released(namespace));
+                for namespace in &all {
+                    self.released(namespace);
+                }
             }
             _ => {}
         }
@@ -141,7 +145,8 @@ mod tests {
     use super::*;
 
     fn request(namespace: &str, is_held: bool) -> Seen {
-        let mut request = DependencyRequest::new("subnet.aws.a", Default::default());
+        let mut request =
+            DependencyRequest::new("subnet.aws.a", kraken_api::DependencyRequestSpec::default());
         request.metadata.namespace = Some(namespace.to_owned());
         request.metadata.finalizers = is_held.then(|| vec![REFERENCES_FINALIZER.to_owned()]);
         PartialObjectMeta { types: None, metadata: request.metadata, _phantom: std::marker::PhantomData }

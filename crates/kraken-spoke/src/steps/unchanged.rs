@@ -31,7 +31,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Unchanged {
     generation: Option<i64>,
-    /// As returned by [`in_place::inputs_digest`].
+    /// As returned by [`crate::in_place::inputs_digest`].
     inputs: String,
     /// A digest of the observed state. Keyed with a random number of this process, because the provider may return a
     /// value of a Secret.

@@ -212,10 +212,10 @@ impl Run {
         if let Some(harm) = self.recorder.cloud.harmed() {
             bail!("{harm}");
         }
-        if scenario.program == HUB {
-            if let Some(leak) = self.leak().await? {
-                bail!("{leak}");
-            }
+        if scenario.program == HUB
+            && let Some(leak) = self.leak().await?
+        {
+            bail!("{leak}");
         }
         Ok(recovery)
     }
@@ -301,10 +301,10 @@ impl Run {
             bail!("the controller ended by itself");
         }
         self.worker.again()?;
-        if let Some(standby) = &mut self.standby {
-            if !standby.is_running() {
-                standby.again()?;
-            }
+        if let Some(standby) = &mut self.standby
+            && !standby.is_running()
+        {
+            standby.again()?;
         }
         self.tell_pids();
         self.recorder.note("the controller is restarted");

@@ -124,9 +124,9 @@ impl Run {
                 }
             }
         }
-        let stopped = self.recorder.cloud.simulator.instances().into_iter().map(|record| record.instance);
-        let stopped =
-            stopped.filter(|one| expected.contains(&one.id.as_str()) && one.state != "running").next();
+        let mut instances =
+            self.recorder.cloud.simulator.instances().into_iter().map(|record| record.instance);
+        let stopped = instances.find(|one| expected.contains(&one.id.as_str()) && one.state != "running");
         Ok(stopped.map(|one| format!("Ready, but {} is {}", one.id, one.state)))
     }
 

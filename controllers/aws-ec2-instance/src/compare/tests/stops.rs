@@ -33,6 +33,7 @@ fn first(changes: Value, instances: Vec<Instance>) -> Option<Change> {
     })
 }
 
+#[allow(clippy::unnecessary_wraps)] // compared with the first change, if there is one
 fn mark_of(id: &str, mark: Mark) -> Option<Change> {
     Some(Change::Mark { id: id.into(), mark })
 }

@@ -53,6 +53,7 @@ pub(super) enum List {
 
 /// One node.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // as OpenAPI has them
 pub(super) struct Schema {
     pub(super) type_: Option<Type>,
     pub(super) nullable: bool,

@@ -13,8 +13,11 @@ pub(super) struct Rule {
     reason: &'static str,
 }
 
+/// Whether a value obeys a rule.
+type Check = fn(&Value) -> bool;
+
 /// The rules by their text, without white space.
-const RULES: &[(&str, fn(&Value) -> bool)] = &[
+const RULES: &[(&str, Check)] = &[
     ("!has(self.externalID)||has(self.assumeRoleARN)", |spec| {
         spec.get("externalID").is_none() || spec.get("assumeRoleARN").is_some()
     }),

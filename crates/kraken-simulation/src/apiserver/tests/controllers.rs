@@ -82,7 +82,7 @@ async fn a_namespace_is_deleted_when_it_is_empty() {
     let path = "/api/v1/namespaces/team/configmaps";
     api.post(path, &json!({"metadata": {"name": "a", "finalizers": ["x.io/y"]}}));
     api.delete("/api/v1/namespaces/team");
-    after(&api, Duration::from_secs(60)).await;
+    after(&api, Duration::from_mins(1)).await;
     assert!(api.get(&format!("{path}/a"))["metadata"]["deletionTimestamp"].is_string());
     assert_eq!(api.code("GET", "/api/v1/namespaces/team", &Value::Null), 200);
     api.merge(&format!("{path}/a"), &json!({"metadata": {"finalizers": null}}));

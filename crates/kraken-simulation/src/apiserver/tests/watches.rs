@@ -117,6 +117,6 @@ async fn a_request_with_a_lost_response_took_effect() {
     let api = Api::new();
     let maps: kube::Api<ConfigMap> = kube::Api::namespaced(api.0.client(Arc::new(Lose)), "default");
     let map: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "a"}})).unwrap();
-    assert!(maps.create(&Default::default(), &map).await.is_err());
+    assert!(maps.create(&kube::api::PostParams::default(), &map).await.is_err());
     assert_eq!(api.code("GET", &format!("{MAPS}/a"), &Value::Null), 200);
 }

@@ -142,15 +142,15 @@ impl Values<'_> {
 
     /// A value that violates the schema.
     fn spoiled(&mut self, schema: &Value) -> Value {
-        if let Some(longest) = schema["maxLength"].as_u64().filter(|longest| *longest < 400) {
-            if self.random.chance(40) {
-                return "x".repeat(usize::try_from(longest + 1).unwrap_or(1)).into();
-            }
+        if let Some(longest) = schema["maxLength"].as_u64().filter(|longest| *longest < 400)
+            && self.random.chance(40)
+        {
+            return "x".repeat(usize::try_from(longest + 1).unwrap_or(1)).into();
         }
-        if let Some(most) = schema["maximum"].as_f64() {
-            if self.random.chance(40) {
-                return json!(most + 1.0);
-            }
+        if let Some(most) = schema["maximum"].as_f64()
+            && self.random.chance(40)
+        {
+            return json!(most + 1.0);
         }
         match self.random.below(9) {
             0 => Value::Null,

@@ -314,13 +314,13 @@ impl Generator<'_> {
         } else if self.random.chance(85) {
             contents.remove("status");
         }
-        if self.random.chance(40) {
-            if let Some(fields) = contents.get_mut("spec").and_then(Value::as_object_mut) {
-                let names: Vec<String> = fields.keys().cloned().collect();
-                for name in names {
-                    if self.random.chance(50) {
-                        fields.remove(&name);
-                    }
+        if self.random.chance(40)
+            && let Some(fields) = contents.get_mut("spec").and_then(Value::as_object_mut)
+        {
+            let names: Vec<String> = fields.keys().cloned().collect();
+            for name in names {
+                if self.random.chance(50) {
+                    fields.remove(&name);
                 }
             }
         }
@@ -370,7 +370,7 @@ fn pointers(value: &Value) -> Vec<String> {
                 }
             }
             Value::Array(items) => {
-                items.iter().enumerate().for_each(|(index, value)| visit(index.to_string(), value))
+                items.iter().enumerate().for_each(|(index, value)| visit(index.to_string(), value));
             }
             _ => {}
         }

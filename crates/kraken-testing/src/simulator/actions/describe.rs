@@ -72,7 +72,7 @@ pub(super) fn instance_types(cloud: &Cloud, form: &Form) -> Result<Answer, Refus
         xml.text("instanceType", name);
         xml.tag("processorInfo", |xml| {
             let architecture = if is_arm { "arm64" } else { "x86_64" };
-            xml.list("supportedArchitectures", [architecture], |xml, name| xml.plain(name));
+            xml.list("supportedArchitectures", [architecture], super::super::markup::Xml::plain);
         });
     });
     Ok(Answer { body, ids: names })

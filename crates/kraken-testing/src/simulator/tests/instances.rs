@@ -122,11 +122,11 @@ async fn a_launch_gets_the_remaining_capacity() {
 
 #[tokio::test]
 async fn a_profile_is_associated_replaced_and_disassociated() {
+    const LIST: &str = "iamInstanceProfileAssociationSet";
     let cloud = Cloud::new(|_| {});
     let id = cloud.one().await;
     cloud.until(&id, "running").await;
     let by = [("Filter.1.Name", "instance-id"), ("Filter.1.Value.1", id.as_str())];
-    const LIST: &str = "iamInstanceProfileAssociationSet";
     let list = async || {
         let found = cloud.ok("DescribeIamInstanceProfileAssociations", &by).await;
         let arn = |item: &crate::xml::Element| item.text_at(&["iamInstanceProfile", "arn"]);

@@ -135,7 +135,7 @@ fn prepare(simulator: &Simulator, kind: Kind, id: &str, change: &str) {
             }
         }
         (Kind::SecurityGroup, "let something in no more" | "describe a rule otherwise") => {
-            by("let something in")
+            by("let something in");
         }
         (Kind::Address, _) => {
             let instance = instance();
