@@ -121,7 +121,7 @@ pub fn descriptions<P: Spoke>() -> Vec<(String, String)> {
     all
 }
 
-/// The fields of every kind that can come from a Secret and are missing in [`External::SECRET_FIELD_PATHS`]: a
+/// The fields of every kind that can come from a Secret and are missing in [`kraken_spoke::External::SECRET_FIELD_PATHS`]: a
 /// value of a Secret in such a field causes the whole state to be withheld. Also the entries that match no such field.
 pub fn unlisted_secrets<P: Spoke>() -> Vec<String> {
     let mut found = Unlisted(vec![]);

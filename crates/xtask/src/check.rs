@@ -50,7 +50,9 @@ async fn cargo(args: &[&str]) -> Result<()> {
 /// Links between items must resolve.
 async fn documentation() -> Result<()> {
     let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--keep-going", "--quiet"];
-    succeeded(cargo::run_with(args, &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")]).await?)
+    succeeded(
+        cargo::run_with(args, &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")]).await?,
+    )
 }
 
 /// Advisories require a network and are checked by the workflow.

@@ -1,6 +1,6 @@
 //! ConfigExports: values written to one ConfigMap or Secret.
 //!
-//! Steps: gather the values (client), [`resolve`] and [`decide`] (pure), [`write`] (client), [`report`] (pure), and one
+//! Steps: gather the values (client), [`resolve`] and [`decide`] (pure), [`mod@write`] (client), [`mod@report`] (pure), and one
 //! write of the status at the end of every path.
 
 pub mod decide;

@@ -1,6 +1,6 @@
 //! DependencyRequests: the references of a resource, answered with values or with causes.
 //!
-//! Steps: look up the dependencies (client), [`answer`] (pure), [`status`] (pure), write (client).
+//! Steps: look up the dependencies (client), [`mod@answer`] (pure), [`status`] (pure), write (client).
 
 pub mod answer;
 pub mod status;

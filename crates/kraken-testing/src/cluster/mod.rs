@@ -95,7 +95,7 @@ impl ControlPlane {
 
     /// The control plane that all tests of this process share; started on first use.
     ///
-    /// Tests are separated by namespace ([`crate::namespace`]). Each test creates its own [`ControlPlane::client`],
+    /// Tests are separated by namespace ([`crate::namespace()`]). Each test creates its own [`ControlPlane::client`],
     /// because a client belongs to the runtime that created it and every `#[tokio::test]` has its own.
     ///
     /// # Errors
