@@ -1,6 +1,6 @@
 //! A webhook of a controller: one row of the table from which both the route and the configuration are generated. Pure.
 
-use kube::CustomResourceExt;
+use kube::Resource;
 
 /// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -45,13 +45,13 @@ pub struct Hook {
 
 impl Hook {
     /// The webhook of one kind: creation, changes of the spec, and the deletion of protected objects.
-    pub fn of_kind<K: CustomResourceExt>() -> Self {
-        let spec = K::crd().spec;
+    pub fn of_kind<K: Resource<DynamicType = ()>>() -> Self {
+        let (group, plural) = (K::group(&()), K::plural(&()));
         Self {
-            name: format!("{}.{}", spec.names.plural, spec.group),
-            groups: vec![spec.group],
-            version: spec.versions.first().map(|version| version.name.clone()).unwrap_or_default(),
-            resources: vec![spec.names.plural],
+            name: format!("{plural}.{group}"),
+            groups: vec![group.into_owned()],
+            version: K::version(&()).into_owned(),
+            resources: vec![plural.into_owned()],
             operations: vec![Operation::Create, Operation::Update, Operation::Delete],
         }
     }

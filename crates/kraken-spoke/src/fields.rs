@@ -1,6 +1,8 @@
 //! The fields of a kind's spec, from its CRD: a path in `lifecycle.ignoreChanges` that names no field is invalid. Pure.
 
 use std::{
+    any::TypeId,
+    collections::BTreeMap,
     fmt,
     sync::{Arc, LazyLock},
 };
@@ -10,6 +12,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kraken_options::Path;
 use kube::CustomResourceExt;
+use parking_lot::Mutex;
 
 use crate::{Ignored, dynamic::KindInfo};
 
@@ -24,25 +27,36 @@ pub(crate) struct Fields {
 /// The schema of a spec. Few specs contain paths, so it is derived only when one does: deriving it costs more than a
 /// reconcile.
 #[derive(Clone)]
-pub struct Schema(Arc<LazyLock<JSONSchemaProps, Derive>>);
+pub struct Schema(Arc<LazyLock<Arc<JSONSchemaProps>, Derive>>);
 
-type Derive = Box<dyn FnOnce() -> JSONSchemaProps + Send>;
+type Derive = Box<dyn FnOnce() -> Arc<JSONSchemaProps> + Send>;
+
+/// The schemas that were derived from types: once per process, which in a simulation starts many controllers.
+static DERIVED: Mutex<BTreeMap<TypeId, Arc<JSONSchemaProps>>> = Mutex::new(BTreeMap::new());
 
 impl Schema {
     /// A schema that is derived when it is first needed.
     pub fn new(derive: impl FnOnce() -> JSONSchemaProps + Send + 'static) -> Self {
+        Self::shared(|| Arc::new(derive()))
+    }
+
+    fn shared(derive: impl FnOnce() -> Arc<JSONSchemaProps> + Send + 'static) -> Self {
         let derive: Derive = Box::new(derive);
         Self(Arc::new(LazyLock::new(derive)))
     }
 
     /// The schema of the spec in a kind's CRD.
-    pub fn of<K: CustomResourceExt>() -> Self {
-        Self::new(|| {
-            let versions = K::crd().spec.versions;
-            let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
-            schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default()
+    pub fn of<K: CustomResourceExt + 'static>() -> Self {
+        Self::shared(|| {
+            DERIVED.lock().entry(TypeId::of::<K>()).or_insert_with(|| Arc::new(derived::<K>())).clone()
         })
     }
+}
+
+fn derived<K: CustomResourceExt>() -> JSONSchemaProps {
+    let versions = K::crd().spec.versions;
+    let schema = versions.into_iter().find_map(|version| version.schema?.open_api_v3_schema);
+    schema.and_then(|schema| schema.properties?.remove("spec")).unwrap_or_default()
 }
 
 impl fmt::Debug for Schema {
