@@ -262,7 +262,7 @@ impl Side {
         format!("{} {}", if self.cloud { "cloud" } else { "kube" }, call.name)
     }
 
-    fn told(&self, call: &Call, what: &str) {
+    fn record(&self, call: &Call, what: &str) {
         if self.cloud || call.writes || call.watches {
             let target = if self.cloud { named(call).join(",") } else { call.object.clone() };
             let text = format!("{} {target} {what}", self.name(call));
@@ -278,7 +278,7 @@ impl Hook for Side {
         }
         let order = self.recorder.count(self.cloud, call, &self.name(call));
         if order != Order::Pass {
-            self.told(call, &format!("was not forwarded: {order:?}"));
+            self.record(call, &format!("was not forwarded: {order:?}"));
         } else if self.cloud && call.writes {
             self.recorder.check_named(call);
         } else if call.writes {
@@ -291,7 +291,7 @@ impl Hook for Side {
         if call.name.contains("lease") {
             return Order::Pass;
         }
-        self.told(call, &format!("-> {}", answer.status));
+        self.record(call, &format!("-> {}", answer.status));
         if self.cloud && call.writes {
             self.recorder.check_counts();
         } else if !self.cloud && call.name.starts_with("PATCH ") && answer.status == 200 {
@@ -299,7 +299,7 @@ impl Hook for Side {
         }
         let order = self.recorder.answered(self.cloud, call);
         if order != Order::Pass {
-            self.told(call, &format!("took effect, its response is lost: {order:?}"));
+            self.record(call, &format!("took effect, its response is lost: {order:?}"));
         }
         order
     }

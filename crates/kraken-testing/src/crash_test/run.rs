@@ -33,7 +33,7 @@ const BRIEF: Duration = Duration::from_millis(400);
 const QUIET_WITHIN: Duration = Duration::from_secs(20);
 const SETUP_WITHIN: Duration = Duration::from_mins(1);
 /// The maximum outage of the API server for the test itself.
-const PATIENCE: Duration = Duration::from_secs(30);
+const OUTAGE_WITHIN: Duration = Duration::from_secs(30);
 /// After this time a lease of 3 s has expired, and the other replica is active.
 const STOPPED_FOR: Duration = Duration::from_secs(7);
 const LEADS_AFTER: Duration = Duration::from_millis(500);
@@ -61,8 +61,8 @@ pub(super) struct Run {
 pub(super) async fn run(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Verdict> {
     let started = Instant::now();
     let mut run = Run::start(stage, scenario, point.clone()).await?;
-    let told = run.tell(scenario).await.map(|recovery| recovery.filter(|_| point.is_some()));
-    verdict(&mut run, scenario, point, told, started).await
+    let result = run.execute(scenario).await.map(|recovery| recovery.filter(|_| point.is_some()));
+    verdict(&mut run, scenario, point, result, started).await
 }
 
 /// Runs it, and returns the verdict.
@@ -70,12 +70,12 @@ pub(super) async fn verdict(
     run: &mut Run,
     scenario: &Scenario,
     point: Option<Point>,
-    told: Result<Option<Duration>>,
+    result: Result<Option<Duration>>,
     started: Instant,
 ) -> Result<Verdict> {
     let recorder = &run.recorder;
     let mut recovery = None;
-    match told {
+    match result {
         Ok(took) => recovery = took,
         Err(problem) => recorder.violated(format!("{problem:#}")),
     }
@@ -163,7 +163,7 @@ impl Run {
     }
 
     /// Runs the steps; returns the recovery time.
-    async fn tell(&mut self, scenario: &Scenario) -> Result<Option<Duration>> {
+    async fn execute(&mut self, scenario: &Scenario) -> Result<Option<Duration>> {
         let mut last = Desired::nothing();
         if let Some(first) = &scenario.first {
             self.recorder.bound(most(scenario));
@@ -363,7 +363,7 @@ fn most(scenario: &Scenario) -> Vec<Bound> {
 
 /// Whether an error may be temporary: no response, or a server error.
 fn is_passing(problem: &anyhow::Error, begun: Instant) -> bool {
-    if begun.elapsed() > PATIENCE {
+    if begun.elapsed() > OUTAGE_WITHIN {
         return false;
     }
     match problem.chain().find_map(|cause| cause.downcast_ref::<kube::Error>()) {

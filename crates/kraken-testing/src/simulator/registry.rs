@@ -16,7 +16,7 @@ pub(super) struct ObjectRef {
 
 /// The visibility of an object: both kinds of calls may be delayed after its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum Visibility {
     /// A Describe call.
     Described,
     /// A call that changes or uses it.
@@ -128,11 +128,11 @@ impl Registry {
     }
 
     /// Whether an existing object is visible to such a call.
-    pub(super) fn is_seen(&self, object: ObjectRef, sight: Sight, now: Instant) -> bool {
+    pub(super) fn is_seen(&self, object: ObjectRef, visibility: Visibility, now: Instant) -> bool {
         self.is_present(object)
-            && self.entry(object).is_some_and(|entry| match sight {
-                Sight::Described => entry.described_from <= now,
-                Sight::Known => entry.known_from <= now,
+            && self.entry(object).is_some_and(|entry| match visibility {
+                Visibility::Described => entry.described_from <= now,
+                Visibility::Known => entry.known_from <= now,
             })
     }
 

@@ -85,20 +85,20 @@ impl External for Gadgets {
         Ok(self.cloud.here())
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Vec<RemoteObject>>, Failure> {
-        self.cloud.searched(looks.iter().filter(|look| look.search).count());
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Vec<RemoteObject>>, Failure> {
+        self.cloud.searched(requests.iter().filter(|request| request.search).count());
         let here = self.cloud.here();
         self.cloud.call("describe", |objects, _| {
-            let find = |look: &ObserveRequest| {
-                let is_asked = |t: &RemoteObject| {
-                    let is_known = look.ids.contains(&t.id);
-                    let is_own = t.owner == look.identity.uid && (look.search || is_known);
+            let find = |request: &ObserveRequest| {
+                let is_requested = |t: &RemoteObject| {
+                    let is_known = request.ids.contains(&t.id);
+                    let is_own = t.owner == request.identity.uid && (request.search || is_known);
                     t.at == here && (is_own || t.owner.is_empty() && is_known)
                 };
-                let own = objects.values_mut().filter(|object| is_asked(object));
-                own.filter_map(RemoteObject::read).filter(|shown| is_asked(shown)).collect()
+                let own = objects.values_mut().filter(|object| is_requested(object));
+                own.filter_map(RemoteObject::read).filter(|shown| is_requested(shown)).collect()
             };
-            looks.iter().map(find).collect()
+            requests.iter().map(find).collect()
         })
     }
 

@@ -8,7 +8,7 @@ use crate::simulator::kind::Kind;
 use crate::simulator::listing::{next_token, page_size, to_token};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{ObjectRef, Sight};
+use crate::simulator::registry::{ObjectRef, Visibility};
 
 struct Row<'a> {
     key: &'a str,
@@ -27,7 +27,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     objects.dedup();
     let mut rows = vec![];
     for object in objects {
-        if !cloud.registry.is_seen(object, Sight::Described, cloud.now) {
+        if !cloud.registry.is_seen(object, Visibility::Described, cloud.now) {
             continue;
         }
         let id = cloud.registry.entry(object).map_or("", |entry| &entry.id);
