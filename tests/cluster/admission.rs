@@ -72,7 +72,7 @@ async fn cycle_and_second_export_of_a_target_are_rejected() -> Result<()> {
     };
     test_env.apply(&vpc("a", &from("b"))).await?;
     // The hub gets the references of a from the request of a's spoke.
-    let deadline = Instant::now() + kraken_tests::test_env::PATIENCE;
+    let deadline = Instant::now() + kraken_tests::test_env::TIMEOUT;
     let refusal = loop {
         match test_env.refused(&vpc("b", &from("a"))).await {
             Ok(refusal) => break refusal,
@@ -88,7 +88,7 @@ async fn cycle_and_second_export_of_a_target_are_rejected() -> Result<()> {
     assert!(refusal.contains("reference cycle: vpc self -> vpc self"), "{refusal}");
 
     test_env.apply(&export("first", "app", "{configMap: {name: a, key: b}}")).await?;
-    let deadline = Instant::now() + kraken_tests::test_env::PATIENCE;
+    let deadline = Instant::now() + kraken_tests::test_env::TIMEOUT;
     loop {
         match test_env.refused(&export("second", "app", "{configMap: {name: a, key: b}}")).await {
             Ok(refusal) => {
@@ -119,7 +119,7 @@ async fn reference_to_a_published_value_of_the_wrong_type_is_rejected() -> Resul
     let from = |path: &str| {
         format!("cidrBlock: {{valueFrom: {{krakenResource: {{kind: static, name: facts, path: {path}}}}}}}")
     };
-    let deadline = Instant::now() + kraken_tests::test_env::PATIENCE;
+    let deadline = Instant::now() + kraken_tests::test_env::TIMEOUT;
     loop {
         match test_env.refused(&vpc("wrong", &from("number"))).await {
             Ok(refusal) => {

@@ -352,7 +352,7 @@ async fn problems_are_reported_by_the_schema_the_rules_or_aws() -> Result<()> {
 async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
     let start = std::time::Instant::now();
     while !holds().await? {
-        if start.elapsed() > kraken_tests::test_env::PATIENCE {
+        if start.elapsed() > kraken_tests::test_env::TIMEOUT {
             bail!("it did not come about");
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;

@@ -66,7 +66,7 @@ impl Tier {
 
     /// Waits until a change was reverted.
     async fn healed(&self, action: &str, before: usize) -> Result<()> {
-        self.cloud.wait_for(action, before + 1, kraken_tests::test_env::PATIENCE).await
+        self.cloud.wait_for(action, before + 1, kraken_tests::test_env::TIMEOUT).await
     }
 }
 

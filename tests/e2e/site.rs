@@ -12,7 +12,7 @@ use tokio::process::Command;
 /// The namespace of the controllers.
 pub(crate) const SYSTEM: &str = "kraken-system";
 /// The timeout of waits, on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(2);
 /// The variable with the id of a process in the namespaces of the local node; unset on other clusters.
 pub(crate) const NODE: &str = "KRAKEN_E2E_NODE_PROCESS";
 /// An image with a shell, which is loaded with those of the controllers.
@@ -174,7 +174,7 @@ pub(crate) async fn until<T: std::fmt::Debug>(
         let seen = look().await;
         match seen {
             Ok(seen) if wanted(&seen) => return Ok(seen),
-            seen if started.elapsed() > PATIENCE => bail!("{what} did not become as wanted; last: {seen:?}"),
+            seen if started.elapsed() > TIMEOUT => bail!("{what} did not become as wanted; last: {seen:?}"),
             _ => tokio::time::sleep(Duration::from_millis(200)).await,
         }
     }
