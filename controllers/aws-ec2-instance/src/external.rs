@@ -98,8 +98,8 @@ impl External for Instances {
         Ok(connection.map(|connection| connection.map(|aws| Self { aws })))
     }
 
-    fn on_account_change(&self, wake: OnChange) {
-        self.aws.on_account_change(wake);
+    fn on_account_change(&self, on_change: OnChange) {
+        self.aws.on_account_change(on_change);
     }
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
@@ -212,10 +212,10 @@ impl External for Instances {
         self.aws.location().await.map(Some)
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
-        let found = lookup::look(&read::Reader(&self.aws), looks).await?;
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
+        let found = lookup::find(&read::Reader(&self.aws), requests).await?;
         let mut observed: Vec<Observed> = found.into_iter().map(Observed::new).collect();
-        let deep = looks.iter().zip(&mut observed).filter(|(look, _)| look.deep);
+        let deep = requests.iter().zip(&mut observed).filter(|(request, _)| request.deep);
         let mut deep: Vec<&mut Observed> = deep.map(|(_, observed)| observed).collect();
         let ids = deep.iter().flat_map(|observed| observed.ids_at_rest()).collect();
         let user_data = read::user_data(&self.aws, ids).await?;

@@ -139,8 +139,9 @@ mod tests {
         let wanted = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
         let have = ["b".to_owned(), "c".to_owned()];
         let found = of_lists("l", Some(&wanted), &have, |item| ("add", item), |item| ("remove", item));
-        let told: Vec<_> = found.iter().map(|f| (f.field.path.as_str(), f.field.want.as_str())).collect();
-        assert_eq!(told, [("l[\"a\"]", "a"), ("l[\"c\"]", ABSENT)]);
+        let described: Vec<_> =
+            found.iter().map(|f| (f.field.path.as_str(), f.field.want.as_str())).collect();
+        assert_eq!(described, [("l[\"a\"]", "a"), ("l[\"c\"]", ABSENT)]);
         assert_eq!(found[1].remedy, Remedy::Change(("remove", "c".to_owned())));
         assert!(of_lists("l", None, &have, |_| (), |_| ()).is_empty());
     }
@@ -158,8 +159,10 @@ mod tests {
         let of = |have: &[&str]| of_sets("l", Some(&wanted), have, "set");
         assert_eq!(of(&["b", "a"]), None);
         assert_eq!(of_sets("l", None, &["a"], "set"), None);
-        for (other, told) in [(vec!["b", "c"], "b, c"), (vec!["a", "b", "b"], "a, b, b"), (vec![], "none")] {
-            assert_eq!(of(&other), Some(difference("l", "a, b", told, "set")));
+        for (other, rendered) in
+            [(vec!["b", "c"], "b, c"), (vec!["a", "b", "b"], "a, b, b"), (vec![], "none")]
+        {
+            assert_eq!(of(&other), Some(difference("l", "a, b", rendered, "set")));
         }
     }
 

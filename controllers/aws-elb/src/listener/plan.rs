@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::action::{ActionState, FixedResponseState, ForwardState, RedirectState, WeightedState};
     use crate::listener::{Listeners, gate::Certificate};
-    use kraken_aws::testing::{self, HIDDEN, assert_begin, told, with};
+    use kraken_aws::testing::{self, HIDDEN, assert_begin, rendered, with};
     use serde_json::{Value, json};
 
     const BALANCER: &str = "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/app/web/1";
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_listener_in_the_desired_state_has_no_differences() {
-        assert_eq!(told(differences(&wanted(json!({})), &gate(forwarding()))), [""; 0]);
+        assert_eq!(rendered(differences(&wanted(json!({})), &gate(forwarding()))), [""; 0]);
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             "defaultAction": {"fixedResponse": {"statusCode": {"value": 503}}},
         }));
         assert_eq!(
-            told(differences(&other, &gate(forwarding()))),
+            rendered(differences(&other, &gate(forwarding()))),
             [
                 format!("loadBalancerARN: {BALANCER} becomes {}: fixed", BALANCER.replace("web", "shop")),
                 "protocol: HTTP becomes HTTPS: Protocol".to_owned(),
@@ -191,10 +191,10 @@ mod tests {
             ..ActionState::default()
         };
         for same in [None, Some("/#{path}")] {
-            assert_eq!(told(differences(&desired, &gate(vec![state(same)]))), [""; 0]);
+            assert_eq!(rendered(differences(&desired, &gate(vec![state(same)]))), [""; 0]);
         }
         assert_eq!(
-            told(differences(&desired, &gate(vec![state(Some("/other"))]))),
+            rendered(differences(&desired, &gate(vec![state(Some("/other"))]))),
             ["defaultAction.redirect.path: /other becomes /#{path}: Action"]
         );
     }
@@ -212,14 +212,14 @@ mod tests {
             let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
             gate(vec![ActionState { forward_config: Some(config), ..action }])
         };
-        assert_eq!(told(differences(&both, &state(vec![group(&other, 1), group(GROUP, 9)]))), [""; 0]);
+        assert_eq!(rendered(differences(&both, &state(vec![group(&other, 1), group(GROUP, 9)]))), [""; 0]);
         assert_eq!(
-            told(differences(&both, &state(vec![group(GROUP, 5)]))),
+            rendered(differences(&both, &state(vec![group(GROUP, 5)]))),
             [format!(
                 "defaultAction.forward.targetGroups: {GROUP} becomes {other} (weight 1), {GROUP} (weight 9): Action"
             )]
         );
-        assert_eq!(told(differences(&wanted(json!({})), &state(vec![group(GROUP, 5)]))), [""; 0]);
+        assert_eq!(rendered(differences(&wanted(json!({})), &state(vec![group(GROUP, 5)]))), [""; 0]);
         assert_begin(
             &problems(forward(json!([weighted(GROUP, 9), weighted(GROUP, 1000)]))),
             &[
@@ -246,7 +246,7 @@ mod tests {
         let shifted = gate(vec![shifted]);
         for path in ["defaultAction", "defaultAction.forward", "defaultAction.forward.targetGroupARN"] {
             let kept = without(&wanted(json!({})), &shifted, path).unwrap();
-            assert_eq!(told(differences(&kept, &shifted)), [""; 0], "{path}");
+            assert_eq!(rendered(differences(&kept, &shifted)), [""; 0], "{path}");
         }
         assert!(without(&wanted(json!({})), &shifted, "defaultAction.redirect").is_none());
         assert!(without(&wanted(json!({})), &gate(forwarding()), "defaultAction").is_none());
@@ -270,11 +270,11 @@ mod tests {
             wanted(json!({"defaultAction": {"redirect": {"path": {"value": "/a"}, "port": {"value": 1}}}}));
         let kept = without(&desired, &state("/other", "2"), "defaultAction.redirect.path").unwrap();
         assert_eq!(
-            told(differences(&kept, &state("/other", "2"))),
+            rendered(differences(&kept, &state("/other", "2"))),
             ["defaultAction.redirect.port: 2 becomes 1: Action"]
         );
         assert_eq!(
-            told(differences(&kept, &state("/other", "1"))),
+            rendered(differences(&kept, &state("/other", "1"))),
             [""; 0],
             "the call sends the observed value"
         );
@@ -284,7 +284,7 @@ mod tests {
     fn several_actions_are_shown_as_unsupported() {
         let many = [forwarding(), forwarding()].concat();
         assert_eq!(
-            told(differences(&wanted(json!({})), &gate(many))),
+            rendered(differences(&wanted(json!({})), &gate(many))),
             [format!("defaultAction: unsupported actions becomes forward to {GROUP}: Action")]
         );
     }
@@ -296,7 +296,7 @@ mod tests {
         let certificate = |arn: &str| Certificate { certificate_arn: Some(arn.to_owned()) };
         let certificates = vec![certificate(CERTIFICATE), certificate("arn:other")];
         let gate = Gate { protocol: Some("HTTPS".into()), certificates, ..gate(forwarding()) };
-        assert_eq!(told(differences(&secure, &gate)), [""; 0]);
+        assert_eq!(rendered(differences(&secure, &gate)), [""; 0]);
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
             ..ActionState::default()
         };
         assert_eq!(
-            told(differences(&secret, &gate(vec![other]))),
+            rendered(differences(&secret, &gate(vec![other]))),
             [
                 "defaultAction.fixedResponse.statusCode: (not shown) becomes ***: Action",
                 "defaultAction.fixedResponse.messageBody: (not shown) becomes ***: Action",

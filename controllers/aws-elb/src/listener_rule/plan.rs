@@ -95,7 +95,7 @@ mod tests {
             rule::{ConditionState, QueryState},
         },
     };
-    use kraken_aws::testing::{self, HIDDEN, assert_begin, told, with};
+    use kraken_aws::testing::{self, HIDDEN, assert_begin, rendered, with};
     use serde_json::{Value, json};
 
     const LISTENER: &str = "arn:aws:elasticloadbalancing:us-east-1:1:listener/app/web/1/2";
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn the_order_of_values_is_ignored() {
         let same = rule(vec![condition("path-pattern", &["/a", "/b"])]);
-        assert_eq!(told(differences(&wanted(json!({})), &same)), [""; 0]);
+        assert_eq!(rendered(differences(&wanted(json!({})), &same)), [""; 0]);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         }));
         let same_host = condition("host-header", &["a.example"]);
         assert_eq!(
-            told(differences(&other, &rule(vec![condition("path-pattern", &["/a"]), same_host]))),
+            rendered(differences(&other, &rule(vec![condition("path-pattern", &["/a"]), same_host]))),
             [
                 format!("listenerARN: {LISTENER} becomes {}: fixed", LISTENER.replace("web", "shop")),
                 "priority: 10 becomes 11: Priority".to_owned(),
@@ -171,7 +171,7 @@ mod tests {
         let header =
             ConditionState { http_header_name: Some("X-A".into()), ..condition("http-header", &["b"]) };
         let host = condition("host-header", &["a.example"]);
-        let found = told(differences(&other, &rule(vec![query, header, host])));
+        let found = rendered(differences(&other, &rule(vec![query, header, host])));
         assert!(!found.iter().any(|difference| difference.starts_with("conditions")), "{found:?}");
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn an_unsupported_condition_is_shown_as_unsupported() {
         let regular = ConditionState { is_other: true, ..condition("path-pattern", &[]) };
         assert_eq!(
-            told(differences(&wanted(json!({})), &rule(vec![regular]))),
+            rendered(differences(&wanted(json!({})), &rule(vec![regular]))),
             ["conditions: unsupported conditions becomes path-pattern /a, /b: Conditions"]
         );
     }
@@ -225,7 +225,7 @@ mod tests {
             "httpHeaders": [{"name": {"value": "X-Key"}, "values": {"value": [secret]}}],
         }}));
         assert!(!format!("{desired:?}").contains(HIDDEN));
-        let found = told(differences(&desired, &rule(vec![condition("path-pattern", &["/a"])])));
+        let found = rendered(differences(&desired, &rule(vec![condition("path-pattern", &["/a"])])));
         assert!(!found.concat().contains(HIDDEN), "{found:?}");
     }
 }

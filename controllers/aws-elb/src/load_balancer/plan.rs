@@ -114,7 +114,7 @@ mod tests {
     };
     use kraken_aws::{
         resource::{Phase, RemoteObject},
-        testing::{self, assert_begin, told, with},
+        testing::{self, assert_begin, rendered, with},
     };
     use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn unset_fields_and_the_order_of_subnets_are_ignored() {
-        assert_eq!(told(differences(&wanted(json!({})), &balancer())), [""; 0]);
+        assert_eq!(rendered(differences(&wanted(json!({})), &balancer())), [""; 0]);
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
             "ipAddressType": {"value": "dualstack"},
         }));
         assert_eq!(
-            told(differences(&other, &balancer())),
+            rendered(differences(&other, &balancer())),
             [
                 "name: kraken-1 becomes web: fixed",
                 "type: application becomes network: fixed",
@@ -173,11 +173,11 @@ mod tests {
     fn attributes_are_compared_only_when_they_were_read() {
         let protected =
             wanted(json!({"deletionProtection": {"value": true}, "idleTimeoutSeconds": {"value": 120}}));
-        assert_eq!(told(differences(&protected, &balancer())), [""; 0]);
+        assert_eq!(rendered(differences(&protected, &balancer())), [""; 0]);
         let attributes = [(DELETION_PROTECTION.to_owned(), "false".to_owned())].into();
         let read = Balancer { attributes: Some(attributes), ..balancer() };
         assert_eq!(
-            told(differences(&protected, &read)),
+            rendered(differences(&protected, &read)),
             [
                 "deletionProtection: false becomes true: DeletionProtection",
                 "idleTimeoutSeconds: (absent) becomes 120: IdleTimeout"

@@ -125,7 +125,7 @@ mod tests {
         Groups,
         group::{Health as State, TargetHealth},
     };
-    use kraken_aws::testing::{self, assert_begin, told, with};
+    use kraken_aws::testing::{self, assert_begin, rendered, with};
     use kraken_spoke::Remedy;
     use serde_json::{Value, json};
 
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn unset_fields_are_not_managed() {
-        assert_eq!(told(differences(&wanted(json!({})), &group(&[("i-9", 80, "healthy")]))), [""; 0]);
+        assert_eq!(rendered(differences(&wanted(json!({})), &group(&[("i-9", 80, "healthy")]))), [""; 0]);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
             "vpcID": {"value": "vpc-2"}, "targetType": {"value": "ip"},
         }));
         assert_eq!(
-            told(differences(&other, &group(&[]))),
+            rendered(differences(&other, &group(&[]))),
             [
                 "name: kraken-1 becomes web: fixed",
                 "protocol: HTTP becomes HTTPS: fixed",

@@ -43,11 +43,11 @@ pub(super) fn differences(desired: &Desired, address: &Address) -> Vec<Differenc
 mod tests {
     use super::*;
     use crate::elastic_ip::ElasticIps;
-    use kraken_aws::testing::{self, told};
+    use kraken_aws::testing::{self, rendered};
     use serde_json::{Value, json};
 
     fn compared(spec: Value, address: &Address) -> Vec<String> {
-        told(differences(&testing::desired::<ElasticIps>(spec), address))
+        rendered(differences(&testing::desired::<ElasticIps>(spec), address))
     }
 
     fn of_instance() -> Address {

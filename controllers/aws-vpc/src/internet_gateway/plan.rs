@@ -34,12 +34,12 @@ pub(super) fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<D
 mod tests {
     use super::*;
     use crate::internet_gateway::InternetGateways;
-    use kraken_aws::testing::{self, told};
+    use kraken_aws::testing::{self, rendered};
     use serde_json::json;
 
     fn compared(gateway: &InternetGateway) -> Vec<String> {
         let desired = testing::desired::<InternetGateways>(json!({"vpcID": {"value": "vpc-1"}}));
-        told(differences(&desired, gateway))
+        rendered(differences(&desired, gateway))
     }
 
     #[test]

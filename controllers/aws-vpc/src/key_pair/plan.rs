@@ -77,7 +77,7 @@ pub(super) fn differences(desired: &Desired, key: &KeyPair) -> Vec<Difference<Ch
 mod tests {
     use super::*;
     use crate::key_pair::KeyPairs;
-    use kraken_aws::testing::{self, told};
+    use kraken_aws::testing::{self, rendered};
     use serde_json::json;
 
     fn key(public: &str) -> KeyPair {
@@ -90,7 +90,7 @@ mod tests {
             testing::desired::<KeyPairs>(json!({"publicKey": {"value": "ssh-ed25519 AAAAB me@home"}}));
         assert!(differences(&wanted, &key("ssh-ed25519 AAAAB")).is_empty());
         assert_eq!(
-            told(differences(&wanted, &key("ssh-ed25519 AAAAC me@home"))),
+            rendered(differences(&wanted, &key("ssh-ed25519 AAAAC me@home"))),
             ["publicKey: ssh-ed25519 AAAAC becomes ssh-ed25519 AAAAB: fixed"]
         );
         assert!(differences(&wanted, &KeyPair::default()).is_empty());
@@ -101,7 +101,10 @@ mod tests {
         let wanted = testing::desired::<KeyPairs>(json!({
             "publicKey": {"value": "ssh-rsa AAAAB"}, "keyName": {"value": "web"},
         }));
-        assert_eq!(told(differences(&wanted, &key("ssh-rsa AAAAB"))), ["keyName: ops becomes web: fixed"]);
+        assert_eq!(
+            rendered(differences(&wanted, &key("ssh-rsa AAAAB"))),
+            ["keyName: ops becomes web: fixed"]
+        );
     }
 
     #[test]

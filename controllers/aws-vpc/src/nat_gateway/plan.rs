@@ -70,7 +70,7 @@ pub(super) fn differences(desired: &Desired, gateway: &NatGateway) -> Vec<Differ
 mod tests {
     use super::*;
     use crate::nat_gateway::NatGateways;
-    use kraken_aws::testing::{self, told};
+    use kraken_aws::testing::{self, rendered};
     use serde_json::json;
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         }));
         let have = NatGateway { subnet_id: Some("subnet-1".into()), ..NatGateway::default() };
         assert_eq!(
-            told(differences(&wanted, &have.with_address("eipalloc-1"))),
+            rendered(differences(&wanted, &have.with_address("eipalloc-1"))),
             [
                 "subnetID: subnet-1 becomes subnet-2: fixed",
                 "allocationID: eipalloc-1 becomes eipalloc-2: fixed",

@@ -100,7 +100,7 @@ fn path(destination: &Destination, is_secret: bool) -> String {
 mod tests {
     use super::*;
     use crate::route_table::{RouteTables, table::Route};
-    use kraken_aws::testing::{self, told, with};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -114,7 +114,7 @@ mod tests {
             end.map_or(text.clone(), |end| text[..end].to_owned())
         };
         // Truncates the debug form of the change; "(absent)" is kept.
-        told(found).into_iter().map(|text| change(text.replace("(absent)", "absent"))).collect()
+        rendered(found).into_iter().map(|text| change(text.replace("(absent)", "absent"))).collect()
     }
 
     fn problems(changes: Value) -> Vec<String> {

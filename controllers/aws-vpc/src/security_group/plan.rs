@@ -77,7 +77,7 @@ pub(super) fn differences(desired: &Desired, group: &SecurityGroup) -> Vec<Diffe
 mod tests {
     use super::*;
     use crate::security_group::SecurityGroups;
-    use kraken_aws::testing::{self, told, with};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -90,7 +90,7 @@ mod tests {
 
     fn compared(changes: Value) -> Vec<String> {
         let group = SecurityGroup { vpc_id: Some("vpc-1".into()), ..SecurityGroup::default() };
-        told(differences(&testing::desired::<SecurityGroups>(written(changes)), &group))
+        rendered(differences(&testing::desired::<SecurityGroups>(written(changes)), &group))
     }
 
     fn web() -> Value {

@@ -107,7 +107,7 @@ fn with_id(entry: &Joined<Entry>, id: &str) -> Joined<Entry> {
 mod tests {
     use super::*;
     use crate::security_group::{SecurityGroups, plan};
-    use kraken_aws::testing::{self, told, with};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -128,7 +128,7 @@ mod tests {
         let short = |text: String| {
             text.split(": Authorize").next().unwrap().split(": Revoke").next().unwrap().to_owned()
         };
-        told(found).into_iter().map(short).collect()
+        rendered(found).into_iter().map(short).collect()
     }
 
     fn everywhere() -> Peer {

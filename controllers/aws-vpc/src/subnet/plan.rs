@@ -64,7 +64,7 @@ pub(super) fn differences(desired: &Desired, subnet: &Subnet) -> Vec<Difference<
 mod tests {
     use super::*;
     use crate::subnet::Subnets;
-    use kraken_aws::testing::{self, told, with};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn compared(changes: Value) -> Vec<String> {
-        told(differences(&testing::desired::<Subnets>(written(changes)), &subnet()))
+        rendered(differences(&testing::desired::<Subnets>(written(changes)), &subnet()))
     }
 
     #[test]

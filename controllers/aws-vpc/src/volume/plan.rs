@@ -165,7 +165,7 @@ fn size(wanted: Option<&Resolved<i32>>, have: Option<&i32>) -> Option<Difference
 mod tests {
     use super::*;
     use crate::volume::Volumes;
-    use kraken_aws::testing::{self, told, with};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn compared(changes: Value, volume: &Volume) -> Vec<String> {
-        told(differences(&testing::desired::<Volumes>(written(changes)), volume))
+        rendered(differences(&testing::desired::<Volumes>(written(changes)), volume))
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         let ignored = Ignored::new(&["sizeGiB".to_owned()]);
         let kept = without_ignored(&desired, &ignored).unwrap();
         assert!(kept.size_gib.is_none());
-        assert_eq!(told(differences(&kept, &grown)), ["type: gp3 becomes gp2: Modify"]);
+        assert_eq!(rendered(differences(&kept, &grown)), ["type: gp3 becomes gp2: Modify"]);
         assert!(without_ignored(&desired, &Ignored::new(&["tags".to_owned()])).is_none());
     }
 

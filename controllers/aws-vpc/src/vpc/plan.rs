@@ -134,7 +134,7 @@ fn attribute(
 mod tests {
     use super::*;
     use crate::vpc::Vpcs;
-    use kraken_aws::testing::{self, told, with};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -160,14 +160,14 @@ mod tests {
 
     #[test]
     fn unset_fields_are_not_managed() {
-        assert!(told(differences(&desired(json!({})), &vpc())).is_empty());
+        assert!(rendered(differences(&desired(json!({})), &vpc())).is_empty());
     }
 
     #[test]
     fn secondary_blocks_are_added_and_removed_in_place() {
         let wanted = desired(json!({"secondaryCIDRBlocks": {"value": ["10.2.0.0/16"]}}));
         assert_eq!(
-            told(differences(&wanted, &vpc())),
+            rendered(differences(&wanted, &vpc())),
             [
                 "secondaryCIDRBlocks[\"10.2.0.0/16\"]: (absent) becomes 10.2.0.0/16: Associate(\"10.2.0.0/16\")",
                 "secondaryCIDRBlocks[\"10.1.0.0/16\"]: 10.1.0.0/16 becomes (absent): Disassociate(\"10.1.0.0/16\")",
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn a_block_that_overlaps_a_new_one_is_removed_before_the_new_one_is_added() {
         let wanted = desired(json!({"secondaryCIDRBlocks": {"value": ["10.1.0.0/17"]}}));
-        let found = told(differences(&wanted, &vpc()));
+        let found = rendered(differences(&wanted, &vpc()));
         assert!(found[0].ends_with("Disassociate(\"10.1.0.0/16\")"), "{found:?}");
         assert!(found[1].ends_with("Associate(\"10.1.0.0/17\")"), "{found:?}");
     }
@@ -189,7 +189,7 @@ mod tests {
             json!({"cidrBlock": {"value": "10.9.0.0/16"}, "instanceTenancy": {"value": "dedicated"}}),
         );
         assert_eq!(
-            told(differences(&wanted, &vpc())),
+            rendered(differences(&wanted, &vpc())),
             [
                 "cidrBlock: 10.0.0.0/16 becomes 10.9.0.0/16: fixed",
                 "instanceTenancy: default becomes dedicated: fixed",
@@ -203,7 +203,7 @@ mod tests {
         assert!(differences(&on, &vpc()).is_empty());
         let read = |is: bool| Vpc { dns_support: Some(is), dns_hostnames: Some(is), ..vpc() };
         assert_eq!(
-            told(differences(&on, &read(false))),
+            rendered(differences(&on, &read(false))),
             [
                 "enableDNSSupport: false becomes true: DnsSupport(true)",
                 "enableDNSHostnames: false becomes true: DnsHostnames(true)",
@@ -211,7 +211,7 @@ mod tests {
         );
         let off =
             desired(json!({"enableDNSSupport": {"value": false}, "enableDNSHostnames": {"value": false}}));
-        let found = told(differences(&off, &read(true)));
+        let found = rendered(differences(&off, &read(true)));
         assert!(
             found[0].starts_with("enableDNSHostnames") && found[1].starts_with("enableDNSSupport"),
             "{found:?}"

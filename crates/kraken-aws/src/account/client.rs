@@ -96,9 +96,9 @@ impl Aws {
     }
 
     /// Calls this whenever an Account changes.
-    pub fn on_account_change(&self, wake: OnChange) {
+    pub fn on_account_change(&self, on_change: OnChange) {
         if let Some(accounts) = &self.accounts {
-            accounts.on_change(wake);
+            accounts.on_change(on_change);
         }
     }
 }

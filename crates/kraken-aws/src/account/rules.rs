@@ -78,7 +78,7 @@ impl AccountRules {
                 if refused.is_empty() {
                     return None;
                 }
-                format!("{} is not allowed by {rule}: {}", refused.join(", "), said(patterns))
+                format!("{} is not allowed by {rule}: {}", refused.join(", "), listed(patterns))
             }
         };
         Some(problem(&taken.field, message))
@@ -91,7 +91,8 @@ impl AccountRules {
             Adopt::Id(wanted) if any(&allowed.ids, &wanted.id) => None,
             Adopt::Id(wanted) => {
                 let id = &wanted.id;
-                let message = format!("{id} must not be adopted, by {}: {}", rule("ids"), said(&allowed.ids));
+                let message =
+                    format!("{id} must not be adopted, by {}: {}", rule("ids"), listed(&allowed.ids));
                 Some(problem("lifecycle.adopt.id", message))
             }
             Adopt::Tags(wanted) => {
@@ -136,7 +137,7 @@ impl Rules for AccountRules {
                  observed or changed there",
                 self.name,
                 here.account,
-                said(allowed)
+                listed(allowed)
             )
         })
     }
@@ -159,7 +160,7 @@ fn problem(field: &str, message: String) -> Problem {
     Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message }
 }
 
-fn said(patterns: &[String]) -> String {
+fn listed(patterns: &[String]) -> String {
     format!("[{}]", patterns.join(", "))
 }
 

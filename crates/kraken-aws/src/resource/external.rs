@@ -93,8 +93,8 @@ impl<S: AwsResource> External for Managed<S> {
         Ok(connection.map(|connection| connection.map(|aws| Self::from_context(&aws))))
     }
 
-    fn on_account_change(&self, wake: OnChange) {
-        self.aws.on_account_change(wake);
+    fn on_account_change(&self, on_change: OnChange) {
+        self.aws.on_account_change(on_change);
     }
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
@@ -193,9 +193,9 @@ impl<S: AwsResource> External for Managed<S> {
         self.aws.location().await.map(Some)
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
-        let found = lookup::look(&Reader::<S>::new(&self.aws), looks).await?;
-        let deep: Vec<bool> = looks.iter().map(|look| look.deep).collect();
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
+        let found = lookup::find(&Reader::<S>::new(&self.aws), requests).await?;
+        let deep: Vec<bool> = requests.iter().map(|request| request.deep).collect();
         let completed = found.into_iter().zip(deep).map(|(objects, deep)| self.completed(objects, deep));
         stream::iter(completed).buffered(AT_ONCE).try_collect().await
     }

@@ -78,7 +78,7 @@ mod tests {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
-    fn told(wanted: &[(&str, &str)], have: &Tags) -> Vec<(String, TagChange)> {
+    fn changes(wanted: &[(&str, &str)], have: &Tags) -> Vec<(String, TagChange)> {
         let change = |difference: Difference<TagChange>| match difference.remedy {
             Remedy::Change(change) => (difference.field.path, change),
             other => panic!("{other:?}"),
@@ -91,7 +91,7 @@ mod tests {
         let have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         let set = |key: &str, value: &str| TagChange::Set(key.into(), value.into());
         assert_eq!(
-            told(&[("Team", "b"), ("Name", "web")], &have),
+            changes(&[("Team", "b"), ("Name", "web")], &have),
             [("tags.Name".to_owned(), set("Name", "web")), ("tags.Team".to_owned(), set("Team", "b"))]
         );
     }
@@ -112,7 +112,7 @@ mod tests {
     fn a_tag_that_kraken_set_is_removed_with_the_spec() {
         let mut have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         have.insert(MEMORY.to_owned(), tag_memory::remember("", "Team"));
-        assert_eq!(told(&[], &have), [("tags.Team".to_owned(), TagChange::Remove("Team".into()))]);
+        assert_eq!(changes(&[], &have), [("tags.Team".to_owned(), TagChange::Remove("Team".into()))]);
         let change = TagChange::Remove("Team".into());
         let (set, removed) = change.calls(&have);
         assert_eq!((set[MEMORY].as_str(), removed), ("", vec!["Team"]));
