@@ -174,18 +174,18 @@ async fn every_write_is_reviewed_during_certificate_rotation() -> Result<()> {
             .map(|document| document.value),
     )?)?;
     let params = PatchParams { dry_run: true, ..PatchParams::apply("test").force() };
-    let (began, first, mut asked, mut seen) =
+    let (began, first, mut rejected, mut seen) =
         (Instant::now(), bundles().await?, 0, std::collections::BTreeSet::new());
     while began.elapsed() < Duration::from_secs(30) {
         seen.insert(bundles().await?);
         match test_env.api("ConfigExport").patch("bad", &params, &Patch::Apply(&bad)).await {
-            Err(kube::Error::Api(status)) if status.message.contains("spec.entries[0]") => asked += 1,
-            other => bail!("after {} reviews: {other:?}", asked),
+            Err(kube::Error::Api(status)) if status.message.contains("spec.entries[0]") => rejected += 1,
+            other => bail!("after {} reviews: {other:?}", rejected),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_ne!(first, bundles().await?, "it was rotated");
     // Each rotation publishes the next CA beside the old one, and then removes the old one.
-    assert!(seen.len() >= 4, "{} bundles in {asked} reviews", seen.len());
+    assert!(seen.len() >= 4, "{} bundles in {rejected} reviews", seen.len());
     Ok(())
 }

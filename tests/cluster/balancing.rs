@@ -123,7 +123,7 @@ fn id(object: &Value) -> Result<&str> {
 }
 
 /// Requests a reconcile, like a user.
-async fn look(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
+async fn request_reconcile(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
     let annotation = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": when});
     test_env.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
 }
@@ -201,7 +201,7 @@ async fn a_load_balancer_stack_is_created_corrected_and_deleted_in_any_order() -
     let by_hand = [("TargetGroupArn", id(&group)?), ("Targets.member.1.Id", "10.0.1.11")];
     call(&test_env, ELB, "DeregisterTargets", &by_hand).await?;
     for kind in ["Listener", "TargetGroup"] {
-        look(&test_env, kind, "web", "1").await?;
+        request_reconcile(&test_env, kind, "web", "1").await?;
     }
     let wanted = ["10.0.1.10".to_owned(), "10.0.1.11".to_owned()];
     until(|| async { Ok(targets(&test_env, id(&group)?).await? == wanted) }).await?;
@@ -348,12 +348,12 @@ async fn problems_are_reported_by_the_schema_the_rules_or_aws() -> Result<()> {
     Ok(())
 }
 
-/// Waits until something holds.
+/// Waits until a condition is true.
 async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
     let start = std::time::Instant::now();
     while !holds().await? {
         if start.elapsed() > kraken_tests::test_env::TIMEOUT {
-            bail!("it did not come about");
+            bail!("the condition did not become true in time");
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }

@@ -189,10 +189,10 @@ async fn argo_cd_health_follows_the_conditions() -> Result<()> {
     for (key, script) in data {
         let path = folder.path().join(&key);
         fs::write(&path, script.as_str().unwrap_or_default())?;
-        let said: Vec<String> =
+        let events: Vec<String> =
             health(&path, &objects).await?.into_iter().map(|health| health.status).collect();
         let expected: Vec<&str> = cases.iter().map(|(_, status)| *status).collect();
-        assert_eq!(said, expected, "{key}");
+        assert_eq!(events, expected, "{key}");
     }
     Ok(())
 }

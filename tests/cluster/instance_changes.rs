@@ -160,12 +160,12 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
         json!({"lifecycle": {"paused": true, "protect": false, "resyncInterval": "1h"}}),
     )
     .await?;
-    let told = |object: &Value| {
+    let is_stopped = |object: &Value| {
         let message =
             kraken_tests::test_env::condition(object, "Ready")["message"].as_str().unwrap_or_default();
         message.contains(&id) && message.contains("stopped for a change")
     };
-    test_env.until("EC2Instance", "halfway", told).await?;
+    test_env.until("EC2Instance", "halfway", is_stopped).await?;
     assert_eq!(calls(cloud, "StartInstances", &id), 0, "nothing of a paused resource is touched");
 
     let absent = json!({"value": null, "valueFrom": {"configMap": {"name": "absent", "key": "type"}}});

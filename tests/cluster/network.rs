@@ -126,7 +126,7 @@ async fn a_network_is_created_in_any_order_corrected_and_deleted_at_once() -> Re
     assert!(is_as_wanted(&group, &web) && group["ipPermissionsEgress"] == "", "{group}");
     assert!(group["groupName"].as_str().is_some_and(|name| name.starts_with("kraken-")), "{group}");
 
-    heals(&test_env, &vpc, &web).await?;
+    out_of_band_changes_are_reverted(&test_env, &vpc, &web).await?;
 
     for (kind, name, _) in shuffled(&format!("{} again", test_env.ns.name)) {
         test_env.delete(kind, name).await?;
@@ -161,7 +161,7 @@ fn is_as_wanted(group: &Value, id: &str) -> bool {
 }
 
 /// Out-of-band changes are reverted.
-async fn heals(test_env: &TestEnv, vpc: &str, web: &str) -> Result<()> {
+async fn out_of_band_changes_are_reverted(test_env: &TestEnv, vpc: &str, web: &str) -> Result<()> {
     let moto = &test_env.env.moto;
     let gateway = id(test_env, "InternetGateway", "main").await?;
     let table = id(test_env, "RouteTable", "public").await?;

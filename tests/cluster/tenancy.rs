@@ -31,7 +31,7 @@ const KINDS: [&str; 10] = [
 
 /// The expected result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
+enum Expected {
     /// The API server rejects it.
     Refused,
     /// It is rejected, or accepted and never becomes Ready.
@@ -39,7 +39,7 @@ enum Fate {
     /// It is accepted and takes effect in the attacker's own namespace.
     Harmless,
 }
-use Fate::{Harmless, Refused, Stuck};
+use Expected::{Harmless, Refused, Stuck};
 
 fn object(api: &str, kind: &str, name: &str, spec: &Value) -> Value {
     json!({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec})
@@ -70,7 +70,7 @@ fn from(source: &Value) -> Value {
 }
 
 /// The attempts. `theirs` is the other namespace's VPC, `owner` a reference to it.
-fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value, Fate)> {
+fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value, Expected)> {
     let id = theirs["status"]["externalIds"][0].clone();
     let owner = json!([{
         "apiVersion": AWS, "kind": "VPC", "name": "main", "uid": theirs["metadata"]["uid"], "controller": true,
@@ -391,8 +391,8 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     let attempts = attempts(&victim.ns.name, &theirs);
     assert!(attempts.len() >= 30, "{}", attempts.len());
     let mut accepted = Vec::new();
-    for (label, attempt, fate) in &attempts {
-        match (mallory.apply(&attempt.to_string()).await, fate) {
+    for (label, attempt, expected) in &attempts {
+        match (mallory.apply(&attempt.to_string()).await, expected) {
             (Ok(()), Refused) => anyhow::bail!("accepted: {label}"),
             (Ok(()), Stuck) => accepted.push((label, attempt)),
             (Ok(()), Harmless) | (Err(_), Refused | Stuck) => {}

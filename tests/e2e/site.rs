@@ -163,18 +163,20 @@ pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Repeats a request until its result is as wanted. A failed request is repeated too.
+/// Repeats a request until its result is the expected one. A failed request is repeated too.
 pub(crate) async fn until<T: std::fmt::Debug>(
     what: &str,
-    look: impl AsyncFn() -> Result<T>,
+    request: impl AsyncFn() -> Result<T>,
     wanted: impl Fn(&T) -> bool,
 ) -> Result<T> {
     let started = Instant::now();
     loop {
-        let seen = look().await;
-        match seen {
-            Ok(seen) if wanted(&seen) => return Ok(seen),
-            seen if started.elapsed() > TIMEOUT => bail!("{what} did not become as wanted; last: {seen:?}"),
+        let result = request().await;
+        match result {
+            Ok(result) if wanted(&result) => return Ok(result),
+            result if started.elapsed() > TIMEOUT => {
+                bail!("{what} did not reach the expected state; last result: {result:?}")
+            }
             _ => tokio::time::sleep(Duration::from_millis(200)).await,
         }
     }
@@ -190,8 +192,8 @@ async fn run(arguments: &[&str], input: &str) -> Result<String> {
     drop(stdin);
     let output = child.wait_with_output().await?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`kubectl {}` failed: {}", arguments.join(" "), said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("`kubectl {}` failed: {}", arguments.join(" "), stderr.trim());
     }
     Ok(String::from_utf8(output.stdout)?)
 }

@@ -296,7 +296,7 @@ pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     conditions.into_iter().flatten().find(|condition| condition["type"] == kind).unwrap_or(&NONE)
 }
 
-/// The Ready condition's status, if it speaks of the newest generation.
+/// The Ready condition's status, if it is of the newest generation.
 fn ready_status(object: &Value) -> &str {
     let ready = condition(object, "Ready");
     if ready["observedGeneration"] == object["metadata"]["generation"] && !ready.is_null() {

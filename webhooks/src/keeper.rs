@@ -104,18 +104,18 @@ enum KeepError {
 impl Keeper {
     /// Runs until shutdown.
     pub async fn run(self, shutdown: CancellationToken) {
-        let mut said = String::new();
+        let mut last_error = String::new();
         loop {
             let pause = match self.turn().await {
                 Ok(pause) => {
-                    said.clear();
+                    last_error.clear();
                     pause
                 }
                 Err(error) => {
                     let error = error.to_string();
-                    if error != said {
+                    if error != last_error {
                         warn!(error, "failed to rotate the webhook's certificate");
-                        said = error;
+                        last_error = error;
                     }
                     RETRY
                 }

@@ -67,7 +67,7 @@ impl Program for AccountController {
         let schemas = rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get"]);
         let names = Self::crds().into_iter().filter_map(|crd| crd.metadata.name).collect();
         vec![
-            // The hub looks whether an Account exists that somebody refers to, as long as no state is published.
+            // While no state is published, the hub checks whether a referenced Account exists.
             rule(&[ACCOUNTS.group], &[ACCOUNTS.plural], &["get"]),
             PolicyRule { resource_names: Some(names), ..schemas },
         ]

@@ -41,7 +41,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it says nothing of the Account: then an earlier result remains.
+    /// Whether the outcome contains no result for the Account, so that the previous result remains.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.reason, Reason::Throttled | Reason::CloudUnavailable | Reason::KubernetesError)
     }

@@ -301,13 +301,13 @@ mod tests {
     #[test]
     fn a_status_write_by_others_triggers_a_reconcile() {
         let router = router();
-        let asked = request(1);
-        router.request(&Change::Applied(Arc::new(asked.clone()), None));
+        let pending = request(1);
+        router.request(&Change::Applied(Arc::new(pending.clone()), None));
         drained(&router.requests);
-        let ours = answered(&asked, "t2.nano");
-        let by = Dependent::Request(ObjectKey::of(asked.meta()));
+        let ours = answered(&pending, "t2.nano");
+        let by = Dependent::Request(ObjectKey::of(pending.meta()));
         router.written.sending(&by, ours.status.as_ref().unwrap());
-        let theirs = answered(&asked, "x1e.32xlarge");
+        let theirs = answered(&pending, "x1e.32xlarge");
         router.request(&Change::Applied(Arc::new(theirs), Some(Arc::new(ours))));
         assert_eq!(drained(&router.requests), 1);
     }

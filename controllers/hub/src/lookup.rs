@@ -100,7 +100,7 @@ pub enum ReadError {
     Object {
         /// Which one.
         named: String,
-        /// What the API server said.
+        /// The response of the API server.
         source: ApiError,
     },
 }
@@ -125,7 +125,7 @@ pub struct Cache {
 
 #[derive(Debug)]
 struct Cell {
-    asked: String,
+    requested: String,
     since: Instant,
     reading: Shared<BoxFuture<'static, SharedRead>>,
 }
@@ -134,8 +134,8 @@ impl Cell {
     fn holds(&self, version: &str) -> bool {
         match self.reading.peek() {
             Some(Err(_)) => self.since.elapsed() < FAILURE,
-            Some(Ok(read)) => self.asked == version || read.version.as_deref() == Some(version),
-            None => self.asked == version,
+            Some(Ok(read)) => self.requested == version || read.version.as_deref() == Some(version),
+            None => self.requested == version,
         }
     }
 }
@@ -157,7 +157,7 @@ impl Cache {
             } else {
                 let reading = read().map(|read| read.map(Arc::new).map_err(Arc::new)).boxed().shared();
                 let cell =
-                    Cell { asked: version.to_owned(), since: Instant::now(), reading: reading.clone() };
+                    Cell { requested: version.to_owned(), since: Instant::now(), reading: reading.clone() };
                 cells.insert(named.clone(), cell);
                 reading
             }

@@ -108,11 +108,11 @@ impl Reader {
     async fn state_text(&self, named: &ObjectRef) -> Result<Option<String>, ApiError> {
         let url = StateDeclaration::url_path(&(), Some(&named.key.namespace));
         let request = Request::new(url).get(&named.key.name, &GetParams::default());
-        let asked = async {
+        let response = async {
             let request = request.map_err(kube::Error::BuildRequest)?;
             self.client.0.request_text(request).await
         };
-        match within("read", asked).await {
+        match within("read", response).await {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),

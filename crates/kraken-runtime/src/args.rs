@@ -18,7 +18,7 @@ use kraken_api::{SYSTEM_NAMESPACE, interval};
 const RESYNC_INTERVAL: &str = "5m";
 /// Default of `--concurrency`: enough to keep an API server and a cloud busy, far below their limits.
 const CONCURRENCY: &str = "32";
-/// Default of `--request-concurrency`. kube speaks HTTP/1.1, so this is also the number of connections.
+/// Default of `--request-concurrency`. kube uses HTTP/1.1, so this is also the number of connections.
 const REQUEST_CONCURRENCY: &str = "64";
 /// Default of `--request-timeout`.
 const REQUEST_TIMEOUT: &str = "15s";

@@ -28,7 +28,7 @@ use crate::errors::one_line;
 use record::{Decision, Observer, claim, decide, released};
 
 /// The polling interval of a standby, unless the lease is very short: a released lease is acquired within it.
-const LOOK: Duration = Duration::from_secs(2);
+const STANDBY_POLL: Duration = Duration::from_secs(2);
 /// The number of attempts to release: one, and one more after a conflict.
 const RELEASE_TRIES: usize = 2;
 
@@ -161,7 +161,7 @@ impl Lease {
         let mut failing = false;
         while !shutdown.is_cancelled() {
             let sent = Instant::now();
-            let mut pause = LOOK.min(self.step());
+            let mut pause = STANDBY_POLL.min(self.step());
             let attempt = self.attempt(&mut observer).await;
             let failed = attempt.is_err();
             match attempt {

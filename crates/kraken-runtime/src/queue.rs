@@ -67,7 +67,7 @@ impl<K: Key> Clone for Queue<K> {
 #[derive(Debug)]
 struct Inner<K: Key> {
     state: Mutex<State<K>>,
-    wake: Notify,
+    changed: Notify,
     start: Instant,
     /// The maximum number of keys in flight.
     in_flight: usize,
@@ -116,7 +116,7 @@ impl<K: Key> Queue<K> {
         Self {
             inner: Arc::new(Inner {
                 state: Mutex::new(State::default()),
-                wake: Notify::new(),
+                changed: Notify::new(),
                 start: Instant::now(),
                 in_flight,
                 max_resyncs,
@@ -127,7 +127,7 @@ impl<K: Key> Queue<K> {
     /// Adds a key. A key in flight is reconciled once more afterwards; a waiting key is not duplicated.
     pub fn add(&self, key: K, lane: Lane) {
         self.inner.state.lock().add(key, lane);
-        self.inner.wake.notify_one();
+        self.inner.changed.notify_one();
     }
 
     /// The maximum number of keys in flight.
@@ -138,13 +138,13 @@ impl<K: Key> Queue<K> {
     /// Waits for the next key and marks it as in flight; [`Queue::done`] must follow.
     pub async fn next(&self) -> (K, Lane) {
         loop {
-            let wake = self.inner.wake.notified();
+            let changed = self.inner.changed.notified();
             let due = {
                 let mut state = self.inner.state.lock();
                 state.release_timers(Instant::now());
                 if let Some(taken) = state.take(self.inner.max_resyncs) {
                     if !state.waiting.is_empty() {
-                        self.inner.wake.notify_one();
+                        self.inner.changed.notify_one();
                     }
                     return taken;
                 }
@@ -152,9 +152,9 @@ impl<K: Key> Queue<K> {
             };
             match due {
                 Some(at) => {
-                    tokio::select! { biased; () = wake => {}, () = tokio::time::sleep_until(at) => {} }
+                    tokio::select! { biased; () = changed => {}, () = tokio::time::sleep_until(at) => {} }
                 }
-                None => wake.await,
+                None => changed.await,
             }
         }
     }
@@ -191,7 +191,7 @@ impl<K: Key> Queue<K> {
             state.add(key.clone(), lane);
         }
         drop(state);
-        self.inner.wake.notify_one();
+        self.inner.changed.notify_one();
     }
 
     /// The number of keys that wait in a lane, without timers.

@@ -182,8 +182,8 @@ impl Watches {
         self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open)
     }
 
-    /// Watches whole objects of a kind that is known at run time only; `decode` makes of each what the store returns, or says
-    /// why not. The store keeps the text, so each access decodes.
+    /// Watches whole objects of a kind that is known only at run time; `decode` converts each to the type that the store returns, or
+    /// fails with a reason. The store keeps the text, so each access decodes.
     pub fn decoded<K>(
         &self,
         kind: &'static str,

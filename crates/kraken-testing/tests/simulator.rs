@@ -29,7 +29,7 @@ impl TestEnv {
             cloud_endpoint: Some(simulator.endpoint().to_owned()),
             ..SuiteOptions::default()
         };
-        // The suite asks for a moto; nothing here talks to it.
+        // The suite requires a moto; nothing here calls it.
         let suite = Suite::start(&control_plane, Moto::shared().await?, options).await?;
         let namespace = namespace(&control_plane.client().await?).await?;
         Ok(Self { _suite: suite, _control_plane: control_plane, simulator, namespace })

@@ -145,7 +145,7 @@ async fn accounts_are_written_by_administrators_who_may_read_their_secrets() -> 
     });
     tenant.test_env.apply(&format!("{role}\n---\n{binding}")).await?;
     let mut written = administrator.apply(&wanted).await;
-    // The authorizer learns of the binding by a watch.
+    // The authorizer receives the binding by a watch.
     for _ in 0..50 {
         if written.is_ok() {
             break;

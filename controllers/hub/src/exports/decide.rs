@@ -220,17 +220,17 @@ mod tests {
     #[test]
     fn a_foreign_object_is_never_changed() {
         assert_eq!(decide(true, Observed::Foreign("x".into())), Action::Refuse("x".into()));
-        let look = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
+        let state_of = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
         assert_eq!(
-            look(&ObjectMeta::default()),
+            state_of(&ObjectMeta::default()),
             Observed::Foreign("was not created by this ConfigExport".into())
         );
         assert_eq!(
-            look(&controlled_by("ConfigExport", "other")),
+            state_of(&controlled_by("ConfigExport", "other")),
             Observed::Foreign("belongs to ConfigExport first".into())
         );
         assert_eq!(
-            look(&controlled_by("Deployment", "me")),
+            state_of(&controlled_by("Deployment", "me")),
             Observed::Foreign("belongs to Deployment first".into())
         );
     }

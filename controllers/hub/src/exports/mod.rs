@@ -383,8 +383,8 @@ mod tests {
             run();
             resolve::tests::PARSED.with(std::cell::Cell::get) - before
         };
-        let look = || drop(router.parsed(&export));
-        assert_eq!((parses(&look), parses(&look)), (1, 0));
+        let parse = || drop(router.parsed(&export));
+        assert_eq!((parses(&parse), parses(&parse)), (1, 0));
         let parsed = router.parsed(&export);
         let one_plan = || drop(plan("ns", &export.spec, &parsed.secret_entries, &Values::default()));
         assert_eq!(parses(&one_plan), 1);

@@ -227,7 +227,7 @@ mod tests {
         };
         recorder.check_finalizer(&answer(&[FINALIZER]));
         assert_eq!(violation(&recorder), "");
-        recorder.check_finalizer(&answer(&["somebody.else/finalizer"]));
+        recorder.check_finalizer(&answer(&["example.com/finalizer"]));
         assert!(
             violation(&recorder).starts_with("the finalizer of u was removed while"),
             "{}",

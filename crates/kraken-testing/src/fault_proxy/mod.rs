@@ -87,7 +87,7 @@ impl FaultProxy {
         Self::serve(server::Upstream::Kubernetes(kubeconfig::client(kubeconfig).await?), hook).await
     }
 
-    /// In front of a cloud that speaks plain HTTP: `http://127.0.0.1:<port>`.
+    /// In front of a provider with plain HTTP: `http://127.0.0.1:<port>`.
     ///
     /// # Errors
     /// When no port is available.

@@ -60,7 +60,7 @@ pub(super) fn roles(crds: &str) -> Result<String> {
     let view = role("kraken-view", &["admin", "edit", "view"], &all, &READ);
     let edit = role("kraken-edit", &["admin", "edit"], &of_users, &WRITE);
     let approve = role("kraken-approve", &["admin"], &planned, &APPROVE);
-    // Bound by hand: whoever may edit a namespace, or administers it, is who the rules of these kinds are for.
+    // Not aggregated, so an administrator binds it: these kinds restrict the editors and administrators of namespaces.
     let admin = role("kraken-admin", &[], &of_admins, &[READ.as_slice(), &WRITE].concat());
     Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}---\n{admin}"))
 }
