@@ -189,10 +189,10 @@ async fn argo_cd_health_follows_the_conditions() -> Result<()> {
     for (key, script) in data {
         let path = folder.path().join(&key);
         fs::write(&path, script.as_str().unwrap_or_default())?;
-        let events: Vec<String> =
+        let statuses: Vec<String> =
             health(&path, &objects).await?.into_iter().map(|health| health.status).collect();
         let expected: Vec<&str> = cases.iter().map(|(_, status)| *status).collect();
-        assert_eq!(events, expected, "{key}");
+        assert_eq!(statuses, expected, "{key}");
     }
     Ok(())
 }
