@@ -13,7 +13,7 @@ use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kin
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
-use crate::{admission, cluster_state::ClusterState, exports, requests};
+use crate::{admission, exports, requests, watch::cluster_state::ClusterState};
 
 /// The hub.
 #[derive(Clone, Copy, Debug)]

@@ -17,13 +17,13 @@ use crate::{
         references::evaluate,
         walk::{self, Reference},
     },
-    cluster_state::ClusterState,
     exports::{
         Parsed,
         resolve::{certain, target},
     },
-    index::Dependent,
-    owned::controlling_export,
+    store::index::Dependent,
+    watch::cluster_state::ClusterState,
+    watch::owned::controlling_export,
 };
 
 /// Reviews ConfigExports.

@@ -16,7 +16,7 @@ use kraken_api::{ConfigExport, DOMAIN, VERSION};
 use kraken_options::{Problem, ProblemKind};
 use kraken_runtime::webhook::{Hook, Mounts, Operation};
 
-use crate::cluster_state::ClusterState;
+use crate::watch::cluster_state::ClusterState;
 
 /// The API groups of kinds with references, by their first label: one for each provider.
 pub const PROVIDERS: [&str; 1] = ["aws"];

@@ -21,11 +21,11 @@ use crate::{
         schemas::Schemas,
         walk::{self, Reference},
     },
-    cluster_state::ClusterState,
-    find,
-    index::{Class, Dependent, Edges, ObjectRef},
-    lookup::Lookups,
     requests::answer::answer,
+    resolve::find,
+    store::index::{Class, Dependent, Edges, ObjectRef},
+    store::lookup::Lookups,
+    watch::cluster_state::ClusterState,
 };
 
 /// Reviews the references of any kind.
@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::lookup::{Lookup, StateData};
+    use crate::store::lookup::{Lookup, StateData};
 
     fn reference(name: &str, json_type: JsonType) -> Reference {
         let wanted = ResourceRef { kind: "vpc".into(), name: name.into(), path: "vpc.CidrBlock".into() };

@@ -8,7 +8,7 @@ use kraken_api::EXPORTED_BY_ANNOTATION;
 use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
-use crate::{cluster_state::Version, exports::resolve::Content, owned::controlling_export};
+use crate::{exports::resolve::Content, watch::cluster_state::Version, watch::owned::controlling_export};
 
 /// The observed object with the target's name.
 #[derive(Clone, Debug, PartialEq, Eq)]

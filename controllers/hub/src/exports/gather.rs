@@ -9,11 +9,11 @@ use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values}
 use kraken_runtime::work;
 
 use crate::{
-    cluster_state::ClusterState,
     exports::Parsed,
-    find::{self, Transience},
-    index::{Class, Dependent, ObjectRef},
-    lookup::{Lookups, ReadError},
+    resolve::find::{self, Transience},
+    store::index::{Class, Dependent, ObjectRef},
+    store::lookup::{Lookups, ReadError},
+    watch::cluster_state::ClusterState,
 };
 
 /// The collected values.
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::{
         exports::resolve::tests::{dependencies, spec},
-        lookup::{Lookup, StateData},
-        secrets::SecretVersions,
+        store::lookup::{Lookup, StateData},
+        store::secrets::SecretVersions,
     };
 
     fn db() -> Lookup {

@@ -32,8 +32,6 @@ use serde_json::json;
 use tracing::{debug, warn};
 
 use crate::{
-    cluster_state::ClusterState,
-    debounce,
     exports::{
         gather::Gathered,
         report::{Kept, Next, Outcome},
@@ -41,9 +39,11 @@ use crate::{
         settled::SettledVersions,
         write::{Done, Placed, Writer},
     },
-    find::Transience,
-    index::{Class, Dependent, Edges, ObjectRef},
-    undecodable::Broken,
+    resolve::debounce,
+    resolve::find::Transience,
+    store::index::{Class, Dependent, Edges, ObjectRef},
+    watch::cluster_state::ClusterState,
+    watch::undecodable::Broken,
 };
 
 /// The kind, for logs and metrics.
@@ -377,7 +377,7 @@ mod tests {
         let mut export = ConfigExport::new("e", resolve::tests::spec("ConfigMap", entries));
         export.metadata.namespace = Some("ns".into());
         export.metadata.generation = Some(1);
-        let router = crate::event_router::EventRouter::new(Arc::default(), 1);
+        let router = crate::watch::event_router::EventRouter::new(Arc::default(), 1);
         let parses = |run: &dyn Fn()| {
             let before = resolve::tests::PARSED.with(std::cell::Cell::get);
             run();

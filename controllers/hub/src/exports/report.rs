@@ -8,7 +8,7 @@ use kraken_api::{
 };
 use kraken_runtime::{EventType, queue::Requeue};
 
-use crate::names::bounded;
+use crate::resolve::names::bounded;
 
 /// The maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 1500;

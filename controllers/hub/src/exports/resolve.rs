@@ -15,8 +15,8 @@ use kraken_options::{
 
 use crate::{
     exports::labels,
-    index::{Class, ObjectRef},
-    names::{bounded, is_object_name},
+    resolve::names::{bounded, is_object_name},
+    store::index::{Class, ObjectRef},
 };
 
 /// The maximum size of the values of a ConfigMap or Secret, in bytes.

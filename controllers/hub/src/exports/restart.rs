@@ -20,7 +20,7 @@ use kube::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{exports::resolve::Content, names::words};
+use crate::{exports::resolve::Content, resolve::names::words};
 
 /// The field manager of the annotation.
 const MANAGER: &str = "kraken-restart";

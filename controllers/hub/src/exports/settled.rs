@@ -6,7 +6,7 @@ use kraken_api::ConfigExportStatus;
 use kraken_runtime::hash::HashMap;
 use parking_lot::Mutex;
 
-use crate::{cluster_state::Version, index::ObjectRef};
+use crate::{store::index::ObjectRef, watch::cluster_state::Version};
 
 /// Exports that are in place, with the versions of all their sources: while these are unchanged, nothing is read, and no
 /// digest of a value is stored.

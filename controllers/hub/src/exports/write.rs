@@ -21,15 +21,15 @@ use kube::{
 use serde_json::{Value, json};
 
 use crate::{
-    cluster_state::Version,
     exports::{
         decide::{Action, Observed, decide, observed},
         labels::{Labelling, MANAGED_BY},
         resolve::Content,
         target::{OPAQUE, Target},
     },
-    index::{Class, ObjectRef},
-    names::words,
+    resolve::names::words,
+    store::index::{Class, ObjectRef},
+    watch::cluster_state::Version,
 };
 
 /// The maximum number of attempts after conflicts in one reconcile.

@@ -9,9 +9,9 @@ use kraken_options::{Budget, Dependency, KeyRef, ResourceRef, kind_key};
 use serde_json::Value;
 
 use crate::{
-    find::{self, Cause, Transience},
-    index::{Class, ObjectRef},
-    lookup::Lookups,
+    resolve::find::{self, Cause, Transience},
+    store::index::{Class, ObjectRef},
+    store::lookup::Lookups,
 };
 
 /// The maximum size of a value, in bytes of JSON.
@@ -130,8 +130,8 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::{
-        lookup::{ConfigMapData, Lookup, StateData},
-        secrets::SecretVersions,
+        store::lookup::{ConfigMapData, Lookup, StateData},
+        store::secrets::SecretVersions,
     };
 
     pub(crate) fn spec(spec: Value) -> DependencyRequestSpec {

@@ -21,10 +21,10 @@ use serde_json::json;
 use tracing::{debug, warn};
 
 use crate::{
-    cluster_state::ClusterState,
-    find,
-    index::{Class, Dependent, Edges, ObjectRef, StateName},
     requests::{answer::answer, status::Next},
+    resolve::find,
+    store::index::{Class, Dependent, Edges, ObjectRef, StateName},
+    watch::cluster_state::ClusterState,
 };
 
 /// The kind, for logs and metrics.

@@ -12,7 +12,7 @@ use kraken_api::{
 use kraken_options::Dependency;
 use serde_json::Value;
 
-use crate::{names::bounded, requests::answer::Answer};
+use crate::{requests::answer::Answer, resolve::names::bounded};
 
 /// The maximum number of unmet dependencies in the message; `status.unmet` lists all.
 const NAMED: usize = 6;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use kraken_runtime::hash::{HashMap, HashSet};
 
-use crate::index::ObjectRef;
+use crate::store::index::ObjectRef;
 
 /// The maximum number of members of a cycle in a message.
 const SHOWN: usize = 8;

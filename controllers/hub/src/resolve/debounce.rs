@@ -14,7 +14,7 @@ use kraken_runtime::hash::HashMap;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::{find::Transience, index::Dependent};
+use crate::{resolve::find::Transience, store::index::Dependent};
 
 /// The debounce for a missing object that may be about to be created or recreated.
 const ABSENT: Duration = Duration::from_secs(2);

@@ -12,7 +12,7 @@ use k8s_openapi::ByteString;
 use kraken_api::dependency_request::SecretVersion;
 use parking_lot::Mutex;
 
-use crate::index::ObjectRef;
+use crate::store::index::ObjectRef;
 
 /// The versions of the keys of one Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl SecretDigests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Class;
+    use crate::store::index::Class;
 
     fn data(entries: &[(&str, &str)]) -> BTreeMap<String, ByteString> {
         entries.iter().map(|(key, text)| ((*key).to_owned(), ByteString(text.as_bytes().to_vec()))).collect()

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{index::ObjectRef, secrets::SecretVersions};
+use crate::{store::index::ObjectRef, store::secrets::SecretVersions};
 
 /// The time for which a failure is cached, so that a failing API server gets one request instead of thousands.
 const FAILURE: Duration = Duration::from_secs(1);
@@ -188,7 +188,7 @@ pub(crate) mod tests {
     use kube::core::Status;
 
     use super::*;
-    use crate::index::Class;
+    use crate::store::index::Class;
 
     pub(crate) fn read_error() -> ReadError {
         let status = Status::failure("the server is on fire", "InternalError").with_code(500);

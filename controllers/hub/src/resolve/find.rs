@@ -7,9 +7,9 @@ use kraken_options::{Budget, JsonType, KeyRef, LookupError, LookupReason, Path, 
 use serde_json::Value;
 
 use crate::{
-    index::ObjectRef,
-    lookup::{Lookup, Lookups, StateData},
-    names::bounded,
+    resolve::names::bounded,
+    store::index::ObjectRef,
+    store::lookup::{Lookup, Lookups, StateData},
 };
 
 /// The maximum number of keys in a message.
@@ -249,8 +249,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        lookup::{ConfigMapData, tests::read_error},
-        secrets::SecretVersions,
+        store::lookup::{ConfigMapData, tests::read_error},
+        store::secrets::SecretVersions,
     };
 
     /// With a separate budget.

@@ -11,15 +11,15 @@ use kraken_runtime::{Manager, watch::Store};
 use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
 
 use crate::{
-    cycle::CycleSearch,
-    event_router::EventRouter,
     exports,
-    index::{Class, Dependent, Edges, ObjectRef, StateName},
-    kinds::{Kinds, Presence},
-    lookup::{Lookup, Lookups},
-    owned::controlling_export,
-    read::Reader,
-    secrets::{SecretDigests, SecretVersions},
+    store::cycle::CycleSearch,
+    store::index::{Class, Dependent, Edges, ObjectRef, StateName},
+    store::kinds::{Kinds, Presence},
+    store::lookup::{Lookup, Lookups},
+    store::read::Reader,
+    store::secrets::{SecretDigests, SecretVersions},
+    watch::event_router::EventRouter,
+    watch::owned::controlling_export,
 };
 
 /// The names of the watches.

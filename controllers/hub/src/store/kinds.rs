@@ -21,7 +21,7 @@ use kube::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::index::{ObjectRef, StateName};
+use crate::store::index::{ObjectRef, StateName};
 
 /// The minimum age of the list of kinds before it is read again for an unknown kind.
 const KINDS: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use kraken_runtime::hash::HashMap;
 use kraken_api::ConfigExport;
 use kube::{Resource, api::ObjectMeta};
 
-use crate::index::ObjectRef;
+use crate::store::index::ObjectRef;
 
 /// A ConfigExport that is the controlling owner of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     use super::*;
-    use crate::index::Class;
+    use crate::store::index::Class;
 
     fn named(name: &str) -> ObjectRef {
         ObjectRef::new(Class::ConfigMap, "ns", name)

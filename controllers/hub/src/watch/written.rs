@@ -8,7 +8,7 @@ use kraken_runtime::hash::HashMap;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::index::Dependent;
+use crate::store::index::Dependent;
 
 /// The last write of each status.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ use kraken_api::{
 };
 use kraken_runtime::watch::ObjectKey;
 
-use crate::cycle;
+use crate::store::cycle;
 
 /// The class of a referenced object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

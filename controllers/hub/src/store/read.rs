@@ -17,10 +17,10 @@ use kube::{
 use serde_json::Value;
 
 use crate::{
-    index::{Class, ObjectRef},
-    lookup::{ConfigMapData, Lookup, Read, ReadError, StateData},
-    secrets::SecretDigests,
-    trust,
+    store::index::{Class, ObjectRef},
+    store::lookup::{ConfigMapData, Lookup, Read, ReadError, StateData},
+    store::secrets::SecretDigests,
+    store::trust,
 };
 
 /// Reads bodies. Clones share the same state.

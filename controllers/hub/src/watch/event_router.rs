@@ -15,15 +15,15 @@ use parking_lot::{Mutex, RwLock};
 use tracing::warn;
 
 use crate::{
-    debounce::Debounce,
     exports::{self, Parsed},
-    index::{Class, Dependent, Edges, Effect, Index, ObjectRef},
-    lookup::Cache,
-    owned::{Owned, controlling_export},
     requests,
-    secrets::SecretDigests,
-    undecodable::Undecodable,
-    written::Written,
+    resolve::debounce::Debounce,
+    store::index::{Class, Dependent, Edges, Effect, Index, ObjectRef},
+    store::lookup::Cache,
+    store::secrets::SecretDigests,
+    watch::owned::{Owned, controlling_export},
+    watch::undecodable::Undecodable,
+    watch::written::Written,
 };
 
 /// The state that the events of all watches update.
