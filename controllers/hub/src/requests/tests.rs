@@ -1,4 +1,3 @@
-
 use kraken_api::DependencyRequestSpec;
 use serde_json::Value;
 

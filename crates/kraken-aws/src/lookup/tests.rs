@@ -1,4 +1,3 @@
-
 use super::*;
 use kraken_spoke::{FailureClass, Identity};
 use std::sync::Mutex;

@@ -1,4 +1,3 @@
-
 use http::{Method, Request, Response};
 use kube::client::Body;
 use serde_json::Value;

@@ -1,4 +1,3 @@
-
 use super::*;
 
 const MINUTE: Duration = Duration::from_mins(1);

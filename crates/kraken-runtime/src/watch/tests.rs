@@ -1,4 +1,3 @@
-
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -21,7 +20,7 @@ fn config_map(name: &str, version: &str) -> ConfigMap {
 
 fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<ConfigMap>) {
     let store = Store::default();
-    let mut follower = Follower { objects: store.objects.clone(), mine: HashSet::default(), listed: None };
+    let mut follower = Follower::of(&store);
     let log = Mutex::new(vec![]);
     for event in events {
         follower.follow(

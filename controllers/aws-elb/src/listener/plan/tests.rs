@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::action::{ActionState, FixedResponseState, ForwardState, RedirectState, WeightedState};
 use crate::listener::{Listeners, gate::Certificate};

@@ -1,4 +1,3 @@
-
 use std::cell::Cell;
 
 use kraken_options::{SecretData, SecretString};

@@ -1,4 +1,3 @@
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_options::KeyRef;
 use serde_json::json;

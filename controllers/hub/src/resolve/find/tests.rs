@@ -1,4 +1,3 @@
-
 use std::sync::Arc;
 
 use kraken_api::state_declaration::Withheld;

@@ -1,4 +1,3 @@
-
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kraken_api::{DependencyRequestStatus, dependency_request::DependentValues};

@@ -1,4 +1,3 @@
-
 use kraken_spoke::Resolver;
 use kraken_spoke::options::{Opt, PublicMap, Values};
 use serde_json::{Value, json};
