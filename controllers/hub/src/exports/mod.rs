@@ -6,85 +6,43 @@
 pub mod decide;
 pub mod gather;
 mod labels;
+mod parsed;
 pub mod report;
 pub mod resolve;
 pub mod restart;
 mod settled;
+mod status;
 mod target;
 pub mod write;
 
+pub use parsed::Parsed;
 pub use settled::Settled;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use kraken_api::{ConfigExport, ConfigExportStatus, WhileWaiting};
-use kraken_options::{Dependencies, KeyRef, Values};
-use kraken_runtime::{
-    EventType,
-    clock::Instant,
-    coverage,
-    patch::{ApiError, apply_status},
-    queue::Requeue,
-    watch::ObjectKey,
-};
-use kube::{Api, Resource, ResourceExt};
-use serde_json::json;
+use kraken_api::{ConfigExport, WhileWaiting};
+use kraken_options::Values;
+use kraken_runtime::{EventType, clock::Instant, coverage, queue::Requeue, watch::ObjectKey};
+use kube::{Resource, ResourceExt};
 use tracing::{debug, warn};
 
 use crate::{
     exports::{
         gather::Gathered,
-        report::{Kept, Next, Outcome},
-        resolve::{Content, Plan, References, plan, references, target},
+        report::{Kept, Outcome},
+        resolve::{Content, Plan, plan, target},
         settled::SettledVersions,
         write::{Done, Placed, Writer},
     },
     resolve::debounce,
     resolve::find::Transience,
-    store::index::{Class, Dependent, Edges, ObjectRef},
+    store::index::{Dependent, ObjectRef},
     watch::cluster_state::ClusterState,
     watch::undecodable::Broken,
 };
 
 /// The kind, for logs and metrics.
 pub const KIND: &str = "ConfigExport";
-
-/// The references in the spec of an export.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parsed {
-    uid: Option<String>,
-    generation: Option<i64>,
-    /// Its dependencies, and the object that it provides: its target.
-    pub edges: Edges,
-    /// The references of its entries.
-    pub dependencies: Dependencies,
-    /// The indexes of entries that refer to a Secret.
-    pub secret_entries: BTreeSet<usize>,
-}
-
-impl Parsed {
-    /// Parses the references of an export.
-    pub fn of(export: &ConfigExport) -> Self {
-        let namespace = export.namespace().unwrap_or_default();
-        let References { dependencies, secret_entries } = references(&export.spec);
-        let named = |class, key: &KeyRef| ObjectRef::new(class, &namespace, &key.name);
-        let maps = dependencies.config_maps.iter().map(|key| named(Class::ConfigMap, key));
-        let secrets = dependencies.secrets.iter().map(|key| named(Class::Secret, key));
-        let states = dependencies.resources.keys();
-        let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
-        let edges = Edges {
-            needs: maps.chain(secrets).chain(states).collect(),
-            provides: Some(target(&namespace, &export.spec)),
-        };
-        let (uid, generation) = (export.uid(), export.metadata.generation);
-        Self { uid, generation, edges, dependencies, secret_entries }
-    }
-
-    /// Whether this was parsed from the same spec of the same export.
-    pub fn is_of(&self, export: &ConfigExport) -> bool {
-        (&self.uid, self.generation) == (&export.metadata.uid, export.metadata.generation)
-    }
-}
 
 /// Reconciles one export.
 pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
@@ -112,7 +70,7 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
         metrics.reconcile_failed(KIND, "Transient");
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "failed to reconcile the export; retrying with backoff");
     }
-    match report(&cluster, &export, &outcome, digest.as_deref()).await {
+    match status::write(&cluster, &export, &outcome, digest.as_deref()).await {
         Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
             metrics.reconcile_failed(KIND, "Transient");
@@ -290,62 +248,6 @@ async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[St
     let note = format!("restarted {}: the content of {kind:?} {name} changed", restarted.join(", "));
     let object = export.object_ref(&());
     cluster.manager.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
-}
-
-async fn report(
-    cluster: &ClusterState,
-    export: &ConfigExport,
-    outcome: &Outcome,
-    digest: Option<&str>,
-) -> Result<(), ApiError> {
-    let dependent = Dependent::Export(ObjectKey::of(export.meta()));
-    let (status, notice) = match report::next(export, outcome, digest, kraken_runtime::clock::now()) {
-        Next::Write(status, notice) => (status, notice),
-        // The stored status is correct, but the last sent status differs, and its event would not trigger a reconcile.
-        Next::Nothing if cluster.router.written.is_uncertain(&dependent, export.status.as_ref()) => {
-            (Box::new(report::own(export)), None)
-        }
-        Next::Nothing => return Ok(()),
-    };
-    let version = export.resource_version();
-    if cluster.router.written.is_current(&dependent, &status, version.as_deref()) {
-        return Ok(());
-    }
-    cluster.router.written.sending(&dependent, &status);
-    match apply(cluster, export, &status).await {
-        Ok(object) => {
-            cluster.router.written.note(dependent, &status, version, object.resource_version());
-        }
-        // The deletion has an event; a conflict has none.
-        Err(error) if error.is_not_found() => return Ok(()),
-        Err(error) => return Err(error),
-    }
-    if let Some(notice) = notice {
-        let object = export.object_ref(&());
-        cluster
-            .manager
-            .events
-            .publish(&object, notice.type_.into(), notice.reason, "Export", &notice.note)
-            .await;
-    }
-    Ok(())
-}
-
-async fn apply(
-    cluster: &ClusterState,
-    export: &ConfigExport,
-    status: &ConfigExportStatus,
-) -> Result<ConfigExport, ApiError> {
-    let api: Api<ConfigExport> =
-        Api::namespaced(cluster.manager.client.clone(), &export.namespace().unwrap_or_default());
-    let name = export.name_any();
-    let object = json!({
-        "apiVersion": ConfigExport::api_version(&()),
-        "kind": ConfigExport::kind(&()),
-        "metadata": {"name": name, "uid": export.metadata.uid},
-        "status": status,
-    });
-    apply_status(&api, cluster.manager.name, &name, &object).await
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
+use serde_json::json;
+
 use super::*;
+use crate::store::index::Class;
 
 #[test]
 fn an_export_depends_on_the_references_of_its_templates() {

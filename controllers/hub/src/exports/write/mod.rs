@@ -3,6 +3,8 @@
 //! Every request has the UID and version of the observed object as a precondition. If the object changed in the meantime,
 //! the API server rejects the request, and the object is observed again.
 
+mod error;
+
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
     apimachinery::pkg::apis::meta::v1::OwnerReference,
@@ -27,50 +29,14 @@ use crate::{
         resolve::Content,
         target::{OPAQUE, Target},
     },
-    resolve::names::words,
     store::index::{Class, ObjectRef},
     watch::cluster_state::Version,
 };
 
+pub use error::WriteError;
+
 /// The maximum number of attempts after conflicts in one reconcile.
 const ROUNDS: usize = 4;
-
-/// Why a target could not be reconciled.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// It could not be read.
-    #[error("failed to read {named}: {}", words(.source))]
-    Read {
-        /// The object.
-        named: String,
-        /// The error of the API server.
-        source: ApiError,
-    },
-    /// It could not be created.
-    #[error("failed to create {named}: {}", words(.source))]
-    Create {
-        /// The object.
-        named: String,
-        /// The error of the API server.
-        source: ApiError,
-    },
-    /// It could not be changed.
-    #[error("failed to update {named}: {}", words(.source))]
-    Update {
-        /// The object.
-        named: String,
-        /// The error of the API server.
-        source: ApiError,
-    },
-    /// It could not be deleted.
-    #[error("failed to delete {named}: {}", words(.source))]
-    Delete {
-        /// The object.
-        named: String,
-        /// The error of the API server.
-        source: ApiError,
-    },
-}
 
 /// The result of reconciling the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -298,19 +264,6 @@ impl Writer<'_> {
 
     fn labelling(&self) -> Labelling<'_> {
         Labelling::of(&self.export.spec.config_metadata).with_digest_key(self.digest_key.as_deref())
-    }
-}
-
-impl WriteError {
-    /// A conflict: the target is observed again. A permanent error occurs again then.
-    fn is_race(&self) -> bool {
-        match self {
-            Self::Read { .. } => false,
-            Self::Create { source, .. } => source.is_conflict() && !source.is_invalid(),
-            Self::Update { source, .. } | Self::Delete { source, .. } => {
-                source.is_conflict() || source.is_not_found()
-            }
-        }
     }
 }
 
