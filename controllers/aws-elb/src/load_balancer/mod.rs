@@ -2,6 +2,7 @@
 
 mod api;
 mod aws;
+mod balancer;
 mod plan;
 
 pub(crate) use aws::Balancers;

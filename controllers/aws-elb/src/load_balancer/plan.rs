@@ -7,7 +7,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
-use super::{api::LoadBalancerSpec, aws::Balancer};
+use super::{api::LoadBalancerSpec, balancer::Balancer};
 use crate::{
     rules,
     words::{BalancerType, IpAddressType, Scheme},
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::load_balancer::{
         Balancers,
-        aws::{State, Zone},
+        balancer::{State, Zone},
     };
     use kraken_aws::{
         resource::{Phase, RemoteObject},
