@@ -2,8 +2,10 @@
 
 mod disruption;
 mod launch;
+mod paths;
 mod profile;
 mod read;
+mod terminate;
 mod update;
 
 use kraken_aws::{
@@ -11,9 +13,7 @@ use kraken_aws::{
     account::ACCOUNTS,
     claim,
     fields::{ABSENT, SECRET, listed, shown},
-    lookup,
-    missing::for_existing,
-    release, tag_memory,
+    lookup, release, tag_memory,
     tags::{self, Tags},
 };
 use kraken_spoke::{
@@ -31,6 +31,7 @@ use crate::{
     mark::{self, Mark},
     state,
 };
+use terminate::{owned, terminate};
 use update::create_tags;
 
 /// The kind EC2Instance.
@@ -52,40 +53,8 @@ impl External for Instances {
     type Change = Change;
     const DRIFT_PATHS: &[&str] = &["state"];
     const DISRUPTS: bool = true;
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        (
-            "imageID",
-            &[
-                "instances.ImageId",
-                "instances.Architecture",
-                "instances.RootDeviceName",
-                "instances.RootDeviceType",
-            ],
-        ),
-        ("instanceType", &["instances.InstanceType"]),
-        (
-            "subnetID",
-            &["instances.SubnetId", "instances.VpcId", "instances.NetworkInterfaces", "instances.Placement"],
-        ),
-        ("securityGroupIDs", &["instances.SecurityGroups"]),
-        ("userData", &[]),
-        ("iamInstanceProfile", &["instances.IamInstanceProfile"]),
-        (
-            "privateIPAddress",
-            &["instances.PrivateIpAddress", "instances.PrivateDnsName", "instances.NetworkInterfaces"],
-        ),
-        ("associatePublicIPAddress", &[]),
-        ("rootVolume", &[]),
-        ("metadataOptions", &[]),
-        ("monitoring", &["instances.Monitoring"]),
-        ("ebsOptimized", &["instances.EbsOptimized"]),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[
-        ("Type", "instances.0.InstanceType"),
-        ("Private IP", "instances.0.PrivateIpAddress"),
-        ("Public IP", "instances.0.PublicIpAddress"),
-        ("State", "instances.0.State.Name"),
-    ];
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = paths::SECRET_FIELD_PATHS;
+    const SUMMARY: &[(&str, &str)] = paths::SUMMARY;
     const MISSING_PATH: &str = "maxCount";
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
 
@@ -94,8 +63,7 @@ impl External for Instances {
         namespace: &str,
         account: Option<&str>,
     ) -> Result<Option<Connection<Self>>, Refusal> {
-        let connection = self.aws.connect_account(namespace, account).await?;
-        Ok(connection.map(|connection| connection.map(|aws| Self { aws })))
+        self.aws.connect_account(namespace, account).await
     }
 
     fn on_account_change(&self, on_change: OnChange) {
@@ -318,23 +286,6 @@ fn stopped_by_kraken(observed: &Observed) -> (Vec<String>, Vec<String>) {
         marked.filter(is_down).partition(|instance| instance.state.is_stopped());
     let ids = |instances: Vec<&Instance>| instances.into_iter().map(|one| one.instance_id.clone()).collect();
     (ids(stopped), ids(stopping))
-}
-
-/// The live instances with the tags of the identity. The owner is verified again, because the deletion cannot be
-/// undone.
-fn owned(identity: &Identity, observed: &Observed) -> Vec<String> {
-    let owned = observed.live().into_iter().filter(|instance| tags::owned_by(identity, &instance.tags));
-    owned.map(|instance| instance.instance_id.clone()).collect()
-}
-
-/// A missing instance counts as terminated.
-async fn terminate(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
-    for_existing(ids, |ids| {
-        let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
-        aws.call("TerminateInstances", "failed to terminate instances", call.send())
-    })
-    .await?;
-    Ok(())
 }
 
 #[cfg(test)]

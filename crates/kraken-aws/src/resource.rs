@@ -1,6 +1,7 @@
 //! The layer for kinds with one AWS object per resource: a VPC, a subnet, a listener. It implements their common parts,
 //! so that a kind consists of its fields, their comparison, and its calls.
 
+mod compare;
 mod external;
 mod reader;
 mod tag_changes;
