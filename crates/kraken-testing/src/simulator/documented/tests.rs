@@ -14,7 +14,13 @@ fn each_action_has_its_own_errors_and_those_of_its_api() {
 
 #[test]
 fn every_error_for_random_faults_has_a_message() {
-    let all = OWN.iter().flat_map(|(_, own)| *own).chain(EC2).chain(ELB).chain(STS);
+    let all = ec2::OWN
+        .iter()
+        .chain(elb::OWN)
+        .flat_map(|(_, own)| *own)
+        .chain(ec2::COMMON)
+        .chain(elb::COMMON)
+        .chain(STS);
     let silent: Vec<&str> =
         all.filter(|error| !error.caused && error.message.is_empty()).map(|error| error.code).collect();
     assert_eq!(silent, [""; 0]);
