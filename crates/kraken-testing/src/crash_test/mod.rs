@@ -11,12 +11,15 @@ mod fault;
 mod kinds;
 mod outage;
 mod recorder;
+mod recovery;
 mod run;
 mod sample;
 mod scenario;
 mod scenarios;
 mod settled;
+mod side;
 mod stress;
+mod user;
 mod worker;
 
 use std::collections::BTreeMap;

@@ -9,12 +9,11 @@ use anyhow::Result;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::checks::named;
 use super::cloud::Cloud;
 use super::fault::{Fault, Numbered, Point};
 use super::outage::ApiServer;
 use super::scenario::{Bound, Scenario};
-use crate::fault_proxy::{Answer, Call, Hook, Order, Scissors};
+use crate::fault_proxy::{Call, Order, Scissors};
 use crate::proxy::When;
 use crate::simulator::Kind;
 
@@ -94,7 +93,7 @@ impl Recorder {
         self.enter(text.into(), false);
     }
 
-    fn enter(&self, text: String, writes: bool) {
+    pub(super) fn enter(&self, text: String, writes: bool) {
         self.lock().journal.push(Entry { at: self.started.elapsed(), text, writes });
     }
 
@@ -170,7 +169,7 @@ impl Recorder {
     }
 
     /// Counts a call; returns the order if the fault is due before it.
-    fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
+    pub(super) fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
         let mut state = self.lock();
         if call.watches && state.expired.as_mut().is_some_and(|expired| expired.insert(name.to_owned())) {
             return Order::Refuse(410);
@@ -238,7 +237,7 @@ impl Recorder {
     }
 
     /// The order for the response of a call.
-    fn answered(&self, cloud: bool, call: &Call) -> Order {
+    pub(super) fn answered(&self, cloud: bool, call: &Call) -> Order {
         let mut state = self.lock();
         match (&self.point, state.awaited) {
             (Some(point), Some(awaited)) if awaited == (cloud, call.number) => {
@@ -247,60 +246,5 @@ impl Recorder {
             }
             _ => Order::Pass,
         }
-    }
-}
-
-/// The proxy in front of Kubernetes or of the cloud.
-#[derive(Debug)]
-pub(super) struct Side {
-    pub(super) recorder: Arc<Recorder>,
-    pub(super) cloud: bool,
-}
-
-impl Side {
-    fn name(&self, call: &Call) -> String {
-        format!("{} {}", if self.cloud { "cloud" } else { "kube" }, call.name)
-    }
-
-    fn record(&self, call: &Call, what: &str) {
-        if self.cloud || call.writes || call.watches {
-            let target = if self.cloud { named(call).join(",") } else { call.object.clone() };
-            let text = format!("{} {target} {what}", self.name(call));
-            self.recorder.enter(text, call.writes);
-        }
-    }
-}
-
-impl Hook for Side {
-    async fn before(&self, call: &Call) -> Order {
-        if call.name.contains("lease") {
-            return Order::Pass; // renewed at all times, by two replicas
-        }
-        let order = self.recorder.count(self.cloud, call, &self.name(call));
-        if order != Order::Pass {
-            self.record(call, &format!("was not forwarded: {order:?}"));
-        } else if self.cloud && call.writes {
-            self.recorder.check_named(call);
-        } else if call.writes {
-            self.recorder.check_body(call);
-        }
-        order
-    }
-
-    async fn after(&self, call: &Call, answer: &Answer) -> Order {
-        if call.name.contains("lease") {
-            return Order::Pass;
-        }
-        self.record(call, &format!("-> {}", answer.status));
-        if self.cloud && call.writes {
-            self.recorder.check_counts();
-        } else if !self.cloud && call.name.starts_with("PATCH ") && answer.status == 200 {
-            self.recorder.check_finalizer(answer);
-        }
-        let order = self.recorder.answered(self.cloud, call);
-        if order != Order::Pass {
-            self.record(call, &format!("took effect, its response is lost: {order:?}"));
-        }
-        order
     }
 }
