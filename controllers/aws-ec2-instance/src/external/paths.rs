@@ -30,7 +30,7 @@ pub(super) const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
     ("ebsOptimized", &["instances.EbsOptimized"]),
 ];
 
-/// The fields in the status and in the columns of `kubectl get`.
+/// The columns of `kubectl get`, with the paths of their values.
 pub(super) const SUMMARY: &[(&str, &str)] = &[
     ("Type", "instances.0.InstanceType"),
     ("Private IP", "instances.0.PrivateIpAddress"),
