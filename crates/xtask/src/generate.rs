@@ -14,7 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{manifests, paths};
+use kraken_testing::{
+    manifests::{self, Document},
+    paths,
+};
 
 use crate::cargo;
 
@@ -95,13 +98,14 @@ fn generate() -> Result<Files> {
         let folder = Path::new(CRDS).join(controller);
         let (mut names, mut own) = (Vec::new(), Vec::new());
         for document in split(&output(&program, "crd")?) {
-            let name = crd_file(controller, &document)?;
+            let crd = parse_crd(controller, &document)?;
+            let name = crd_file(&crd);
             if let Some(other) = origin.insert(name.clone(), controller.clone()) {
                 bail!("{name} comes from two controllers, {other} and {controller}");
             }
-            own.extend(manifests::parse(&name, &document)?.into_iter().map(|document| document.value));
+            own.push(crd.value.clone());
             files.insert(folder.join(&name), format!("{MARK}\n{document}"));
-            crds.push(document);
+            crds.push(crd);
             names.push(name);
         }
         files.insert(folder.join(KUSTOMIZATION), kustomization(&names));
@@ -112,12 +116,12 @@ fn generate() -> Result<Files> {
         let policies = split(&policies::policies(controller, &own)?);
         component(&mut files, controller, &split(&rbac), &policies, &webhooks);
     }
-    reviewed(&crds.join("---\n"), &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
+    reviewed(&crds, &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
-    folder(&mut files, "users", "roles.yaml", users::roles(&crds.join("---\n"))?);
+    folder(&mut files, "users", "roles.yaml", users::roles(&crds)?);
     // Not a component: it is merged into a ConfigMap of Argo CD's.
     let of_argocd = Path::new(CONFIG).join("argocd/argocd-cm.yaml");
-    files.insert(of_argocd, argocd::config_map(&crds.join("---\n"))?);
+    files.insert(of_argocd, argocd::config_map(&crds));
     folder(&mut files, "namespace", "namespace.yaml", format!("{MARK}\n{NAMESPACE}"));
     let available = Path::new(CONFIG).join("overlays/high-availability");
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&controllers));
@@ -170,8 +174,8 @@ fn component(files: &mut Files, controller: &str, rbac: &[String], policies: &[S
 }
 
 /// Fails if the hub would not review the references of a kind: its group is missing in the hub's table.
-fn reviewed(crds: &str, of_hub: &str) -> Result<()> {
-    for crd in manifests::parse("the CRDs", crds)? {
+fn reviewed(crds: &[Document], of_hub: &str) -> Result<()> {
+    for crd in crds {
         let group = crd.value["spec"]["group"].as_str().unwrap_or_default();
         if !of_hub.contains(&format!("- {group}\n")) && !INTERNAL.iter().any(|own| group.starts_with(own)) {
             bail!(
@@ -219,13 +223,17 @@ fn split(text: &str) -> Vec<String> {
     documents
 }
 
-/// `<plural>.<group>.yaml`, which is what Kubernetes names the CRD.
-fn crd_file(controller: &str, document: &str) -> Result<String> {
-    let objects = manifests::parse(&format!("the output of `kraken-{controller} crd`"), document)?;
-    match objects.as_slice() {
-        [object] if object.gvk.kind == "CustomResourceDefinition" => Ok(format!("{}.yaml", object.name)),
-        _ => bail!("`kraken-{controller} crd` prints something that is not a CRD:\n{document}"),
+fn parse_crd(controller: &str, text: &str) -> Result<Document> {
+    let mut objects = manifests::parse(&format!("the output of `kraken-{controller} crd`"), text)?;
+    match (objects.pop(), objects.is_empty()) {
+        (Some(object), true) if object.gvk.kind == "CustomResourceDefinition" => Ok(object),
+        _ => bail!("the output of `kraken-{controller} crd` contains a document that is not a CRD:\n{text}"),
     }
+}
+
+/// `<plural>.<group>.yaml`: the name of the CRD.
+fn crd_file(crd: &Document) -> String {
+    format!("{}.yaml", crd.name)
 }
 
 fn kustomization(resources: &[String]) -> String {

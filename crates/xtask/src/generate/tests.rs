@@ -13,8 +13,8 @@ fn documents_keep_their_text() {
 fn a_crd_is_named_as_kubernetes_names_it() {
     let crd =
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\n";
-    assert_eq!(crd_file("x", crd).unwrap(), "as.b.c.yaml");
-    assert!(crd_file("x", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n").is_err());
+    assert_eq!(crd_file(&parse_crd("x", crd).unwrap()), "as.b.c.yaml");
+    assert!(parse_crd("x", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n").is_err());
 }
 
 #[test]
