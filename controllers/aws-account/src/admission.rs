@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn default_tags_are_refused_by_the_rules_of_aws() {
+    fn default_tags_are_rejected_by_the_rules_of_aws() {
         assert!(problems(json!({"defaultTags": {"Team": "shop"}})).is_empty());
         assert_eq!(problems(json!({"defaultTags": {"AWS:x": "y"}})).len(), 1);
     }

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_columns_show_whose_credentials_an_account_has() {
+    fn the_columns_show_the_identity_of_the_credentials() {
         let crd = &AccountController::crds()[0];
         let columns = crd.spec.versions[0].additional_printer_columns.iter().flatten();
         let names: Vec<_> = columns.map(|column| column.name.as_str()).collect();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn usable_credentials_are_shown_with_whose_they_are() {
+    fn usable_credentials_are_shown_with_their_identity() {
         let verdict = Verdict::of(Ok(caller()));
         let status = verdict.status(&account(None), Timestamp::UNIX_EPOCH);
         assert_eq!(status.account_id.as_deref(), Some("111111111111"));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_says_nothing_of_an_account_that_was_ready() {
+    fn an_outage_does_not_change_an_account_that_was_ready() {
         let before = Verdict::of(Ok(caller())).status(&account(None), Timestamp::UNIX_EPOCH);
         let verdict = failed(FailureClass::Transient);
         assert_eq!(verdict.status(&account(Some(before.clone())), Timestamp::now()), before);

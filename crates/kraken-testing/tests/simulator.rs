@@ -142,7 +142,7 @@ async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_lost_answer_and_lagging_reads_launch_nothing_twice() -> Result<()> {
+async fn a_lost_response_and_lagging_reads_launch_nothing_twice() -> Result<()> {
     let lag = Duration::from_millis(1500);
     let env =
         TestEnv::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })

@@ -50,7 +50,7 @@ async fn two_namespaces_work_in_their_own_accounts_and_regions() -> Result<()> {
 }
 
 #[tokio::test]
-async fn credentials_of_another_account_are_refused_before_anything_is_observed() -> Result<()> {
+async fn credentials_of_another_account_are_rejected_before_anything_is_observed() -> Result<()> {
     let tenant = Tenant::of(TWO).await?;
     tenant.account("shop", WEST, json!({"allowedAccountIDs": [ONE]})).await?;
     tenant.vpc("main", "shop").await?;

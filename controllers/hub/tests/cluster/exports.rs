@@ -183,7 +183,7 @@ async fn a_briefly_missing_source_does_not_delete_the_target() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_target_is_kept_while_its_values_are_missing_if_the_spec_says_so() -> Result<()> {
+async fn a_target_is_kept_while_its_values_are_missing_if_the_spec_requires_it() -> Result<()> {
     let hub = HubTest::new().await?;
     hub.map("src", json!({"a": "1"})).await?;
     let spec = json!({

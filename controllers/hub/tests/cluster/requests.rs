@@ -58,7 +58,7 @@ async fn a_secret_is_answered_by_its_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn only_what_an_owner_has_published_counts() -> Result<()> {
+async fn only_a_state_that_its_owner_published_counts() -> Result<()> {
     let hub = HubTest::new().await?;
     hub.request("a", state_path("b", "x.0")).await?;
     let object = hub.reason("DependencyRequest", "gadget.testing.a", "StateNotFound").await?;

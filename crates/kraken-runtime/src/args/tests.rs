@@ -22,7 +22,7 @@ fn rejects(arguments: &[&str], because: &str) {
 }
 
 #[test]
-fn no_flag_is_needed() {
+fn no_flag_is_required() {
     let args = accepts(&[]);
     assert_eq!(args.resync(), Some(Duration::from_mins(5)));
     assert_eq!(args.concurrency, 32);

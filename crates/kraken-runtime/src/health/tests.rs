@@ -3,7 +3,7 @@ use super::*;
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[test]
-fn ready_once_every_store_has_synced_and_every_gate_is_open() {
+fn the_process_is_ready_once_every_store_has_synced_and_every_gate_is_open() {
     let health = Health::default();
     let gate = health.gate("webhook certificate");
     let (secrets, maps) = (health.register_watch("Secret"), health.register_watch("ConfigMap"));

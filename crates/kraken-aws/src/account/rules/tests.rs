@@ -86,7 +86,7 @@ fn adoption_is_limited_by_id_and_by_tags() {
 }
 
 #[test]
-fn credentials_of_another_account_are_refused() {
+fn credentials_of_another_account_are_rejected() {
     let here = Location { account: "222222222222".into(), region: "eu-west-1".into() };
     assert_eq!(rules(json!({})).misplaced(&here), None);
     assert_eq!(rules(json!({"allowedAccountIDs": ["222222222222"]})).misplaced(&here), None);
