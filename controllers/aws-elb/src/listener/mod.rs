@@ -2,8 +2,8 @@
 
 mod api;
 mod aws;
-mod gate;
+mod observed;
 mod plan;
 
 pub(crate) use aws::{Listeners, of_balancer};
-pub(crate) use gate::Gate;
+pub(crate) use observed::ObservedListener;

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     action::Action,
-    listener::Gate,
+    listener::ObservedListener,
     once::{holder, made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
 };
@@ -41,7 +41,7 @@ impl Listed for Rule {
     }
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
-        let listeners = Gate::all(aws).await?;
+        let listeners = ObservedListener::all(aws).await?;
         let mut found = vec![];
         for listeners in listeners.chunks(AT_ONCE) {
             let rules = listeners.iter().map(|listener| of_listener(aws, &listener.listener_arn));

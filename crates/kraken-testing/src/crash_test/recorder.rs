@@ -13,7 +13,7 @@ use super::cloud::Cloud;
 use super::fault::{Fault, Numbered, Point};
 use super::outage::ApiServer;
 use super::scenario::{Bound, Scenario};
-use crate::fault_proxy::{Call, Order, Scissors};
+use crate::fault_proxy::{Call, ConnectionControl, Order};
 use crate::proxy::When;
 use crate::simulator::Kind;
 
@@ -53,7 +53,7 @@ struct State {
     /// The process ids of the leader and the other replica.
     pids: Vec<i32>,
     /// Of the proxies in front of Kubernetes and of the cloud.
-    scissors: Vec<Scissors>,
+    connections: Vec<ConnectionControl>,
     /// The watches that were rejected after a cut; none without a cut.
     expired: Option<BTreeSet<String>>,
     /// Resumes a suspended leader.
@@ -110,8 +110,8 @@ impl Recorder {
         self.lock().pids = pids;
     }
 
-    pub(super) fn set_scissors(&self, scissors: Vec<Scissors>) {
-        self.lock().scissors = scissors;
+    pub(super) fn set_connections(&self, connections: Vec<ConnectionControl>) {
+        self.lock().connections = connections;
     }
 
     /// Sets the number of live objects per kind and UID; for other kinds at most one.
@@ -219,7 +219,7 @@ impl Recorder {
                 Order::Pass
             }
             Fault::Reset => {
-                state.scissors.iter().for_each(Scissors::reset);
+                state.connections.iter().for_each(ConnectionControl::reset);
                 Order::Pass
             }
             Fault::Lose => Order::Drop,
@@ -230,7 +230,7 @@ impl Recorder {
             }
             Fault::Cut => {
                 state.expired = Some(BTreeSet::new());
-                state.scissors.iter().for_each(Scissors::cut);
+                state.connections.iter().for_each(ConnectionControl::cut);
                 Order::Pass
             }
         }

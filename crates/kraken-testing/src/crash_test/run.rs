@@ -104,7 +104,7 @@ impl Run {
         let rights = if replicas { &stage.admin } else { &account.kubeconfig };
         let kube = FaultProxy::start(rights, side(false)).await?;
         let cloud = FaultProxy::before_cloud(recorder.cloud.endpoint(), side(true)).await?;
-        recorder.set_scissors(vec![kube.scissors(), cloud.scissors()]);
+        recorder.set_connections(vec![kube.connection_control(), cloud.connection_control()]);
         let scratch = Scratch::new("crash")?;
         let kubeconfig = scratch.path().join("kubeconfig");
         worker::kubeconfig(&kubeconfig, kube.endpoint())?;

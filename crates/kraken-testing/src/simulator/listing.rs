@@ -104,9 +104,9 @@ pub(super) fn page<'a, T: Described>(
         chosen.get_or_insert_default().extend(only);
     }
     let mut page = Page { members: vec![], next: None };
-    let Some(rack) = cloud.registry.rack(T::KIND) else { return Ok(page) };
+    let Some(objects) = cloud.registry.objects_of(T::KIND) else { return Ok(page) };
     let numbers: Box<dyn Iterator<Item = u64>> = match chosen {
-        None => candidates(rack, &filters, first),
+        None => candidates(objects, &filters, first),
         Some(chosen) => Box::new(chosen.into_iter().filter(move |number| *number >= first)),
     };
     for number in numbers {

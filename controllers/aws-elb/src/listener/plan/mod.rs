@@ -7,7 +7,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
 
-use super::{api::ListenerSpec, gate::Gate};
+use super::{api::ListenerSpec, observed::ObservedListener};
 use crate::{
     action::{self, Action},
     rules,
@@ -77,24 +77,29 @@ pub(crate) fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<
     validator.is_valid().then_some(desired)
 }
 
-pub(crate) fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {
-    let certificate = gate.certificates.first().and_then(|certificate| certificate.certificate_arn.as_ref());
+pub(crate) fn differences(desired: &Desired, listener: &ObservedListener) -> Vec<Difference<Change>> {
+    let certificate =
+        listener.certificates.first().and_then(|certificate| certificate.certificate_arn.as_ref());
     let wanted = desired.certificate_arn.as_ref();
     let first = [
-        fixed("loadBalancerARN", Some(&desired.load_balancer_arn), gate.load_balancer_arn.as_ref()),
-        changed("protocol", Some(&desired.protocol), gate.protocol.as_ref(), Change::Protocol),
+        fixed("loadBalancerARN", Some(&desired.load_balancer_arn), listener.load_balancer_arn.as_ref()),
+        changed("protocol", Some(&desired.protocol), listener.protocol.as_ref(), Change::Protocol),
         changed("certificateARN", wanted, certificate, Change::Certificate),
-        changed("sslPolicy", desired.ssl_policy.as_ref(), gate.ssl_policy.as_ref(), Change::SslPolicy),
+        changed("sslPolicy", desired.ssl_policy.as_ref(), listener.ssl_policy.as_ref(), Change::SslPolicy),
     ];
-    let observed = Action::of(&gate.default_actions);
+    let observed = Action::of(&listener.default_actions);
     let action = action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action);
-    let port = changed("port", Some(&desired.port), gate.port.as_ref(), Change::Port);
+    let port = changed("port", Some(&desired.port), listener.port.as_ref(), Change::Port);
     first.into_iter().flatten().chain(action).chain(port).collect()
 }
 
 /// With the ignored parts of the action as they are observed: a call sends the whole action.
-pub(crate) fn without_ignored(desired: &Desired, gate: &Gate, ignored: &Ignored) -> Option<Desired> {
-    let observed = Action::of(&gate.default_actions);
+pub(crate) fn without_ignored(
+    desired: &Desired,
+    listener: &ObservedListener,
+    ignored: &Ignored,
+) -> Option<Desired> {
+    let observed = Action::of(&listener.default_actions);
     let covers = |path: &str| ignored.covers(path);
     let action = action::without_ignored(ACTION, &desired.action, observed.as_ref(), covers)?;
     Some(Desired { action, ..desired.clone() })

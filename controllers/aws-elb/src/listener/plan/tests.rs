@@ -1,6 +1,6 @@
 use super::*;
 use crate::action::{ActionState, FixedResponseState, ForwardState, RedirectState, WeightedState};
-use crate::listener::{Listeners, gate::Certificate};
+use crate::listener::{Listeners, observed::Certificate};
 use kraken_aws::testing::{self, HIDDEN, assert_begin, rendered, with};
 use serde_json::{Value, json};
 
@@ -26,14 +26,14 @@ fn problems(changes: Value) -> Vec<String> {
     testing::problems::<Listeners>(written(changes))
 }
 
-fn gate(actions: Vec<ActionState>) -> Gate {
-    Gate {
+fn listener(actions: Vec<ActionState>) -> ObservedListener {
+    ObservedListener {
         listener_arn: "arn:1".into(),
         load_balancer_arn: Some(BALANCER.into()),
         port: Some(80),
         protocol: Some("HTTP".into()),
         default_actions: actions,
-        ..Gate::default()
+        ..ObservedListener::default()
     }
 }
 
@@ -44,7 +44,7 @@ fn forwarding() -> Vec<ActionState> {
 
 #[test]
 fn a_listener_in_the_desired_state_has_no_differences() {
-    assert_eq!(rendered(differences(&wanted(json!({})), &gate(forwarding()))), [""; 0]);
+    assert_eq!(rendered(differences(&wanted(json!({})), &listener(forwarding()))), [""; 0]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn everything_but_the_load_balancer_changes_in_place() {
         "defaultAction": {"fixedResponse": {"statusCode": {"value": 503}}},
     }));
     assert_eq!(
-        rendered(differences(&other, &gate(forwarding()))),
+        rendered(differences(&other, &listener(forwarding()))),
         [
             format!("loadBalancerARN: {BALANCER} becomes {}: fixed", BALANCER.replace("web", "shop")),
             "protocol: HTTP becomes HTTPS: Protocol".to_owned(),
@@ -87,10 +87,10 @@ fn absent_fields_of_a_redirect_have_aws_defaults() {
         ..ActionState::default()
     };
     for same in [None, Some("/#{path}")] {
-        assert_eq!(rendered(differences(&desired, &gate(vec![state(same)]))), [""; 0]);
+        assert_eq!(rendered(differences(&desired, &listener(vec![state(same)]))), [""; 0]);
     }
     assert_eq!(
-        rendered(differences(&desired, &gate(vec![state(Some("/other"))]))),
+        rendered(differences(&desired, &listener(vec![state(Some("/other"))]))),
         ["defaultAction.redirect.path: /other becomes /#{path}: Action"]
     );
 }
@@ -106,7 +106,7 @@ fn target_groups_are_compared_by_weight_ignoring_order() {
     let state = |target_groups: Vec<WeightedState>| {
         let config = ForwardState { target_groups, ..ForwardState::default() };
         let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
-        gate(vec![ActionState { forward_config: Some(config), ..action }])
+        listener(vec![ActionState { forward_config: Some(config), ..action }])
     };
     assert_eq!(rendered(differences(&both, &state(vec![group(&other, 1), group(GROUP, 9)]))), [""; 0]);
     assert_eq!(
@@ -131,21 +131,21 @@ fn a_redirect_to_itself_is_rejected() {
     assert_begin(&problems(same), &["spec.defaultAction.redirect: must change at least one of"]);
 }
 
-fn without(desired: &Desired, gate: &Gate, path: &str) -> Option<Desired> {
-    without_ignored(desired, gate, &Ignored::new(&[path.to_owned()]))
+fn without(desired: &Desired, listener: &ObservedListener, path: &str) -> Option<Desired> {
+    without_ignored(desired, listener, &Ignored::new(&[path.to_owned()]))
 }
 
 #[test]
 fn an_ignored_forward_is_not_changed() {
     let shifted =
         ActionState { target_group_arn: Some(GROUP.replace("web", "new")), ..forwarding().remove(0) };
-    let shifted = gate(vec![shifted]);
+    let shifted = listener(vec![shifted]);
     for path in ["defaultAction", "defaultAction.forward", "defaultAction.forward.targetGroupARN"] {
         let kept = without(&wanted(json!({})), &shifted, path).unwrap();
         assert_eq!(rendered(differences(&kept, &shifted)), [""; 0], "{path}");
     }
     assert!(without(&wanted(json!({})), &shifted, "defaultAction.redirect").is_none());
-    assert!(without(&wanted(json!({})), &gate(forwarding()), "defaultAction").is_none());
+    assert!(without(&wanted(json!({})), &listener(forwarding()), "defaultAction").is_none());
 }
 
 #[test]
@@ -156,7 +156,11 @@ fn a_call_for_one_part_of_a_redirect_does_not_change_an_ignored_one() {
             port: Some(port.into()),
             ..RedirectState::default()
         });
-        gate(vec![ActionState { action_type: "redirect".into(), redirect_config, ..ActionState::default() }])
+        listener(vec![ActionState {
+            action_type: "redirect".into(),
+            redirect_config,
+            ..ActionState::default()
+        }])
     };
     let desired =
         wanted(json!({"defaultAction": {"redirect": {"path": {"value": "/a"}, "port": {"value": 1}}}}));
@@ -176,7 +180,7 @@ fn a_call_for_one_part_of_a_redirect_does_not_change_an_ignored_one() {
 fn several_actions_are_shown_as_unsupported() {
     let many = [forwarding(), forwarding()].concat();
     assert_eq!(
-        rendered(differences(&wanted(json!({})), &gate(many))),
+        rendered(differences(&wanted(json!({})), &listener(many))),
         [format!("defaultAction: unsupported actions becomes forward to {GROUP}: Action")]
     );
 }
@@ -186,8 +190,9 @@ fn additional_certificates_are_not_managed() {
     let secure = wanted(json!({"protocol": {"value": "HTTPS"}, "certificateARN": {"value": CERTIFICATE}}));
     let certificate = |arn: &str| Certificate { certificate_arn: Some(arn.to_owned()) };
     let certificates = vec![certificate(CERTIFICATE), certificate("arn:other")];
-    let gate = Gate { protocol: Some("HTTPS".into()), certificates, ..gate(forwarding()) };
-    assert_eq!(rendered(differences(&secure, &gate)), [""; 0]);
+    let listener =
+        ObservedListener { protocol: Some("HTTPS".into()), certificates, ..listener(forwarding()) };
+    assert_eq!(rendered(differences(&secure, &listener)), [""; 0]);
 }
 
 #[test]
@@ -203,7 +208,7 @@ fn a_body_from_a_secret_is_absent_from_state_and_differences() {
         ..ActionState::default()
     };
     assert_eq!(
-        rendered(differences(&secret, &gate(vec![other]))),
+        rendered(differences(&secret, &listener(vec![other]))),
         [
             "defaultAction.fixedResponse.statusCode: (not shown) becomes ***: Action",
             "defaultAction.fixedResponse.messageBody: (not shown) becomes ***: Action",

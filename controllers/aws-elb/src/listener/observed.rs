@@ -12,7 +12,7 @@ use crate::action::ActionState;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Gate {
+pub(crate) struct ObservedListener {
     pub(crate) listener_arn: String,
     pub(crate) load_balancer_arn: Option<String>,
     pub(crate) port: Option<i32>,
@@ -34,7 +34,7 @@ fn text(text: Option<&str>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-impl From<&Sdk> for Gate {
+impl From<&Sdk> for ObservedListener {
     fn from(listener: &Sdk) -> Self {
         let certificate = |certificate: &SdkCertificate| Certificate {
             certificate_arn: text(certificate.certificate_arn()),
@@ -52,7 +52,7 @@ impl From<&Sdk> for Gate {
     }
 }
 
-impl Tagged for Gate {
+impl Tagged for ObservedListener {
     fn id(&self) -> &str {
         &self.listener_arn
     }
@@ -62,4 +62,4 @@ impl Tagged for Gate {
     }
 }
 
-impl RemoteObject for Gate {}
+impl RemoteObject for ObservedListener {}
