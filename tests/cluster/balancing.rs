@@ -215,7 +215,7 @@ async fn a_load_balancer_stack_is_created_corrected_and_deleted_in_any_order() -
     test_env.apply(&[other, resource("Listener", "web", &listener(8080))].join("\n---\n")).await?;
     test_env.ready("TargetGroup", "web").await?;
     let same = test_env.ready("Listener", "web").await?;
-    assert_eq!(id(&same)?, id(&listener)?);
+    assert_eq!(id(&same)?, id(&ready_listener)?);
     assert_eq!(targets(&test_env, id(&group)?).await?, ["10.0.1.11", "10.0.1.12"]);
     test_env.until("ConfigMap", "web", |map| map["data"]["port"] == "8080").await?;
     let mut other = rule("/v2/*");

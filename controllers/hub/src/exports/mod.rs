@@ -116,7 +116,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let parsed = cluster.router.parsed(export);
     let edges = &parsed.edges;
     let target = target(&namespace, &export.spec);
-    let strays = || {
+    let former_targets = || {
         let made = cluster.router.owned.lock().of(&namespace, &uid);
         made.into_iter().filter(|named| *named != target).collect::<Vec<_>>()
     };
@@ -126,7 +126,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         target: cluster.version(&target),
     };
     if cluster.cycles(&dependent, edges).is_empty()
-        && strays().is_empty()
+        && former_targets().is_empty()
         && cluster.router.settled.is(&uid, &place)
     {
         cluster.router.debounce.clear(&dependent);
@@ -148,7 +148,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     };
     let (client, metrics) = (manager.client.clone(), manager.metrics.clone());
     let writer = Writer { client, metrics, manager: manager.name, export, digest_key };
-    let carried = match gathered.plan {
+    let finished = match gathered.plan {
         Plan::Invalid(why) => return Outcome::Invalid(why).into(),
         Plan::Waiting(why) => {
             wait(
@@ -173,12 +173,12 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     };
     // The target of an earlier spec is deleted even if the new target cannot be written, because the spec no longer
     // names it.
-    for stray in strays() {
-        if let Err(error) = writer.reconcile_target(&stray, None).await {
+    for former in former_targets() {
+        if let Err(error) = writer.reconcile_target(&former, None).await {
             return Outcome::Failed(error.to_string()).into();
         }
     }
-    carried
+    finished
 }
 
 /// Values are missing, with the causes.
