@@ -33,7 +33,7 @@ const POLICIES: &str = "policies.yaml";
 const FOLDERS: [&str; 3] = [CRDS, CONFIG, CHARTS];
 /// The first label of groups whose kinds have no references, or have their own webhook.
 const INTERNAL: [&str; 2] = ["core.", "configexport."];
-const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n    pod-security.kubernetes.io/enforce: restricted # what the Deployments need, and nothing besides\n  name: kraken-system\n";
+const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n    pod-security.kubernetes.io/enforce: restricted # sufficient for the Deployments\n  name: kraken-system\n";
 
 /// Path below the workspace's root, and text.
 type Files = BTreeMap<PathBuf, String>;
