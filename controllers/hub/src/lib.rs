@@ -1,18 +1,18 @@
 //! The hub: resolves references between resources, and exports values to ConfigMaps and Secrets.
 //!
-//! Watches maintain the index of references and trigger reconciles ([`watch`]). A reconcile reads the bodies of
-//! referenced objects once per version ([`store`]). Pure code resolves each reference ([`resolve`]). The results are the
-//! status of a DependencyRequest ([`requests`]), and a ConfigMap or Secret ([`exports`]). The same code reviews objects
-//! at admission ([`admission`]).
+//! Watches maintain the index of references and trigger reconciles (`watch`). A reconcile reads the bodies of
+//! referenced objects once per version (`store`). Pure code resolves each reference (`resolve`). The results are the
+//! status of a DependencyRequest (`requests`), and a ConfigMap or Secret (`exports`). The same code reviews objects
+//! at admission (`admission`).
 
 #![warn(missing_docs)]
 
-pub mod admission;
+mod admission;
 pub mod exports;
-pub mod program;
+mod program;
 pub mod requests;
-pub mod resolve;
-pub mod store;
-pub mod watch;
+mod resolve;
+mod store;
+mod watch;
 
 pub use program::{Hub, HubArgs};

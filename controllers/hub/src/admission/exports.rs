@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Reviews ConfigExports.
-pub struct Exports {
+pub(crate) struct Exports {
     cluster: Arc<ClusterState>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Debug for Exports {
 
 impl Exports {
     /// Reviews against this cluster state.
-    pub fn new(cluster: Arc<ClusterState>) -> Self {
+    pub(crate) fn new(cluster: Arc<ClusterState>) -> Self {
         Self { cluster }
     }
 

@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Reviews the references of any kind.
-pub struct References {
+pub(crate) struct References {
     cluster: Arc<ClusterState>,
     schemas: Schemas,
 }
@@ -42,7 +42,7 @@ impl fmt::Debug for References {
 
 impl References {
     /// Reviews against this cluster state.
-    pub fn new(cluster: Arc<ClusterState>) -> Self {
+    pub(crate) fn new(cluster: Arc<ClusterState>) -> Self {
         let schemas = Schemas::new(cluster.manager.client.clone());
         Self { cluster, schemas }
     }

@@ -18,11 +18,11 @@ use crate::{
 
 /// The collected values.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub(crate) struct Gathered {
     /// The values, and the causes of missing values.
-    pub values: Values,
+    pub(crate) values: Values,
     /// Whether missing values may appear without an edit; `None` if none is missing.
-    pub transience: Option<Transience>,
+    pub(crate) transience: Option<Transience>,
 }
 
 impl Gathered {
@@ -36,7 +36,7 @@ impl Gathered {
 ///
 /// # Errors
 /// If an object could not be read: an entry must not be reported as missing because of that.
-pub async fn gather(
+pub(crate) async fn gather(
     cluster: &ClusterState,
     namespace: &str,
     dependent: &Dependent,

@@ -1,22 +1,22 @@
 //! ConfigExports: values written to one ConfigMap or Secret.
 //!
-//! Steps: gather the values (client), [`resolve`] and [`decide`] (pure), [`write`] (client), [`report`] (pure), and one
+//! Steps: gather the values (client), `resolve` and `decide` (pure), `write` (client), `report` (pure), and one
 //! write of the status at the end of every path.
 
 pub mod decide;
-pub mod gather;
+pub(crate) mod gather;
 mod labels;
 mod parsed;
 pub mod report;
-pub mod resolve;
-pub mod restart;
+pub(crate) mod resolve;
+pub(crate) mod restart;
 mod settled;
 mod status;
 mod target;
-pub mod write;
+pub(crate) mod write;
 
-pub use parsed::Parsed;
-pub use settled::Settled;
+pub(crate) use parsed::Parsed;
+pub(crate) use settled::Settled;
 
 use std::{sync::Arc, time::Duration};
 
@@ -45,7 +45,7 @@ use crate::{
 pub const KIND: &str = "ConfigExport";
 
 /// Reconciles one export.
-pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
+pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let metrics = &cluster.manager.metrics;
     if let Some(broken) = cluster.router.undecodable.get(&key) {

@@ -13,20 +13,20 @@ use crate::{
 
 /// The references in the spec of an export.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parsed {
+pub(crate) struct Parsed {
     uid: Option<String>,
     generation: Option<i64>,
     /// Its dependencies, and the object that it provides: its target.
-    pub edges: Edges,
+    pub(crate) edges: Edges,
     /// The references of its entries.
-    pub dependencies: Dependencies,
+    pub(crate) dependencies: Dependencies,
     /// The indexes of entries that refer to a Secret.
-    pub secret_entries: BTreeSet<usize>,
+    pub(crate) secret_entries: BTreeSet<usize>,
 }
 
 impl Parsed {
     /// Parses the references of an export.
-    pub fn of(export: &ConfigExport) -> Self {
+    pub(crate) fn of(export: &ConfigExport) -> Self {
         let namespace = export.namespace().unwrap_or_default();
         let References { dependencies, secret_entries } = references(&export.spec);
         let named = |class, key: &KeyRef| ObjectRef::new(class, &namespace, &key.name);
@@ -43,7 +43,7 @@ impl Parsed {
     }
 
     /// Whether this was parsed from the same spec of the same export.
-    pub fn is_of(&self, export: &ConfigExport) -> bool {
+    pub(crate) fn is_of(&self, export: &ConfigExport) -> bool {
         (&self.uid, self.generation) == (&export.metadata.uid, export.metadata.generation)
     }
 }

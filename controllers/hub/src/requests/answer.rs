@@ -15,23 +15,23 @@ use crate::{
 };
 
 /// The maximum size of a value, in bytes of JSON.
-pub const MAX_VALUE: usize = 256 * 1024;
+pub(crate) const MAX_VALUE: usize = 256 * 1024;
 /// The maximum size of all values of one request: an object is limited to 1.5 MiB, including its managedFields.
-pub const MAX_TOTAL: usize = 768 * 1024;
+pub(crate) const MAX_TOTAL: usize = 768 * 1024;
 
 /// The answer to a request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The resolved values.
-    pub values: DependentValues,
+    pub(crate) values: DependentValues,
     /// The dependencies without a value.
-    pub unmet: Vec<Unmet>,
+    pub(crate) unmet: Vec<Unmet>,
     /// Whether unmet dependencies may be resolved without an edit; `None` if nothing is unmet.
-    pub transience: Option<Transience>,
+    pub(crate) transience: Option<Transience>,
 }
 
 /// Resolves every dependency: its value, or the cause why there is none.
-pub fn answer(namespace: &str, spec: &DependencyRequestSpec, lookups: &Lookups) -> Answer {
+pub(crate) fn answer(namespace: &str, spec: &DependencyRequestSpec, lookups: &Lookups) -> Answer {
     let mut made =
         AnswerBuilder { lookups, left: MAX_TOTAL, budget: Budget::default(), answer: Answer::default() };
     for wanted in &spec.config_map_dependencies {

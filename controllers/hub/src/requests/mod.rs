@@ -1,9 +1,9 @@
 //! DependencyRequests: the references of a resource, answered with values or with causes.
 //!
-//! Steps: look up the dependencies (client), [`answer`] (pure), [`status`] (pure), write (client).
+//! Steps: look up the dependencies (client), `answer` (pure), `status` (pure), write (client).
 
-pub mod answer;
-pub mod status;
+pub(crate) mod answer;
+pub(crate) mod status;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ pub const KIND: &str = "DependencyRequest";
 const KINDS: Duration = Duration::from_mins(1);
 
 /// The edges of a request: its dependencies, and the state of its owner, which it provides.
-pub fn edges(request: &DependencyRequest) -> Edges {
+pub(crate) fn edges(request: &DependencyRequest) -> Edges {
     let namespace = request.namespace().unwrap_or_default();
     let spec = &request.spec;
     let maps = spec
@@ -100,7 +100,7 @@ impl Outcome {
 }
 
 /// Answers one request.
-pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
+pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let outcome = run(&cluster, &key).await;
     coverage::note(KIND, outcome.as_str());

@@ -25,34 +25,34 @@ const EXPECTED_WITH_ANSWERS: Duration = Duration::from_secs(30);
 /// The maximum age of another answer to that controller.
 const ANSWER_MAX_AGE: Duration = Duration::from_secs(4);
 /// The time for which the target of an export is kept without values.
-pub const TARGET_GRACE: Duration = Duration::from_secs(10);
+pub(crate) const TARGET_GRACE: Duration = Duration::from_secs(10);
 
 /// Since when each dependent waits, and when each kind was last answered.
 #[derive(Debug, Default)]
-pub struct Debounce {
+pub(crate) struct Debounce {
     since: Mutex<HashMap<Dependent, Instant>>,
     answered: Mutex<HashMap<Arc<str>, Instant>>,
 }
 
 impl Debounce {
     /// The time for which this dependent has continuously missed values.
-    pub fn missing_for(&self, dependent: &Dependent) -> Duration {
+    pub(crate) fn missing_for(&self, dependent: &Dependent) -> Duration {
         self.since.lock().entry(dependent.clone()).or_insert_with(Instant::now).elapsed()
     }
 
     /// Resets a dependent that misses nothing any more, or was deleted.
-    pub fn clear(&self, dependent: &Dependent) {
+    pub(crate) fn clear(&self, dependent: &Dependent) {
         self.since.lock().remove(dependent);
     }
 
     /// Records an answer to the controller of this kind.
-    pub fn answered(&self, kind: &str) {
+    pub(crate) fn answered(&self, kind: &str) {
         self.answered.lock().insert(kind.into(), Instant::now());
     }
 
     /// The remaining time for which a missing value is not reported. `is_answered`: the dependent has an answer already,
     /// which may be outdated; `kind`: the kind of the dependent.
-    pub fn left(
+    pub(crate) fn left(
         &self,
         dependent: &Dependent,
         transience: Transience,

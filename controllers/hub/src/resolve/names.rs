@@ -4,7 +4,7 @@ use kraken_runtime::patch::ApiError;
 
 /// Whether this is the name of an object (a DNS-1123 subdomain). A name such as `../secrets/x` would direct a request
 /// to another object, so every unverified name is checked before it is used.
-pub fn is_object_name(name: &str) -> bool {
+pub(crate) fn is_object_name(name: &str) -> bool {
     let label = |label: &str| {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
         !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
@@ -13,7 +13,7 @@ pub fn is_object_name(name: &str) -> bool {
 }
 
 /// The message of the API server, without the Rust error around it.
-pub fn words(error: &ApiError) -> String {
+pub(crate) fn words(error: &ApiError) -> String {
     match error.source.as_ref() {
         kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
         other => other.to_string(),
@@ -21,7 +21,7 @@ pub fn words(error: &ApiError) -> String {
 }
 
 /// A text for users, truncated to at most `max` bytes.
-pub fn bounded(text: &str, max: usize) -> String {
+pub(crate) fn bounded(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

@@ -11,7 +11,7 @@ use crate::store::index::ObjectRef;
 const SHOWN: usize = 8;
 
 /// All objects that can be reached from these, including themselves.
-pub fn reach(
+pub(crate) fn reach(
     from: impl IntoIterator<Item = ObjectRef>,
     sources: impl Fn(&ObjectRef) -> Vec<ObjectRef>,
 ) -> HashSet<ObjectRef> {
@@ -29,7 +29,7 @@ pub fn reach(
 
 /// Searches for paths back to one object, and visits each part of the graph once for all searches.
 #[derive(Debug)]
-pub struct CycleSearch<F> {
+pub(crate) struct CycleSearch<F> {
     to: ObjectRef,
     sources: F,
     /// Objects without a path back.
@@ -38,12 +38,12 @@ pub struct CycleSearch<F> {
 
 impl<F: Fn(&ObjectRef) -> Vec<ObjectRef>> CycleSearch<F> {
     /// A search for paths back to `to`.
-    pub fn new(to: ObjectRef, sources: F) -> Self {
+    pub(crate) fn new(to: ObjectRef, sources: F) -> Self {
         Self { to, sources, dead: HashSet::default() }
     }
 
     /// The shortest path from `from` back, including both ends.
-    pub fn from(&mut self, from: &ObjectRef) -> Option<Vec<ObjectRef>> {
+    pub(crate) fn from(&mut self, from: &ObjectRef) -> Option<Vec<ObjectRef>> {
         let mut came_from: HashMap<ObjectRef, Option<ObjectRef>> = HashMap::from_iter([(from.clone(), None)]);
         let mut left = VecDeque::from([from.clone()]);
         while let Some(named) = left.pop_front() {
@@ -65,7 +65,7 @@ impl<F: Fn(&ObjectRef) -> Vec<ObjectRef>> CycleSearch<F> {
     }
 
     /// The message for the cycle that a dependency on `from` would close: `reference cycle: a -> b -> a`.
-    pub fn cycle(&mut self, from: &ObjectRef) -> Option<String> {
+    pub(crate) fn cycle(&mut self, from: &ObjectRef) -> Option<String> {
         let path = self.from(from)?;
         let mut names = vec![self.to.to_string()];
         if path.len() > SHOWN {

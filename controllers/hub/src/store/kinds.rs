@@ -32,7 +32,7 @@ const LISTED: usize = 12;
 
 /// The existence of a resource without a published state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Presence {
+pub(crate) enum Presence {
     /// It exists.
     Exists,
     /// It does not exist, or its existence is unknown.
@@ -43,7 +43,7 @@ pub enum Presence {
 
 /// The served kinds, cached.
 #[derive(Debug)]
-pub struct Kinds {
+pub(crate) struct Kinds {
     client: KubeClient,
     served: tokio::sync::Mutex<Option<(Instant, Arc<Vec<ApiResource>>)>>,
     seen: Mutex<HashMap<ObjectRef, (Instant, bool)>>,
@@ -51,12 +51,12 @@ pub struct Kinds {
 
 impl Kinds {
     /// Uses this client.
-    pub fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client) -> Self {
         Self { client: KubeClient(client), served: tokio::sync::Mutex::default(), seen: Mutex::default() }
     }
 
     /// Whether the resource of a referenced state exists.
-    pub async fn presence(&self, named: &ObjectRef) -> Presence {
+    pub(crate) async fn presence(&self, named: &ObjectRef) -> Presence {
         let Some(state) = named.state_name() else { return Presence::Absent };
         let Some(served) = self.served(&state).await else { return Presence::Absent };
         let kinds: Vec<_> = served.iter().filter(|kind| is_kind(kind, &state)).collect();

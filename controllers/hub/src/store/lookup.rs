@@ -25,7 +25,7 @@ const FAILURE: Duration = Duration::from_secs(1);
 
 /// The result of looking up one object.
 #[derive(Clone, Debug)]
-pub enum Lookup {
+pub(crate) enum Lookup {
     /// It does not exist, and no producer is known.
     Missing,
     /// It does not exist yet, but its producer does.
@@ -50,21 +50,21 @@ pub enum Lookup {
 
 /// The lookups of all dependencies of a dependent.
 #[derive(Clone, Debug, Default)]
-pub struct Lookups {
+pub(crate) struct Lookups {
     /// The results by object.
-    pub lookup: HashMap<ObjectRef, Lookup>,
+    pub(crate) lookup: HashMap<ObjectRef, Lookup>,
     /// The objects that depend on the dependent itself, each with the message about the cycle.
-    pub cycles: HashMap<ObjectRef, String>,
+    pub(crate) cycles: HashMap<ObjectRef, String>,
 }
 
 impl Lookups {
     /// The result for an object; an unknown object does not exist.
-    pub fn lookup(&self, named: &ObjectRef) -> &Lookup {
+    pub(crate) fn lookup(&self, named: &ObjectRef) -> &Lookup {
         self.lookup.get(named).unwrap_or(&Lookup::Missing)
     }
 
     /// The first object that could not be read.
-    pub fn failure(&self) -> Option<&Arc<ReadError>> {
+    pub(crate) fn failure(&self) -> Option<&Arc<ReadError>> {
         self.lookup.values().find_map(|lookup| match lookup {
             Lookup::Failed(error) => Some(error),
             _ => None,
@@ -74,27 +74,27 @@ impl Lookups {
 
 /// The content of a state.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct StateData {
+pub(crate) struct StateData {
     /// The data that paths are evaluated on.
-    pub data: Value,
+    pub(crate) data: Value,
     /// The main id of the resource.
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
     /// The parts that are not published because they come from a Secret.
-    pub withheld: Vec<Withheld>,
+    pub(crate) withheld: Vec<Withheld>,
 }
 
 /// The content of a ConfigMap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConfigMapData {
+pub(crate) struct ConfigMapData {
     /// Its text data.
-    pub data: BTreeMap<String, String>,
+    pub(crate) data: BTreeMap<String, String>,
     /// The keys of its binary data, which cannot be referenced.
-    pub binary: BTreeSet<String>,
+    pub(crate) binary: BTreeSet<String>,
 }
 
 /// An object could not be read; it is retried.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub(crate) enum ReadError {
     /// The object itself.
     #[error("failed to read {named}: {source}")]
     Object {
@@ -107,19 +107,19 @@ pub enum ReadError {
 
 /// The result of a read.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub(crate) struct Read {
     /// The version that was read, which may be newer than the requested one.
-    pub version: Option<String>,
+    pub(crate) version: Option<String>,
     /// The result.
-    pub lookup: Lookup,
+    pub(crate) lookup: Lookup,
 }
 
 /// The shared result of a read, for all waiters.
-pub type SharedRead = Result<Arc<Read>, Arc<ReadError>>;
+pub(crate) type SharedRead = Result<Arc<Read>, Arc<ReadError>>;
 
 /// Cached bodies by object. At most one version of each is kept, and only while the object is referenced.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub(crate) struct Cache {
     cells: Mutex<HashMap<ObjectRef, Cell>>,
 }
 
@@ -146,7 +146,12 @@ impl Cache {
     ///
     /// # Errors
     /// As `read`.
-    pub async fn get<F>(&self, named: &ObjectRef, version: &str, read: impl FnOnce() -> F) -> SharedRead
+    pub(crate) async fn get<F>(
+        &self,
+        named: &ObjectRef,
+        version: &str,
+        read: impl FnOnce() -> F,
+    ) -> SharedRead
     where
         F: Future<Output = Result<Read, ReadError>> + Send + 'static,
     {
@@ -166,18 +171,8 @@ impl Cache {
     }
 
     /// Removes an object that is deleted or no longer referenced.
-    pub fn forget(&self, named: &ObjectRef) {
+    pub(crate) fn forget(&self, named: &ObjectRef) {
         self.cells.lock().remove(named);
-    }
-
-    /// The number of cached bodies.
-    pub fn len(&self) -> usize {
-        self.cells.lock().len()
-    }
-
-    /// Whether the cache is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -238,7 +233,7 @@ pub(crate) mod tests {
         assert_eq!(server.reads(), 1);
         cache.get(&named, "2", || server.read(Ok(found("2")))).await.unwrap();
         assert_eq!(server.reads(), 2);
-        assert_eq!(cache.len(), 1);
+        assert_eq!(cache.cells.lock().len(), 1);
     }
 
     #[tokio::test]
@@ -275,7 +270,7 @@ pub(crate) mod tests {
         let (cache, server, named) = (Cache::default(), Server::default(), named());
         cache.get(&named, "1", || server.read(Ok(found("1")))).await.unwrap();
         cache.forget(&named);
-        assert!(cache.is_empty());
+        assert!(cache.cells.lock().is_empty());
         cache.get(&named, "1", || server.read(Ok(found("1")))).await.unwrap();
         assert_eq!(server.reads(), 2);
     }

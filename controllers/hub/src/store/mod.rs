@@ -1,9 +1,9 @@
 //! The referenced objects: the index of who depends on whom, and their bodies, which are read once per version.
 
-pub mod cycle;
-pub mod index;
-pub mod kinds;
-pub mod lookup;
-pub mod read;
-pub mod secrets;
-pub mod trust;
+pub(crate) mod cycle;
+pub(crate) mod index;
+pub(crate) mod kinds;
+pub(crate) mod lookup;
+pub(crate) mod read;
+pub(crate) mod secrets;
+pub(crate) mod trust;

@@ -25,7 +25,7 @@ use crate::{
 
 /// Reads bodies. Clones share the same state.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub(crate) struct Reader {
     client: kraken_runtime::watch::KubeClient,
     /// The digests that detect changed values of Secrets.
     digests: Arc<SecretDigests>,
@@ -33,7 +33,7 @@ pub struct Reader {
 
 impl Reader {
     /// Uses this client.
-    pub fn new(client: Client, digests: Arc<SecretDigests>) -> Self {
+    pub(crate) fn new(client: Client, digests: Arc<SecretDigests>) -> Self {
         Self { client: kraken_runtime::watch::KubeClient(client), digests }
     }
 
@@ -41,7 +41,7 @@ impl Reader {
     ///
     /// # Errors
     /// If the request fails; a deleted or invalid object is a result and not an error.
-    pub async fn body(self, named: ObjectRef) -> Result<Read, ReadError> {
+    pub(crate) async fn body(self, named: ObjectRef) -> Result<Read, ReadError> {
         match named.class {
             Class::ConfigMap => self.config_map(&named).await,
             Class::State => self.state(&named).await,
@@ -123,18 +123,22 @@ impl Reader {
     ///
     /// # Errors
     /// If the request fails.
-    pub async fn secret(&self, named: &ObjectRef, requested: &[KeyRef]) -> Result<SecretRead, ReadError> {
+    pub(crate) async fn secret(
+        &self,
+        named: &ObjectRef,
+        requested: &[KeyRef],
+    ) -> Result<SecretRead, ReadError> {
         Ok(secret_values(self.secret_body(named).await?.as_ref(), requested))
     }
 }
 
 /// The referenced keys of a Secret.
 #[derive(Debug, Default)]
-pub struct SecretRead {
+pub(crate) struct SecretRead {
     /// Its version and values, if it exists.
-    pub data: Option<SecretData>,
+    pub(crate) data: Option<SecretData>,
     /// The causes of missing values.
-    pub causes: BTreeMap<Dependency, String>,
+    pub(crate) causes: BTreeMap<Dependency, String>,
 }
 
 fn secret_values(secret: Option<&Secret>, requested: &[KeyRef]) -> SecretRead {

@@ -16,7 +16,7 @@ use crate::store::index::ObjectRef;
 
 /// The versions of the keys of one Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SecretVersions {
+pub(crate) struct SecretVersions {
     uid: String,
     /// The resourceVersion in which each key got its value.
     keys: BTreeMap<String, String>,
@@ -26,12 +26,12 @@ pub struct SecretVersions {
 
 impl SecretVersions {
     /// One version for all keys, if the values could not be read.
-    pub fn of_all(uid: String, resource_version: String) -> Self {
+    pub(crate) fn of_all(uid: String, resource_version: String) -> Self {
         Self { uid, keys: BTreeMap::new(), rest: resource_version }
     }
 
     /// The version of a key.
-    pub fn of(&self, key: &str) -> SecretVersion {
+    pub(crate) fn of(&self, key: &str) -> SecretVersion {
         let resource_version = self.keys.get(key).unwrap_or(&self.rest).clone();
         SecretVersion { uid: self.uid.clone(), resource_version }
     }
@@ -39,7 +39,7 @@ impl SecretVersions {
 
 /// The digests of referenced Secrets.
 #[derive(Default)]
-pub struct SecretDigests {
+pub(crate) struct SecretDigests {
     key: Keyed,
     lookups: Mutex<HashMap<ObjectRef, KnownSecret>>,
 }
@@ -57,7 +57,7 @@ struct KnownSecret {
 
 impl SecretDigests {
     /// The versions of a Secret's keys, by its current and previous content.
-    pub fn note(
+    pub(crate) fn note(
         &self,
         named: &ObjectRef,
         uid: String,
@@ -82,7 +82,7 @@ impl SecretDigests {
     }
 
     /// Removes a Secret that is deleted or no longer referenced.
-    pub fn forget(&self, named: &ObjectRef) {
+    pub(crate) fn forget(&self, named: &ObjectRef) {
         self.lookups.lock().remove(named);
     }
 }

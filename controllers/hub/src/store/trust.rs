@@ -14,7 +14,7 @@ use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
 /// Why a state is not trusted, if it is not.
-pub fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<String> {
+pub(crate) fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<String> {
     if mutants::active(Mutant::EditedStateBelieved) {
         return None;
     }

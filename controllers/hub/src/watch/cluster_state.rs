@@ -30,19 +30,19 @@ const NO_RELEASES: &str = "type!=helm.sh/release.v1";
 
 /// The stores and the router.
 #[derive(Debug)]
-pub struct ClusterState {
+pub(crate) struct ClusterState {
     /// The process.
-    pub manager: Manager,
+    pub(crate) manager: Manager,
     /// The router of events.
-    pub router: Arc<EventRouter>,
+    pub(crate) router: Arc<EventRouter>,
     /// Reads bodies.
-    pub reader: Reader,
+    pub(crate) reader: Reader,
     /// The served kinds, and the existence of resources.
-    pub kinds: Kinds,
+    pub(crate) kinds: Kinds,
     /// DependencyRequests.
-    pub requests: Store<DependencyRequest>,
+    pub(crate) requests: Store<DependencyRequest>,
     /// ConfigExports.
-    pub exports: Store<ConfigExport>,
+    pub(crate) exports: Store<ConfigExport>,
     config_maps: Store<PartialObjectMeta<ConfigMap>>,
     secrets: Store<PartialObjectMeta<Secret>>,
     states: Store<PartialObjectMeta<StateDeclaration>>,
@@ -50,7 +50,7 @@ pub struct ClusterState {
 
 impl ClusterState {
     /// Starts the watches.
-    pub fn watch(manager: Manager) -> Self {
+    pub(crate) fn watch(manager: Manager) -> Self {
         let digests = Arc::new(SecretDigests::default());
         let reader = Reader::new(manager.client.clone(), digests.clone());
         let kinds = Kinds::new(manager.client.clone());
@@ -77,12 +77,12 @@ impl ClusterState {
 
     /// Waits until all stores are synced; false if the process is stopped first. Otherwise, objects that are not listed
     /// yet would count as deleted, and targets would be deleted.
-    pub async fn synced(&self) -> bool {
+    pub(crate) async fn synced(&self) -> bool {
         self.manager.shutdown.run_until_cancelled(self.manager.health.ready()).await.is_some()
     }
 
     /// Registers the ConfigExports in the metrics. Resources that wait for a reference are counted by their spokes.
-    pub fn count_exports(&self) {
+    pub(crate) fn count_exports(&self) {
         let exports = self.exports.clone();
         self.manager.metrics.count_resources(exports::KIND, move |tally| {
             for export in exports.all() {
@@ -92,7 +92,7 @@ impl ClusterState {
     }
 
     /// The metadata of an object, if it exists.
-    pub fn meta<T>(&self, named: &ObjectRef, read: impl FnOnce(&ObjectMeta) -> T) -> Option<T> {
+    pub(crate) fn meta<T>(&self, named: &ObjectRef, read: impl FnOnce(&ObjectMeta) -> T) -> Option<T> {
         let ObjectRef { class, key } = named;
         match class {
             Class::ConfigMap => self.config_maps.get(key).map(|object| read(&object.metadata)),
@@ -102,7 +102,7 @@ impl ClusterState {
     }
 
     /// The version of an object.
-    pub fn version(&self, named: &ObjectRef) -> Option<Version> {
+    pub(crate) fn version(&self, named: &ObjectRef) -> Option<Version> {
         self.meta(named, |meta| Version {
             uid: meta.uid.clone().unwrap_or_default(),
             resource_version: meta.resource_version.clone().unwrap_or_default(),
@@ -110,7 +110,7 @@ impl ClusterState {
     }
 
     /// The versions of all dependencies; for a reference without a group, of all candidates.
-    pub fn versions(&self, edges: &Edges) -> BTreeMap<ObjectRef, Option<Version>> {
+    pub(crate) fn versions(&self, edges: &Edges) -> BTreeMap<ObjectRef, Option<Version>> {
         let index = self.router.index.read();
         let each = edges.needs.iter().flat_map(|named| {
             if named.is_of_any_group() { index.candidates(named) } else { vec![named.clone()] }
@@ -119,7 +119,7 @@ impl ClusterState {
     }
 
     /// Looks up the dependencies of a dependent; bodies that are not cached are read.
-    pub async fn lookups(&self, dependent: &Dependent, edges: &Edges) -> Lookups {
+    pub(crate) async fn lookups(&self, dependent: &Dependent, edges: &Edges) -> Lookups {
         let lookup =
             edges.needs.iter().map(|named| async { (named.clone(), self.lookup(dependent, named).await) });
         // The cycles last, so that they include the newest references.
@@ -179,7 +179,7 @@ impl ClusterState {
     }
 
     /// The dependencies that directly or indirectly depend on the object that the dependent provides.
-    pub fn cycles(&self, dependent: &Dependent, edges: &Edges) -> HashMap<ObjectRef, String> {
+    pub(crate) fn cycles(&self, dependent: &Dependent, edges: &Edges) -> HashMap<ObjectRef, String> {
         let none = HashMap::default();
         let Some(provided) = &edges.provides else { return none };
         if !self.router.index.read().may_be_cyclic(dependent) {
@@ -202,7 +202,7 @@ impl ClusterState {
 
     /// The dependencies that directly or indirectly depend on the object that the dependent would provide: the cycles that
     /// storing it would close.
-    pub fn would_close(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
+    pub(crate) fn would_close(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
         let Some(provided) = &edges.provides else { return HashMap::default() };
         let index = self.router.index.read();
         let sources = |named: &ObjectRef| index.sources(named, |dependent| self.makes(dependent, named));
@@ -226,9 +226,9 @@ impl ClusterState {
 
 /// One version of one object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
+pub(crate) struct Version {
     /// Its UID.
-    pub uid: String,
+    pub(crate) uid: String,
     /// Its resourceVersion.
-    pub resource_version: String,
+    pub(crate) resource_version: String,
 }

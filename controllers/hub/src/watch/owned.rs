@@ -14,15 +14,15 @@ use crate::store::index::ObjectRef;
 
 /// A ConfigExport that is the controlling owner of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ControllingExport {
+pub(crate) struct ControllingExport {
     /// Its UID.
-    pub uid: String,
+    pub(crate) uid: String,
     /// Its name, in the object's namespace.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 /// The ConfigExport that controls an object.
-pub fn controlling_export(meta: &ObjectMeta) -> Option<ControllingExport> {
+pub(crate) fn controlling_export(meta: &ObjectMeta) -> Option<ControllingExport> {
     let owner = meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
     let group = owner.api_version.split_once('/')?.0;
     let is_export = group == ConfigExport::group(&()) && owner.kind == ConfigExport::kind(&());
@@ -32,7 +32,7 @@ pub fn controlling_export(meta: &ObjectMeta) -> Option<ControllingExport> {
 /// Objects by the ConfigExport that controls them: by its namespace and its UID, because an object in another namespace may
 /// have been given the same owner reference.
 #[derive(Debug, Default)]
-pub struct Owned {
+pub(crate) struct Owned {
     makers: HashMap<ObjectRef, ControllingExport>,
     made: HashMap<(String, String), BTreeSet<ObjectRef>>,
 }
@@ -43,7 +43,7 @@ fn place(named: &ObjectRef, controlling_export: &ControllingExport) -> (String, 
 
 impl Owned {
     /// Records the controlling owner of an object; returns the previous one.
-    pub fn set(
+    pub(crate) fn set(
         &mut self,
         named: &ObjectRef,
         controlling_export: Option<ControllingExport>,
@@ -67,7 +67,7 @@ impl Owned {
     }
 
     /// The objects that the ConfigExport with this namespace and UID controls.
-    pub fn of(&self, namespace: &str, uid: &str) -> Vec<ObjectRef> {
+    pub(crate) fn of(&self, namespace: &str, uid: &str) -> Vec<ObjectRef> {
         self.made.get(&(namespace.to_owned(), uid.to_owned())).into_iter().flatten().cloned().collect()
     }
 }

@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 
 /// The objects that cannot be decoded, and whether their status reports it.
 #[derive(Debug, Default)]
-pub struct Undecodable {
+pub(crate) struct Undecodable {
     of: Mutex<HashMap<ObjectKey, Broken>>,
 }
 
 /// An object that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub(crate) struct Broken {
     uid: Option<String>,
     generation: Option<i64>,
     error: String,
@@ -36,7 +36,7 @@ pub struct Broken {
 
 impl Undecodable {
     /// Records an object that cannot be decoded.
-    pub fn note(&self, key: ObjectKey, meta: &ObjectMeta, error: &str) {
+    pub(crate) fn note(&self, key: ObjectKey, meta: &ObjectMeta, error: &str) {
         let (uid, generation) = (meta.uid.clone(), meta.generation);
         let mut of = self.of.lock();
         // Our own status write causes such an event too.
@@ -49,12 +49,12 @@ impl Undecodable {
     }
 
     /// Removes an object that can be decoded again, or was deleted.
-    pub fn forget(&self, key: &ObjectKey) {
+    pub(crate) fn forget(&self, key: &ObjectKey) {
         self.of.lock().remove(key);
     }
 
     /// The object with this name, if it cannot be decoded.
-    pub fn get(&self, key: &ObjectKey) -> Option<Broken> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Broken> {
         self.of.lock().get(key).cloned()
     }
 
@@ -62,7 +62,7 @@ impl Undecodable {
     ///
     /// # Errors
     /// If the status cannot be written.
-    pub async fn report(
+    pub(crate) async fn report(
         &self,
         client: Client,
         manager: &str,

@@ -12,7 +12,7 @@ use crate::store::index::Dependent;
 
 /// The last write of each status.
 #[derive(Debug, Default)]
-pub struct Written {
+pub(crate) struct Written {
     last: Mutex<HashMap<Dependent, Write>>,
     /// The last sent status, even if it has not arrived: its event may precede its response.
     sent: Mutex<HashMap<Dependent, u64>>,
@@ -27,7 +27,12 @@ struct Write {
 
 impl Written {
     /// Whether this status was the last one written, and the object is unchanged since.
-    pub fn is_current(&self, dependent: &Dependent, status: &impl Serialize, version: Option<&str>) -> bool {
+    pub(crate) fn is_current(
+        &self,
+        dependent: &Dependent,
+        status: &impl Serialize,
+        version: Option<&str>,
+    ) -> bool {
         let digest = digest(status);
         let last = self.last.lock();
         last.get(dependent).is_some_and(|write| {
@@ -36,24 +41,24 @@ impl Written {
     }
 
     /// Records the status before it is written.
-    pub fn sending(&self, dependent: &Dependent, status: &impl Serialize) {
+    pub(crate) fn sending(&self, dependent: &Dependent, status: &impl Serialize) {
         self.sent.lock().insert(dependent.clone(), digest(status));
     }
 
     /// Whether an observed status is the last sent one: such an event needs no reconcile.
-    pub fn is_own(&self, dependent: &Dependent, status: &impl Serialize) -> bool {
+    pub(crate) fn is_own(&self, dependent: &Dependent, status: &impl Serialize) -> bool {
         self.sent.lock().get(dependent) == Some(&digest(status))
     }
 
     /// Whether the object may have another status than the observed one: the last sent status differs, and was not observed yet
     /// or did not arrive.
-    pub fn is_uncertain(&self, dependent: &Dependent, shown: Option<&impl Serialize>) -> bool {
+    pub(crate) fn is_uncertain(&self, dependent: &Dependent, shown: Option<&impl Serialize>) -> bool {
         let sent = self.sent.lock().get(dependent).copied();
         sent.is_some_and(|sent| shown.map(digest) != Some(sent))
     }
 
     /// Records a write.
-    pub fn note(
+    pub(crate) fn note(
         &self,
         dependent: Dependent,
         status: &impl Serialize,
@@ -64,7 +69,7 @@ impl Written {
     }
 
     /// Removes a deleted object.
-    pub fn forget(&self, dependent: &Dependent) {
+    pub(crate) fn forget(&self, dependent: &Dependent) {
         self.last.lock().remove(dependent);
         self.sent.lock().remove(dependent);
     }

@@ -15,7 +15,7 @@ const MAX_MESSAGE: usize = 1500;
 
 /// The outcome of a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The target has this number of entries.
     Exported(usize),
     /// Entries have no value; what happens to the target in the meantime.
@@ -36,7 +36,7 @@ pub enum Outcome {
 
 /// Whether the target is kept without values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub(crate) enum Kept {
     /// It does not exist.
     No,
     /// It is deleted unless the values are available again soon.
@@ -51,7 +51,7 @@ pub const OUTCOMES: [&str; 8] =
 
 impl Outcome {
     /// The name, one of [`OUTCOMES`].
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Exported(_) => "Exported",
             Self::Waiting(..) => "Waiting",
@@ -65,7 +65,7 @@ impl Outcome {
     }
 
     /// The reason of the Ready condition.
-    pub fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Exported(_) => Reason::Exported,
             Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
@@ -76,7 +76,7 @@ impl Outcome {
     }
 
     /// Only failures are retried by a timer.
-    pub fn requeue(&self) -> Requeue {
+    pub(crate) fn requeue(&self) -> Requeue {
         match self {
             Self::Unreadable(_) | Self::Failed(_) | Self::NotRestarted(_) => Requeue::Backoff,
             _ => Requeue::Never,
@@ -128,18 +128,18 @@ impl Outcome {
 
 /// The event for a change of the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub(crate) struct Notice {
     /// Normal or Warning.
-    pub type_: Type,
+    pub(crate) type_: Type,
     /// The reason.
-    pub reason: &'static str,
+    pub(crate) reason: &'static str,
     /// The message.
-    pub note: String,
+    pub(crate) note: String,
 }
 
 /// [`EventType`], with equality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub(crate) enum Type {
     /// A normal event.
     Normal,
     /// A warning.
@@ -157,7 +157,7 @@ impl From<Type> for EventType {
 
 /// The action on the status.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Nothing: it is up to date.
     Nothing,
     /// Write it, and publish this event.
@@ -165,7 +165,7 @@ pub enum Next {
 }
 
 /// Decides the report. `digest`: of the content for which the workloads have been restarted; `None` keeps the reported one.
-pub fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str>, now: Timestamp) -> Next {
+pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str>, now: Timestamp) -> Next {
     let generation = export.metadata.generation;
     let before = export.status.as_ref();
     let is_reported =
@@ -210,7 +210,7 @@ pub fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str>, now:
 }
 
 /// The current status, without fields of others.
-pub fn own(export: &ConfigExport) -> ConfigExportStatus {
+pub(crate) fn own(export: &ConfigExport) -> ConfigExportStatus {
     let mut status = export.status.clone().unwrap_or_default();
     status.conditions.retain(|condition| [READY, DEPENDENCIES_RESOLVED].contains(&condition.type_.as_str()));
     status

@@ -24,11 +24,11 @@ const MAX_CONTENT: usize = 1024 * 1024;
 
 /// The desired content of the target. `Debug` shows no value from a Secret.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Content(pub BTreeMap<String, Resolved<Text>>);
+pub(crate) struct Content(pub(crate) BTreeMap<String, Resolved<Text>>);
 
 /// The result of resolving a spec with the known values.
 #[derive(Debug)]
-pub enum Plan {
+pub(crate) enum Plan {
     /// Every entry has a value.
     Ready(Content),
     /// Entries have no value yet; the text names all.
@@ -38,11 +38,11 @@ pub enum Plan {
 }
 
 /// A result with the scrubber for messages about it.
-pub struct Planned {
+pub(crate) struct Planned {
     /// The plan.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// Removes the values of Secrets from messages of the API server.
-    pub scrubber: Scrubber,
+    pub(crate) scrubber: Scrubber,
 }
 
 impl fmt::Debug for Planned {
@@ -52,12 +52,12 @@ impl fmt::Debug for Planned {
 }
 
 /// The target of a spec.
-pub fn target(namespace: &str, spec: &ConfigExportSpec) -> ObjectRef {
+pub(crate) fn target(namespace: &str, spec: &ConfigExportSpec) -> ObjectRef {
     ObjectRef::new(class(spec.config_type), namespace, &spec.config_metadata.name)
 }
 
 /// The class of a target.
-pub fn class(config_type: ConfigType) -> Class {
+pub(crate) fn class(config_type: ConfigType) -> Class {
     match config_type {
         ConfigType::ConfigMap => Class::ConfigMap,
         ConfigType::Secret => Class::Secret,
@@ -66,15 +66,15 @@ pub fn class(config_type: ConfigType) -> Class {
 
 /// What the entries refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct References {
+pub(crate) struct References {
     /// All dependencies.
-    pub dependencies: Dependencies,
+    pub(crate) dependencies: Dependencies,
     /// The indexes of entries that refer to a Secret.
-    pub secret_entries: BTreeSet<usize>,
+    pub(crate) secret_entries: BTreeSet<usize>,
 }
 
 /// Finds the references of the entries, each parsed once.
-pub fn references(spec: &ConfigExportSpec) -> References {
+pub(crate) fn references(spec: &ConfigExportSpec) -> References {
     let mut found = References::default();
     for (index, entry) in spec.entries.iter().enumerate() {
         let Opt::ValueFrom(source) = &entry.value else { continue };
@@ -103,7 +103,7 @@ fn taken(resolver: &mut Resolver<'_>, index: usize, source: &ValueFrom) -> Optio
 }
 
 /// Resolves a spec. All problems are found at once. `secret_entries`: the entries that refer to a Secret.
-pub fn plan(
+pub(crate) fn plan(
     namespace: &str,
     spec: &ConfigExportSpec,
     secret_entries: &BTreeSet<usize>,
@@ -126,7 +126,11 @@ pub fn plan(
 }
 
 /// The problems that are independent of the values. `secret_entries`: the entries that refer to a Secret.
-pub fn certain(namespace: &str, spec: &ConfigExportSpec, secret_entries: &BTreeSet<usize>) -> Vec<Problem> {
+pub(crate) fn certain(
+    namespace: &str,
+    spec: &ConfigExportSpec,
+    secret_entries: &BTreeSet<usize>,
+) -> Vec<Problem> {
     let values = Values::default();
     let mut resolver = Resolver::new(&values);
     check(&mut resolver, namespace, spec, secret_entries);

@@ -6,7 +6,7 @@ use crate::resolve::names::words;
 
 /// Why a target could not be reconciled.
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
+pub(crate) enum WriteError {
     /// It could not be read.
     #[error("failed to read {named}: {}", words(.source))]
     Read {

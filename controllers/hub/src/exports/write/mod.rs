@@ -33,14 +33,14 @@ use crate::{
     watch::cluster_state::Version,
 };
 
-pub use error::WriteError;
+pub(crate) use error::WriteError;
 
 /// The maximum number of attempts after conflicts in one reconcile.
 const ROUNDS: usize = 4;
 
 /// The result of reconciling the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
+pub(crate) enum Done {
     /// It is in place.
     InPlace(Placed),
     /// It does not exist, or is not owned by this export.
@@ -53,11 +53,11 @@ pub enum Done {
 
 /// A target in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// Its version.
-    pub version: Version,
+    pub(crate) version: Version,
     /// The key of the digest of its content, if it has one.
-    pub digest_key: Option<String>,
+    pub(crate) digest_key: Option<String>,
 }
 
 /// An observed target.
@@ -75,17 +75,17 @@ impl std::fmt::Debug for Writer<'_> {
 }
 
 /// Writes targets of one ConfigExport.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     /// The client.
-    pub client: Client,
+    pub(crate) client: Client,
     /// The metrics for writes.
-    pub metrics: Metrics,
+    pub(crate) metrics: Metrics,
     /// The field manager.
-    pub manager: &'static str,
+    pub(crate) manager: &'static str,
     /// The export.
-    pub export: &'a ConfigExport,
+    pub(crate) export: &'a ConfigExport,
     /// A new random key for the digest of the content, if the export restarts workloads.
-    pub digest_key: Option<String>,
+    pub(crate) digest_key: Option<String>,
 }
 
 impl Writer<'_> {
@@ -93,7 +93,7 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// The failed request.
-    pub async fn reconcile_target(
+    pub(crate) async fn reconcile_target(
         &self,
         named: &ObjectRef,
         content: Option<&Content>,

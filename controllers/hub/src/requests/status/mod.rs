@@ -25,7 +25,7 @@ const SMALL_UNMET: usize = 100;
 
 /// The action on the status.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Nothing: it is up to date.
     Nothing,
     /// Keep it: it answers this generation, and the new answer is incomplete because an object could not be read.
@@ -35,7 +35,7 @@ pub enum Next {
 }
 
 /// Decides the action. `incomplete`: an object could not be read.
-pub fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: Timestamp) -> Next {
+pub(crate) fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: Timestamp) -> Next {
     let before = request.status.as_ref();
     let generation = request.metadata.generation;
     let is_answered =
@@ -52,7 +52,7 @@ pub fn next(request: &DependencyRequest, answer: Answer, incomplete: bool, now: 
 }
 
 /// The current status, without fields of others.
-pub fn own(request: &DependencyRequest) -> DependencyRequestStatus {
+pub(crate) fn own(request: &DependencyRequest) -> DependencyRequestStatus {
     let mut status = request.status.clone().unwrap_or_default();
     status.conditions.retain(|condition| condition.type_ == READY);
     status
@@ -123,7 +123,7 @@ fn message(values: &DependentValues, unmet: &[Unmet]) -> String {
 }
 
 /// A status that the API server rejected, without its larger values, which are unmet instead.
-pub fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
+pub(crate) fn smaller(mut status: DependencyRequestStatus) -> DependencyRequestStatus {
     let too_large: Vec<_> = dependencies(&status.dependent_values)
         .into_iter()
         .filter(|(_, bytes)| *bytes > SMALL)

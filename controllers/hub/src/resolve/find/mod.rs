@@ -19,18 +19,18 @@ const MAX_MESSAGE: usize = 600;
 
 /// Why a dependency has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cause {
+pub(crate) struct Cause {
     /// The reason.
-    pub reason: Reason,
+    pub(crate) reason: Reason,
     /// The message.
-    pub message: String,
+    pub(crate) message: String,
     /// Whether the value may appear without an edit.
-    pub transience: Transience,
+    pub(crate) transience: Transience,
 }
 
 /// Whether a missing value may appear without an edit. For several values the greatest applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Transience {
+pub(crate) enum Transience {
     /// Its producer exists, so it is expected to appear.
     Expected,
     /// No producer is known, but the object may be about to be created or recreated.
@@ -41,13 +41,13 @@ pub enum Transience {
 
 impl Cause {
     /// A cause that requires an edit; a long message is truncated.
-    pub fn new(reason: Reason, message: impl AsRef<str>) -> Self {
+    pub(crate) fn new(reason: Reason, message: impl AsRef<str>) -> Self {
         Self { reason, message: bounded(message.as_ref(), MAX_MESSAGE), transience: Transience::Permanent }
     }
 
     /// The same cause, if the value may appear without an edit.
     #[must_use]
-    pub fn passing(self, transience: Transience) -> Self {
+    pub(crate) fn passing(self, transience: Transience) -> Self {
         Self { transience, ..self }
     }
 }
@@ -56,7 +56,7 @@ impl Cause {
 ///
 /// # Errors
 /// The cycle, if the object depends on the dependent.
-pub fn lookup<'a>(lookups: &'a Lookups, named: &ObjectRef) -> Result<&'a Lookup, Cause> {
+pub(crate) fn lookup<'a>(lookups: &'a Lookups, named: &ObjectRef) -> Result<&'a Lookup, Cause> {
     match lookups.cycles.get(named) {
         Some(cycle) => Err(Cause::new(Reason::ReferenceCycle, cycle)),
         None => Ok(lookups.lookup(named)),
@@ -67,7 +67,7 @@ pub fn lookup<'a>(lookups: &'a Lookups, named: &ObjectRef) -> Result<&'a Lookup,
 ///
 /// # Errors
 /// The cause why there is none.
-pub fn config_map(lookup: &Lookup, requested: &KeyRef) -> Result<String, Cause> {
+pub(crate) fn config_map(lookup: &Lookup, requested: &KeyRef) -> Result<String, Cause> {
     let KeyRef { name, key } = requested;
     let Lookup::ConfigMap(found) = lookup else {
         return Err(not_an_object(lookup, "ConfigMap", name, Reason::ConfigMapNotFound));
@@ -87,7 +87,7 @@ pub fn config_map(lookup: &Lookup, requested: &KeyRef) -> Result<String, Cause> 
 ///
 /// # Errors
 /// The cause why there is none.
-pub fn secret(lookup: &Lookup, requested: &KeyRef) -> Result<SecretVersion, Cause> {
+pub(crate) fn secret(lookup: &Lookup, requested: &KeyRef) -> Result<SecretVersion, Cause> {
     match lookup {
         Lookup::Secret(versions) => Ok(versions.of(&requested.key)),
         other => Err(not_an_object(other, "Secret", &requested.name, Reason::SecretNotFound)),
@@ -98,7 +98,7 @@ pub fn secret(lookup: &Lookup, requested: &KeyRef) -> Result<SecretVersion, Caus
 ///
 /// # Errors
 /// The cause why there is none.
-pub fn resource(
+pub(crate) fn resource(
     lookup: &Lookup,
     requested: &ResourceRef,
     json_type: JsonType,
@@ -161,7 +161,7 @@ fn at_path(lookup: &Lookup, requested: &ResourceRef, budget: &mut Budget) -> Res
 }
 
 /// Whether paths may be so expensive that they are evaluated on a blocking thread: JSONPaths are.
-pub fn are_costly<'a>(mut paths: impl Iterator<Item = &'a str>) -> bool {
+pub(crate) fn are_costly<'a>(mut paths: impl Iterator<Item = &'a str>) -> bool {
     paths.any(|path| path.starts_with('$'))
 }
 

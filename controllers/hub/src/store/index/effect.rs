@@ -8,12 +8,12 @@ use crate::store::cycle;
 
 /// The effect of a change of a dependent on others.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Effect {
+pub(crate) struct Effect {
     /// Objects that are no longer referenced.
-    pub forgotten: Vec<ObjectRef>,
+    pub(crate) forgotten: Vec<ObjectRef>,
     /// The dependents to reconcile: those that were or are in a cycle with it, or whose reference became ambiguous or
     /// unambiguous.
-    pub affected: Vec<Dependent>,
+    pub(crate) affected: Vec<Dependent>,
 }
 
 impl Index {

@@ -16,12 +16,12 @@ use kraken_runtime::{
     watch::ObjectKey,
 };
 
-pub use effect::Effect;
-pub use object_ref::{Class, ObjectRef, StateName};
+pub(crate) use effect::Effect;
+pub(crate) use object_ref::{Class, ObjectRef, StateName};
 
 /// An object with references.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dependent {
+pub(crate) enum Dependent {
     /// A DependencyRequest.
     Request(ObjectKey),
     /// A ConfigExport.
@@ -30,11 +30,11 @@ pub enum Dependent {
 
 /// The edges of a dependent in the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Edges {
+pub(crate) struct Edges {
     /// The objects that it depends on.
-    pub needs: BTreeSet<ObjectRef>,
+    pub(crate) needs: BTreeSet<ObjectRef>,
     /// The object that it provides: the state of a DependencyRequest's owner, the target of a ConfigExport.
-    pub provides: Option<ObjectRef>,
+    pub(crate) provides: Option<ObjectRef>,
 }
 
 impl Edges {
@@ -45,7 +45,7 @@ impl Edges {
 
 /// The index.
 #[derive(Debug, Default)]
-pub struct Index {
+pub(crate) struct Index {
     edges: HashMap<Dependent, Edges>,
     dependents: HashMap<ObjectRef, HashSet<Dependent>>,
     providers: HashMap<ObjectRef, HashSet<Dependent>>,
@@ -59,7 +59,7 @@ pub struct Index {
 
 impl Index {
     /// Sets the edges of a dependent.
-    pub fn set(&mut self, dependent: &Dependent, edges: &Edges) -> Effect {
+    pub(crate) fn set(&mut self, dependent: &Dependent, edges: &Edges) -> Effect {
         let before = self.edges.get(dependent).cloned().unwrap_or_default();
         if before == *edges {
             return Effect::default();
@@ -76,7 +76,7 @@ impl Index {
     }
 
     /// Removes a deleted dependent.
-    pub fn remove(&mut self, dependent: &Dependent) -> Effect {
+    pub(crate) fn remove(&mut self, dependent: &Dependent) -> Effect {
         let Some(before) = self.edges.remove(dependent) else { return Effect::default() };
         self.unlink(dependent, &before);
         let effect = self.effect(dependent, &before, &Edges::default());
@@ -85,7 +85,7 @@ impl Index {
     }
 
     /// Records whether a state exists.
-    pub fn publish(&mut self, state: &ObjectRef, exists: bool) {
+    pub(crate) fn publish(&mut self, state: &ObjectRef, exists: bool) {
         let Some(any) = state.of_any_group() else { return };
         if exists {
             self.published.entry(any).or_default().insert(state.clone());
@@ -98,7 +98,7 @@ impl Index {
     }
 
     /// The objects that a reference without a group matches: existing ones, and those with a producer.
-    pub fn candidates(&self, any: &ObjectRef) -> Vec<ObjectRef> {
+    pub(crate) fn candidates(&self, any: &ObjectRef) -> Vec<ObjectRef> {
         let published = self.published.get(any).into_iter().flatten();
         let providers = self.providers.get(any).into_iter().flatten();
         let promised = providers.filter_map(|dependent| self.edges.get(dependent)?.provides.as_ref());
@@ -107,24 +107,24 @@ impl Index {
     }
 
     /// The dependents of this object.
-    pub fn dependents(&self, named: &ObjectRef) -> Vec<Dependent> {
+    pub(crate) fn dependents(&self, named: &ObjectRef) -> Vec<Dependent> {
         let dependents: HashSet<_> =
             named.spellings().filter_map(|named| self.dependents.get(&named)).flatten().cloned().collect();
         dependents.into_iter().collect()
     }
 
     /// Whether this object is referenced.
-    pub fn is_named(&self, named: &ObjectRef) -> bool {
+    pub(crate) fn is_named(&self, named: &ObjectRef) -> bool {
         named.spellings().any(|named| self.dependents.contains_key(&named))
     }
 
     /// Whether another dependent provides this object.
-    pub fn has_other_producer(&self, named: &ObjectRef, to: &Dependent) -> bool {
+    pub(crate) fn has_other_producer(&self, named: &ObjectRef, to: &Dependent) -> bool {
         self.providers.get(named).into_iter().flatten().any(|provider| provider != to)
     }
 
     /// The sources of this object, by the providers that `counts` accepts.
-    pub fn sources(&self, named: &ObjectRef, counts: impl Fn(&Dependent) -> bool) -> Vec<ObjectRef> {
+    pub(crate) fn sources(&self, named: &ObjectRef, counts: impl Fn(&Dependent) -> bool) -> Vec<ObjectRef> {
         self.visits.fetch_add(1, Ordering::Relaxed);
         let providers = self.providers.get(named).into_iter().flatten().filter(|dependent| counts(dependent));
         providers
@@ -135,12 +135,12 @@ impl Index {
     }
 
     /// Whether a dependent may be in a cycle; false is certain.
-    pub fn may_be_cyclic(&self, dependent: &Dependent) -> bool {
+    pub(crate) fn may_be_cyclic(&self, dependent: &Dependent) -> bool {
         self.cyclic.contains(dependent)
     }
 
     /// Records that a dependent is in no cycle.
-    pub fn acyclic(&mut self, dependent: &Dependent) {
+    pub(crate) fn acyclic(&mut self, dependent: &Dependent) {
         self.cyclic.remove(dependent);
     }
 

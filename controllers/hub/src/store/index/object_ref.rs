@@ -11,7 +11,7 @@ use kraken_runtime::watch::ObjectKey;
 
 /// The class of a referenced object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub(crate) enum Class {
     /// A ConfigMap.
     ConfigMap,
     /// A Secret.
@@ -25,32 +25,32 @@ pub enum Class {
 /// A reference may omit the group of a kind. It then refers to the state of a resource of any group, in the form
 /// `vpc..main`, which is not a valid object name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectRef {
+pub(crate) struct ObjectRef {
     /// The class.
-    pub class: Class,
+    pub(crate) class: Class,
     /// The namespace and name.
-    pub key: ObjectKey,
+    pub(crate) key: ObjectKey,
 }
 
 /// The parts of the name of a resource's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StateName<'a> {
+pub(crate) struct StateName<'a> {
     /// The kind, normalized by `kind_key`.
-    pub kind: &'a str,
+    pub(crate) kind: &'a str,
     /// The group; empty for any group.
-    pub group: &'a str,
+    pub(crate) group: &'a str,
     /// The name of the resource.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
 }
 
 impl ObjectRef {
     /// The object of this class, namespace and name.
-    pub fn new(class: Class, namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(class: Class, namespace: &str, name: &str) -> Self {
         Self { class, key: ObjectKey::new(namespace, name) }
     }
 
     /// The state that a reference names by kind and name.
-    pub fn state(namespace: &str, kind: &str, name: &str) -> Self {
+    pub(crate) fn state(namespace: &str, kind: &str, name: &str) -> Self {
         let kind = referenced_kind(kind);
         let name = match kind.as_str() {
             STATIC_KIND => format!("{STATIC_KIND}-{name}"),
@@ -61,13 +61,13 @@ impl ObjectRef {
     }
 
     /// The state of the resource that an owner reference names.
-    pub fn state_of(namespace: &str, owner: &OwnerReference) -> Self {
+    pub(crate) fn state_of(namespace: &str, owner: &OwnerReference) -> Self {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         Self::new(Class::State, namespace, &owned_name(&owner_kind(&owner.kind, group), &owner.name))
     }
 
     /// The parts of the name, if this is the state of a resource.
-    pub fn state_name(&self) -> Option<StateName<'_>> {
+    pub(crate) fn state_name(&self) -> Option<StateName<'_>> {
         let mut parts = self.key.name.splitn(3, '.');
         let (kind, group, name) = (parts.next()?, parts.next()?, parts.next()?);
         // A kind has no hyphen, and the name of a static state begins with `static-`.
@@ -75,7 +75,7 @@ impl ObjectRef {
     }
 
     /// Whether the group is omitted.
-    pub fn is_of_any_group(&self) -> bool {
+    pub(crate) fn is_of_any_group(&self) -> bool {
         self.state_name().is_some_and(|state| state.group.is_empty())
     }
 
@@ -92,7 +92,7 @@ impl ObjectRef {
     }
 
     /// Whether this reference matches that object.
-    pub fn refers_to(&self, other: &Self) -> bool {
+    pub(crate) fn refers_to(&self, other: &Self) -> bool {
         self == other || self.is_of_any_group() && other.of_any_group().as_ref() == Some(self)
     }
 }

@@ -28,34 +28,34 @@ use crate::{
 
 /// The state that the events of all watches update.
 #[derive(Debug)]
-pub struct EventRouter {
+pub(crate) struct EventRouter {
     /// The index of references.
-    pub index: RwLock<Index>,
+    pub(crate) index: RwLock<Index>,
     /// The targets of exports.
-    pub owned: Mutex<Owned>,
+    pub(crate) owned: Mutex<Owned>,
     /// The cached bodies.
-    pub cache: Cache,
+    pub(crate) cache: Cache,
     /// The digests of referenced Secrets.
     digests: Arc<SecretDigests>,
     /// The last status writes.
-    pub written: Written,
+    pub(crate) written: Written,
     /// The exports that are in place.
-    pub settled: exports::Settled,
+    pub(crate) settled: exports::Settled,
     /// The parsed references of each export, once per spec.
-    pub parsed: Mutex<HashMap<ObjectKey, Arc<Parsed>>>,
+    pub(crate) parsed: Mutex<HashMap<ObjectKey, Arc<Parsed>>>,
     /// The exports that cannot be decoded.
-    pub undecodable: Undecodable,
+    pub(crate) undecodable: Undecodable,
     /// The debouncing of missing values.
-    pub debounce: Debounce,
+    pub(crate) debounce: Debounce,
     /// The queue of DependencyRequests.
-    pub requests: Queue<ObjectKey>,
+    pub(crate) requests: Queue<ObjectKey>,
     /// The queue of ConfigExports.
-    pub exports: Queue<ObjectKey>,
+    pub(crate) exports: Queue<ObjectKey>,
 }
 
 impl EventRouter {
     /// An empty router; at most this number of each kind is reconciled concurrently.
-    pub fn new(digests: Arc<SecretDigests>, concurrency: usize) -> Self {
+    pub(crate) fn new(digests: Arc<SecretDigests>, concurrency: usize) -> Self {
         Self {
             index: RwLock::default(),
             owned: Mutex::default(),
@@ -72,7 +72,7 @@ impl EventRouter {
     }
 
     /// A DependencyRequest changed.
-    pub fn request(&self, change: &Change<DependencyRequest>) {
+    pub(crate) fn request(&self, change: &Change<DependencyRequest>) {
         let dependent = Dependent::Request(ObjectKey::of(change.meta()));
         match change {
             Change::Applied(request, before) => {
@@ -91,7 +91,7 @@ impl EventRouter {
     }
 
     /// A ConfigExport changed.
-    pub fn export(&self, change: &Change<ConfigExport>) {
+    pub(crate) fn export(&self, change: &Change<ConfigExport>) {
         let key = ObjectKey::of(change.meta());
         let dependent = Dependent::Export(key.clone());
         match change {
@@ -122,7 +122,7 @@ impl EventRouter {
     }
 
     /// The references of an export: its templates are parsed once per spec.
-    pub fn parsed(&self, export: &ConfigExport) -> Arc<Parsed> {
+    pub(crate) fn parsed(&self, export: &ConfigExport) -> Arc<Parsed> {
         let mut parsed = self.parsed.lock();
         let key = ObjectKey::of(export.meta());
         if let Some(parsed) = parsed.get(&key).filter(|parsed| parsed.is_of(export)) {
@@ -134,7 +134,7 @@ impl EventRouter {
     }
 
     /// An object that may be referenced changed.
-    pub fn object<K>(&self, class: Class, change: &Change<PartialObjectMeta<K>>)
+    pub(crate) fn object<K>(&self, class: Class, change: &Change<PartialObjectMeta<K>>)
     where
         K: Resource<DynamicType = ()>,
     {
@@ -163,7 +163,7 @@ impl EventRouter {
     }
 
     /// Removes cached data of an object that is deleted or no longer referenced.
-    pub fn forget(&self, named: &ObjectRef) {
+    pub(crate) fn forget(&self, named: &ObjectRef) {
         self.cache.forget(named);
         if named.class == Class::Secret {
             self.digests.forget(named);
