@@ -146,8 +146,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         Ok(key) => key,
         Err(error) => return Outcome::Failed(error.to_string()).into(),
     };
-    let (client, metrics) = (manager.client.clone(), manager.metrics.clone());
-    let writer = Writer { client, metrics, manager: manager.name, export, digest_key };
+    let writer = Writer { client: manager.client.clone(), manager: manager.name, export, digest_key };
     let finished = match gathered.plan {
         Plan::Invalid(why) => return Outcome::Invalid(why).into(),
         Plan::Waiting(why) => {

@@ -12,7 +12,6 @@ use k8s_openapi::{
 use kraken_api::{ConfigExport, DIGEST_KEY_ANNOTATION, EXPORTED_BY_ANNOTATION};
 use kraken_runtime::{
     coverage,
-    metrics::Metrics,
     patch::{ApiError, json_patch, within},
 };
 use kube::{
@@ -78,8 +77,6 @@ impl std::fmt::Debug for Writer<'_> {
 pub(crate) struct Writer<'a> {
     /// The client.
     pub(crate) client: Client,
-    /// The metrics for writes.
-    pub(crate) metrics: Metrics,
     /// The field manager.
     pub(crate) manager: &'static str,
     /// The export.
