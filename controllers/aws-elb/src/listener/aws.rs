@@ -18,8 +18,8 @@ use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{Listener, ListenerSpec},
+    desired::{self, Change, Desired},
     observed::ObservedListener,
-    plan::{self, Change, Desired},
 };
 use crate::{
     action::Action,
@@ -94,7 +94,7 @@ impl AwsResource for Listeners {
     const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
 
     fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &ListenerSpec) -> &TagOptions {
@@ -102,11 +102,11 @@ impl AwsResource for Listeners {
     }
 
     fn differences(desired: &Desired, listener: &ObservedListener) -> Vec<Difference<Change>> {
-        plan::differences(desired, listener)
+        desired::differences(desired, listener)
     }
 
     fn without_ignored(desired: &Desired, listener: &ObservedListener, ignored: &Ignored) -> Option<Desired> {
-        plan::without_ignored(desired, listener, ignored)
+        desired::without_ignored(desired, listener, ignored)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<ObservedListener>, Failure> {

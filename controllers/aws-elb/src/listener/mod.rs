@@ -2,8 +2,8 @@
 
 mod api;
 mod aws;
+mod desired;
 mod observed;
-mod plan;
 
 pub(crate) use aws::{Listeners, of_balancer};
 pub(crate) use observed::ObservedListener;

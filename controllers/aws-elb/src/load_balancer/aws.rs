@@ -14,7 +14,7 @@ use kraken_spoke::{Difference, Failure, FailureClass, Opt, Resolver};
 use super::{
     api::{LoadBalancer, LoadBalancerSpec},
     balancer::Balancer,
-    plan::{self, Change, DELETION_PROTECTION, Desired, IDLE_TIMEOUT},
+    desired::{self, Change, DELETION_PROTECTION, Desired, IDLE_TIMEOUT},
 };
 use crate::{
     once::{made_by_us, ours},
@@ -84,7 +84,7 @@ impl AwsResource for Balancers {
     const DRIFT_PATHS: &[&str] = &["state"];
 
     fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &LoadBalancerSpec) -> &TagOptions {
@@ -92,7 +92,7 @@ impl AwsResource for Balancers {
     }
 
     fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
-        plan::differences(desired, balancer)
+        desired::differences(desired, balancer)
     }
 
     fn needs_deep_observation(desired: &Desired) -> bool {

@@ -3,6 +3,6 @@
 mod api;
 mod aws;
 mod balancer;
-mod plan;
+mod desired;
 
 pub(crate) use aws::Balancers;

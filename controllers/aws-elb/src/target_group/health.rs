@@ -7,7 +7,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 
-use super::{api::HealthCheck, group::Group, plan::Change};
+use super::{api::HealthCheck, desired::Change, group::Group};
 use crate::{rules, words::HealthCheckProtocol};
 
 /// The desired health check, with the fields that the spec sets.

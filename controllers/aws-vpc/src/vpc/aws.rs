@@ -15,7 +15,7 @@ use crate::dependents::{self, Of};
 
 use super::{
     api::{VPC, VPCSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// The kind VPC.
@@ -139,7 +139,7 @@ impl AwsResource for Vpcs {
     const SUMMARY: &[(&str, &str)] = &[("CIDR", "vpc.CidrBlock"), ("State", "vpc.State")];
 
     fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &VPCSpec) -> &TagOptions {
@@ -147,7 +147,7 @@ impl AwsResource for Vpcs {
     }
 
     fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change>> {
-        plan::differences(desired, vpc)
+        desired::differences(desired, vpc)
     }
 
     fn needs_deep_observation(desired: &Desired) -> bool {

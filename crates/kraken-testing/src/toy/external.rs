@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     api::Gadget,
     cloud::{Cloud, RemoteObject},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// Manages gadgets.
@@ -33,15 +33,15 @@ impl External for Gadgets {
         &[("size", &["gadget.Size"]), ("colour", &["gadget.Colour"]), ("password", &["gadget.Note"])];
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn compare(desired: &Desired, observed: &Vec<RemoteObject>) -> Comparison<Change> {
-        plan::compare(desired, observed)
+        desired::compare(desired, observed)
     }
 
     fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
-        vec![("password", plan::password_shown(desired))]
+        vec![("password", desired::password_shown(desired))]
     }
 
     fn ids(observed: &Vec<RemoteObject>) -> Vec<String> {
@@ -78,7 +78,7 @@ impl External for Gadgets {
     }
 
     fn state(_: &Desired, observed: &Vec<RemoteObject>) -> Value {
-        observed.iter().find(|object| !object.gone).map(plan::state).unwrap_or_default()
+        observed.iter().find(|object| !object.gone).map(desired::state).unwrap_or_default()
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
