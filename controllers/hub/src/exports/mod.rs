@@ -30,7 +30,7 @@ use crate::{
     exports::{
         gather::Gathered,
         report::{Kept, Outcome},
-        resolve::{Content, Plan, plan, target},
+        resolve::{Content, ContentState, resolve_content, target},
         settled::SettledVersions,
         write::{Done, Placed, Writer},
     },
@@ -132,12 +132,13 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         cluster.router.debounce.clear(&dependent);
         return Outcome::Exported(export.spec.entries.len()).into();
     }
-    let planned = |values: &Values| plan(&namespace, &export.spec, &parsed.secret_entries, values);
+    let resolved =
+        |values: &Values| resolve_content(&namespace, &export.spec, &parsed.secret_entries, values);
     let (gathered, transience) = match gather::gather(cluster, &namespace, &dependent, &parsed).await {
-        Ok(Gathered { values, transience }) => (planned(&values), transience),
-        Err(error) => match planned(&Values::default()).plan {
+        Ok(Gathered { values, transience }) => (resolved(&values), transience),
+        Err(error) => match resolved(&Values::default()).state {
             // The spec is invalid with any values.
-            Plan::Invalid(why) => return Outcome::Invalid(why).into(),
+            ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
             _ => return Outcome::Unreadable(error.to_string()).into(),
         },
     };
@@ -147,9 +148,9 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         Err(error) => return Outcome::Failed(error.to_string()).into(),
     };
     let writer = Writer { client: manager.client.clone(), manager: manager.name, export, digest_key };
-    let finished = match gathered.plan {
-        Plan::Invalid(why) => return Outcome::Invalid(why).into(),
-        Plan::Waiting(why) => {
+    let finished = match gathered.state {
+        ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
+        ContentState::Waiting(why) => {
             wait(
                 cluster,
                 &writer,
@@ -159,7 +160,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             )
             .await
         }
-        Plan::Ready(content) => {
+        ContentState::Ready(content) => {
             cluster.router.debounce.clear(&dependent);
             match writer.reconcile_target(&target, Some(&content)).await {
                 Ok(Done::InPlace(placed)) => settle(cluster, export, place, &content, placed).await,

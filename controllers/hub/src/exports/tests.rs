@@ -22,7 +22,7 @@ fn an_export_depends_on_the_references_of_its_templates() {
 }
 
 #[test]
-fn references_are_parsed_once_per_spec_and_per_plan() {
+fn references_are_parsed_once_per_spec_and_per_resolution() {
     let entries =
         json!([{"key": "a", "valueFrom": {"templateString": "{{ .VPC.main }}{{ .ConfigMap.app.y }}"}}]);
     let mut export = ConfigExport::new("e", resolve::tests::spec("ConfigMap", entries));
@@ -37,8 +37,9 @@ fn references_are_parsed_once_per_spec_and_per_plan() {
     let parse = || drop(router.parsed(&export));
     assert_eq!((parses(&parse), parses(&parse)), (1, 0));
     let parsed = router.parsed(&export);
-    let one_plan = || drop(plan("ns", &export.spec, &parsed.secret_entries, &Values::default()));
-    assert_eq!(parses(&one_plan), 1);
+    let one_resolution =
+        || drop(resolve_content("ns", &export.spec, &parsed.secret_entries, &Values::default()));
+    assert_eq!(parses(&one_resolution), 1);
     assert!(parsed.is_of(&export));
     export.metadata.generation = Some(2);
     assert!(!parsed.is_of(&export));

@@ -28,7 +28,7 @@ pub(crate) struct Content(pub(crate) BTreeMap<String, Resolved<Text>>);
 
 /// The result of resolving a spec with the known values.
 #[derive(Debug)]
-pub(crate) enum Plan {
+pub(crate) enum ContentState {
     /// Every entry has a value.
     Ready(Content),
     /// Entries have no value yet; the text names all.
@@ -38,16 +38,16 @@ pub(crate) enum Plan {
 }
 
 /// A result with the scrubber for messages about it.
-pub(crate) struct Planned {
-    /// The plan.
-    pub(crate) plan: Plan,
+pub(crate) struct ResolvedExport {
+    /// The state of the content.
+    pub(crate) state: ContentState,
     /// Removes the values of Secrets from messages of the API server.
     pub(crate) scrubber: Scrubber,
 }
 
-impl fmt::Debug for Planned {
+impl fmt::Debug for ResolvedExport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Planned").field("plan", &self.plan).finish_non_exhaustive()
+        f.debug_struct("ResolvedExport").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
@@ -103,26 +103,26 @@ fn taken(resolver: &mut Resolver<'_>, index: usize, source: &ValueFrom) -> Optio
 }
 
 /// Resolves a spec. All problems are found at once. `secret_entries`: the entries that refer to a Secret.
-pub(crate) fn plan(
+pub(crate) fn resolve_content(
     namespace: &str,
     spec: &ConfigExportSpec,
     secret_entries: &BTreeSet<usize>,
     values: &Values,
-) -> Planned {
+) -> ResolvedExport {
     let mut resolver = Resolver::new(values);
     check(&mut resolver, namespace, spec, secret_entries);
     let content = take(&mut resolver, spec);
     let Resolution { problems, secrets, .. } = resolver.finish();
     let scrubber = Scrubber::new(&secrets);
-    let plan = if problems.iter().any(|problem| problem.kind != ProblemKind::Missing) {
-        Plan::Invalid(summary(&problems))
+    let state = if problems.iter().any(|problem| problem.kind != ProblemKind::Missing) {
+        ContentState::Invalid(summary(&problems))
     } else {
         match content {
             Some(content) if problems.is_empty() => sized(content, spec.config_type),
-            _ => Plan::Waiting(summary(&problems)),
+            _ => ContentState::Waiting(summary(&problems)),
         }
     };
-    Planned { plan, scrubber }
+    ResolvedExport { state, scrubber }
 }
 
 /// The problems that are independent of the values. `secret_entries`: the entries that refer to a Secret.
@@ -207,14 +207,14 @@ fn text(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn sized(content: Content, config_type: ConfigType) -> Plan {
+fn sized(content: Content, config_type: ConfigType) -> ContentState {
     let size: usize = content.0.values().map(|value| value.expose().0.len()).sum();
     if size > MAX_CONTENT {
-        return Plan::Invalid(format!(
+        return ContentState::Invalid(format!(
             "spec.entries: the values are {size} bytes in total; a {config_type:?} can contain at most {MAX_CONTENT}"
         ));
     }
-    Plan::Ready(content)
+    ContentState::Ready(content)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ pub(crate) fn dependencies(spec: &ConfigExportSpec) -> Dependencies {
     references(spec).dependencies
 }
 
-fn planned(namespace: &str, spec: &ConfigExportSpec, values: &Values) -> Planned {
-    plan(namespace, spec, &references(spec).secret_entries, values)
+fn resolved(namespace: &str, spec: &ConfigExportSpec, values: &Values) -> ResolvedExport {
+    resolve_content(namespace, spec, &references(spec).secret_entries, values)
 }
 
 pub(crate) fn spec(config_type: &str, entries: Value) -> ConfigExportSpec {
@@ -44,8 +44,8 @@ fn values() -> Values {
 }
 
 fn ready(spec: &ConfigExportSpec) -> BTreeMap<String, String> {
-    match planned("ns", spec, &values()).plan {
-        Plan::Ready(content) => {
+    match resolved("ns", spec, &values()).state {
+        ContentState::Ready(content) => {
             content.0.into_iter().map(|(key, value)| (key, value.expose().0.clone())).collect()
         }
         other => panic!("{other:?}"),
@@ -53,8 +53,8 @@ fn ready(spec: &ConfigExportSpec) -> BTreeMap<String, String> {
 }
 
 fn is_invalid(spec: &ConfigExportSpec, because: &str) {
-    match planned("ns", spec, &values()).plan {
-        Plan::Invalid(why) => assert!(why.contains(because), "{why}"),
+    match resolved("ns", spec, &values()).state {
+        ContentState::Invalid(why) => assert!(why.contains(because), "{why}"),
         other => panic!("{other:?}"),
     }
 }
@@ -87,8 +87,8 @@ fn strings_are_written_unchanged_and_other_types_as_compact_json() {
 #[test]
 fn one_missing_value_blocks_the_target_and_all_missing_values_are_named() {
     let spec = spec("ConfigMap", json!([from_map("small"), from_map("tiny"), from_map("huge")]));
-    match planned("ns", &spec, &values()).plan {
-        Plan::Waiting(why) => {
+    match resolved("ns", &spec, &values()).state {
+        ContentState::Waiting(why) => {
             assert!(
                 why.contains("spec.entries[1]") && why.contains("tiny") && why.contains("spec.entries[2]"),
                 "{why}"
@@ -132,9 +132,9 @@ fn a_value_of_a_secret_requires_a_secret_target_before_it_exists() {
 
 #[test]
 fn secret_value_is_absent_from_debug_and_messages() {
-    let planned = planned("ns", &spec("Secret", json!([from_secret("a")])), &values());
-    assert!(!format!("{planned:?}").contains("hunter22"));
-    assert_eq!(planned.scrubber.scrub("refused: hunter22"), "refused: ***");
+    let resolved = resolved("ns", &spec("Secret", json!([from_secret("a")])), &values());
+    assert!(!format!("{resolved:?}").contains("hunter22"));
+    assert_eq!(resolved.scrubber.scrub("refused: hunter22"), "refused: ***");
 }
 
 #[test]
