@@ -1,4 +1,4 @@
-//! The admission webhook of Accounts: what the schema cannot refuse, and the reconcile would. Pure.
+//! The admission webhook of Accounts: rejects errors that the schema cannot detect, as the reconcile would. Pure.
 
 use kraken_aws::account::{Account, AccountRules};
 use kraken_spoke::{

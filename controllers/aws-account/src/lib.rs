@@ -1,5 +1,5 @@
-//! `kraken-aws-account`: the controller of Accounts. It checks each with the code by which resources use it, and publishes
-//! whose credentials it has.
+//! `kraken-aws-account`: the controller of Accounts. It checks each Account with the code that resources use, and publishes
+//! the identity of its credentials.
 //!
 //! No spoke waits for it: each reads the Accounts itself, and checks the credentials before it observes anything.
 //! [`outcome`] decides (pure); [`publish`] writes the state that other resources can refer to.
@@ -58,7 +58,7 @@ impl Program for AccountController {
             rule(&[ACCOUNTS.group], &["accounts/status"], &["patch"]),
             rule(&[ACCOUNTS.group], &["accounts/finalizers"], &["update"]),
             rule(&["core.kraken-iac.eoinfennessy.com"], &["statedeclarations"], &["get", "create", "patch"]),
-            // Those that Accounts name, one by one; nothing can be listed.
+            // The Secrets that Accounts name, one by one; Secrets cannot be listed.
             rule(&[""], &["secrets"], &["get"]),
         ]
     }
@@ -89,7 +89,7 @@ impl Program for AccountController {
         if !synced || !manager.leading().await {
             return Ok(());
         }
-        // Those that the watch showed before it had a listener.
+        // The Accounts that the watch delivered before the listener was registered.
         for account in aws.accounts() {
             queue.add(ObjectKey::of(&account.metadata), Lane::Edit);
         }

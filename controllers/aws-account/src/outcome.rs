@@ -1,4 +1,4 @@
-//! What a check of an Account came to, and the status that follows from it. Pure.
+//! The outcome of a check of an Account, and the resulting status. Pure.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use kraken_spoke::{
     runtime::queue::Requeue,
 };
 
-/// When an Account that cannot be used is checked again: a Secret is not watched, and a role may be changed in the cloud.
+/// When an Account that cannot be used is checked again: a Secret is not watched, and a role may be changed in AWS.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// The Ready condition, and when the Account is checked again, `resync` being the interval of resyncs.
@@ -23,7 +23,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Of the result of a check.
+    /// From the result of a check.
     pub(crate) fn of(checked: Result<Caller, CheckError>) -> Self {
         let not = |reason, message| Self { reason, message, caller: None };
         match checked {
