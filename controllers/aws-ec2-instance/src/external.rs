@@ -181,7 +181,7 @@ impl External for Instances {
     }
 
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
-        let found = lookup::find(&read::Reader(&self.aws), requests).await?;
+        let found = lookup::observe(&read::Reader(&self.aws), requests).await?;
         let mut observed: Vec<Observed> = found.into_iter().map(Observed::new).collect();
         let deep = requests.iter().zip(&mut observed).filter(|(request, _)| request.deep);
         let mut deep: Vec<&mut Observed> = deep.map(|(_, observed)| observed).collect();

@@ -99,13 +99,17 @@ fn literal(value: &str) -> String {
     })
 }
 
-/// Returns for every request, in order, the objects whose tags carry its identity, without duplicates and sorted by id:
-/// the objects that it requests by id and, if it searches by tag, all others. An object that is requested by id and has
-/// no owner tags is included too: its tags were removed, and no second object must be created because of that.
+/// The objects of each request, in order, for [`kraken_spoke::External::observe`]: those whose tags carry its identity,
+/// without duplicates and sorted by id. These are the objects that it requests by id and, if it searches by tag, all
+/// others. An object that is requested by id and has no owner tags is included too: its tags were removed, and no second
+/// object must be created because of that.
 ///
 /// # Errors
 /// The first failure of a call; a missing id is not a failure.
-pub async fn find<S: Source>(source: &S, requests: &[ObserveRequest]) -> Result<Vec<Vec<S::Item>>, Failure> {
+pub async fn observe<S: Source>(
+    source: &S,
+    requests: &[ObserveRequest],
+) -> Result<Vec<Vec<S::Item>>, Failure> {
     let (ids, owners) = queries(requests);
     let mut found = for_existing(&ids, |ids| source.by_ids(ids)).await?.concat();
     for (cluster, uids) in &owners {

@@ -167,7 +167,7 @@ impl Watches {
                             let done = matches!(event, watcher::Event::InitDone);
                             // Each attempt to list begins with an event, which does not mean success.
                             if done || matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_)) {
-                                outage.is_over(kind);
+                                outage.ended(kind);
                                 beat.beat();
                             }
                             follower.follow(event, &open, &seen);
@@ -182,7 +182,7 @@ impl Watches {
                             if is_gone && mutants::active(Mutant::GoneIgnored) {
                                 break;
                             }
-                            let delay = outage.goes_on(kind, &error, &beat);
+                            let delay = outage.failed(kind, &error, &beat);
                             if shutdown.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
                                 break;
                             }

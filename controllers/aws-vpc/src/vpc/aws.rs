@@ -197,7 +197,7 @@ impl AwsResource for Vpcs {
             Change::Associate(block) => {
                 let call = aws.ec2().associate_vpc_cidr_block().vpc_id(&vpc.vpc_id).cidr_block(block);
                 let result = aws.call("AssociateVpcCidrBlock", "failed to add a block", call.send()).await;
-                unless_there(aws, result.map(drop), &vpc.vpc_id, block).await
+                succeeded_if_associated(aws, result.map(drop), &vpc.vpc_id, block).await
             }
             Change::Disassociate(block) => {
                 let all = vpc.cidr_block_association_set.iter().filter(|a| a.cidr_block == *block);
@@ -221,7 +221,7 @@ impl AwsResource for Vpcs {
 }
 
 /// AWS rejects an existing block with the same error as an overlapping one.
-async fn unless_there(
+async fn succeeded_if_associated(
     aws: &Aws,
     result: Result<(), Failure>,
     id: &str,

@@ -197,7 +197,7 @@ impl ClusterState {
             self.router.index.write().acyclic(dependent);
             return none;
         }
-        walk(&|dependent, named| self.makes(dependent, named))
+        walk(&|dependent, named| self.provides(dependent, named))
     }
 
     /// The dependencies that directly or indirectly depend on the object that the dependent would provide: the cycles that
@@ -205,13 +205,13 @@ impl ClusterState {
     pub(crate) fn would_close(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
         let Some(provided) = &edges.provides else { return HashMap::default() };
         let index = self.router.index.read();
-        let sources = |named: &ObjectRef| index.sources(named, |dependent| self.makes(dependent, named));
+        let sources = |named: &ObjectRef| index.sources(named, |dependent| self.provides(dependent, named));
         let mut search = CycleSearch::new(provided.clone(), sources);
         edges.needs.iter().filter_map(|named| Some((named.clone(), search.cycle(named)?))).collect()
     }
 
     /// Whether this dependent really provides the object: an export whose target is owned by another does not.
-    fn makes(&self, dependent: &Dependent, named: &ObjectRef) -> bool {
+    fn provides(&self, dependent: &Dependent, named: &ObjectRef) -> bool {
         match dependent {
             Dependent::Request(_) => true,
             Dependent::Export(key) => match self.meta(named, controlling_export) {

@@ -43,7 +43,7 @@ impl Cloud {
     }
 
     async fn seen(&self, requests: &[ObserveRequest]) -> Vec<Vec<String>> {
-        let results = find(self, requests).await.unwrap();
+        let results = observe(self, requests).await.unwrap();
         results.into_iter().map(|objects| objects.into_iter().map(|object| object.0).collect()).collect()
     }
 

@@ -145,7 +145,7 @@ impl<S: AwsResource> External for Managed<S> {
     }
 
     async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
-        let found = lookup::find(&Reader::<S>::new(&self.aws), requests).await?;
+        let found = lookup::observe(&Reader::<S>::new(&self.aws), requests).await?;
         let deep: Vec<bool> = requests.iter().map(|request| request.deep).collect();
         let completed = found.into_iter().zip(deep).map(|(objects, deep)| self.completed(objects, deep));
         stream::iter(completed).buffered(AT_ONCE).try_collect().await

@@ -57,7 +57,7 @@ struct State {
     /// The watches that were rejected after a cut; none without a cut.
     expired: Option<BTreeSet<String>>,
     /// Resumes a suspended leader.
-    went_on: bool,
+    resumed: bool,
     /// The writes that were rejected in a storm; none without a storm.
     refused: Option<BTreeSet<String>>,
     bounds: Vec<Bound>,
@@ -142,12 +142,12 @@ impl Recorder {
     }
 
     /// Whether the suspended leader was resumed.
-    pub(super) fn goes_on(&self) -> bool {
-        self.lock().went_on
+    pub(super) fn is_resumed(&self) -> bool {
+        self.lock().resumed
     }
 
-    pub(super) fn go_on(&self) {
-        self.lock().went_on = true;
+    pub(super) fn resume(&self) {
+        self.lock().resumed = true;
     }
 
     /// The time without a write to Kubernetes or the cloud.

@@ -67,7 +67,7 @@ impl Run {
     /// Whether the leader is still suspended.
     fn is_stopped(&self) -> bool {
         let stops = self.recorder.point.as_ref().is_some_and(|point| point.fault == Fault::Stop);
-        stops && self.recorder.fired().is_some() && !self.recorder.goes_on()
+        stops && self.recorder.fired().is_some() && !self.recorder.is_resumed()
     }
 
     /// Waits until this call was made, or the fault occurred before.
@@ -85,7 +85,7 @@ impl Run {
     async fn revive(&mut self) -> Result<bool> {
         self.recorder.api.revive()?;
         if self.is_stopped() && self.recorder.fired().is_some_and(|at| at.elapsed() > STOPPED_FOR) {
-            self.recorder.go_on();
+            self.recorder.resume();
             self.recorder.note("the suspended leader is resumed");
             self.worker.signal(Signal::SIGCONT)?;
             return Ok(true);
@@ -98,10 +98,10 @@ impl Run {
         if self.recorder.fired().is_none() && self.recorder.api.killed().is_none() && !lost {
             bail!("the controller ended by itself");
         }
-        self.worker.again()?;
+        self.worker.restart()?;
         if let Some(standby) = &mut self.standby {
             if !standby.is_running() {
-                standby.again()?;
+                standby.restart()?;
             }
         }
         self.record_pids();

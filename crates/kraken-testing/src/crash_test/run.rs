@@ -14,7 +14,7 @@ use super::fault::Point;
 use super::kinds::resource;
 use super::recorder::Recorder;
 use super::recovery::{CONVERGED_WITHIN, QUIET};
-use super::scenario::{Bound, HUB, Outside, Scenario, Step};
+use super::scenario::{Bound, HUB, OutOfBand, Scenario, Step};
 use super::side::Side;
 use super::user::is_passing;
 use super::worker::{self, Settings, Worker};
@@ -159,10 +159,10 @@ impl Run {
             self.apply(first).await?;
             self.settle_for(first, SETUP_WITHIN, BRIEF).await.context("before any fault")?;
         }
-        match scenario.outside {
-            Outside::Nothing => {}
-            Outside::Adoptable => self.recorder.cloud.put_adoptable(self.recorder.kinds)?,
-            Outside::Stop => {
+        match scenario.out_of_band {
+            OutOfBand::Nothing => {}
+            OutOfBand::Adoptable => self.recorder.cloud.put_adoptable(self.recorder.kinds)?,
+            OutOfBand::Stop => {
                 for instance in self.recorder.cloud.simulator.instances() {
                     let is_ours = instance.instance.tags.contains_key(super::checks::UID);
                     if is_ours && instance.instance.is_alive() {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::cloud::{ADOPTABLE, IMAGE};
 use super::super::desired::{Desired, Query, config_map, object};
-use super::super::scenario::{INSTANCES, Outside, Scenario, Step, Stress, apply};
+use super::super::scenario::{INSTANCES, OutOfBand, Scenario, Step, Stress, apply};
 use crate::simulator::{Kind, Service};
 
 const OTHER_IMAGE: &str = "ami-0b301ce3ce3475b4f";
@@ -109,7 +109,7 @@ pub(in super::super) fn all() -> Vec<Scenario> {
         change("grow", &one(), &count(3)),
         change("shrink", &count(3), &one()),
         change("tag", &tagged, &other),
-        Scenario { outside: Outside::Stop, ..change("type", &one(), &micro) },
+        Scenario { out_of_band: OutOfBand::Stop, ..change("type", &one(), &micro) },
         change("resize", &one(), &disrupted),
         Scenario::new("delete", INSTANCES, vec![nothing(), Step::Settle]).after(count(2).desired()).bound(
             Kind::Instance,
@@ -142,7 +142,7 @@ pub(in super::super) fn all() -> Vec<Scenario> {
             ],
         )
         .bound(Kind::Instance, 0, 2),
-        Scenario { outside: Outside::Adoptable, ..create("adopt", &adopting) },
+        Scenario { out_of_band: OutOfBand::Adoptable, ..create("adopt", &adopting) },
         Scenario { stress: Some(Stress::Throttle(200)), ..create("throttle", &one()) },
         Scenario { stress: Some(Stress::Outage), ..create("outage", &count(3)) },
     ]
