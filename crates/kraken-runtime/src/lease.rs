@@ -217,13 +217,13 @@ impl Lease {
     /// Acquires, renews or creates the lease, if it is unchanged.
     async fn write(&self, found: Option<Object>) -> Result<Attempt, LeaseError> {
         let exists = found.is_some();
-        let wanted = claim(found, self.name, &self.identity, self.duration, MicroTime(crate::clock::now()));
+        let desired = claim(found, self.name, &self.identity, self.duration, MicroTime(crate::clock::now()));
         let params = self.params();
         let request = async {
             if exists {
-                self.api.replace(self.name, &params, &wanted).await
+                self.api.replace(self.name, &params, &desired).await
             } else {
-                self.api.create(&params, &wanted).await
+                self.api.create(&params, &desired).await
             }
         };
         match tokio::time::timeout(self.step(), request).await? {
@@ -238,9 +238,9 @@ impl Lease {
         let mut held = Some(held);
         for _ in 0..RELEASE_TRIES {
             let Some(object) = held.take() else { break };
-            let wanted = released(object, MicroTime(crate::clock::now()));
+            let desired = released(object, MicroTime(crate::clock::now()));
             let params = self.params();
-            match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &wanted)).await {
+            match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &desired)).await {
                 Ok(Ok(_)) => return tracing::info!(lease = self.name, "released the lease"),
                 Ok(Err(kube::Error::Api(status))) if status.is_conflict() => held = self.still_ours().await,
                 Ok(Err(error)) => {
