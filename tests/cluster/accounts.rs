@@ -1,5 +1,5 @@
 //! Accounts: which credentials a resource is managed with, and what an Account allows. The cloud is several simulated accounts
-//! behind one endpoint, which knows whose credentials each call was made with.
+//! behind one endpoint, which knows the credentials of each call.
 
 mod allow;
 mod isolation;

@@ -123,7 +123,7 @@ fn id(object: &Value) -> Result<&str> {
 }
 
 /// Requests a reconcile, like a user.
-async fn look(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
+async fn request_reconcile(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
     let annotation = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": when});
     test_env.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
 }
@@ -162,7 +162,7 @@ async fn a_load_balancer_stack_is_created_corrected_and_deleted_in_any_order() -
     ];
     test_env.apply(&documents.join("\n---\n")).await?;
     let rule_arn = id(&test_env.ready("ListenerRule", "web").await?)?.to_owned();
-    let gate = test_env.ready("Listener", "web").await?;
+    let ready_listener = test_env.ready("Listener", "web").await?;
     let group = test_env.ready("TargetGroup", "web").await?;
     let balancer = test_env.ready("LoadBalancer", "web").await?;
     test_env.ready("ConfigExport", "web").await?;
@@ -192,20 +192,21 @@ async fn a_load_balancer_stack_is_created_corrected_and_deleted_in_any_order() -
         ("/healthz".to_owned(), "8081".to_owned())
     );
     assert_eq!(targets(&test_env, id(&group)?).await?, ["10.0.1.10", "10.0.1.11"]);
-    let tags = call(&test_env, ELB, "DescribeTags", &[("ResourceArns.member.1", id(&gate)?)]).await?;
+    let tags =
+        call(&test_env, ELB, "DescribeTags", &[("ResourceArns.member.1", id(&ready_listener)?)]).await?;
     assert!(tags.contains(group["metadata"]["namespace"].as_str().unwrap_or("?")), "{tags}");
 
     // Out-of-band changes, which are reverted.
-    let by_hand = [("ListenerArn", id(&gate)?), ("Port", "81")];
+    let by_hand = [("ListenerArn", id(&ready_listener)?), ("Port", "81")];
     call(&test_env, ELB, "ModifyListener", &by_hand).await?;
     let by_hand = [("TargetGroupArn", id(&group)?), ("Targets.member.1.Id", "10.0.1.11")];
     call(&test_env, ELB, "DeregisterTargets", &by_hand).await?;
     for kind in ["Listener", "TargetGroup"] {
-        look(&test_env, kind, "web", "1").await?;
+        request_reconcile(&test_env, kind, "web", "1").await?;
     }
     let wanted = ["10.0.1.10".to_owned(), "10.0.1.11".to_owned()];
     until(|| async { Ok(targets(&test_env, id(&group)?).await? == wanted) }).await?;
-    let arn = [("ListenerArns.member.1", id(&gate)?)];
+    let arn = [("ListenerArns.member.1", id(&ready_listener)?)];
     let port = || async { text(&call(&test_env, ELB, "DescribeListeners", &arn).await?, "Port") };
     until(|| async { Ok(port().await? == "80") }).await?;
 
@@ -214,7 +215,7 @@ async fn a_load_balancer_stack_is_created_corrected_and_deleted_in_any_order() -
     test_env.apply(&[other, resource("Listener", "web", &listener(8080))].join("\n---\n")).await?;
     test_env.ready("TargetGroup", "web").await?;
     let same = test_env.ready("Listener", "web").await?;
-    assert_eq!(id(&same)?, id(&gate)?);
+    assert_eq!(id(&same)?, id(&ready_listener)?);
     assert_eq!(targets(&test_env, id(&group)?).await?, ["10.0.1.11", "10.0.1.12"]);
     test_env.until("ConfigMap", "web", |map| map["data"]["port"] == "8080").await?;
     let mut other = rule("/v2/*");
@@ -257,7 +258,7 @@ async fn a_name_or_port_in_use_is_rejected_and_not_adopted() -> Result<()> {
         ("DefaultActions.member.1.Type", "fixed-response"),
         ("DefaultActions.member.1.FixedResponseConfig.StatusCode", "200"),
     ];
-    let gate = text(&call(&test_env, ELB, "CreateListener", &fields).await?, "ListenerArn")?;
+    let listener = text(&call(&test_env, ELB, "CreateListener", &fields).await?, "ListenerArn")?;
 
     let mut spec = load_balancer(&network);
     spec["name"] = json!({"value": name});
@@ -271,7 +272,7 @@ async fn a_name_or_port_in_use_is_rejected_and_not_adopted() -> Result<()> {
     });
     test_env.apply(&resource("Listener", "a", &at_80)).await?;
     let message = test_env.not_ready("Listener", "a", "CloudRefused").await?;
-    assert!(message.contains("port 80") && message.contains(&gate), "{message}");
+    assert!(message.contains("port 80") && message.contains(&listener), "{message}");
 
     // Adopted instead: it is retained when its resource is deleted.
     spec["lifecycle"] = json!({"adopt": {"id": foreign}});
@@ -348,12 +349,12 @@ async fn problems_are_reported_by_the_schema_the_rules_or_aws() -> Result<()> {
     Ok(())
 }
 
-/// Waits until something holds.
+/// Waits until a condition is true.
 async fn until<F: Future<Output = Result<bool>>>(holds: impl Fn() -> F) -> Result<()> {
     let start = std::time::Instant::now();
     while !holds().await? {
-        if start.elapsed() > kraken_tests::test_env::PATIENCE {
-            bail!("it did not come about");
+        if start.elapsed() > kraken_tests::test_env::TIMEOUT {
+            bail!("the condition did not become true in time");
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }

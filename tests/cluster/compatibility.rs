@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const SPOKE: &str = "aws-vpc";
 const DOMAIN: &str = "aws.kraken-iac.eoinfennessy.com";
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A separate control plane: other tests need the CRDs as they are.
 async fn separate() -> Result<TestEnv> {
@@ -71,7 +71,7 @@ async fn a_controller_waits_for_a_missing_crd_and_stays_alive() -> Result<()> {
     crds(&test_env).delete(&name, &DeleteParams::default()).await?;
     let started = Instant::now();
     while crds(&test_env).get_opt(&name).await?.is_some() {
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > TIMEOUT {
             bail!("the CRD is not deleted");
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -84,7 +84,7 @@ async fn a_controller_waits_for_a_missing_crd_and_stays_alive() -> Result<()> {
             Ok(answer) if answer.status == 503 && answer.body.contains("is its CRD installed?") => {
                 break answer.body;
             }
-            _ if started.elapsed() > PATIENCE => bail!("/readyz does not name the CRD: {answer:?}"),
+            _ if started.elapsed() > TIMEOUT => bail!("/readyz does not name the CRD: {answer:?}"),
             _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     };

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use kraken_testing::gitops::{Flux, health};
 use kraken_testing::{manifests, paths};
 use kraken_tests::TestEnv;
-use kraken_tests::test_env::PATIENCE;
+use kraken_tests::test_env::TIMEOUT;
 use kube::{
     Api,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
@@ -16,7 +16,7 @@ use kube::{
 use serde_json::{Value, json};
 
 /// The timeout of the Kustomization. A result that is reported earlier did not wait for it.
-const TIMEOUT: Duration = Duration::from_mins(5);
+const APPLY_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The sample with the key that it lacks on purpose.
 fn quickstart(folder: &Path) -> Result<()> {
@@ -35,7 +35,7 @@ fn kustomization(namespace: &str) -> Value {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "quickstart"},
         "spec": {
             "sourceRef": {"kind": "GitRepository", "name": "repository"}, "path": "./", "targetNamespace": namespace,
-            "interval": "10m", "timeout": format!("{}s", TIMEOUT.as_secs()), "prune": true, "wait": true,
+            "interval": "10m", "timeout": format!("{}s", APPLY_TIMEOUT.as_secs()), "prune": true, "wait": true,
         },
     })
 }
@@ -45,7 +45,7 @@ fn kustomization(namespace: &str) -> Value {
 async fn until_ready_is(flux: &Flux, api: &Api<DynamicObject>, status: &str) -> Result<(String, String)> {
     let started = Instant::now();
     let mut last = Value::Null;
-    while started.elapsed() < PATIENCE {
+    while started.elapsed() < TIMEOUT {
         if let Some(object) = api.get_opt("quickstart").await? {
             let conditions = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
             if let Some(ready) = conditions.into_iter().find(|condition| condition["type"] == "Ready") {
@@ -92,7 +92,7 @@ async fn flux_waits_for_ready_fails_on_stalled_and_prunes_everything() -> Result
     let (reason, message) = until_ready_is(&flux, &kustomizations, "False").await?;
     assert_eq!(reason, "HealthCheckFailed", "{message}");
     assert!(message.contains("EC2Instance") && message.contains("adopted"), "{message}");
-    assert!(changed.elapsed() < TIMEOUT / 4, "reported after {:?}", changed.elapsed());
+    assert!(changed.elapsed() < APPLY_TIMEOUT / 4, "reported after {:?}", changed.elapsed());
 
     fs::remove_file(repository.path().join("99-adopted.yaml"))?;
     flux.publish(namespace, "repository", repository.path()).await?;
@@ -189,10 +189,10 @@ async fn argo_cd_health_follows_the_conditions() -> Result<()> {
     for (key, script) in data {
         let path = folder.path().join(&key);
         fs::write(&path, script.as_str().unwrap_or_default())?;
-        let said: Vec<String> =
+        let statuses: Vec<String> =
             health(&path, &objects).await?.into_iter().map(|health| health.status).collect();
         let expected: Vec<&str> = cases.iter().map(|(_, status)| *status).collect();
-        assert_eq!(said, expected, "{key}");
+        assert_eq!(statuses, expected, "{key}");
     }
     Ok(())
 }

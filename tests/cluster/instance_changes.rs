@@ -10,7 +10,7 @@ use kraken_testing::{
     proxy::{How, When},
     simulator::{Simulator, SimulatorOptions},
 };
-use kraken_tests::{TestEnv, test_env::PATIENCE};
+use kraken_tests::{TestEnv, test_env::TIMEOUT};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -125,7 +125,7 @@ async fn an_instance_that_kraken_stopped_is_started_after_a_crash() -> Result<()
     set(&test_env, "crash", json!({"ebsOptimized": {"value": true}})).await?;
     let started = Instant::now();
     while alive(&test_env, cloud, "crash")[0].state != "stopping" {
-        assert!(started.elapsed() < PATIENCE, "it is not stopped");
+        assert!(started.elapsed() < TIMEOUT, "it is not stopped");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let controller = test_env.env.suite.controller(SPOKE)?;
@@ -160,12 +160,12 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
         json!({"lifecycle": {"paused": true, "protect": false, "resyncInterval": "1h"}}),
     )
     .await?;
-    let told = |object: &Value| {
+    let is_stopped = |object: &Value| {
         let message =
             kraken_tests::test_env::condition(object, "Ready")["message"].as_str().unwrap_or_default();
         message.contains(&id) && message.contains("stopped for a change")
     };
-    test_env.until("EC2Instance", "halfway", told).await?;
+    test_env.until("EC2Instance", "halfway", is_stopped).await?;
     assert_eq!(calls(cloud, "StartInstances", &id), 0, "nothing of a paused resource is touched");
 
     let absent = json!({"value": null, "valueFrom": {"configMap": {"name": "absent", "key": "type"}}});
@@ -173,7 +173,7 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
     test_env.not_ready("EC2Instance", "halfway", "DependenciesNotReady").await?;
     let started = Instant::now();
     while alive(&test_env, cloud, "halfway")[0].state != "running" {
-        assert!(started.elapsed() < PATIENCE, "it is not started");
+        assert!(started.elapsed() < TIMEOUT, "it is not started");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(test_env.events_of("halfway").await?.iter().any(|(_, note)| note.contains("cannot be made now")));

@@ -145,12 +145,12 @@ async fn every_query_of_dashboard_and_alerts_runs_on_the_metrics_of_the_controll
     let response = execute(&Request { scrapes, queries, rules }).await?;
     assert_eq!(response.rule_problems, Vec::<String>::new());
 
-    let mut asked = BTreeSet::new();
+    let mut queried = BTreeSet::new();
     for answer in &response.answers {
         check_names(answer, &response)?;
-        asked.extend(answer.selectors.iter().map(|selector| selector.metric.as_str()));
+        queried.extend(answer.selectors.iter().map(|selector| selector.metric.as_str()));
     }
-    for metric in asked {
+    for metric in queried {
         assert!(
             served.contains_key(metric) || FAILURES.contains(&metric),
             "no running controller has {metric}"

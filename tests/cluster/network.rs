@@ -123,10 +123,10 @@ async fn a_network_is_created_in_any_order_corrected_and_deleted_at_once() -> Re
     let web = id(&test_env, "SecurityGroup", "web").await?;
     let groups = test_env.in_cloud("DescribeSecurityGroups", "securityGroupInfo").await?;
     let group = groups.iter().find(|group| group["groupId"] == json!(web)).cloned().unwrap_or_default();
-    assert!(is_as_wanted(&group, &web) && group["ipPermissionsEgress"] == "", "{group}");
+    assert!(matches_the_spec(&group, &web) && group["ipPermissionsEgress"] == "", "{group}");
     assert!(group["groupName"].as_str().is_some_and(|name| name.starts_with("kraken-")), "{group}");
 
-    heals(&test_env, &vpc, &web).await?;
+    out_of_band_changes_are_reverted(&test_env, &vpc, &web).await?;
 
     for (kind, name, _) in shuffled(&format!("{} again", test_env.ns.name)) {
         test_env.delete(kind, name).await?;
@@ -149,7 +149,7 @@ async fn a_network_is_created_in_any_order_corrected_and_deleted_at_once() -> Re
 }
 
 /// HTTPS from everywhere, and everything among themselves; nothing else.
-fn is_as_wanted(group: &Value, id: &str) -> bool {
+fn matches_the_spec(group: &Value, id: &str) -> bool {
     let rules = &group["ipPermissions"];
     rules.as_array().is_some_and(|rules| rules.len() == 2)
         && has(rules, |rule| {
@@ -161,7 +161,7 @@ fn is_as_wanted(group: &Value, id: &str) -> bool {
 }
 
 /// Out-of-band changes are reverted.
-async fn heals(test_env: &TestEnv, vpc: &str, web: &str) -> Result<()> {
+async fn out_of_band_changes_are_reverted(test_env: &TestEnv, vpc: &str, web: &str) -> Result<()> {
     let moto = &test_env.env.moto;
     let gateway = id(test_env, "InternetGateway", "main").await?;
     let table = id(test_env, "RouteTable", "public").await?;
@@ -186,7 +186,7 @@ async fn heals(test_env: &TestEnv, vpc: &str, web: &str) -> Result<()> {
 
     test_env
         .until_cloud("DescribeSecurityGroups", "securityGroupInfo", |groups| {
-            groups.iter().any(|group| group["groupId"] == *web && is_as_wanted(group, web))
+            groups.iter().any(|group| group["groupId"] == *web && matches_the_spec(group, web))
         })
         .await?;
     test_env

@@ -151,8 +151,8 @@ async fn the_rights_of_the_personas_are_those_of_the_golden_file() -> Result<()>
         writeln!(table, "{name}")?;
         let kraken = KRAKEN.map(|(group, resource)| (format!("{group}.{DOMAIN}"), resource));
         let kubernetes = KUBERNETES.map(|(group, resource)| (group.to_owned(), resource));
-        let asked = kraken.into_iter().chain(kubernetes.into_iter().filter(|_| is_controller));
-        for (group, resource) in asked {
+        let resources = kraken.into_iter().chain(kubernetes.into_iter().filter(|_| is_controller));
+        for (group, resource) in resources {
             let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
             let about = json!({"group": group, "resource": plural, "subresource": subresource});
             let mut verbs = Vec::new();

@@ -65,8 +65,8 @@ impl Tier {
     }
 
     /// Waits until a change was reverted.
-    async fn healed(&self, action: &str, before: usize) -> Result<()> {
-        self.cloud.wait_for(action, before + 1, kraken_tests::test_env::PATIENCE).await
+    async fn reverted(&self, action: &str, before: usize) -> Result<()> {
+        self.cloud.wait_for(action, before + 1, kraken_tests::test_env::TIMEOUT).await
     }
 }
 
@@ -111,17 +111,17 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let group = tier.id("SecurityGroup", "web").await?;
     let before = cloud.count("RevokeSecurityGroupIngress");
     cloud.add_rule_outside(&group, 22, "0.0.0.0/0")?;
-    tier.healed("RevokeSecurityGroupIngress", before).await?;
+    tier.reverted("RevokeSecurityGroupIngress", before).await?;
 
     let table = tier.id("RouteTable", "web").await?;
     let before = cloud.count("CreateRoute");
     cloud.remove_route_outside(&table, "0.0.0.0/0")?;
-    tier.healed("CreateRoute", before).await?;
+    tier.reverted("CreateRoute", before).await?;
 
     let vpc = tier.id("VPC", "web").await?;
     let before = cloud.count("CreateTags");
-    cloud.tag_outside(&vpc, "Name", Some("somebody else's"))?;
-    tier.healed("CreateTags", before).await?;
+    cloud.tag_outside(&vpc, "Name", Some("by another team"))?;
+    tier.reverted("CreateTags", before).await?;
 
     let state = tier.test_env.get("StateDeclaration", "routetable.aws.web").await?;
     let associations = state["spec"]["data"]["routeTable"]["Associations"].as_array();
@@ -130,12 +130,12 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let association = association.with_context(|| format!("no subnet is associated: {state}"))?;
     let before = cloud.count("AssociateRouteTable");
     cloud.outside("DisassociateRouteTable", &[("AssociationId", association)])?;
-    tier.healed("AssociateRouteTable", before).await?;
+    tier.reverted("AssociateRouteTable", before).await?;
 
     let listener = tier.id("Listener", "web").await?;
     let before = cloud.count("ModifyListener");
     cloud.move_listener_outside(&listener, 81)?;
-    tier.healed("ModifyListener", before).await?;
+    tier.reverted("ModifyListener", before).await?;
     tier.state("Listener", "web", |data| data["listener"]["Port"] == 80).await?;
 
     let rule = tier.id("ListenerRule", "web-ping").await?;
@@ -145,7 +145,7 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
         (format!("{condition}.Field"), format!("{condition}.PathPatternConfig.Values.member.1"));
     let by_hand = [("RuleArn", rule.as_str()), (field.as_str(), "path-pattern"), (value.as_str(), "/pong")];
     cloud.outside_elb("ModifyRule", &by_hand)?;
-    tier.healed("ModifyRule", before).await?;
+    tier.reverted("ModifyRule", before).await?;
     let mut second = tier.test_env.get("ListenerRule", "web-ping").await?["spec"].clone();
     second["conditions"] = json!({"pathPatterns": {"value": ["/other"]}});
     let second = json!({
@@ -162,6 +162,6 @@ async fn out_of_band_changes_are_reverted() -> Result<()> {
     let before = cloud.count("RegisterTargets");
     let target = [("TargetGroupArn", targets.as_str()), ("Targets.member.1.Id", &instance)];
     cloud.outside_elb("DeregisterTargets", &target)?;
-    tier.healed("RegisterTargets", before).await?;
+    tier.reverted("RegisterTargets", before).await?;
     tier.all_ready().await
 }

@@ -42,18 +42,18 @@ async fn leader(controller: &str) -> Result<String> {
     let lease = system_json(&["get", "lease", controller]).await?;
     let holder = lease["spec"]["holderIdentity"].as_str().context("the lease has no holder")?.to_owned();
     // The holder is the name of the pod and a number. A released lease has no holder.
-    let (pod, _) = holder.rsplit_once('-').context("nobody holds the lease")?;
+    let (pod, _) = holder.rsplit_once('-').context("the lease has no holder")?;
     Ok(pod.to_owned())
 }
 
 /// Waits until an existing pod is the leader: after a rollout the lease names an old pod until it expires.
 async fn leading(controller: &str) -> Result<String> {
-    let look = async || {
+    let existing_leader = async || {
         let leader = leader(controller).await?;
         let is_there = pods(controller).await?.iter().any(|pod| name(pod) == leader && is_ready(pod));
         if is_there { Ok(leader) } else { bail!("the pod {leader} does not exist") }
     };
-    until("an existing leader", look, |_| true).await
+    until("an existing leader", existing_leader, |_| true).await
 }
 
 #[tokio::test]
@@ -152,8 +152,8 @@ async fn the_last_replica_of_a_budget_is_not_evicted() -> Result<()> {
     let (first, second) = (name(&hubs[0]), name(&hubs[1]));
     evict(first).await?;
     let refused = evict(second).await;
-    let said = refused.err().map(|error| format!("{error:#}")).unwrap_or_default();
-    assert!(said.contains("disruption budget"), "{said}");
+    let message = refused.err().map(|error| format!("{error:#}")).unwrap_or_default();
+    assert!(message.contains("disruption budget"), "{message}");
     rolled_out("kraken-hub").await?;
     one().await
 }

@@ -39,7 +39,7 @@ fn last_termination(pod: &Value) -> &Value {
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
-async fn a_controller_out_of_memory_loses_nothing_and_goes_on_when_it_has_enough() -> Result<()> {
+async fn a_controller_out_of_memory_loses_nothing_and_continues_when_it_has_enough() -> Result<()> {
     let site = Site::new("memory").await?;
     let before: String = (0..RESOURCES).map(|number| vpc(&format!("before-{number}"))).collect();
     site.apply(&before).await?;

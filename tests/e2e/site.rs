@@ -12,7 +12,7 @@ use tokio::process::Command;
 /// The namespace of the controllers.
 pub(crate) const SYSTEM: &str = "kraken-system";
 /// The timeout of waits, on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(2);
 /// The variable with the id of a process in the namespaces of the local node; unset on other clusters.
 pub(crate) const NODE: &str = "KRAKEN_E2E_NODE_PROCESS";
 /// An image with a shell, which is loaded with those of the controllers.
@@ -163,18 +163,20 @@ pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
-/// Repeats a request until its result is as wanted. A failed request is repeated too.
+/// Repeats a request until its result is the expected one. A failed request is repeated too.
 pub(crate) async fn until<T: std::fmt::Debug>(
     what: &str,
-    look: impl AsyncFn() -> Result<T>,
+    request: impl AsyncFn() -> Result<T>,
     wanted: impl Fn(&T) -> bool,
 ) -> Result<T> {
     let started = Instant::now();
     loop {
-        let seen = look().await;
-        match seen {
-            Ok(seen) if wanted(&seen) => return Ok(seen),
-            seen if started.elapsed() > PATIENCE => bail!("{what} did not become as wanted; last: {seen:?}"),
+        let result = request().await;
+        match result {
+            Ok(result) if wanted(&result) => return Ok(result),
+            result if started.elapsed() > TIMEOUT => {
+                bail!("{what} did not reach the expected state; last result: {result:?}")
+            }
             _ => tokio::time::sleep(Duration::from_millis(200)).await,
         }
     }
@@ -190,8 +192,8 @@ async fn run(arguments: &[&str], input: &str) -> Result<String> {
     drop(stdin);
     let output = child.wait_with_output().await?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`kubectl {}` failed: {}", arguments.join(" "), said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("`kubectl {}` failed: {}", arguments.join(" "), stderr.trim());
     }
     Ok(String::from_utf8(output.stdout)?)
 }

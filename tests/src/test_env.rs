@@ -12,7 +12,7 @@ use kube::{
 use serde_json::{Value, json};
 
 /// The timeout of waits. It is generous for a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+pub const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// One test's view of the cluster and the cloud.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl TestEnv {
             if wanted(&object) {
                 return Ok(object);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 bail!(
                     "{kind} {name} did not reach the expected state; it is:\n{}",
                     serde_json::to_string_pretty(&object)?
@@ -249,7 +249,7 @@ impl TestEnv {
             if wanted(&items) {
                 return Ok(items);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 bail!(
                     "{action} did not reach the expected state; it is:\n{}",
                     serde_json::to_string_pretty(&items)?
@@ -296,7 +296,7 @@ pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
     conditions.into_iter().flatten().find(|condition| condition["type"] == kind).unwrap_or(&NONE)
 }
 
-/// The Ready condition's status, if it speaks of the newest generation.
+/// The Ready condition's status, if it is of the newest generation.
 fn ready_status(object: &Value) -> &str {
     let ready = condition(object, "Ready");
     if ready["observedGeneration"] == object["metadata"]["generation"] && !ready.is_null() {

@@ -4,7 +4,9 @@
 //! No leader is required: every write has a resourceVersion precondition, so one replica performs each step and the others
 //! read the result.
 
-use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
+mod secret;
+
+use std::{fmt, net::IpAddr, path::PathBuf, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -24,20 +26,10 @@ use tracing::{debug, info, warn};
 use crate::{
     certificate::{Pair, generate},
     manifests,
-    rotation::{Note, Step, Stored, Timing},
+    rotation::{Step, Stored, Timing},
     served::{CertificateError, Served},
 };
-
-const CERTIFICATE: &str = "tls.crt";
-const KEY: &str = "tls.key";
-const AUTHORITY: &str = "authority.crt";
-const NEXT_CERTIFICATE: &str = "next.crt";
-const NEXT_KEY: &str = "next.key";
-const NEXT_AUTHORITY: &str = "next-authority.crt";
-const PREVIOUS_AUTHORITY: &str = "previous-authority.crt";
-/// The CA bundle, for users and other tools.
-const BUNDLE: &str = "ca.crt";
-const NOTE: &str = "rotation.json";
+use secret::{CERTIFICATE, KEY, read, write};
 
 /// The interval between reads of certificate files.
 const FILES: Duration = Duration::from_secs(30);
@@ -104,18 +96,18 @@ enum KeepError {
 impl Keeper {
     /// Runs until shutdown.
     pub async fn run(self, shutdown: CancellationToken) {
-        let mut said = String::new();
+        let mut last_error = String::new();
         loop {
             let pause = match self.turn().await {
                 Ok(pause) => {
-                    said.clear();
+                    last_error.clear();
                     pause
                 }
                 Err(error) => {
                     let error = error.to_string();
-                    if error != said {
+                    if error != last_error {
                         warn!(error, "failed to rotate the webhook's certificate");
-                        said = error;
+                        last_error = error;
                     }
                     RETRY
                 }
@@ -262,46 +254,6 @@ fn is_trusted(configuration: Option<&ValidatingWebhookConfiguration>, stored: &S
         let bundle = webhook.client_config.ca_bundle.as_ref();
         bundle.is_some_and(|bundle| String::from_utf8_lossy(&bundle.0).contains(next.authority.trim()))
     })
-}
-
-/// Incomplete content counts as absent: a certificate without its key cannot be served.
-fn read(secret: &Secret) -> Stored {
-    let text = |key: &str| {
-        let bytes = secret.data.as_ref()?.get(key)?;
-        String::from_utf8(bytes.0.clone()).ok().filter(|text| !text.trim().is_empty())
-    };
-    let pair = |certificate, key, authority| {
-        Some(Pair { certificate: text(certificate)?, key: text(key)?.into(), authority: text(authority)? })
-    };
-    let usable = |pair: &Pair| Served::default().set(&pair.certificate, pair.key.expose_secret()).is_ok();
-    Stored {
-        current: pair(CERTIFICATE, KEY, AUTHORITY).filter(usable),
-        next: pair(NEXT_CERTIFICATE, NEXT_KEY, NEXT_AUTHORITY).filter(usable),
-        previous: text(PREVIOUS_AUTHORITY),
-        note: text(NOTE).and_then(|note| serde_json::from_str::<Note>(&note).ok()).unwrap_or_default(),
-    }
-}
-
-/// The Secret with this content and the version that was read.
-fn write(secret: &Secret, stored: &Stored) -> Secret {
-    let mut data = BTreeMap::new();
-    let mut put = |key: &str, text: &str| data.insert(key.to_owned(), ByteString(text.as_bytes().to_vec()));
-    if let Some(pair) = &stored.current {
-        put(CERTIFICATE, &pair.certificate);
-        put(KEY, pair.key.expose_secret());
-        put(AUTHORITY, &pair.authority);
-    }
-    if let Some(pair) = &stored.next {
-        put(NEXT_CERTIFICATE, &pair.certificate);
-        put(NEXT_KEY, pair.key.expose_secret());
-        put(NEXT_AUTHORITY, &pair.authority);
-    }
-    if let Some(previous) = &stored.previous {
-        put(PREVIOUS_AUTHORITY, previous);
-    }
-    put(BUNDLE, &stored.bundle());
-    put(NOTE, &serde_json::to_string(&stored.note).unwrap_or_default());
-    Secret { data: Some(data), ..secret.clone() }
 }
 
 #[cfg(test)]

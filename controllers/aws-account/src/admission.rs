@@ -1,4 +1,4 @@
-//! The admission webhook of Accounts: what the schema cannot refuse, and the reconcile would. Pure.
+//! The admission webhook of Accounts: rejects errors that the schema cannot detect, as the reconcile would. Pure.
 
 use kraken_aws::account::{Account, AccountRules};
 use kraken_spoke::{
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn default_tags_are_refused_by_the_rules_of_aws() {
+    fn default_tags_are_rejected_by_the_rules_of_aws() {
         assert!(problems(json!({"defaultTags": {"Team": "shop"}})).is_empty());
         assert_eq!(problems(json!({"defaultTags": {"AWS:x": "y"}})).len(), 1);
     }

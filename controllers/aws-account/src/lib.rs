@@ -1,5 +1,5 @@
-//! `kraken-aws-account`: the controller of Accounts. It checks each with the code by which resources use it, and publishes
-//! whose credentials it has.
+//! `kraken-aws-account`: the controller of Accounts. It checks each Account with the code that resources use, and publishes
+//! the identity of its credentials.
 //!
 //! No spoke waits for it: each reads the Accounts itself, and checks the credentials before it observes anything.
 //! [`outcome`] decides (pure); [`publish`] writes the state that other resources can refer to.
@@ -58,7 +58,7 @@ impl Program for AccountController {
             rule(&[ACCOUNTS.group], &["accounts/status"], &["patch"]),
             rule(&[ACCOUNTS.group], &["accounts/finalizers"], &["update"]),
             rule(&["core.kraken-iac.eoinfennessy.com"], &["statedeclarations"], &["get", "create", "patch"]),
-            // Those that Accounts name, one by one; nothing can be listed.
+            // The Secrets that Accounts name, one by one; Secrets cannot be listed.
             rule(&[""], &["secrets"], &["get"]),
         ]
     }
@@ -67,7 +67,7 @@ impl Program for AccountController {
         let schemas = rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get"]);
         let names = Self::crds().into_iter().filter_map(|crd| crd.metadata.name).collect();
         vec![
-            // The hub looks whether an Account exists that somebody refers to, as long as no state is published.
+            // While no state is published, the hub checks whether a referenced Account exists.
             rule(&[ACCOUNTS.group], &[ACCOUNTS.plural], &["get"]),
             PolicyRule { resource_names: Some(names), ..schemas },
         ]
@@ -89,7 +89,7 @@ impl Program for AccountController {
         if !synced || !manager.leading().await {
             return Ok(());
         }
-        // Those that the watch showed before it had a listener.
+        // The Accounts that the watch delivered before the listener was registered.
         for account in aws.accounts() {
             queue.add(ObjectKey::of(&account.metadata), Lane::Edit);
         }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_columns_show_whose_credentials_an_account_has() {
+    fn the_columns_show_the_identity_of_the_credentials() {
         let crd = &AccountController::crds()[0];
         let columns = crd.spec.versions[0].additional_printer_columns.iter().flatten();
         let names: Vec<_> = columns.map(|column| column.name.as_str()).collect();

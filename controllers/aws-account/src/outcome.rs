@@ -1,4 +1,4 @@
-//! What a check of an Account came to, and the status that follows from it. Pure.
+//! The outcome of a check of an Account, and the resulting status. Pure.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use kraken_spoke::{
     runtime::queue::Requeue,
 };
 
-/// When an Account that cannot be used is checked again: a Secret is not watched, and a role may be changed in the cloud.
+/// When an Account that cannot be used is checked again: a Secret is not watched, and a role may be changed in AWS.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// The Ready condition, and when the Account is checked again, `resync` being the interval of resyncs.
@@ -23,7 +23,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Of the result of a check.
+    /// From the result of a check.
     pub(crate) fn of(checked: Result<Caller, CheckError>) -> Self {
         let not = |reason, message| Self { reason, message, caller: None };
         match checked {
@@ -41,7 +41,7 @@ impl Verdict {
         }
     }
 
-    /// Whether it says nothing of the Account: then an earlier result remains.
+    /// Whether the outcome contains no result for the Account, so that the previous result remains.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self.reason, Reason::Throttled | Reason::CloudUnavailable | Reason::KubernetesError)
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn usable_credentials_are_shown_with_whose_they_are() {
+    fn usable_credentials_are_shown_with_their_identity() {
         let verdict = Verdict::of(Ok(caller()));
         let status = verdict.status(&account(None), Timestamp::UNIX_EPOCH);
         assert_eq!(status.account_id.as_deref(), Some("111111111111"));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_says_nothing_of_an_account_that_was_ready() {
+    fn an_outage_does_not_change_an_account_that_was_ready() {
         let before = Verdict::of(Ok(caller())).status(&account(None), Timestamp::UNIX_EPOCH);
         let verdict = failed(FailureClass::Transient);
         assert_eq!(verdict.status(&account(Some(before.clone())), Timestamp::now()), before);

@@ -38,7 +38,7 @@ pub(crate) async fn publish(manager: &Manager, account: &Account, caller: &Calle
         return Ok(());
     }
     let mut generation = expected_generation(shown.as_ref(), None, &hash);
-    // Again if the generation was another one: it is part of what shows that the content comes from this controller.
+    // Applied again for another generation: the digest that proves the origin of the content covers it.
     for _ in 0..2 {
         let applied =
             apply(&api, manager.name, &name, &document(&name, &kind, &owner, (&spec, &hash), generation))

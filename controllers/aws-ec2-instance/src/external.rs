@@ -2,8 +2,10 @@
 
 mod disruption;
 mod launch;
+mod paths;
 mod profile;
 mod read;
+mod terminate;
 mod update;
 
 use kraken_aws::{
@@ -11,9 +13,7 @@ use kraken_aws::{
     account::ACCOUNTS,
     claim,
     fields::{ABSENT, SECRET, listed, shown},
-    lookup,
-    missing::for_existing,
-    release, tag_memory,
+    lookup, release, tag_memory,
     tags::{self, Tags},
 };
 use kraken_spoke::{
@@ -31,6 +31,7 @@ use crate::{
     mark::{self, Mark},
     state,
 };
+use terminate::{owned, terminate};
 use update::create_tags;
 
 /// The kind EC2Instance.
@@ -52,40 +53,8 @@ impl External for Instances {
     type Change = Change;
     const DRIFT_PATHS: &[&str] = &["state"];
     const DISRUPTS: bool = true;
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        (
-            "imageID",
-            &[
-                "instances.ImageId",
-                "instances.Architecture",
-                "instances.RootDeviceName",
-                "instances.RootDeviceType",
-            ],
-        ),
-        ("instanceType", &["instances.InstanceType"]),
-        (
-            "subnetID",
-            &["instances.SubnetId", "instances.VpcId", "instances.NetworkInterfaces", "instances.Placement"],
-        ),
-        ("securityGroupIDs", &["instances.SecurityGroups"]),
-        ("userData", &[]),
-        ("iamInstanceProfile", &["instances.IamInstanceProfile"]),
-        (
-            "privateIPAddress",
-            &["instances.PrivateIpAddress", "instances.PrivateDnsName", "instances.NetworkInterfaces"],
-        ),
-        ("associatePublicIPAddress", &[]),
-        ("rootVolume", &[]),
-        ("metadataOptions", &[]),
-        ("monitoring", &["instances.Monitoring"]),
-        ("ebsOptimized", &["instances.EbsOptimized"]),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[
-        ("Type", "instances.0.InstanceType"),
-        ("Private IP", "instances.0.PrivateIpAddress"),
-        ("Public IP", "instances.0.PublicIpAddress"),
-        ("State", "instances.0.State.Name"),
-    ];
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = paths::SECRET_FIELD_PATHS;
+    const SUMMARY: &[(&str, &str)] = paths::SUMMARY;
     const MISSING_PATH: &str = "maxCount";
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
 
@@ -94,12 +63,11 @@ impl External for Instances {
         namespace: &str,
         account: Option<&str>,
     ) -> Result<Option<Connection<Self>>, Refusal> {
-        let connection = self.aws.connect_account(namespace, account).await?;
-        Ok(connection.map(|connection| connection.map(|aws| Self { aws })))
+        self.aws.connect_account(namespace, account).await
     }
 
-    fn on_account_change(&self, wake: OnChange) {
-        self.aws.on_account_change(wake);
+    fn on_account_change(&self, on_change: OnChange) {
+        self.aws.on_account_change(on_change);
     }
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
@@ -212,10 +180,10 @@ impl External for Instances {
         self.aws.location().await.map(Some)
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
-        let found = lookup::look(&read::Reader(&self.aws), looks).await?;
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
+        let found = lookup::observe(&read::Reader(&self.aws), requests).await?;
         let mut observed: Vec<Observed> = found.into_iter().map(Observed::new).collect();
-        let deep = looks.iter().zip(&mut observed).filter(|(look, _)| look.deep);
+        let deep = requests.iter().zip(&mut observed).filter(|(request, _)| request.deep);
         let mut deep: Vec<&mut Observed> = deep.map(|(_, observed)| observed).collect();
         let ids = deep.iter().flat_map(|observed| observed.ids_at_rest()).collect();
         let user_data = read::user_data(&self.aws, ids).await?;
@@ -320,107 +288,5 @@ fn stopped_by_kraken(observed: &Observed) -> (Vec<String>, Vec<String>) {
     (ids(stopped), ids(stopping))
 }
 
-/// The live instances with the tags of the identity. The owner is verified again, because the deletion cannot be
-/// undone.
-fn owned(identity: &Identity, observed: &Observed) -> Vec<String> {
-    let owned = observed.live().into_iter().filter(|instance| tags::owned_by(identity, &instance.tags));
-    owned.map(|instance| instance.instance_id.clone()).collect()
-}
-
-/// A missing instance counts as terminated.
-async fn terminate(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
-    for_existing(ids, |ids| {
-        let call = aws.ec2().terminate_instances().set_instance_ids(Some(ids));
-        aws.call("TerminateInstances", "failed to terminate instances", call.send())
-    })
-    .await?;
-    Ok(())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        desired::tests::desired,
-        instance::{
-            Instance,
-            tests::{in_state, instance},
-        },
-    };
-    use kraken_aws::tags::{CLUSTER, EPOCH, UID};
-
-    fn identity() -> Identity {
-        Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
-    }
-
-    fn tagged(mut instance: Instance, tags: &[(&str, &str)]) -> Instance {
-        instance.tags.extend(tags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
-        instance
-    }
-
-    #[test]
-    fn only_instances_with_the_identity_can_be_deleted() {
-        let observed = Observed::new(vec![
-            tagged(instance("i-1"), &[(CLUSTER, "c"), (UID, "u")]),
-            tagged(instance("i-2"), &[(CLUSTER, "c"), (UID, "v")]),
-            tagged(instance("i-3"), &[(CLUSTER, "d"), (UID, "u")]),
-            tagged(in_state("i-4", "terminated"), &[(CLUSTER, "c"), (UID, "u")]),
-            instance("i-5"),
-        ]);
-        assert_eq!(owned(&identity(), &observed), ["i-1"]);
-    }
-
-    #[test]
-    fn an_ignored_setting_of_the_metadata_service_is_not_sent_with_the_others() {
-        let desired = desired(json!({"metadataOptions": {"value": {
-            "httpTokens": "required", "httpPutResponseHopLimit": 2,
-        }}}));
-        let kept = |path: &str| {
-            let ignored = Ignored::new(&[path.to_owned()]);
-            Instances::without_ignored(&desired, &Observed::default(), &ignored).map(|kept| kept.metadata())
-        };
-        let hops = MetadataOptions { hop_limit: Some(2), ..MetadataOptions::default() };
-        assert_eq!(kept("metadataOptions.httpTokens"), Some(hops));
-        assert_eq!(kept("metadataOptions"), Some(MetadataOptions::default()));
-        assert_eq!(kept("tags"), None);
-    }
-
-    #[test]
-    fn a_live_instance_without_an_owner_is_untagged() {
-        let observed = Observed::new(vec![
-            tagged(instance("i-1"), &[(CLUSTER, "c"), (UID, "u")]),
-            instance("i-2"),
-            in_state("i-3", "terminated"),
-        ]);
-        assert_eq!(Instances::untagged(&observed), ["i-2"]);
-    }
-
-    #[test]
-    fn launch_only_fields_and_a_removed_key_are_recorded() {
-        let of = |changes| Instances::at_creation(&desired(changes));
-        let none = [("keyName", "(absent)"), ("associatePublicIPAddress", ""), ("rootVolume", "")];
-        assert_eq!(of(json!({})), none.map(|(path, value)| (path, value.to_owned())));
-        let all = of(json!({
-            "keyName": {"value": "ops"},
-            "associatePublicIPAddress": {"value": true},
-            "rootVolume": {"value": {"sizeGiB": 20}},
-        }));
-        let wanted =
-            [("keyName", ""), ("associatePublicIPAddress", "true"), ("rootVolume", "{\"sizeGiB\":20}")];
-        assert_eq!(all, wanted.map(|(path, value)| (path, value.to_owned())));
-    }
-
-    #[test]
-    fn it_is_deleted_when_all_instances_are_terminated() {
-        assert!(Instances::is_gone(&Observed::default()));
-        assert!(Instances::is_gone(&Observed::new(vec![in_state("i-1", "terminated")])));
-        assert!(!Instances::is_gone(&Observed::new(vec![in_state("i-1", "shutting-down")])));
-    }
-
-    #[test]
-    fn the_epoch_is_the_highest_observed_one() {
-        let old = tagged(in_state("i-1", "terminated"), &[(EPOCH, "7")]);
-        assert_eq!(Instances::epoch(&Observed::new(vec![instance("i-2"), old])), 7);
-        assert_eq!(Instances::epoch(&Observed::default()), 0);
-    }
-}
+mod tests;

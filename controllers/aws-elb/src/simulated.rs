@@ -111,8 +111,9 @@ impl<S: AwsResource> Resource<S> {
     }
 
     async fn observed(&self) -> Vec<S::RemoteObject> {
-        let look = ObserveRequest { identity: self.identity.clone(), ids: vec![], search: true, deep: true };
-        self.external.observe(&[look]).await.unwrap().remove(0)
+        let request =
+            ObserveRequest { identity: self.identity.clone(), ids: vec![], search: true, deep: true };
+        self.external.observe(&[request]).await.unwrap().remove(0)
     }
 
     /// Makes the first change and returns its path; `None` if there is no difference.

@@ -32,8 +32,8 @@ pub(crate) async fn named<T: Send>(aws: &Aws, result: Result<T, Failure>, of: Of
     if users.is_empty() {
         return Err(failure);
     }
-    let said = failure.message.trim_end_matches('.');
-    Err(Failure { message: format!("{said}; it is used by {}", listed(&users)), ..failure })
+    let message = failure.message.trim_end_matches('.');
+    Err(Failure { message: format!("{message}; it is used by {}", listed(&users)), ..failure })
 }
 
 /// The results of all calls; a call that fails, such as for a missing permission, counts as an empty list.

@@ -13,7 +13,7 @@ use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration, crd::hub_kin
 use kraken_runtime::{Manager, Program, rbac::rule, webhook::Hook, work};
 use kube::{CustomResourceExt, Resource};
 
-use crate::{admission, cluster_state::ClusterState, exports, requests};
+use crate::{admission, exports, requests, watch::cluster_state::ClusterState};
 
 /// The hub.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +62,25 @@ impl Program for Hub {
         }
         cluster.count_exports();
         let (concurrency, metrics, stop) = (manager.args.concurrency, &manager.metrics, &manager.shutdown);
-        let answer = {
+        let reconcile_request = {
             let cluster = cluster.clone();
             move |key, _| requests::reconcile(cluster.clone(), key)
         };
-        let carry_out = {
+        let reconcile_export = {
             let cluster = cluster.clone();
             move |key, _| exports::reconcile(cluster.clone(), key)
         };
         let (requests, exports) = (cluster.router.requests.clone(), cluster.router.exports.clone());
         tokio::join!(
-            work::run(requests, concurrency, requests::KIND, metrics.clone(), stop.clone(), answer),
-            work::run(exports, concurrency, exports::KIND, metrics.clone(), stop.clone(), carry_out),
+            work::run(
+                requests,
+                concurrency,
+                requests::KIND,
+                metrics.clone(),
+                stop.clone(),
+                reconcile_request
+            ),
+            work::run(exports, concurrency, exports::KIND, metrics.clone(), stop.clone(), reconcile_export),
         );
         Ok(())
     }

@@ -7,10 +7,10 @@ use crate::fields::{ABSENT, NOT_SHOWN, SECRET, item_path, listed, shown};
 /// The difference of an immutable field.
 pub fn fixed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
-    wanted: Option<&Resolved<T>>,
+    desired: Option<&Resolved<T>>,
     have: Option<&H>,
 ) -> Option<Difference<C>> {
-    differing(path, wanted?, have, || {
+    differing(path, desired?, have, || {
         let why = "it is immutable: restore the old value, or delete and recreate the resource";
         Remedy::Immutable(why.to_owned())
     })
@@ -19,11 +19,11 @@ pub fn fixed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
 /// The difference of a field that can be changed in place.
 pub fn changed<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
-    wanted: Option<&Resolved<T>>,
+    desired: Option<&Resolved<T>>,
     have: Option<&H>,
     change: C,
 ) -> Option<Difference<C>> {
-    differing(path, wanted?, have, || Remedy::Change(change))
+    differing(path, desired?, have, || Remedy::Change(change))
 }
 
 /// A difference with texts of the caller.
@@ -40,13 +40,13 @@ pub fn difference<C>(
 /// `subnetIDs["subnet-1"]`.
 pub fn of_lists<C>(
     path: &str,
-    wanted: Option<&Resolved<Vec<String>>>,
+    desired: Option<&Resolved<Vec<String>>>,
     have: &[String],
     add: impl Fn(String) -> C,
     remove: impl Fn(String) -> C,
 ) -> Vec<Difference<C>> {
-    let Some(wanted) = wanted else { return vec![] };
-    let is_secret = wanted.is_secret();
+    let Some(desired) = desired else { return vec![] };
+    let is_secret = desired.is_secret();
     let one = |item: &String, is_wanted: bool| {
         let (want, absent) = if is_wanted { (item.as_str(), ABSENT) } else { (ABSENT, item.as_str()) };
         let change = if is_wanted { add(item.clone()) } else { remove(item.clone()) };
@@ -56,32 +56,32 @@ pub fn of_lists<C>(
             difference(&item_path(path, item), want, absent, change)
         }
     };
-    let missing = wanted.expose().iter().filter(|item| !have.contains(item)).map(|item| one(item, true));
-    let extra = have.iter().filter(|item| !wanted.expose().contains(item)).map(|item| one(item, false));
+    let missing = desired.expose().iter().filter(|item| !have.contains(item)).map(|item| one(item, true));
+    let extra = have.iter().filter(|item| !desired.expose().contains(item)).map(|item| one(item, false));
     missing.chain(extra).collect()
 }
 
 /// The difference of a list that is set as a whole, ignoring the order.
 pub fn of_sets<S: AsRef<str>, C>(
     path: &str,
-    wanted: Option<&Resolved<Vec<String>>>,
+    desired: Option<&Resolved<Vec<String>>>,
     have: &[S],
     change: C,
 ) -> Option<Difference<C>> {
-    let wanted = wanted?;
-    let items = wanted.expose();
+    let desired = desired?;
+    let items = desired.expose();
     let is_there = |item: &String| have.iter().any(|have| have.as_ref() == item);
     if items.len() == have.len() && items.iter().all(is_there) {
         return None;
     }
-    let (want, have) = lists(wanted, have);
+    let (want, have) = lists(desired, have);
     Some(difference(path, want, have, change))
 }
 
 /// Both lists as texts; neither is shown if the desired one is secret.
-pub fn lists<S: AsRef<str>>(wanted: &Resolved<Vec<String>>, have: &[S]) -> (String, String) {
-    match wanted.public() {
-        Some(wanted) => (list(wanted), list(have)),
+pub fn lists<S: AsRef<str>>(desired: &Resolved<Vec<String>>, have: &[S]) -> (String, String) {
+    match desired.public() {
+        Some(desired) => (list(desired), list(have)),
         None => (SECRET.to_owned(), NOT_SHOWN.to_owned()),
     }
 }
@@ -93,20 +93,20 @@ fn list<S: AsRef<str>>(items: &[S]) -> String {
 /// The desired value may have another type than the observed one, such as an enum and AWS's value.
 fn differing<T: OptionType + ToString + PartialEq<H>, H: ToString, C>(
     path: &str,
-    wanted: &Resolved<T>,
+    desired: &Resolved<T>,
     have: Option<&H>,
     remedy: impl FnOnce() -> Remedy<C>,
 ) -> Option<Difference<C>> {
-    if have.is_some_and(|have| wanted.expose() == have) {
+    if have.is_some_and(|have| desired.expose() == have) {
         return None;
     }
     let have = match have {
         None => ABSENT.to_owned(),
         // It may be a former value of the Secret.
-        Some(_) if wanted.is_secret() => NOT_SHOWN.to_owned(),
+        Some(_) if desired.is_secret() => NOT_SHOWN.to_owned(),
         Some(have) => have.to_string(),
     };
-    Some(Difference { field: FieldDiff::new(path, shown(wanted), have), remedy: remedy() })
+    Some(Difference { field: FieldDiff::new(path, shown(desired), have), remedy: remedy() })
 }
 
 #[cfg(test)]
@@ -136,37 +136,40 @@ mod tests {
 
     #[test]
     fn items_of_a_list_are_added_and_removed_separately() {
-        let wanted = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
+        let desired = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
         let have = ["b".to_owned(), "c".to_owned()];
-        let found = of_lists("l", Some(&wanted), &have, |item| ("add", item), |item| ("remove", item));
-        let told: Vec<_> = found.iter().map(|f| (f.field.path.as_str(), f.field.want.as_str())).collect();
-        assert_eq!(told, [("l[\"a\"]", "a"), ("l[\"c\"]", ABSENT)]);
+        let found = of_lists("l", Some(&desired), &have, |item| ("add", item), |item| ("remove", item));
+        let described: Vec<_> =
+            found.iter().map(|f| (f.field.path.as_str(), f.field.want.as_str())).collect();
+        assert_eq!(described, [("l[\"a\"]", "a"), ("l[\"c\"]", ABSENT)]);
         assert_eq!(found[1].remedy, Remedy::Change(("remove", "c".to_owned())));
         assert!(of_lists("l", None, &have, |_| (), |_| ()).is_empty());
     }
 
     #[test]
     fn items_of_a_secret_list_are_not_shown() {
-        let wanted = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
-        let found = of_lists("l", Some(&wanted), &["b".to_owned()], |_| (), |_| ());
+        let desired = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
+        let found = of_lists("l", Some(&desired), &["b".to_owned()], |_| (), |_| ());
         assert!(found.iter().all(|f| f.field.path == "l" && f.field.have == NOT_SHOWN), "{found:?}");
     }
 
     #[test]
     fn a_set_is_compared_ignoring_order_and_changed_as_a_whole() {
-        let wanted = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
-        let of = |have: &[&str]| of_sets("l", Some(&wanted), have, "set");
+        let desired = Resolved::Public(vec!["a".to_owned(), "b".to_owned()]);
+        let of = |have: &[&str]| of_sets("l", Some(&desired), have, "set");
         assert_eq!(of(&["b", "a"]), None);
         assert_eq!(of_sets("l", None, &["a"], "set"), None);
-        for (other, told) in [(vec!["b", "c"], "b, c"), (vec!["a", "b", "b"], "a, b, b"), (vec![], "none")] {
-            assert_eq!(of(&other), Some(difference("l", "a, b", told, "set")));
+        for (other, rendered) in
+            [(vec!["b", "c"], "b, c"), (vec!["a", "b", "b"], "a, b, b"), (vec![], "none")]
+        {
+            assert_eq!(of(&other), Some(difference("l", "a, b", rendered, "set")));
         }
     }
 
     #[test]
     fn items_of_a_secret_set_are_not_shown() {
-        let wanted = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
-        assert_eq!(of_sets("l", Some(&wanted), &["b"], ()), Some(difference("l", SECRET, NOT_SHOWN, ())));
+        let desired = Resolved::Secret(Sensitive::new(vec!["a".to_owned()], "1".to_owned()));
+        assert_eq!(of_sets("l", Some(&desired), &["b"], ()), Some(difference("l", SECRET, NOT_SHOWN, ())));
     }
 
     #[test]

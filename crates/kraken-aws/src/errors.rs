@@ -30,12 +30,12 @@ where
     match error {
         SdkError::ServiceError(answer) => {
             let (code, status) = (answer.err().code().unwrap_or_default(), answer.raw().status().as_u16());
-            let said = answer.err().message().unwrap_or_default();
-            let message = match tidy(said) {
+            let text = answer.err().message().unwrap_or_default();
+            let message = match tidy(text) {
                 text if text.is_empty() => format!("AWS responded with HTTP status {status} and no message"),
                 text => text,
             };
-            failure(class_of(code, status, said), action, code, message)
+            failure(class_of(code, status, text), action, code, message)
         }
         _ => unanswered(action, &causes(error), matches!(error, SdkError::ConstructionFailure(_))),
     }
@@ -48,12 +48,12 @@ pub(crate) fn no_region(action: &str) -> Failure {
 
 /// The failure of a call without a response, or with an invalid one.
 fn unanswered(action: &str, causes: &[String], malformed: bool) -> Failure {
-    let says = |words: &str| causes.iter().any(|cause| cause.to_lowercase().contains(words));
-    if says("missing region") {
+    let mentions = |words: &str| causes.iter().any(|cause| cause.to_lowercase().contains(words));
+    if mentions("missing region") {
         return no_region(action);
     }
     // The SDK wraps the provider's error in several private types.
-    if says("credential") || says("identity resolver") || says("failed to load identity") {
+    if mentions("credential") || mentions("identity resolver") || mentions("failed to load identity") {
         let message = match causes.last() {
             Some(root) if !root.contains("provider was not enabled") => {
                 format!("{CREDENTIALS_HINT}; error of the SDK: {root}")

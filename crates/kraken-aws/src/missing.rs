@@ -112,16 +112,21 @@ mod tests {
         }
     }
 
-    /// Responds like AWS for existing ids; `says` formats the message for missing ones. Counts the calls.
-    async fn ask(all: &[String], exists: &[&str], says: fn(&[String]) -> String) -> (Vec<String>, usize) {
+    /// Responds like AWS for existing ids; `format_message` formats the message for missing ones. Counts the calls.
+    async fn existing(
+        all: &[String],
+        exists: &[&str],
+        format_message: fn(&[String]) -> String,
+    ) -> (Vec<String>, usize) {
         let mut calls = 0;
-        let answers = for_existing(all, |asked| {
+        let results = for_existing(all, |requested| {
             calls += 1;
-            let missing: Vec<_> = asked.iter().filter(|id| !exists.contains(&id.as_str())).cloned().collect();
-            let refusal = failure("InvalidInstanceID.NotFound", &says(&missing));
-            async move { if missing.is_empty() { Ok(asked) } else { Err(refusal) } }
+            let missing: Vec<_> =
+                requested.iter().filter(|id| !exists.contains(&id.as_str())).cloned().collect();
+            let refusal = failure("InvalidInstanceID.NotFound", &format_message(&missing));
+            async move { if missing.is_empty() { Ok(requested) } else { Err(refusal) } }
         });
-        let mut found: Vec<_> = answers.await.unwrap().into_iter().flatten().collect();
+        let mut found: Vec<_> = results.await.unwrap().into_iter().flatten().collect();
         found.sort();
         (found, calls)
     }
@@ -140,13 +145,14 @@ mod tests {
 
     #[tokio::test]
     async fn missing_ids_reported_together_require_one_more_call() {
-        let (found, calls) = ask(&ids(&["i-1", "i-12", "i-2", "i-3"]), &["i-12", "i-3"], all_at_once).await;
+        let (found, calls) =
+            existing(&ids(&["i-1", "i-12", "i-2", "i-3"]), &["i-12", "i-3"], all_at_once).await;
         assert_eq!((found, calls), (ids(&["i-12", "i-3"]), 2));
     }
 
     #[tokio::test]
     async fn missing_ids_reported_one_at_a_time_require_a_call_each() {
-        let (found, calls) = ask(&ids(&["i-1", "i-2", "i-3"]), &["i-3"], one_at_a_time).await;
+        let (found, calls) = existing(&ids(&["i-1", "i-2", "i-3"]), &["i-3"], one_at_a_time).await;
         assert_eq!((found, calls), (ids(&["i-3"]), 3));
     }
 
@@ -154,17 +160,17 @@ mod tests {
     async fn an_unreported_missing_id_is_found_by_bisection() {
         let all: Vec<String> = (0..64).map(|n| format!("i-{n}")).collect();
         let exists: Vec<&str> = all.iter().map(String::as_str).filter(|id| *id != "i-20").collect();
-        let (found, calls) = ask(&all, &exists, none_at_all).await;
+        let (found, calls) = existing(&all, &exists, none_at_all).await;
         assert_eq!(found.len(), 63);
         assert!(calls <= 14, "{calls} calls");
     }
 
     #[tokio::test]
     async fn an_existing_key_pair_called_key_is_found_with_a_missing_one() {
-        let says = |missing: &[String]| {
+        let format_message = |missing: &[String]| {
             format!("The key pair '{}' does not exist", missing.first().map_or("", String::as_str))
         };
-        let (found, _) = ask(&ids(&["key", "pair", "ops"]), &["key", "pair"], says).await;
+        let (found, _) = existing(&ids(&["key", "pair", "ops"]), &["key", "pair"], format_message).await;
         assert_eq!(found, ids(&["key", "pair"]));
     }
 
@@ -186,14 +192,14 @@ mod tests {
 
     #[tokio::test]
     async fn no_ids_cause_no_call() {
-        assert_eq!(ask(&[], &[], all_at_once).await, (vec![], 0));
+        assert_eq!(existing(&[], &[], all_at_once).await, (vec![], 0));
     }
 
     #[tokio::test]
     async fn ids_are_queried_a_thousand_at_a_time() {
         let all: Vec<String> = (0..2001).map(|n| format!("i-{n}")).collect();
         let exists: Vec<&str> = all.iter().map(String::as_str).collect();
-        let (found, calls) = ask(&all, &exists, all_at_once).await;
+        let (found, calls) = existing(&all, &exists, all_at_once).await;
         assert_eq!((found.len(), calls), (2001, 3));
     }
 
@@ -211,9 +217,9 @@ mod tests {
         fn all_existing_ids_are_found_for_any_missing_ones(exists in proptest::collection::vec(any::<bool>(), 0..40), how in 0..3_usize) {
             let all: Vec<String> = (0..exists.len()).map(|n| format!("i-{n}")).collect();
             let there: Vec<&str> = all.iter().zip(&exists).filter(|(_, e)| **e).map(|(id, _)| id.as_str()).collect();
-            let says = [all_at_once, one_at_a_time, none_at_all][how];
+            let format_message = [all_at_once, one_at_a_time, none_at_all][how];
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            let (found, _) = runtime.block_on(ask(&all, &there, says));
+            let (found, _) = runtime.block_on(existing(&all, &there, format_message));
             let mut wanted = ids(&there);
             wanted.sort();
             prop_assert_eq!(found, wanted);

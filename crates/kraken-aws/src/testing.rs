@@ -87,7 +87,7 @@ pub fn assert_begin(found: &[String], wanted: &[&str]) {
 }
 
 /// Differences as sentences, each with its change or the word "fixed".
-pub fn told<C: Debug>(differences: Vec<Difference<C>>) -> Vec<String> {
+pub fn rendered<C: Debug>(differences: Vec<Difference<C>>) -> Vec<String> {
     let one = |Difference { field, remedy }: Difference<C>| {
         let remedy = match remedy {
             Remedy::Change(change) => format!("{change:?}"),

@@ -27,12 +27,12 @@ pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken
     let api: Api<Namespace> = Api::all(client.clone());
     let mut pause = BACKOFF_BASE;
     loop {
-        let asked = tokio::select! {
+        let result = tokio::select! {
             biased;
             () = shutdown.cancelled() => return None,
-            answer = api.get(IDENTIFYING_NAMESPACE) => answer,
+            read = api.get(IDENTIFYING_NAMESPACE) => read,
         };
-        match asked.map(|namespace| namespace.uid()) {
+        match result.map(|namespace| namespace.uid()) {
             Ok(Some(uid)) => return Some(uid),
             Ok(None) => tracing::warn!("the namespace {IDENTIFYING_NAMESPACE} has no UID"),
             Err(error) => tracing::warn!(

@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn causes_are_appended_without_repetition() {
-        let error = anyhow!("no credentials").context("failed to ask: no credentials").context("starting");
-        assert_eq!(one_line(error.as_ref()), "starting: failed to ask: no credentials");
+        let error =
+            anyhow!("no credentials").context("failed to list VPCs: no credentials").context("starting");
+        assert_eq!(one_line(error.as_ref()), "starting: failed to list VPCs: no credentials");
     }
 }

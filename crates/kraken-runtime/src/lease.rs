@@ -8,27 +8,27 @@
 //! A process renews it on a separate thread ([`LeaseThread`]), so that computations on the workers' threads cannot
 //! delay it.
 
+mod guard;
 mod holder;
 mod record;
+mod thread;
 
 use std::time::Duration;
 
 use k8s_openapi::{api::coordination::v1::Lease as Object, apimachinery::pkg::apis::meta::v1::MicroTime};
 use kube::{Api, Client, api::PostParams};
-use tokio::{
-    runtime::{self, Handle},
-    task::JoinHandle,
-    time::Instant,
-};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::{runtime::Handle, time::Instant};
+use tokio_util::sync::CancellationToken;
 
+pub use guard::LeaseGuard;
 pub use holder::{Holder, Reader};
+pub use thread::LeaseThread;
 
 use crate::errors::one_line;
 use record::{Decision, Observer, claim, decide, released};
 
 /// The polling interval of a standby, unless the lease is very short: a released lease is acquired within it.
-const LOOK: Duration = Duration::from_secs(2);
+const STANDBY_POLL: Duration = Duration::from_secs(2);
 /// The number of attempts to release: one, and one more after a conflict.
 const RELEASE_TRIES: usize = 2;
 
@@ -41,53 +41,6 @@ pub struct Lease {
     duration: Duration,
     /// The runtime that renews it; without one, the runtime that acquires it.
     thread: Option<Handle>,
-}
-
-/// A thread that only holds a lease. Dropping it ends all its tasks.
-#[derive(Debug)]
-pub struct LeaseThread {
-    runtime: Option<runtime::Runtime>,
-}
-
-impl LeaseThread {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// If the system cannot create a thread.
-    pub fn start() -> std::io::Result<Self> {
-        let mut builder = runtime::Builder::new_multi_thread();
-        let runtime = builder.worker_threads(1).thread_name("lease").enable_all().build()?;
-        Ok(Self { runtime: Some(runtime) })
-    }
-
-    /// A candidate that is renewed on this thread, by a client that `connect` creates: a client's connections belong to
-    /// the thread that creates it.
-    ///
-    /// # Errors
-    /// As `connect`.
-    pub fn candidate<E>(
-        &self,
-        connect: impl FnOnce() -> Result<Client, E>,
-        namespace: &str,
-        name: &'static str,
-        identity: String,
-        duration: Duration,
-    ) -> Result<Lease, E> {
-        let thread = self.runtime.as_ref().map(|runtime| runtime.handle().clone());
-        let entered = thread.as_ref().map(Handle::enter);
-        let lease = Lease::new(connect()?, namespace, name, identity, duration);
-        drop(entered);
-        Ok(Lease { thread, ..lease })
-    }
-}
-
-impl Drop for LeaseThread {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // It may be dropped in a task of another runtime, which must not be blocked.
-            runtime.shutdown_background();
-        }
-    }
 }
 
 /// Marks the lease `name`, if it exists, as unused, because its controller runs without leader election: a reader of
@@ -161,7 +114,7 @@ impl Lease {
         let mut failing = false;
         while !shutdown.is_cancelled() {
             let sent = Instant::now();
-            let mut pause = LOOK.min(self.step());
+            let mut pause = STANDBY_POLL.min(self.step());
             let attempt = self.attempt(&mut observer).await;
             let failed = attempt.is_err();
             match attempt {
@@ -264,13 +217,13 @@ impl Lease {
     /// Acquires, renews or creates the lease, if it is unchanged.
     async fn write(&self, found: Option<Object>) -> Result<Attempt, LeaseError> {
         let exists = found.is_some();
-        let wanted = claim(found, self.name, &self.identity, self.duration, MicroTime(crate::clock::now()));
+        let desired = claim(found, self.name, &self.identity, self.duration, MicroTime(crate::clock::now()));
         let params = self.params();
         let request = async {
             if exists {
-                self.api.replace(self.name, &params, &wanted).await
+                self.api.replace(self.name, &params, &desired).await
             } else {
-                self.api.create(&params, &wanted).await
+                self.api.create(&params, &desired).await
             }
         };
         match tokio::time::timeout(self.step(), request).await? {
@@ -285,9 +238,9 @@ impl Lease {
         let mut held = Some(held);
         for _ in 0..RELEASE_TRIES {
             let Some(object) = held.take() else { break };
-            let wanted = released(object, MicroTime(crate::clock::now()));
+            let desired = released(object, MicroTime(crate::clock::now()));
             let params = self.params();
-            match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &wanted)).await {
+            match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &desired)).await {
                 Ok(Ok(_)) => return tracing::info!(lease = self.name, "released the lease"),
                 Ok(Err(kube::Error::Api(status))) if status.is_conflict() => held = self.still_ours().await,
                 Ok(Err(error)) => {
@@ -309,35 +262,6 @@ impl Lease {
 
     fn params(&self) -> PostParams {
         PostParams { field_manager: Some(self.name.to_owned()), ..PostParams::default() }
-    }
-}
-
-/// An acquired lease. It is renewed in the background until this is dropped.
-#[derive(Debug)]
-#[must_use = "a dropped guard releases the lease"]
-pub struct LeaseGuard {
-    lost: CancellationToken,
-    stop: DropGuard,
-    task: JoinHandle<()>,
-}
-
-impl LeaseGuard {
-    /// Fires when the lease is lost: stop at once, because another replica may start.
-    pub fn lost(&self) -> &CancellationToken {
-        &self.lost
-    }
-
-    /// Releases the lease, so that a standby does not wait for its expiry. Takes at most the lease's duration.
-    pub async fn release(self) {
-        drop(self.stop);
-        if let Err(error) = self.task.await {
-            tracing::error!("failed to release the lease: {error}");
-        }
-    }
-
-    /// Stops renewing without releasing the lease: no other replica leads until it expires.
-    pub fn abandon(self) {
-        self.task.abort();
     }
 }
 

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_detached_shell_leads_until_it_is_stopped() {
+    async fn a_detached_controller_leads_until_it_is_stopped() {
         let manager = manager();
         assert!(manager.leading().await);
         manager.shutdown.cancel();

@@ -148,7 +148,7 @@ pub(crate) mod tests {
 
     impl Program for Spoke {
         const NAME: &'static str = "kraken-test";
-        const ABOUT: &'static str = "Makes things";
+        const ABOUT: &'static str = "Creates things";
         type Args = ThingArgs;
 
         fn crds() -> Vec<CustomResourceDefinition> {
@@ -211,7 +211,7 @@ pub(crate) mod tests {
     fn version_and_name_are_those_of_the_binary() {
         let text = parse(&["--version"]).unwrap_err().to_string();
         assert_eq!(text.trim(), format!("kraken-test {}", version::long()));
-        assert!(parse(&["--help"]).unwrap_err().to_string().contains("Makes things"));
+        assert!(parse(&["--help"]).unwrap_err().to_string().contains("Creates things"));
     }
 
     #[test]

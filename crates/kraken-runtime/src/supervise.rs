@@ -51,13 +51,13 @@ pub(crate) async fn supervise(
         tokio::time::sleep(GRACE).await;
     });
     let mut guard: Option<LeaseGuard> = None;
-    let mut asked = false;
+    let mut settled = false;
     let ended = loop {
         tokio::select! {
             biased;
             ended = &mut run => break Some(ended),
-            got = &mut acquiring, if !asked => {
-                asked = true;
+            got = &mut acquiring, if !settled => {
+                settled = true;
                 guard = got;
                 if guard.is_some() {
                     metrics.leading(true);
@@ -72,7 +72,7 @@ pub(crate) async fn supervise(
         }
     };
     shutdown.cancel();
-    if !asked {
+    if !settled {
         // It ends by itself, possibly after the lease was acquired.
         guard = acquiring.await;
     }

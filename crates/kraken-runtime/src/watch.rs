@@ -3,13 +3,13 @@
 //! The watches of kube's `Controller` share one backoff, and its shared stores lose deletions. Here a missing CRD
 //! affects only its own watch, and an object that cannot be decoded is reported and skipped.
 
+mod follower;
 mod kept;
 mod outage;
 mod raw;
+mod store;
 
 use std::{fmt::Debug, sync::Arc};
-
-use crate::hash::{HashMap, HashSet};
 
 use futures::StreamExt;
 use kube::{
@@ -18,7 +18,6 @@ use kube::{
     core::{ApiResource, DeserializeGuard, NamespaceResourceScope, PartialObjectMeta},
     runtime::watcher,
 };
-use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
@@ -27,108 +26,11 @@ use crate::{
     mutants::{self, Mutant},
     serve::Health,
 };
+use follower::{Follower, Opened};
 use kept::{Decode, Kept, essential};
 use outage::Outage;
 pub use raw::RawObject;
-
-/// The name of a namespaced object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectKey {
-    /// Its namespace.
-    pub namespace: Arc<str>,
-    /// Its name.
-    pub name: Arc<str>,
-}
-
-impl ObjectKey {
-    /// The key of this namespace and name.
-    pub fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
-    }
-
-    /// The key of an object's metadata.
-    pub fn of(meta: &ObjectMeta) -> Self {
-        Self::new(meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
-    }
-}
-
-impl std::fmt::Display for ObjectKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-/// The objects of one kind that the watch last observed. Clones share the same store.
-#[derive(Debug)]
-pub struct Store<K> {
-    objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
-}
-
-impl<K> Clone for Store<K> {
-    fn clone(&self) -> Self {
-        Self { objects: self.objects.clone() }
-    }
-}
-
-impl<K> Default for Store<K> {
-    fn default() -> Self {
-        Self { objects: Arc::new(RwLock::new(HashMap::default())) }
-    }
-}
-
-impl<K> Store<K> {
-    /// The object, if the watch knows it.
-    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.objects.read().get(key).map(|kept| kept.open(key))
-    }
-
-    /// All objects, in no particular order.
-    pub fn all(&self) -> Vec<Arc<K>> {
-        self.objects.read().iter().map(|(key, kept)| kept.open(key)).collect()
-    }
-
-    /// Calls `visit` with each object of a watch of [`Watches::decoded`], without decoding it.
-    pub fn visit_raw(&self, mut visit: impl FnMut(&RawObject)) {
-        self.objects.read().values().filter_map(Kept::raw).for_each(&mut visit);
-    }
-
-    /// The number of objects.
-    pub fn len(&self) -> usize {
-        self.objects.read().len()
-    }
-
-    /// Whether it is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// A change that a watch observed.
-#[derive(Debug)]
-pub enum Change<K> {
-    /// An object was created or changed; the second value is the previous object, if known.
-    Applied(Arc<K>, Option<Arc<K>>),
-    /// An object was deleted.
-    Deleted(Arc<K>),
-    /// An object cannot be decoded: its metadata and the cause. It is reported again when such an object is deleted.
-    Invalid(Box<ObjectMeta>, String),
-}
-
-impl<K: Resource> Change<K> {
-    /// The metadata of the object concerned.
-    pub fn meta(&self) -> &ObjectMeta {
-        match self {
-            Self::Applied(object, _) | Self::Deleted(object) => object.meta(),
-            Self::Invalid(meta, _) => meta,
-        }
-    }
-}
-
-/// The version of an object; a newer version is greater. Kubernetes guarantees since 1.35, and has always provided, that
-/// resourceVersions of one kind are increasing integers. `None` if the object has none.
-pub fn version(meta: &ObjectMeta) -> Option<u128> {
-    meta.resource_version.as_deref()?.parse().ok()
-}
+pub use store::{Change, ObjectKey, Store, version};
 
 /// The shared settings of all watches of a process.
 #[derive(Clone, Debug)]
@@ -182,8 +84,8 @@ impl Watches {
         self.spawn(kind, self.apis(Api::all, Api::namespaced), config, seen, open)
     }
 
-    /// Watches whole objects of a kind that is known at run time only; `decode` makes of each what the store returns, or says
-    /// why not. The store keeps the text, so each access decodes.
+    /// Watches whole objects of a kind that is known only at run time; `decode` converts each to the type that the store returns, or
+    /// fails with a reason. The store keeps the text, so each access decodes.
     pub fn decoded<K>(
         &self,
         kind: &'static str,
@@ -255,8 +157,7 @@ impl Watches {
             let beat = self.health.register_watch(kind);
             let (metrics, shutdown, seen) = (self.metrics.clone(), self.shutdown.clone(), seen.clone());
             let open = open.clone();
-            let mut follower =
-                Follower { objects: store.objects.clone(), mine: HashSet::default(), listed: None };
+            let mut follower = Follower::of(&store);
             let mut events = Box::pin(watcher(api, config.clone()));
             crate::task::spawn(async move {
                 let mut outage = Outage::default();
@@ -266,7 +167,7 @@ impl Watches {
                             let done = matches!(event, watcher::Event::InitDone);
                             // Each attempt to list begins with an event, which does not mean success.
                             if done || matches!(event, watcher::Event::Apply(_) | watcher::Event::Delete(_)) {
-                                outage.is_over(kind);
+                                outage.ended(kind);
                                 beat.beat();
                             }
                             follower.follow(event, &open, &seen);
@@ -281,7 +182,7 @@ impl Watches {
                             if is_gone && mutants::active(Mutant::GoneIgnored) {
                                 break;
                             }
-                            let delay = outage.goes_on(kind, &error, &beat);
+                            let delay = outage.failed(kind, &error, &beat);
                             if shutdown.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
                                 break;
                             }
@@ -294,245 +195,5 @@ impl Watches {
     }
 }
 
-/// An object that a watch delivered, with its stored form; or its metadata, and why it does not decode.
-type Opened<K> = Result<(Arc<K>, Kept<K>), (Box<ObjectMeta>, String)>;
-
-/// Applies the events of one watch to a store that watches of other namespaces may share.
-struct Follower<K> {
-    objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
-    /// The keys that this watch added, so that a new list reveals deletions.
-    mine: HashSet<ObjectKey>,
-    /// The keys of the current list, if one is being read.
-    listed: Option<HashSet<ObjectKey>>,
-}
-
-impl<K: Resource> Follower<K> {
-    fn follow<W>(
-        &mut self,
-        event: watcher::Event<W>,
-        open: impl Fn(W) -> Opened<K>,
-        seen: &impl Fn(Change<K>),
-    ) {
-        match event {
-            watcher::Event::Init => self.listed = Some(HashSet::default()),
-            watcher::Event::InitApply(object) | watcher::Event::Apply(object) => match open(object) {
-                Ok((object, kept)) => self.applied(object, kept, seen),
-                Err((meta, error)) => self.invalid(meta, error, seen),
-            },
-            watcher::Event::Delete(object) => match open(object) {
-                Ok((object, _)) => drop(self.gone(&ObjectKey::of(object.meta()), seen)),
-                Err((meta, error)) => {
-                    if !self.gone(&ObjectKey::of(&meta), seen) {
-                        // It was never decoded, so there is no stored form.
-                        seen(Change::Invalid(meta, error));
-                    }
-                }
-            },
-            watcher::Event::InitDone => {
-                if let Some(listed) =
-                    self.listed.take().filter(|_| !mutants::active(Mutant::ListKeepsDeleted))
-                {
-                    let gone: Vec<_> = self.mine.difference(&listed).cloned().collect();
-                    for key in gone {
-                        self.gone(&key, seen);
-                    }
-                }
-            }
-        }
-    }
-
-    fn applied(&mut self, object: Arc<K>, kept: Kept<K>, seen: &impl Fn(Change<K>)) {
-        let key = ObjectKey::of(object.meta());
-        let before = self.objects.write().insert(key.clone(), kept);
-        let before = before.map(|kept| kept.open(&key));
-        self.note(key);
-        if before.as_ref().is_some_and(|b| b.meta().resource_version == object.meta().resource_version) {
-            return; // a new list of known objects
-        }
-        seen(Change::Applied(object, before));
-    }
-
-    /// The store keeps the last decoded form of the object.
-    fn invalid(&mut self, meta: Box<ObjectMeta>, error: String, seen: &impl Fn(Change<K>)) {
-        self.note(ObjectKey::of(&meta));
-        seen(Change::Invalid(meta, error));
-    }
-
-    /// Whether it was known.
-    fn gone(&mut self, key: &ObjectKey, seen: &impl Fn(Change<K>)) -> bool {
-        self.mine.remove(key);
-        let before = self.objects.write().remove(key);
-        let was_known = before.is_some();
-        if let Some(kept) = before {
-            seen(Change::Deleted(kept.open(key)));
-        }
-        was_known
-    }
-
-    fn note(&mut self, key: ObjectKey) {
-        if let Some(listed) = &mut self.listed {
-            listed.insert(key.clone());
-        }
-        self.mine.insert(key);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use k8s_openapi::api::core::v1::ConfigMap;
-    use parking_lot::Mutex;
-    use tokio::time::Instant;
-
-    use super::*;
-
-    fn config_map(name: &str, version: &str) -> ConfigMap {
-        ConfigMap {
-            metadata: ObjectMeta {
-                namespace: Some("ns".into()),
-                name: Some(name.into()),
-                resource_version: Some(version.into()),
-                ..ObjectMeta::default()
-            },
-            ..ConfigMap::default()
-        }
-    }
-
-    fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<ConfigMap>) {
-        let store = Store::default();
-        let mut follower =
-            Follower { objects: store.objects.clone(), mine: HashSet::default(), listed: None };
-        let log = Mutex::new(vec![]);
-        for event in events {
-            follower.follow(
-                event,
-                |object: ConfigMap| {
-                    if let Some("bad") = object.metadata.resource_version.as_deref() {
-                        Err((Box::new(object.metadata), "bad".to_owned()))
-                    } else {
-                        let object = Arc::new(object);
-                        Ok((object.clone(), Kept::Whole(object)))
-                    }
-                },
-                &|change: Change<ConfigMap>| {
-                    let what = match &change {
-                        Change::Applied(..) => "applied",
-                        Change::Deleted(_) => "deleted",
-                        Change::Invalid(..) => "invalid",
-                    };
-                    log.lock().push(format!("{what} {}", change.meta().name.clone().unwrap_or_default()));
-                },
-            );
-        }
-        (log.into_inner(), store)
-    }
-
-    #[test]
-    fn the_annotation_of_kubectl_apply_is_not_stored() {
-        let words = |words: &[(&str, &str)]| {
-            Some(words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
-        };
-        let meta = essential(ObjectMeta {
-            annotations: words(&[
-                ("kubectl.kubernetes.io/last-applied-configuration", "{\"data\": \"c2VjcmV0\"}"),
-                ("kraken-iac.eoinfennessy.com/content-hash", "h"),
-            ]),
-            labels: words(&[("app", "web"), ("core.kraken-iac.eoinfennessy.com/x", "y")]),
-            owner_references: Some(vec![]),
-            ..config_map("a", "1").metadata
-        });
-        assert!(!format!("{meta:?}").contains("c2VjcmV0"));
-        assert_eq!(meta.annotations.unwrap().into_values().collect::<Vec<_>>(), ["h"]);
-        assert_eq!(meta.labels.unwrap().into_values().collect::<Vec<_>>(), ["y"]);
-        assert_eq!((meta.name.as_deref(), meta.resource_version.as_deref()), (Some("a"), Some("1")));
-        assert_eq!(meta.owner_references, None);
-    }
-
-    /// The responses of an API server to the requests of one watch.
-    async fn watched(
-        answer: impl Fn(usize, &str) -> (u16, serde_json::Value) + Send + Sync + 'static,
-        time: Duration,
-    ) -> (usize, Health) {
-        let requests = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let (counted, answer) = (requests.clone(), Arc::new(answer));
-        let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
-            let number = counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let (code, body) = answer(number, request.uri().query().unwrap_or_default());
-            let body = kube::client::Body::from(body.to_string().into_bytes());
-            std::future::ready(http::Response::builder().status(code).body(body))
-        });
-        let health = Health::default();
-        let watches = Watches {
-            client: KubeClient(Client::new(server, "default")),
-            namespaces: vec![],
-            shutdown: CancellationToken::new(),
-            health: health.clone(),
-            metrics: Metrics::new("test"),
-        };
-        let _store = watches.objects::<ConfigMap>("ConfigMap", &watcher::Config::default(), drop);
-        tokio::time::sleep(time).await;
-        watches.shutdown.cancel();
-        (requests.load(std::sync::atomic::Ordering::SeqCst), health)
-    }
-
-    fn refusal(code: u16) -> (u16, serde_json::Value) {
-        let status = serde_json::json!({"kind": "Status", "status": "Failure", "code": code, "message": "no such page",
-            "reason": "NotFound"});
-        (code, status)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_missing_crd_is_retried_with_backoff_and_reported_by_readiness() {
-        let (requests, health) = watched(|_, _| refusal(404), Duration::from_mins(10)).await;
-        // 0.8, 1.6, ... 25.6 s, then each 30 s.
-        assert!((20..=28).contains(&requests), "{requests}");
-        let missing = health.not_ready(Instant::now());
-        assert!(missing[0].starts_with("ConfigMap has not synced: "), "{missing:?}");
-        assert!(missing[0].contains("is its CRD installed?"), "{missing:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_forbidden_watch_with_an_allowed_list_is_retried_with_backoff() {
-        let answer = |_, query: &str| {
-            if query.contains("watch=true") {
-                return refusal(403);
-            }
-            (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": []}))
-        };
-        let (requests, health) = watched(answer, Duration::from_mins(10)).await;
-        assert!((20..=30).contains(&requests), "{requests}");
-        assert!(health.missing().is_empty(), "it has synced");
-        let complaints = health.not_ready(Instant::now());
-        assert!(complaints[0].starts_with("the watch of ConfigMap has failed for "), "{complaints:?}");
-    }
-
-    #[test]
-    fn a_relist_reports_deletions_during_an_outage() {
-        use watcher::Event::{Init, InitApply, InitDone};
-        let (log, store) = followed(vec![
-            Init,
-            InitApply(config_map("a", "1")),
-            InitApply(config_map("b", "2")),
-            InitDone,
-            Init,
-            InitApply(config_map("b", "2")),
-            InitDone,
-        ]);
-        assert_eq!(log, ["applied a", "applied b", "deleted a"]);
-        assert_eq!(store.len(), 1);
-    }
-
-    #[test]
-    fn an_undecodable_object_is_reported_and_does_not_block_others() {
-        use watcher::Event::{Apply, Delete};
-        let (log, store) = followed(vec![
-            Apply(config_map("a", "1")),
-            Apply(config_map("a", "bad")),
-            Apply(config_map("b", "3")),
-            Delete(config_map("a", "bad")),
-        ]);
-        assert_eq!(log, ["applied a", "invalid a", "applied b", "deleted a"]);
-        assert!(store.get(&ObjectKey::new("ns", "b")).is_some());
-    }
-}
+mod tests;

@@ -177,8 +177,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_of_a_computation_is_propagated_to_its_caller() {
-        let asked = tokio::spawn(compute(|| panic!("oh")));
-        assert!(asked.await.unwrap_err().is_panic());
+        let joined = tokio::spawn(compute(|| panic!("oh")));
+        assert!(joined.await.unwrap_err().is_panic());
         assert_eq!(compute(|| 7).await, 7);
     }
 }

@@ -35,14 +35,14 @@ pub(crate) async fn lock(folder: &Path) -> Result<Lock> {
     path.push(".lock");
     let path = PathBuf::from(path);
     let file = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    let mut told = false;
+    let mut has_printed = false;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Lock { _file: file }),
             Err(TryLockError::WouldBlock) => {
-                if !told {
+                if !has_printed {
                     eprintln!("another process is filling {}; waiting for it ...", folder.display());
-                    told = true;
+                    has_printed = true;
                 }
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }

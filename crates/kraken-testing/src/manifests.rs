@@ -120,7 +120,7 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Document>> {
 pub async fn apply(client: &Client, documents: &[Document], namespace: &str) -> Result<Vec<DynamicObject>> {
     let mut kinds = Kinds::default();
     if documents.iter().any(|document| rank(document) == Rank::Crd) {
-        kinds.patience = SERVED_WITHIN; // a CRD can be Established a moment before discovery lists its kind
+        kinds.timeout = SERVED_WITHIN; // a CRD can be Established a moment before discovery lists its kind
     }
     let mut applied = Vec::new();
     let mut ordered: Vec<&Document> = documents.iter().collect();

@@ -14,11 +14,11 @@ use anyhow::{Context as _, Result};
 const JANITOR: &str = r#"
 keep=
 while read -r word; do keep=$word; done
-patience=150
+attempts=150
 for file in "$1"/*.pid; do
   [ -e "$file" ] || continue
   pid=$(cat "$file")
-  while [ "$patience" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; patience=$((patience - 1)); done
+  while [ "$attempts" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; attempts=$((attempts - 1)); done
 done
 [ -e "$1/at-end.sh" ] && sh "$1/at-end.sh"
 [ "$keep" = keep ] || rm -rf "$1"

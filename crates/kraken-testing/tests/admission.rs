@@ -53,7 +53,7 @@ fn from(source: Value) -> Value {
 }
 
 #[tokio::test]
-async fn spec_that_its_controller_would_carry_out_is_accepted() {
+async fn a_spec_that_its_controller_would_apply_is_accepted() {
     accepts("CREATE", json!({"size": {"value": 3}})).await;
     // What is missing may come; what a template makes of it is not known yet.
     accepts("CREATE", json!({"size": from(json!({"configMap": {"name": "a", "key": "b"}}))})).await;
@@ -80,7 +80,7 @@ async fn every_problem_is_named_with_its_field() {
 }
 
 #[tokio::test]
-async fn only_what_is_protected_is_kept_from_deletion_whatever_else_its_spec_says() {
+async fn only_a_protected_object_is_kept_from_deletion_even_with_an_invalid_spec() {
     accepts("DELETE", json!({"size": {"value": 101}})).await;
     accepts("DELETE", json!({"size": 7})).await;
     rejects(

@@ -93,7 +93,7 @@ async fn scripted_failures_come_before_or_after_the_call() -> Result<()> {
     proxy.fail_always("*", When::Before, How::error(500, "InternalError", "no"));
     assert_eq!(run_one(proxy.endpoint()).await?.status, 500);
     assert_eq!(run_one(proxy.endpoint()).await?.status, 500);
-    proxy.heal();
+    proxy.clear_failures();
     assert_eq!(run_one(proxy.endpoint()).await?.status, 200);
     assert!(proxy.wait_for("Nothing", 1, Duration::from_millis(20)).await.is_err());
     Ok(())

@@ -28,7 +28,7 @@ where
 }
 
 #[tokio::test]
-async fn says_its_version() -> Result<()> {
+async fn the_version_is_printed() -> Result<()> {
     let client = ControlPlane::shared().await?.client().await?;
     let version = client.apiserver_version().await?;
     assert_eq!(version.major, "1");
@@ -37,7 +37,7 @@ async fn says_its_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_an_owner_owned_is_collected() -> Result<()> {
+async fn objects_of_a_deleted_owner_are_collected() -> Result<()> {
     let test = namespace(&ControlPlane::shared().await?.client().await?).await?;
     let api: Api<ConfigMap> = test.api();
     let owner = config_map(&json!({"metadata": {"name": "owner"}}));
@@ -51,7 +51,7 @@ async fn what_an_owner_owned_is_collected() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_deleted_namespace_goes() -> Result<()> {
+async fn a_deleted_namespace_is_removed() -> Result<()> {
     let test = namespace(&ControlPlane::shared().await?.client().await?).await?;
     let content = config_map(&json!({"metadata": {"name": "content"}}));
     test.api::<ConfigMap>().create(&PostParams::default(), &content).await?;

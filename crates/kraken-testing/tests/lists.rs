@@ -113,7 +113,7 @@ async fn literals_of_the_type_and_references_are_kept_as_they_are() -> Result<()
 }
 
 #[tokio::test]
-async fn everything_else_is_rejected_with_its_place() -> Result<()> {
+async fn everything_else_is_rejected_with_its_position() -> Result<()> {
     let ns = test_namespace().await?;
     let two =
         json!({"valueFrom": {"secret": {"name": "a", "key": "b"}, "configMap": {"name": "a", "key": "b"}}});

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use kraken_testing::process::{Process, Spec};
 
 fn alive(pid: i32) -> bool {
-    // A zombie has ended, but its directory stays until its parent looks.
+    // A zombie has ended, but its directory stays until its parent waits for it.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 

@@ -29,7 +29,7 @@ impl TestEnv {
             cloud_endpoint: Some(simulator.endpoint().to_owned()),
             ..SuiteOptions::default()
         };
-        // The suite asks for a moto; nothing here talks to it.
+        // The suite requires a moto; nothing here calls it.
         let suite = Suite::start(&control_plane, Moto::shared().await?, options).await?;
         let namespace = namespace(&control_plane.client().await?).await?;
         Ok(Self { _suite: suite, _control_plane: control_plane, simulator, namespace })
@@ -142,7 +142,7 @@ async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_lost_answer_and_lagging_reads_launch_nothing_twice() -> Result<()> {
+async fn a_lost_response_and_lagging_reads_launch_nothing_twice() -> Result<()> {
     let lag = Duration::from_millis(1500);
     let env =
         TestEnv::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })

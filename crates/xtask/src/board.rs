@@ -25,7 +25,7 @@ pub(crate) struct View {
     pub(crate) reason: String,
     pub(crate) message: String,
     pub(crate) external_ids: Vec<String>,
-    /// Whether Ready speaks of the newest spec.
+    /// Whether Ready is of the newest generation.
     current: bool,
 }
 

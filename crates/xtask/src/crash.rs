@@ -68,7 +68,7 @@ pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
         parallel: choice.parallel,
     };
     let started = Instant::now();
-    let verdicts = crash_test::run_crash_test(&control_plane, &options, tell).await?;
+    let verdicts = crash_test::run_crash_test(&control_plane, &options, report).await?;
     let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).collect();
     for verdict in &wrong {
         explain(verdict);
@@ -97,7 +97,7 @@ fn word(verdict: &Verdict) -> String {
     }
 }
 
-fn tell(verdict: &Verdict) {
+fn report(verdict: &Verdict) {
     let recovery = verdict.recovery.map(|took| format!(", recovered after {:.1} s", took.as_secs_f64()));
     println!(
         "{}: {} in {:.1} s{}",

@@ -14,7 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{manifests, paths};
+use kraken_testing::{
+    manifests::{self, Document},
+    paths,
+};
 
 use crate::cargo;
 
@@ -30,7 +33,7 @@ const POLICIES: &str = "policies.yaml";
 const FOLDERS: [&str; 3] = [CRDS, CONFIG, CHARTS];
 /// The first label of groups whose kinds have no references, or have their own webhook.
 const INTERNAL: [&str; 2] = ["core.", "configexport."];
-const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n    pod-security.kubernetes.io/enforce: restricted # what the Deployments need, and nothing besides\n  name: kraken-system\n";
+const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata:\n  labels:\n    pod-security.kubernetes.io/enforce: restricted # sufficient for the Deployments\n  name: kraken-system\n";
 
 /// Path below the workspace's root, and text.
 type Files = BTreeMap<PathBuf, String>;
@@ -95,13 +98,14 @@ fn generate() -> Result<Files> {
         let folder = Path::new(CRDS).join(controller);
         let (mut names, mut own) = (Vec::new(), Vec::new());
         for document in split(&output(&program, "crd")?) {
-            let name = crd_file(controller, &document)?;
+            let crd = parse_crd(controller, &document)?;
+            let name = crd_file(&crd);
             if let Some(other) = origin.insert(name.clone(), controller.clone()) {
                 bail!("{name} comes from two controllers, {other} and {controller}");
             }
-            own.extend(manifests::parse(&name, &document)?.into_iter().map(|document| document.value));
+            own.push(crd.value.clone());
             files.insert(folder.join(&name), format!("{MARK}\n{document}"));
-            crds.push(document);
+            crds.push(crd);
             names.push(name);
         }
         files.insert(folder.join(KUSTOMIZATION), kustomization(&names));
@@ -112,12 +116,12 @@ fn generate() -> Result<Files> {
         let policies = split(&policies::policies(controller, &own)?);
         component(&mut files, controller, &split(&rbac), &policies, &webhooks);
     }
-    reviewed(&crds.join("---\n"), &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
+    reviewed(&crds, &files[&Path::new(CONFIG).join(HUB).join("webhook.yaml")])?;
     files.insert(Path::new(CRDS).join(KUSTOMIZATION), kustomization(&controllers));
-    folder(&mut files, "users", "roles.yaml", users::roles(&crds.join("---\n"))?);
+    folder(&mut files, "users", "roles.yaml", users::roles(&crds)?);
     // Not a component: it is merged into a ConfigMap of Argo CD's.
     let of_argocd = Path::new(CONFIG).join("argocd/argocd-cm.yaml");
-    files.insert(of_argocd, argocd::config_map(&crds.join("---\n"))?);
+    files.insert(of_argocd, argocd::config_map(&crds));
     folder(&mut files, "namespace", "namespace.yaml", format!("{MARK}\n{NAMESPACE}"));
     let available = Path::new(CONFIG).join("overlays/high-availability");
     files.insert(available.join("poddisruptionbudgets.yaml"), deploy::budgets(&controllers));
@@ -170,8 +174,8 @@ fn component(files: &mut Files, controller: &str, rbac: &[String], policies: &[S
 }
 
 /// Fails if the hub would not review the references of a kind: its group is missing in the hub's table.
-fn reviewed(crds: &str, of_hub: &str) -> Result<()> {
-    for crd in manifests::parse("the CRDs", crds)? {
+fn reviewed(crds: &[Document], of_hub: &str) -> Result<()> {
+    for crd in crds {
         let group = crd.value["spec"]["group"].as_str().unwrap_or_default();
         if !of_hub.contains(&format!("- {group}\n")) && !INTERNAL.iter().any(|own| group.starts_with(own)) {
             bail!(
@@ -219,13 +223,17 @@ fn split(text: &str) -> Vec<String> {
     documents
 }
 
-/// `<plural>.<group>.yaml`, which is what Kubernetes names the CRD.
-fn crd_file(controller: &str, document: &str) -> Result<String> {
-    let objects = manifests::parse(&format!("the output of `kraken-{controller} crd`"), document)?;
-    match objects.as_slice() {
-        [object] if object.gvk.kind == "CustomResourceDefinition" => Ok(format!("{}.yaml", object.name)),
-        _ => bail!("`kraken-{controller} crd` prints something that is not a CRD:\n{document}"),
+fn parse_crd(controller: &str, text: &str) -> Result<Document> {
+    let mut objects = manifests::parse(&format!("the output of `kraken-{controller} crd`"), text)?;
+    match (objects.pop(), objects.is_empty()) {
+        (Some(object), true) if object.gvk.kind == "CustomResourceDefinition" => Ok(object),
+        _ => bail!("the output of `kraken-{controller} crd` contains a document that is not a CRD:\n{text}"),
     }
+}
+
+/// `<plural>.<group>.yaml`: the name of the CRD.
+fn crd_file(crd: &Document) -> String {
+    format!("{}.yaml", crd.name)
 }
 
 fn kustomization(resources: &[String]) -> String {
@@ -265,59 +273,4 @@ fn stale(root: &Path, files: &Files) -> Result<Vec<PathBuf>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn documents_keep_their_text() {
-        assert_eq!(
-            split("---\nb: 1\na: |\n  ---\n  x\n---\n\n---\nc: 2"),
-            ["b: 1\na: |\n  ---\n  x\n", "c: 2\n"]
-        );
-        assert!(split("").is_empty());
-    }
-
-    #[test]
-    fn a_crd_is_named_as_kubernetes_names_it() {
-        let crd =
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\n";
-        assert_eq!(crd_file("x", crd).unwrap(), "as.b.c.yaml");
-        assert!(crd_file("x", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n").is_err());
-    }
-
-    #[test]
-    fn only_generated_files_can_be_stale() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join(CRDS).join("hub");
-        fs::create_dir_all(&folder).unwrap();
-        for (name, text) in [("old.yaml", format!("{MARK}\n")), ("own.yaml", "a: 1\n".to_owned())] {
-            fs::write(folder.join(name), text).unwrap();
-        }
-        assert_eq!(stale(root.path(), &Files::new()).unwrap(), [Path::new("crds/hub/old.yaml")]);
-    }
-
-    #[test]
-    fn charts_get_copies_of_crds_and_rights() {
-        let copy = |path: &str| in_chart(Path::new(path)).map(|path| path.display().to_string());
-        assert_eq!(copy("crds/hub/a.yaml").unwrap(), "charts/kraken-crds/files/hub/a.yaml");
-        assert_eq!(copy("config/hub/rbac.yaml").unwrap(), "charts/kraken/files/rbac.yaml");
-        assert_eq!(copy("config/aws-vpc/rbac.yaml").unwrap(), "charts/kraken-spoke/files/aws-vpc.yaml");
-        assert_eq!(copy("config/hub/webhook.yaml").unwrap(), "charts/kraken/files/webhook.yaml");
-        assert_eq!(
-            copy("config/aws-vpc/webhook.yaml").unwrap(),
-            "charts/kraken-spoke/files/webhook/aws-vpc.yaml"
-        );
-        assert_eq!(
-            copy("config/aws-vpc/policies.yaml").unwrap(),
-            "charts/kraken-spoke/files/policies/aws-vpc.yaml"
-        );
-        assert_eq!(copy("config/aws-vpc/deployment.yaml"), None);
-        assert_eq!(copy("crds/hub/kustomization.yaml"), None);
-    }
-
-    #[test]
-    fn the_kustomization_lists_files_and_folders() {
-        let resources = ["a.yaml".to_owned(), "../b".to_owned()];
-        assert!(kustomization(&resources).ends_with("resources:\n- a.yaml\n- ../b\n"));
-    }
-}
+mod tests;

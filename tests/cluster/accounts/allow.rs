@@ -34,7 +34,7 @@ async fn default_tags_are_applied_and_a_change_of_them_is_an_edit() -> Result<()
 }
 
 #[tokio::test]
-async fn what_an_account_forbids_is_refused_before_any_call() -> Result<()> {
+async fn a_value_that_an_account_forbids_is_rejected_before_any_call() -> Result<()> {
     let tenant = Tenant::of(ONE).await?;
     let allow = json!({"vpcs": ["vpc-0aaa*"], "adopt": {"tags": {"Team": "shop"}}});
     tenant.account("shop", WEST, json!({"allow": allow})).await?;
@@ -92,7 +92,7 @@ async fn what_an_account_forbids_is_refused_before_any_call() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_account_that_the_schema_forbids_is_refused_with_its_field() -> Result<()> {
+async fn an_account_that_the_schema_forbids_is_rejected_with_its_field() -> Result<()> {
     let tenant = Tenant::of(ONE).await?;
     let literal = json!({"accessKeyID": {"value": "AKIA"}, "secretAccessKey": {"value": "x"}});
     for (spec, words) in [
@@ -145,7 +145,7 @@ async fn accounts_are_written_by_administrators_who_may_read_their_secrets() -> 
     });
     tenant.test_env.apply(&format!("{role}\n---\n{binding}")).await?;
     let mut written = administrator.apply(&wanted).await;
-    // The authorizer learns of the binding by a watch.
+    // The authorizer receives the binding by a watch.
     for _ in 0..50 {
         if written.is_ok() {
             break;

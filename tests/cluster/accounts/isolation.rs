@@ -26,7 +26,10 @@ async fn two_namespaces_work_in_their_own_accounts_and_regions() -> Result<()> {
             assert!(!known(account, region)?, "{account} {region}");
         }
         let calls = tenant.calls_of(&tenant.key);
-        assert_eq!(calls[0].action, "GetCallerIdentity", "the first call says whose the credentials are");
+        assert_eq!(
+            calls[0].action, "GetCallerIdentity",
+            "the first call determines the account of the credentials"
+        );
         assert!(calls.iter().all(|call| call.region == region && call.account.as_deref() == Some(account)));
     }
     // The id of the account can be referred to.
@@ -47,7 +50,7 @@ async fn two_namespaces_work_in_their_own_accounts_and_regions() -> Result<()> {
 }
 
 #[tokio::test]
-async fn credentials_of_another_account_are_refused_before_anything_is_observed() -> Result<()> {
+async fn credentials_of_another_account_are_rejected_before_anything_is_observed() -> Result<()> {
     let tenant = Tenant::of(TWO).await?;
     tenant.account("shop", WEST, json!({"allowedAccountIDs": [ONE]})).await?;
     tenant.vpc("main", "shop").await?;
@@ -90,7 +93,7 @@ async fn an_account_cannot_be_named_from_another_namespace() -> Result<()> {
     assert!(other.calls_of(&other.key).is_empty());
     let checks = owner.calls_of(&owner.key).split_off(before);
     assert!(checks.iter().all(|call| call.action == "GetCallerIdentity"), "only checks: {checks:?}");
-    // Its own Account of that name wakes it.
+    // Its own Account of that name triggers a reconcile of it.
     other.account("shop", NORTH, json!({})).await?;
     let vpc = other.test_env.ready("VPC", "main").await?;
     assert_eq!(vpc["status"]["location"]["region"], NORTH);
@@ -171,13 +174,13 @@ async fn batches_belong_to_credentials() -> Result<()> {
     let reads = secret_reads()? - before;
     assert!((1..=6).contains(&reads), "{reads} reads of the Secret");
     let journal = cloud.journal();
-    let looks: Vec<_> = journal.iter().filter(|call| call.action == "DescribeVpcs").collect();
+    let describes: Vec<_> = journal.iter().filter(|call| call.action == "DescribeVpcs").collect();
     for own in &ids {
         // All of one key share a call.
-        let shared = looks.iter().find(|call| own.iter().all(|id| call.ids.contains(id)));
+        let shared = describes.iter().find(|call| own.iter().all(|id| call.ids.contains(id)));
         shared.context("no call answers all resources of one key")?;
     }
-    for call in looks {
+    for call in describes {
         let has = |own: &Vec<String>| own.iter().any(|id| call.ids.contains(id));
         assert!(!(has(&ids[0]) && has(&ids[1])), "{call:?}");
     }

@@ -28,13 +28,13 @@ async fn rotated_credentials_are_used_from_the_next_reconcile() -> Result<()> {
     assert_eq!(calls[0].action, "GetCallerIdentity");
     assert!(calls.iter().any(|call| call.action == "CreateTags"), "{calls:?}");
     let late: Vec<_> = tenant.calls_of(&tenant.key).split_off(before);
-    assert!(late.iter().all(|call| call.action == "DescribeVpcs"), "a look that was under way: {late:?}");
+    assert!(late.iter().all(|call| call.action == "DescribeVpcs"), "a call that was in progress: {late:?}");
     assert_eq!(
         tenant.test_env.ready("VPC", "main").await?["status"]["externalIds"],
         vpc["status"]["externalIds"]
     );
 
-    // Of another account: what exists is not looked for there, and not created there again.
+    // Credentials of another account: no existing object is searched or created again there.
     let foreign = format!("{}F", tenant.key);
     tenant.aws.add_key(&foreign, TWO);
     tenant.secret("aws", &foreign).await?;
@@ -92,7 +92,7 @@ async fn without_accounts_nothing_is_read_or_called_in_addition() -> Result<()> 
         requests.iter().all(|request| request.resource != "accounts"),
         "accounts are watched and not read"
     );
-    // One call says whose the controller's credentials are, however many resources there are.
+    // One call determines the account of the controller's credentials, regardless of the number of resources.
     let own = tenant.calls_of("testing").into_iter().filter(|call| {
         // Accounts of other tests may use the same credentials in other regions.
         call.action == "GetCallerIdentity" && call.region == kraken_testing::moto::REGION

@@ -108,8 +108,8 @@ async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
     assert_eq!(state["spec"]["withheld"], json!([{"path": "gadget.Note", "field": "password"}]));
 
     // A dependent on a withheld value gets the reason.
-    let asks = json!({"size": {"value": 1}, "colour": {"valueFrom": {"ref": "Gadget/a/gadget.Note"}}});
-    s.test_env.apply(&gadget("b", &asks)).await?;
+    let spec = json!({"size": {"value": 1}, "colour": {"valueFrom": {"ref": "Gadget/a/gadget.Note"}}});
+    s.test_env.apply(&gadget("b", &spec)).await?;
     let message = s.test_env.not_ready("Gadget", "b", "DependenciesNotReady").await?;
     assert!(message.contains("spec.password of gadget a comes from a Secret"), "{message}");
 

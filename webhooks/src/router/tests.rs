@@ -57,7 +57,7 @@ async fn send(mounts: Mounts, path: &str, body: impl Into<Body>) -> (StatusCode,
     (status, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-async fn ask(review: Value) -> (StatusCode, Value) {
+async fn review_of(review: Value) -> (StatusCode, Value) {
     let mounts = Mounts::default();
     mounts.mount(&hook(), Strict);
     send(mounts, &hook().path(), review.to_string()).await
@@ -65,7 +65,7 @@ async fn ask(review: Value) -> (StatusCode, Value) {
 
 #[tokio::test]
 async fn valid_object_is_allowed_with_warnings() {
-    let (status, answer) = ask(review("CREATE", "a", json!({"spec": {}}), Value::Null)).await;
+    let (status, answer) = review_of(review("CREATE", "a", json!({"spec": {}}), Value::Null)).await;
     assert_eq!(status, 200);
     assert_eq!((&answer["kind"], &answer["response"]["uid"]), (&json!("AdmissionReview"), &json!("u-1")));
     assert_eq!(answer["response"]["allowed"], true);
@@ -74,7 +74,8 @@ async fn valid_object_is_allowed_with_warnings() {
 
 #[tokio::test]
 async fn all_problems_are_reported_at_once_with_their_fields() {
-    let (_, answer) = ask(review("CREATE", "a", json!({"spec": {"bad": ["x", "y.z"]}}), Value::Null)).await;
+    let (_, answer) =
+        review_of(review("CREATE", "a", json!({"spec": {"bad": ["x", "y.z"]}}), Value::Null)).await;
     let response = &answer["response"];
     assert_eq!(response["allowed"], false);
     assert_eq!(response["status"]["message"], "spec.x: is bad; spec.y.z: is bad");
@@ -85,22 +86,22 @@ async fn all_problems_are_reported_at_once_with_their_fields() {
 #[tokio::test]
 async fn update_is_rejected_only_for_a_new_problem() {
     let (old, both) = (json!({"spec": {"bad": ["x"]}}), json!({"spec": {"bad": ["x", "y"]}}));
-    let (_, answer) = ask(review("UPDATE", "a", old.clone(), old.clone())).await;
+    let (_, answer) = review_of(review("UPDATE", "a", old.clone(), old.clone())).await;
     assert_eq!(answer["response"]["allowed"], true);
     assert_eq!(answer["response"]["warnings"][1], "spec.x: is bad");
-    let (_, answer) = ask(review("UPDATE", "a", both, old)).await;
+    let (_, answer) = review_of(review("UPDATE", "a", both, old)).await;
     assert_eq!(answer["response"]["status"]["message"], "spec.y: is bad");
 }
 
 #[tokio::test]
 async fn deletion_is_reviewed_with_the_current_object() {
-    let (_, answer) = ask(review("DELETE", "a", Value::Null, json!({"spec": {"bad": ["x"]}}))).await;
+    let (_, answer) = review_of(review("DELETE", "a", Value::Null, json!({"spec": {"bad": ["x"]}}))).await;
     assert_eq!(answer["response"]["allowed"], false);
 }
 
 #[tokio::test]
 async fn invalid_review_is_an_error_and_not_a_rejection() {
-    let (status, _) = ask(review("CREATE", "panics", json!({"spec": {}}), Value::Null)).await;
+    let (status, _) = review_of(review("CREATE", "panics", json!({"spec": {}}), Value::Null)).await;
     assert_eq!(status, 500);
     for body in [
         "",

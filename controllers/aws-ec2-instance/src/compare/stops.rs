@@ -135,7 +135,7 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
             let remedy = if is_fixed {
                 Remedy::Immutable("it is changed after the fields that are set at launch only".to_owned())
             } else {
-                Remedy::Disruptive(next.clone(), what_it_takes(&rest))
+                Remedy::Disruptive(next.clone(), manual_stop_hint(&rest))
             };
             found.push(path, want.clone(), values(&rest), remedy);
         }
@@ -152,7 +152,7 @@ fn stop_the_next(fields: Vec<Field<'_>>, found: &mut Found<'_>) {
     }
 }
 
-fn what_it_takes(instances: &Differing<'_>) -> String {
+fn manual_stop_hint(instances: &Differing<'_>) -> String {
     format!(
         "AWS changes it only on a stopped instance, and lifecycle.disruption does not allow Kraken to stop one (it is \
          unavailable for some minutes, and its public address changes unless that is an Elastic IP): stop {}, and Kraken \

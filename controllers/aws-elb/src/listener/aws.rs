@@ -18,8 +18,8 @@ use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{Listener, ListenerSpec},
-    gate::Gate,
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
+    observed::ObservedListener,
 };
 use crate::{
     action::Action,
@@ -33,7 +33,7 @@ const CHANGE: &str = "failed to change the listener";
 /// The number of load balancers whose listeners are described concurrently.
 const AT_ONCE: usize = 8;
 
-impl Listed for Gate {
+impl Listed for ObservedListener {
     const ARN_PART: &'static str = ":listener/";
     const LISTS_CHEAPLY: bool = false;
 
@@ -64,10 +64,10 @@ impl Listed for Gate {
 }
 
 /// The listeners of a load balancer; none if it does not exist.
-pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<Gate>, Failure> {
+pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<ObservedListener>, Failure> {
     let call = aws.elb().describe_listeners().load_balancer_arn(arn).page_size(PAGE);
     let pages = or_nothing(aws.pages("DescribeListeners", READ, call.into_paginator().send()).await)?;
-    Ok(pages.iter().flat_map(ListenerPage::listeners).map(Gate::from).collect())
+    Ok(pages.iter().flat_map(ListenerPage::listeners).map(ObservedListener::from).collect())
 }
 
 /// The kind Listener.
@@ -76,7 +76,7 @@ pub(crate) struct Listeners;
 impl AwsResource for Listeners {
     type Kind = Listener;
     type Desired = Desired;
-    type RemoteObject = Gate;
+    type RemoteObject = ObservedListener;
     type Change = Change;
     const NOUN: &'static str = "listener";
     const STATE_KEY: &'static str = "listener";
@@ -94,32 +94,36 @@ impl AwsResource for Listeners {
     const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
 
     fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &ListenerSpec) -> &TagOptions {
         &spec.tags
     }
 
-    fn differences(desired: &Desired, gate: &Gate) -> Vec<Difference<Change>> {
-        plan::differences(desired, gate)
+    fn differences(desired: &Desired, listener: &ObservedListener) -> Vec<Difference<Change>> {
+        desired::differences(desired, listener)
     }
 
-    fn without_ignored(desired: &Desired, gate: &Gate, ignored: &Ignored) -> Option<Desired> {
-        plan::without_ignored(desired, gate, ignored)
+    fn without_ignored(desired: &Desired, listener: &ObservedListener, ignored: &Ignored) -> Option<Desired> {
+        desired::without_ignored(desired, listener, ignored)
     }
 
-    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Gate>, Failure> {
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<ObservedListener>, Failure> {
         tagged::read(aws, query).await
     }
 
-    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Gate, Failure> {
+    async fn create(
+        aws: &Aws,
+        desired: &Desired,
+        creation: &Creation<'_>,
+    ) -> Result<ObservedListener, Failure> {
         let (arn, port) = (desired.load_balancer_arn.expose(), *desired.port.expose());
         let what = format!("port {} of the load balancer", shown(&desired.port));
         let mut there = of_balancer(aws, arn).await?;
-        there.retain(|gate| gate.port == Some(port));
-        if let Some(gate) = tagged::with_tags(aws, there).await?.pop() {
-            return ours(gate, creation, CREATE, &what);
+        there.retain(|listener| listener.port == Some(port));
+        if let Some(listener) = tagged::with_tags(aws, there).await?.pop() {
+            return ours(listener, creation, CREATE, &what);
         }
         let call = aws
             .elb_once()
@@ -132,16 +136,21 @@ impl AwsResource for Listeners {
             .set_ssl_policy(exposed(desired.ssl_policy.as_ref()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateListener", CREATE, call.send()).await?;
-        let made = answer.listeners().first().map(Gate::from).unwrap_or_default();
+        let made = answer.listeners().first().map(ObservedListener::from).unwrap_or_default();
         made_by_us(aws, made, creation, CREATE, &what).await
     }
 
-    async fn update(aws: &Aws, change: &Change, desired: &Desired, gate: &Gate) -> Result<(), Failure> {
-        let call = aws.elb().modify_listener().listener_arn(&gate.listener_arn);
+    async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        listener: &ObservedListener,
+    ) -> Result<(), Failure> {
+        let call = aws.elb().modify_listener().listener_arn(&listener.listener_arn);
         let call = match change {
             Change::Protocol => {
                 // AWS accepts a secure protocol only with a certificate; an existing certificate is kept.
-                let is_bare = gate.certificates.is_empty();
+                let is_bare = listener.certificates.is_empty();
                 let certificates = certificates(desired).filter(|_| is_bare);
                 let policy = exposed(desired.ssl_policy.as_ref()).filter(|_| is_bare);
                 call.protocol(desired.protocol.expose().as_str().into())
@@ -151,21 +160,21 @@ impl AwsResource for Listeners {
             Change::Certificate => call.set_certificates(certificates(desired)),
             Change::SslPolicy => call.set_ssl_policy(exposed(desired.ssl_policy.as_ref())),
             Change::Action => {
-                let action = desired.action.expose().sent(Action::of(&gate.default_actions).as_ref());
+                let action = desired.action.expose().sent(Action::of(&listener.default_actions).as_ref());
                 call.default_actions(SdkAction::from(&action))
             }
             Change::Port => call.port(*desired.port.expose()),
         };
         match aws.call("ModifyListener", CHANGE, call.send()).await {
             Err(failure) if failure.class == FailureClass::TokenUsed => {
-                port_is_taken(aws, desired, gate, failure).await
+                port_is_taken(aws, desired, listener, failure).await
             }
             answer => answer.map(drop),
         }
     }
 
-    async fn delete(aws: &Aws, gate: &Gate) -> Result<(), Failure> {
-        let call = aws.elb().delete_listener().listener_arn(&gate.listener_arn);
+    async fn delete(aws: &Aws, listener: &ObservedListener) -> Result<(), Failure> {
+        let call = aws.elb().delete_listener().listener_arn(&listener.listener_arn);
         aws.call("DeleteListener", "failed to delete the listener", call.send()).await.map(drop)
     }
 
@@ -185,12 +194,17 @@ fn certificates(desired: &Desired) -> Option<Vec<SdkCertificate>> {
 }
 
 /// Interprets AWS's error that the new port of a listener is in use: success, if this listener has it.
-async fn port_is_taken(aws: &Aws, desired: &Desired, gate: &Gate, refusal: Failure) -> Result<(), Failure> {
-    let mut there = of_balancer(aws, gate.load_balancer_arn.as_deref().unwrap_or_default()).await?;
+async fn port_is_taken(
+    aws: &Aws,
+    desired: &Desired,
+    listener: &ObservedListener,
+    refusal: Failure,
+) -> Result<(), Failure> {
+    let mut there = of_balancer(aws, listener.load_balancer_arn.as_deref().unwrap_or_default()).await?;
     there.retain(|other| other.port == Some(*desired.port.expose()));
-    if there.iter().any(|other| other.listener_arn == gate.listener_arn) {
+    if there.iter().any(|other| other.listener_arn == listener.listener_arn) {
         return Ok(());
     }
     let what = format!("port {} of the load balancer", shown(&desired.port));
-    Err(holder(aws, there, &gate.tags, refusal, &what).await)
+    Err(holder(aws, there, &listener.tags, refusal, &what).await)
 }

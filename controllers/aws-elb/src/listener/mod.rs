@@ -2,8 +2,8 @@
 
 mod api;
 mod aws;
-mod gate;
-mod plan;
+mod desired;
+mod observed;
 
 pub(crate) use aws::{Listeners, of_balancer};
-pub(crate) use gate::Gate;
+pub(crate) use observed::ObservedListener;

@@ -14,12 +14,12 @@ use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{ListenerRule, ListenerRuleSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
     rule::{Rule, to_sdk},
 };
 use crate::{
     action::Action,
-    listener::Gate,
+    listener::ObservedListener,
     once::{holder, made_by_us, ours},
     tagged::{self, Listed, PAGE, or_nothing},
 };
@@ -41,7 +41,7 @@ impl Listed for Rule {
     }
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
-        let listeners = Gate::all(aws).await?;
+        let listeners = ObservedListener::all(aws).await?;
         let mut found = vec![];
         for listeners in listeners.chunks(AT_ONCE) {
             let rules = listeners.iter().map(|listener| of_listener(aws, &listener.listener_arn));
@@ -97,7 +97,7 @@ impl AwsResource for ListenerRules {
     ];
 
     fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &ListenerRuleSpec) -> &TagOptions {
@@ -105,11 +105,11 @@ impl AwsResource for ListenerRules {
     }
 
     fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
-        plan::differences(desired, rule)
+        desired::differences(desired, rule)
     }
 
     fn without_ignored(desired: &Desired, rule: &Rule, ignored: &Ignored) -> Option<Desired> {
-        plan::without_ignored(desired, rule, ignored)
+        desired::without_ignored(desired, rule, ignored)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Rule>, Failure> {

@@ -3,7 +3,7 @@
 mod api;
 mod aws;
 mod conditions;
-mod plan;
+mod desired;
 mod rule;
 
 pub(crate) use aws::{ListenerRules, of_listener};

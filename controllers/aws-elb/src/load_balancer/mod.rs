@@ -2,6 +2,7 @@
 
 mod api;
 mod aws;
-mod plan;
+mod balancer;
+mod desired;
 
 pub(crate) use aws::Balancers;

@@ -15,8 +15,8 @@ use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
 
 use super::{
     api::{TargetGroup, TargetGroupSpec},
+    desired::{self, Change, Desired},
     group::{Group, Target, TargetHealth},
-    plan::{self, Change, Desired},
     users,
 };
 use crate::{
@@ -118,7 +118,7 @@ impl AwsResource for Groups {
     const WHOLE_PATHS: &[&str] = &["targets"];
 
     fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &TargetGroupSpec) -> &TagOptions {
@@ -126,11 +126,11 @@ impl AwsResource for Groups {
     }
 
     fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
-        plan::differences(desired, group)
+        desired::differences(desired, group)
     }
 
     fn without_ignored(desired: &Desired, _: &Group, ignored: &Ignored) -> Option<Desired> {
-        plan::without_ignored(desired, ignored)
+        desired::without_ignored(desired, ignored)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Group>, Failure> {

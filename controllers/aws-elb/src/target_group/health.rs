@@ -7,7 +7,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 
-use super::{api::HealthCheck, group::Group, plan::Change};
+use super::{api::HealthCheck, desired::Change, group::Group};
 use crate::{rules, words::HealthCheckProtocol};
 
 /// The desired health check, with the fields that the spec sets.
@@ -121,7 +121,7 @@ fn part<T: OptionType + ToString + PartialEq<H>, H: ToString>(
 mod tests {
     use super::*;
     use crate::target_group::Groups;
-    use kraken_aws::testing::{self, told};
+    use kraken_aws::testing::{self, rendered};
     use serde_json::json;
 
     #[test]
@@ -139,11 +139,11 @@ mod tests {
         };
         let off = Group { health_check_enabled: Some(false), ..group.clone() };
         assert_eq!(
-            told(differences(&wanted.health, &off))[0],
+            rendered(differences(&wanted.health, &off))[0],
             "healthCheck: disabled becomes enabled: HealthCheck"
         );
         assert_eq!(
-            told(differences(&wanted.health, &group)),
+            rendered(differences(&wanted.health, &group)),
             [
                 "healthCheck.port: (absent) becomes 8081: HealthCheck",
                 "healthCheck.path: / becomes /healthz: HealthCheck",

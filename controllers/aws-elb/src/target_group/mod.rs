@@ -2,9 +2,9 @@
 
 mod api;
 mod aws;
+mod desired;
 mod group;
 mod health;
-mod plan;
 mod users;
 
 pub(crate) use aws::Groups;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     api::{ElasticIP, ElasticIPSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// The kind ElasticIP.
@@ -78,7 +78,7 @@ impl AwsResource for ElasticIps {
         &[("Public IP", "elasticIP.PublicIp"), ("Instance", "elasticIP.InstanceId")];
 
     fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &ElasticIPSpec) -> &TagOptions {
@@ -86,7 +86,7 @@ impl AwsResource for ElasticIps {
     }
 
     fn differences(desired: &Desired, address: &Address) -> Vec<Difference<Change>> {
-        plan::differences(desired, address)
+        desired::differences(desired, address)
     }
 
     /// This API has no pagination: it returns all objects.

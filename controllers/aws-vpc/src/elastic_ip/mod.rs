@@ -2,6 +2,6 @@
 
 mod api;
 mod aws;
-mod plan;
+mod desired;
 
 pub(crate) use aws::ElasticIps;

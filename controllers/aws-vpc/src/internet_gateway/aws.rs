@@ -16,7 +16,7 @@ use crate::dependents::{self, Of};
 
 use super::{
     api::{InternetGateway as Resource, InternetGatewaySpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// The kind InternetGateway.
@@ -91,7 +91,7 @@ impl AwsResource for InternetGateways {
         &[("VPC", "internetGateway.Attachments.0.VpcId"), ("State", "internetGateway.Attachments.0.State")];
 
     fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &InternetGatewaySpec) -> &TagOptions {
@@ -99,7 +99,7 @@ impl AwsResource for InternetGateways {
     }
 
     fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<Difference<Change>> {
-        plan::differences(desired, gateway)
+        desired::differences(desired, gateway)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<InternetGateway>, Failure> {

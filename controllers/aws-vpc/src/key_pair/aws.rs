@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use super::{
     api::{KeyPair as Resource, KeyPairSpec},
+    desired::{self, Change, Desired},
     generated,
-    plan::{self, Change, Desired},
 };
 
 /// The kind KeyPair.
@@ -88,7 +88,7 @@ impl AwsResource for KeyPairs {
     const MAKES_SECRETS: bool = true;
 
     fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn own_secret(spec: &KeyPairSpec) -> Option<OwnSecret> {
@@ -100,7 +100,7 @@ impl AwsResource for KeyPairs {
     }
 
     fn differences(desired: &Desired, key: &KeyPair) -> Vec<Difference<Change>> {
-        plan::differences(desired, key)
+        desired::differences(desired, key)
     }
 
     /// This API has no pagination: it returns all objects.

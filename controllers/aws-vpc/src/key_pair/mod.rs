@@ -2,7 +2,7 @@
 
 mod api;
 mod aws;
+mod desired;
 mod generated;
-mod plan;
 
 pub(crate) use aws::KeyPairs;

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{
     api::{NATGateway, NATGatewaySpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
     readiness,
 };
 
@@ -142,7 +142,7 @@ impl AwsResource for NatGateways {
     const DRIFT_PATHS: &[&str] = &["state"];
 
     fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &NATGatewaySpec) -> &TagOptions {
@@ -150,7 +150,7 @@ impl AwsResource for NatGateways {
     }
 
     fn differences(desired: &Desired, gateway: &NatGateway) -> Vec<Difference<Change>> {
-        plan::differences(desired, gateway)
+        desired::differences(desired, gateway)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<NatGateway>, Failure> {

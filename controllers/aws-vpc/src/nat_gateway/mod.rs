@@ -2,7 +2,7 @@
 
 mod api;
 mod aws;
-mod plan;
+mod desired;
 mod readiness;
 
 pub(crate) use aws::NatGateways;

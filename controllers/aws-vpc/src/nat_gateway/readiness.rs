@@ -15,7 +15,7 @@ use kraken_spoke::{Failure, FailureClass, runtime::clock};
 
 use super::{
     aws::{NatGateway, NatGateways},
-    plan::Desired,
+    desired::Desired,
 };
 
 const ACTION: &str = "failed to create the NAT gateway";

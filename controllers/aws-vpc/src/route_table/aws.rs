@@ -12,7 +12,7 @@ use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
 
 use super::{
     api::{RouteTable as Resource, RouteTableSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
     route::{Destination, Target, Wanted},
     table::{Association, RouteTable},
 };
@@ -65,7 +65,7 @@ impl AwsResource for RouteTables {
     const IS_IDEMPOTENT: bool = true;
 
     fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &RouteTableSpec) -> &TagOptions {
@@ -73,7 +73,7 @@ impl AwsResource for RouteTables {
     }
 
     fn differences(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {
-        plan::differences(desired, table)
+        desired::differences(desired, table)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {

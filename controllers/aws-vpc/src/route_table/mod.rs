@@ -2,7 +2,7 @@
 
 mod api;
 mod aws;
-mod plan;
+mod desired;
 mod route;
 mod table;
 

@@ -18,8 +18,8 @@ use crate::dependents::{self, Of};
 use super::{
     api::{SecurityGroup as Resource, SecurityGroupSpec},
     calls,
+    desired::{self, Desired},
     permission::{IpPermission, permissions},
-    plan::{self, Desired},
     rule::Entry,
     rule_changes::{Change, Direction},
 };
@@ -111,7 +111,7 @@ impl AwsResource for SecurityGroups {
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];
 
     fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &SecurityGroupSpec) -> &TagOptions {
@@ -119,7 +119,7 @@ impl AwsResource for SecurityGroups {
     }
 
     fn differences(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
-        plan::differences(desired, group)
+        desired::differences(desired, group)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<SecurityGroup>, Failure> {

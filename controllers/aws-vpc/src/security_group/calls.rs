@@ -6,8 +6,8 @@ use kraken_spoke::Failure;
 
 use super::{
     aws::SecurityGroup,
+    desired::Desired,
     permission::to_sdk,
-    plan::Desired,
     rule::Entry,
     rule_changes::{Change, Direction, extra},
 };

@@ -3,8 +3,8 @@
 mod api;
 mod aws;
 mod calls;
+mod desired;
 mod permission;
-mod plan;
 mod rule;
 mod rule_changes;
 

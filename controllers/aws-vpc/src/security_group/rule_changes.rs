@@ -106,8 +106,8 @@ fn with_id(entry: &Joined<Entry>, id: &str) -> Joined<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security_group::{SecurityGroups, plan};
-    use kraken_aws::testing::{self, told, with};
+    use crate::security_group::{SecurityGroups, desired};
+    use kraken_aws::testing::{self, rendered, with};
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -124,11 +124,11 @@ mod tests {
     }
 
     fn compared(changes: Value, group: &SecurityGroup) -> Vec<String> {
-        let found = plan::differences(&testing::desired::<SecurityGroups>(written(changes)), group);
+        let found = desired::differences(&testing::desired::<SecurityGroups>(written(changes)), group);
         let short = |text: String| {
             text.split(": Authorize").next().unwrap().split(": Revoke").next().unwrap().to_owned()
         };
-        told(found).into_iter().map(short).collect()
+        rendered(found).into_iter().map(short).collect()
     }
 
     fn everywhere() -> Peer {
@@ -194,7 +194,7 @@ mod tests {
         let mut rule = web();
         rule["description"] = from_secret;
         let desired = testing::desired::<SecurityGroups>(written(json!({"ingress": [rule]})));
-        let found = plan::differences(&desired, &group(&[("tcp", 22, everywhere())]));
+        let found = desired::differences(&desired, &group(&[("tcp", 22, everywhere())]));
         let text = format!("{desired:?} {found:?}");
         assert!(!text.contains(testing::HIDDEN), "{text}");
         assert_eq!(found[0].field.want, "***");

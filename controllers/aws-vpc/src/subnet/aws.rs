@@ -17,7 +17,7 @@ use crate::dependents::{self, Of};
 
 use super::{
     api::{Subnet as Resource, SubnetSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// The kind Subnet.
@@ -92,7 +92,7 @@ impl AwsResource for Subnets {
         &[("CIDR", "subnet.CidrBlock"), ("Zone", "subnet.AvailabilityZone"), ("State", "subnet.State")];
 
     fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &SubnetSpec) -> &TagOptions {
@@ -100,7 +100,7 @@ impl AwsResource for Subnets {
     }
 
     fn differences(desired: &Desired, subnet: &Subnet) -> Vec<Difference<Change>> {
-        plan::differences(desired, subnet)
+        desired::differences(desired, subnet)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Subnet>, Failure> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{
     api::{Volume as Resource, VolumeSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// The kind Volume.
@@ -142,7 +142,7 @@ impl AwsResource for Volumes {
     const DRIFT_PATHS: &[&str] = &["state"];
 
     fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &VolumeSpec) -> &TagOptions {
@@ -150,15 +150,15 @@ impl AwsResource for Volumes {
     }
 
     fn differences(desired: &Desired, volume: &Volume) -> Vec<Difference<Change>> {
-        plan::differences(desired, volume)
+        desired::differences(desired, volume)
     }
 
     fn without_ignored(desired: &Desired, _: &Volume, ignored: &Ignored) -> Option<Desired> {
-        plan::without_ignored(desired, ignored)
+        desired::without_ignored(desired, ignored)
     }
 
     fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
-        plan::at_creation(desired)
+        desired::at_creation(desired)
     }
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Volume>, Failure> {

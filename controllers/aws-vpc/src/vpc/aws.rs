@@ -15,7 +15,7 @@ use crate::dependents::{self, Of};
 
 use super::{
     api::{VPC, VPCSpec},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// The kind VPC.
@@ -139,7 +139,7 @@ impl AwsResource for Vpcs {
     const SUMMARY: &[(&str, &str)] = &[("CIDR", "vpc.CidrBlock"), ("State", "vpc.State")];
 
     fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn tags(spec: &VPCSpec) -> &TagOptions {
@@ -147,7 +147,7 @@ impl AwsResource for Vpcs {
     }
 
     fn differences(desired: &Desired, vpc: &Vpc) -> Vec<Difference<Change>> {
-        plan::differences(desired, vpc)
+        desired::differences(desired, vpc)
     }
 
     fn needs_deep_observation(desired: &Desired) -> bool {
@@ -197,7 +197,7 @@ impl AwsResource for Vpcs {
             Change::Associate(block) => {
                 let call = aws.ec2().associate_vpc_cidr_block().vpc_id(&vpc.vpc_id).cidr_block(block);
                 let result = aws.call("AssociateVpcCidrBlock", "failed to add a block", call.send()).await;
-                unless_there(aws, result.map(drop), &vpc.vpc_id, block).await
+                succeeded_if_associated(aws, result.map(drop), &vpc.vpc_id, block).await
             }
             Change::Disassociate(block) => {
                 let all = vpc.cidr_block_association_set.iter().filter(|a| a.cidr_block == *block);
@@ -221,7 +221,7 @@ impl AwsResource for Vpcs {
 }
 
 /// AWS rejects an existing block with the same error as an overlapping one.
-async fn unless_there(
+async fn succeeded_if_associated(
     aws: &Aws,
     result: Result<(), Failure>,
     id: &str,

@@ -17,17 +17,17 @@ use crate::{
         references::evaluate,
         walk::{self, Reference},
     },
-    cluster_state::ClusterState,
     exports::{
         Parsed,
         resolve::{certain, target},
     },
-    index::Dependent,
-    owned::controlling_export,
+    store::index::Dependent,
+    watch::cluster_state::ClusterState,
+    watch::owned::controlling_export,
 };
 
 /// Reviews ConfigExports.
-pub struct Exports {
+pub(crate) struct Exports {
     cluster: Arc<ClusterState>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Debug for Exports {
 
 impl Exports {
     /// Reviews against this cluster state.
-    pub fn new(cluster: Arc<ClusterState>) -> Self {
+    pub(crate) fn new(cluster: Arc<ClusterState>) -> Self {
         Self { cluster }
     }
 

@@ -5,10 +5,10 @@
 //! The hub reviews the references of every provider's kinds, because it has the graph; the rules of each kind are reviewed
 //! by its own controller.
 
-pub mod exports;
-pub mod references;
+pub(crate) mod exports;
+pub(crate) mod references;
 mod schemas;
-pub mod walk;
+pub(crate) mod walk;
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use kraken_api::{ConfigExport, DOMAIN, VERSION};
 use kraken_options::{Problem, ProblemKind};
 use kraken_runtime::webhook::{Hook, Mounts, Operation};
 
-use crate::cluster_state::ClusterState;
+use crate::watch::cluster_state::ClusterState;
 
 /// The API groups of kinds with references, by their first label: one for each provider.
-pub const PROVIDERS: [&str; 1] = ["aws"];
+pub(crate) const PROVIDERS: [&str; 1] = ["aws"];
 
 /// The webhook of ConfigExports.
-pub fn exports_hook() -> Hook {
+pub(crate) fn exports_hook() -> Hook {
     Hook { operations: vec![Operation::Create, Operation::Update], ..Hook::of_kind::<ConfigExport>() }
 }
 
 /// The webhook of all kinds' references.
-pub fn references_hook() -> Hook {
+pub(crate) fn references_hook() -> Hook {
     Hook {
         name: format!("references.core.{DOMAIN}"),
         groups: PROVIDERS.iter().map(|provider| format!("{provider}.{DOMAIN}")).collect(),
@@ -38,7 +38,7 @@ pub fn references_hook() -> Hook {
 }
 
 /// Mounts both.
-pub fn mount(mounts: &Mounts, cluster: &Arc<ClusterState>) {
+pub(crate) fn mount(mounts: &Mounts, cluster: &Arc<ClusterState>) {
     mounts.mount(&exports_hook(), exports::Exports::new(cluster.clone()));
     mounts.mount(&references_hook(), references::References::new(cluster.clone()));
 }

@@ -21,15 +21,15 @@ use crate::{
         schemas::Schemas,
         walk::{self, Reference},
     },
-    cluster_state::ClusterState,
-    find,
-    index::{Class, Dependent, Edges, ObjectRef},
-    lookup::Lookups,
     requests::answer::answer,
+    resolve::find,
+    store::index::{Class, Dependent, Edges, ObjectRef},
+    store::lookup::Lookups,
+    watch::cluster_state::ClusterState,
 };
 
 /// Reviews the references of any kind.
-pub struct References {
+pub(crate) struct References {
     cluster: Arc<ClusterState>,
     schemas: Schemas,
 }
@@ -42,7 +42,7 @@ impl fmt::Debug for References {
 
 impl References {
     /// Reviews against this cluster state.
-    pub fn new(cluster: Arc<ClusterState>) -> Self {
+    pub(crate) fn new(cluster: Arc<ClusterState>) -> Self {
         let schemas = Schemas::new(cluster.manager.client.clone());
         Self { cluster, schemas }
     }
@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::lookup::{Lookup, StateData};
+    use crate::store::lookup::{Lookup, StateData};
 
     fn reference(name: &str, json_type: JsonType) -> Reference {
         let wanted = ResourceRef { kind: "vpc".into(), name: name.into(), path: "vpc.CidrBlock".into() };

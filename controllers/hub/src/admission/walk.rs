@@ -14,17 +14,17 @@ const MAX_REFERENCES: usize = 1000;
 
 /// A reference.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
+pub(crate) struct Reference {
     /// The path of its field in the spec.
-    pub field: String,
+    pub(crate) field: String,
     /// The dependency.
-    pub dependency: Dependency,
+    pub(crate) dependency: Dependency,
     /// The type of the field.
-    pub json_type: JsonType,
+    pub(crate) json_type: JsonType,
 }
 
 /// All references of a spec.
-pub fn references(spec: &Value, schema: Option<&JSONSchemaProps>) -> Vec<Reference> {
+pub(crate) fn references(spec: &Value, schema: Option<&JSONSchemaProps>) -> Vec<Reference> {
     let mut found = Vec::new();
     walk(spec, schema, "", 0, &mut found);
     depends_on(spec, &mut found);
@@ -100,7 +100,7 @@ fn take(field: &str, source: &Value, schema: Option<&JSONSchemaProps>, found: &m
 }
 
 /// The dependencies of one source, for a field of this type.
-pub fn of_source(field: &str, source: &ValueFrom, json_type: JsonType) -> Vec<Reference> {
+pub(crate) fn of_source(field: &str, source: &ValueFrom, json_type: JsonType) -> Vec<Reference> {
     let values = Values::default();
     let mut resolver = Resolver::new(&values);
     let _: Option<Resolved<Value>> = resolver.take_from(field, source);

@@ -8,11 +8,11 @@ use kraken_api::EXPORTED_BY_ANNOTATION;
 use kraken_runtime::mutants::{self, Mutant};
 use kube::api::ObjectMeta;
 
-use crate::{cluster_state::Version, exports::resolve::Content, owned::controlling_export};
+use crate::{exports::resolve::Content, watch::cluster_state::Version, watch::owned::controlling_export};
 
 /// The observed object with the target's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Observed {
+pub(crate) enum Observed {
     /// It does not exist.
     Absent,
     /// An object that this export does not own: its owner, as a phrase.
@@ -32,7 +32,7 @@ pub enum Observed {
 
 /// The action on the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Create it.
     Create,
     /// Update this version.
@@ -57,7 +57,7 @@ pub const ACTIONS: [&str; 8] =
 
 impl Action {
     /// The action as one word, for logs.
-    pub fn verb(&self) -> &'static str {
+    pub(crate) fn verb(&self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Update(_) => "update",
@@ -72,7 +72,7 @@ impl Action {
 }
 
 /// Decides the action; `desired` is false while an entry has no value.
-pub fn decide(desired: bool, observed: Observed) -> Action {
+pub(crate) fn decide(desired: bool, observed: Observed) -> Action {
     match (desired, observed) {
         (true, Observed::Absent) => Action::Create,
         (true, Observed::Foreign(owner)) => Action::Refuse(owner),
@@ -87,7 +87,7 @@ pub fn decide(desired: bool, observed: Observed) -> Action {
 
 /// Classifies an object with the target's name for the ConfigExport with this UID. `is_recorded`: the status of the export
 /// names this object as its target.
-pub fn observed(
+pub(crate) fn observed(
     meta: &ObjectMeta,
     uid: &str,
     is_recorded: bool,
@@ -133,7 +133,7 @@ fn foreign_owner(meta: &ObjectMeta) -> String {
 }
 
 /// Whether a ConfigMap has exactly this content.
-pub fn map_matches(object: &ConfigMap, content: &Content) -> bool {
+pub(crate) fn map_matches(object: &ConfigMap, content: &Content) -> bool {
     let data = object.data.iter().flatten();
     let has_binary = object.binary_data.as_ref().is_some_and(|data| !data.is_empty());
     !has_binary
@@ -145,7 +145,7 @@ pub fn map_matches(object: &ConfigMap, content: &Content) -> bool {
 }
 
 /// Whether a Secret has exactly this content.
-pub fn secret_matches(object: &Secret, content: &Content) -> bool {
+pub(crate) fn secret_matches(object: &Secret, content: &Content) -> bool {
     let data = object.data.iter().flatten();
     data.clone().count() == content.0.len()
         && data.into_iter().all(|(key, ByteString(bytes))| {
@@ -220,17 +220,17 @@ mod tests {
     #[test]
     fn a_foreign_object_is_never_changed() {
         assert_eq!(decide(true, Observed::Foreign("x".into())), Action::Refuse("x".into()));
-        let look = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
+        let state_of = |meta: &ObjectMeta| observed(meta, "me", true, true, None);
         assert_eq!(
-            look(&ObjectMeta::default()),
+            state_of(&ObjectMeta::default()),
             Observed::Foreign("was not created by this ConfigExport".into())
         );
         assert_eq!(
-            look(&controlled_by("ConfigExport", "other")),
+            state_of(&controlled_by("ConfigExport", "other")),
             Observed::Foreign("belongs to ConfigExport first".into())
         );
         assert_eq!(
-            look(&controlled_by("Deployment", "me")),
+            state_of(&controlled_by("Deployment", "me")),
             Observed::Foreign("belongs to Deployment first".into())
         );
     }

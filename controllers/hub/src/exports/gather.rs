@@ -9,20 +9,20 @@ use kraken_options::{Budget, Dependencies, Dependency, JsonType, KeyRef, Values}
 use kraken_runtime::work;
 
 use crate::{
-    cluster_state::ClusterState,
     exports::Parsed,
-    find::{self, Transience},
-    index::{Class, Dependent, ObjectRef},
-    lookup::{Lookups, ReadError},
+    resolve::find::{self, Transience},
+    store::index::{Class, Dependent, ObjectRef},
+    store::lookup::{Lookups, ReadError},
+    watch::cluster_state::ClusterState,
 };
 
 /// The collected values.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub(crate) struct Gathered {
     /// The values, and the causes of missing values.
-    pub values: Values,
+    pub(crate) values: Values,
     /// Whether missing values may appear without an edit; `None` if none is missing.
-    pub transience: Option<Transience>,
+    pub(crate) transience: Option<Transience>,
 }
 
 impl Gathered {
@@ -36,7 +36,7 @@ impl Gathered {
 ///
 /// # Errors
 /// If an object could not be read: an entry must not be reported as missing because of that.
-pub async fn gather(
+pub(crate) async fn gather(
     cluster: &ClusterState,
     namespace: &str,
     dependent: &Dependent,
@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::{
         exports::resolve::tests::{dependencies, spec},
-        lookup::{Lookup, StateData},
-        secrets::SecretVersions,
+        store::lookup::{Lookup, StateData},
+        store::secrets::SecretVersions,
     };
 
     fn db() -> Lookup {

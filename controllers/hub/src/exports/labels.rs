@@ -10,7 +10,7 @@ use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::names::bounded;
+use crate::resolve::names::bounded;
 
 /// The label with the manager of the target; always set.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";

@@ -1,93 +1,51 @@
 //! ConfigExports: values written to one ConfigMap or Secret.
 //!
-//! Steps: gather the values (client), [`resolve`] and [`decide`] (pure), [`mod@write`] (client), [`mod@report`] (pure), and one
+//! Steps: gather the values (client), `resolve` and `decide` (pure), `write` (client), `report` (pure), and one
 //! write of the status at the end of every path.
 
 pub mod decide;
-pub mod gather;
+pub(crate) mod gather;
 mod labels;
+mod parsed;
 pub mod report;
-pub mod resolve;
-pub mod restart;
+pub(crate) mod resolve;
+pub(crate) mod restart;
 mod settled;
+mod status;
 mod target;
-pub mod write;
+pub(crate) mod write;
 
-pub use settled::Settled;
+pub(crate) use parsed::Parsed;
+pub(crate) use settled::Settled;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use kraken_api::{ConfigExport, ConfigExportStatus, WhileWaiting};
-use kraken_options::{Dependencies, KeyRef, Values};
-use kraken_runtime::{
-    EventType,
-    clock::Instant,
-    coverage,
-    patch::{ApiError, apply_status},
-    queue::Requeue,
-    watch::ObjectKey,
-};
-use kube::{Api, Resource, ResourceExt};
-use serde_json::json;
+use kraken_api::{ConfigExport, WhileWaiting};
+use kraken_options::Values;
+use kraken_runtime::{EventType, clock::Instant, coverage, queue::Requeue, watch::ObjectKey};
+use kube::{Resource, ResourceExt};
 use tracing::{debug, warn};
 
 use crate::{
-    cluster_state::ClusterState,
-    debounce,
     exports::{
         gather::Gathered,
-        report::{Kept, Next, Outcome},
-        resolve::{Content, Plan, References, plan, references, target},
+        report::{Kept, Outcome},
+        resolve::{Content, ContentState, resolve_content, target},
         settled::SettledVersions,
         write::{Done, Placed, Writer},
     },
-    find::Transience,
-    index::{Class, Dependent, Edges, ObjectRef},
-    undecodable::Broken,
+    resolve::debounce,
+    resolve::find::Transience,
+    store::index::{Dependent, ObjectRef},
+    watch::cluster_state::ClusterState,
+    watch::undecodable::Broken,
 };
 
 /// The kind, for logs and metrics.
 pub const KIND: &str = "ConfigExport";
 
-/// The references in the spec of an export.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parsed {
-    uid: Option<String>,
-    generation: Option<i64>,
-    /// Its dependencies, and the object that it provides: its target.
-    pub edges: Edges,
-    /// The references of its entries.
-    pub dependencies: Dependencies,
-    /// The indexes of entries that refer to a Secret.
-    pub secret_entries: BTreeSet<usize>,
-}
-
-impl Parsed {
-    /// Parses the references of an export.
-    pub fn of(export: &ConfigExport) -> Self {
-        let namespace = export.namespace().unwrap_or_default();
-        let References { dependencies, secret_entries } = references(&export.spec);
-        let named = |class, key: &KeyRef| ObjectRef::new(class, &namespace, &key.name);
-        let maps = dependencies.config_maps.iter().map(|key| named(Class::ConfigMap, key));
-        let secrets = dependencies.secrets.iter().map(|key| named(Class::Secret, key));
-        let states = dependencies.resources.keys();
-        let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
-        let edges = Edges {
-            needs: maps.chain(secrets).chain(states).collect(),
-            provides: Some(target(&namespace, &export.spec)),
-        };
-        let (uid, generation) = (export.uid(), export.metadata.generation);
-        Self { uid, generation, edges, dependencies, secret_entries }
-    }
-
-    /// Whether this was parsed from the same spec of the same export.
-    pub fn is_of(&self, export: &ConfigExport) -> bool {
-        (&self.uid, self.generation) == (&export.metadata.uid, export.metadata.generation)
-    }
-}
-
 /// Reconciles one export.
-pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
+pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let metrics = &cluster.manager.metrics;
     if let Some(broken) = cluster.router.undecodable.get(&key) {
@@ -112,7 +70,7 @@ pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
         metrics.reconcile_failed(KIND, "Transient");
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "failed to reconcile the export; retrying with backoff");
     }
-    match report(&cluster, &export, &outcome, digest.as_deref()).await {
+    match status::write(&cluster, &export, &outcome, digest.as_deref()).await {
         Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
             metrics.reconcile_failed(KIND, "Transient");
@@ -158,7 +116,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let parsed = cluster.router.parsed(export);
     let edges = &parsed.edges;
     let target = target(&namespace, &export.spec);
-    let strays = || {
+    let former_targets = || {
         let made = cluster.router.owned.lock().of(&namespace, &uid);
         made.into_iter().filter(|named| *named != target).collect::<Vec<_>>()
     };
@@ -168,18 +126,19 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         target: cluster.version(&target),
     };
     if cluster.cycles(&dependent, edges).is_empty()
-        && strays().is_empty()
+        && former_targets().is_empty()
         && cluster.router.settled.is(&uid, &place)
     {
         cluster.router.debounce.clear(&dependent);
         return Outcome::Exported(export.spec.entries.len()).into();
     }
-    let planned = |values: &Values| plan(&namespace, &export.spec, &parsed.secret_entries, values);
+    let resolved =
+        |values: &Values| resolve_content(&namespace, &export.spec, &parsed.secret_entries, values);
     let (gathered, transience) = match gather::gather(cluster, &namespace, &dependent, &parsed).await {
-        Ok(Gathered { values, transience }) => (planned(&values), transience),
-        Err(error) => match planned(&Values::default()).plan {
+        Ok(Gathered { values, transience }) => (resolved(&values), transience),
+        Err(error) => match resolved(&Values::default()).state {
             // The spec is invalid with any values.
-            Plan::Invalid(why) => return Outcome::Invalid(why).into(),
+            ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
             _ => return Outcome::Unreadable(error.to_string()).into(),
         },
     };
@@ -188,11 +147,10 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         Ok(key) => key,
         Err(error) => return Outcome::Failed(error.to_string()).into(),
     };
-    let (client, metrics) = (manager.client.clone(), manager.metrics.clone());
-    let writer = Writer { client, metrics, manager: manager.name, export, digest_key };
-    let carried = match gathered.plan {
-        Plan::Invalid(why) => return Outcome::Invalid(why).into(),
-        Plan::Waiting(why) => {
+    let writer = Writer { client: manager.client.clone(), manager: manager.name, export, digest_key };
+    let finished = match gathered.state {
+        ContentState::Invalid(why) => return Outcome::Invalid(why).into(),
+        ContentState::Waiting(why) => {
             wait(
                 cluster,
                 &writer,
@@ -202,7 +160,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
             )
             .await
         }
-        Plan::Ready(content) => {
+        ContentState::Ready(content) => {
             cluster.router.debounce.clear(&dependent);
             match writer.reconcile_target(&target, Some(&content)).await {
                 Ok(Done::InPlace(placed)) => settle(cluster, export, place, &content, placed).await,
@@ -215,12 +173,12 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     };
     // The target of an earlier spec is deleted even if the new target cannot be written, because the spec no longer
     // names it.
-    for stray in strays() {
-        if let Err(error) = writer.reconcile_target(&stray, None).await {
+    for former in former_targets() {
+        if let Err(error) = writer.reconcile_target(&former, None).await {
             return Outcome::Failed(error.to_string()).into();
         }
     }
-    carried
+    finished
 }
 
 /// Values are missing, with the causes.
@@ -292,104 +250,5 @@ async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[St
     cluster.manager.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
 }
 
-async fn report(
-    cluster: &ClusterState,
-    export: &ConfigExport,
-    outcome: &Outcome,
-    digest: Option<&str>,
-) -> Result<(), ApiError> {
-    let dependent = Dependent::Export(ObjectKey::of(export.meta()));
-    let (status, notice) = match report::next(export, outcome, digest, kraken_runtime::clock::now()) {
-        Next::Write(status, notice) => (status, notice),
-        // The stored status is correct, but the last sent status differs, and its event would not trigger a reconcile.
-        Next::Nothing if cluster.router.written.is_uncertain(&dependent, export.status.as_ref()) => {
-            (Box::new(report::own(export)), None)
-        }
-        Next::Nothing => return Ok(()),
-    };
-    let version = export.resource_version();
-    if cluster.router.written.is_current(&dependent, &status, version.as_deref()) {
-        return Ok(());
-    }
-    cluster.router.written.sending(&dependent, &status);
-    match apply(cluster, export, &status).await {
-        Ok(object) => {
-            cluster.router.written.note(dependent, &status, version, object.resource_version());
-        }
-        // The deletion has an event; a conflict has none.
-        Err(error) if error.is_not_found() => return Ok(()),
-        Err(error) => return Err(error),
-    }
-    if let Some(notice) = notice {
-        let object = export.object_ref(&());
-        cluster
-            .manager
-            .events
-            .publish(&object, notice.type_.into(), notice.reason, "Export", &notice.note)
-            .await;
-    }
-    Ok(())
-}
-
-async fn apply(
-    cluster: &ClusterState,
-    export: &ConfigExport,
-    status: &ConfigExportStatus,
-) -> Result<ConfigExport, ApiError> {
-    let api: Api<ConfigExport> =
-        Api::namespaced(cluster.manager.client.clone(), &export.namespace().unwrap_or_default());
-    let name = export.name_any();
-    let object = json!({
-        "apiVersion": ConfigExport::api_version(&()),
-        "kind": ConfigExport::kind(&()),
-        "metadata": {"name": name, "uid": export.metadata.uid},
-        "status": status,
-    });
-    apply_status(&api, cluster.manager.name, &name, &object).await
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_export_depends_on_the_references_of_its_templates() {
-        let entries = json!([
-            {"key": "a", "valueFrom": {"templateString": "{{ .EC2-Instance.web.x }}{{ .ConfigMap.app.y }}"}},
-            {"key": "b", "valueFrom": {"secret": {"name": "db", "key": "password"}}},
-        ]);
-        let mut export = ConfigExport::new("e", resolve::tests::spec("Secret", entries));
-        export.metadata.namespace = Some("ns".into());
-        let edges = Parsed::of(&export).edges;
-        let needs = [
-            ObjectRef::new(Class::ConfigMap, "ns", "app"),
-            ObjectRef::new(Class::Secret, "ns", "db"),
-            ObjectRef::state("ns", "ec2instance", "web"),
-        ];
-        assert_eq!(edges.needs, needs.into());
-        assert_eq!(edges.provides, Some(ObjectRef::new(Class::Secret, "ns", "app")));
-    }
-
-    #[test]
-    fn references_are_parsed_once_per_spec_and_per_plan() {
-        let entries =
-            json!([{"key": "a", "valueFrom": {"templateString": "{{ .VPC.main }}{{ .ConfigMap.app.y }}"}}]);
-        let mut export = ConfigExport::new("e", resolve::tests::spec("ConfigMap", entries));
-        export.metadata.namespace = Some("ns".into());
-        export.metadata.generation = Some(1);
-        let router = crate::event_router::EventRouter::new(Arc::default(), 1);
-        let parses = |run: &dyn Fn()| {
-            let before = resolve::tests::PARSED.with(std::cell::Cell::get);
-            run();
-            resolve::tests::PARSED.with(std::cell::Cell::get) - before
-        };
-        let look = || drop(router.parsed(&export));
-        assert_eq!((parses(&look), parses(&look)), (1, 0));
-        let parsed = router.parsed(&export);
-        let one_plan = || drop(plan("ns", &export.spec, &parsed.secret_entries, &Values::default()));
-        assert_eq!(parses(&one_plan), 1);
-        assert!(parsed.is_of(&export));
-        export.metadata.generation = Some(2);
-        assert!(!parsed.is_of(&export));
-    }
-}
+mod tests;

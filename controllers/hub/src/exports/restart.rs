@@ -20,7 +20,7 @@ use kube::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{exports::resolve::Content, names::words};
+use crate::{exports::resolve::Content, resolve::names::words};
 
 /// The field manager of the annotation.
 const MANAGER: &str = "kraken-restart";
@@ -32,7 +32,7 @@ const DIGITS: usize = 32;
 /// A workload could not be restarted.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to restart {kind:?} {name}: {}", words(.source))]
-pub struct RestartError {
+pub(crate) struct RestartError {
     kind: WorkloadKind,
     name: String,
     source: ApiError,
@@ -42,14 +42,14 @@ pub struct RestartError {
 ///
 /// # Errors
 /// If the system provides no random bytes.
-pub fn new_key() -> Result<String, NoEntropy> {
+pub(crate) fn new_key() -> Result<String, NoEntropy> {
     let mut bytes = [0; 16];
     random::fill(&mut bytes)?;
     Ok(hex::encode(bytes))
 }
 
 /// The digest of a content with the key of its target.
-pub fn digest(content: &Content, key: &str) -> String {
+pub(crate) fn digest(content: &Content, key: &str) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
         // With its length, so that no two contents give the same bytes.
@@ -68,7 +68,7 @@ pub fn digest(content: &Content, key: &str) -> String {
 ///
 /// # Errors
 /// The first failed request. Requests that succeeded before have no effect when they are repeated.
-pub async fn restart(
+pub(crate) async fn restart(
     client: &Client,
     export: &ConfigExport,
     digest: &str,

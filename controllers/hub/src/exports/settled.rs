@@ -6,12 +6,12 @@ use kraken_api::ConfigExportStatus;
 use kraken_runtime::hash::HashMap;
 use parking_lot::Mutex;
 
-use crate::{cluster_state::Version, index::ObjectRef};
+use crate::{store::index::ObjectRef, watch::cluster_state::Version};
 
 /// Exports that are in place, with the versions of all their sources: while these are unchanged, nothing is read, and no
 /// digest of a value is stored.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub(crate) struct Settled {
     places: Mutex<HashMap<String, SettledVersions>>,
     /// The digest for which the workloads of each export were last restarted: newer than the status in the cache.
     digests: Mutex<HashMap<String, String>>,
@@ -35,7 +35,7 @@ impl Settled {
     }
 
     /// Removes the export with this UID.
-    pub fn forget(&self, uid: &str) {
+    pub(crate) fn forget(&self, uid: &str) {
         self.places.lock().remove(uid);
         self.digests.lock().remove(uid);
     }

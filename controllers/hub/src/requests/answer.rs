@@ -9,29 +9,29 @@ use kraken_options::{Budget, Dependency, KeyRef, ResourceRef, kind_key};
 use serde_json::Value;
 
 use crate::{
-    find::{self, Cause, Transience},
-    index::{Class, ObjectRef},
-    lookup::Lookups,
+    resolve::find::{self, Cause, Transience},
+    store::index::{Class, ObjectRef},
+    store::lookup::Lookups,
 };
 
 /// The maximum size of a value, in bytes of JSON.
-pub const MAX_VALUE: usize = 256 * 1024;
+pub(crate) const MAX_VALUE: usize = 256 * 1024;
 /// The maximum size of all values of one request: an object is limited to 1.5 MiB, including its managedFields.
-pub const MAX_TOTAL: usize = 768 * 1024;
+pub(crate) const MAX_TOTAL: usize = 768 * 1024;
 
 /// The answer to a request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The resolved values.
-    pub values: DependentValues,
+    pub(crate) values: DependentValues,
     /// The dependencies without a value.
-    pub unmet: Vec<Unmet>,
+    pub(crate) unmet: Vec<Unmet>,
     /// Whether unmet dependencies may be resolved without an edit; `None` if nothing is unmet.
-    pub transience: Option<Transience>,
+    pub(crate) transience: Option<Transience>,
 }
 
 /// Resolves every dependency: its value, or the cause why there is none.
-pub fn answer(namespace: &str, spec: &DependencyRequestSpec, lookups: &Lookups) -> Answer {
+pub(crate) fn answer(namespace: &str, spec: &DependencyRequestSpec, lookups: &Lookups) -> Answer {
     let mut made =
         AnswerBuilder { lookups, left: MAX_TOTAL, budget: Budget::default(), answer: Answer::default() };
     for wanted in &spec.config_map_dependencies {
@@ -77,18 +77,18 @@ impl AnswerBuilder<'_> {
     }
 
     fn resource(&mut self, named: &ObjectRef, wanted: &ResourceDependency) {
-        let asked =
+        let reference =
             ResourceRef { kind: wanted.kind.clone(), name: wanted.name.clone(), path: wanted.path.clone() };
-        let looked_up = ResourceRef { kind: kind_key(&wanted.kind), ..asked.clone() };
+        let looked_up = ResourceRef { kind: kind_key(&wanted.kind), ..reference.clone() };
         let budget = &mut self.budget;
         let found = find::lookup(self.lookups, named)
             .and_then(|lookup| find::resource(lookup, &looked_up, wanted.json_type, budget));
         match found.and_then(|value| self.fits(size(&value)).map(|()| value)) {
             Ok(value) => {
-                let by_name = self.answer.values.from_kraken_resources.entry(asked.kind).or_default();
-                by_name.entry(asked.name).or_default().insert(asked.path, value);
+                let by_name = self.answer.values.from_kraken_resources.entry(reference.kind).or_default();
+                by_name.entry(reference.name).or_default().insert(reference.path, value);
             }
-            Err(cause) => self.unmet(&Dependency::Resource(asked), cause),
+            Err(cause) => self.unmet(&Dependency::Resource(reference), cause),
         }
     }
 
@@ -130,8 +130,8 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::{
-        lookup::{ConfigMapData, Lookup, StateData},
-        secrets::SecretVersions,
+        store::lookup::{ConfigMapData, Lookup, StateData},
+        store::secrets::SecretVersions,
     };
 
     pub(crate) fn spec(spec: Value) -> DependencyRequestSpec {
@@ -149,8 +149,8 @@ pub(crate) mod tests {
         Lookups { lookup: lookup.collect(), ..Lookups::default() }
     }
 
-    fn answered(asked: Value, lookups: &Lookups) -> Answer {
-        answer("ns", &spec(asked), lookups)
+    fn answered(requested: Value, lookups: &Lookups) -> Answer {
+        answer("ns", &spec(requested), lookups)
     }
 
     fn reasons(answer: &Answer) -> Vec<&str> {
@@ -214,9 +214,9 @@ pub(crate) mod tests {
         let state = StateData { data: json!({"x": 1}), ..StateData::default() };
         let lookup = HashMap::from_iter([(named.clone(), Lookup::State(Arc::new(state)))]);
         let cycles = HashMap::from_iter([(named, "reference cycle: a -> a".to_owned())]);
-        let asked =
+        let requested =
             json!({"krakenResourceDependencies": [{"kind": "ec2instance", "name": "a", "path": "x"}]});
-        let answer = answer("ns", &spec(asked), &Lookups { lookup, cycles });
+        let answer = answer("ns", &spec(requested), &Lookups { lookup, cycles });
         assert_eq!(answer.values, DependentValues::default());
         assert_eq!(reasons(&answer), ["ReferenceCycle"]);
         assert_eq!(answer.unmet[0].message, "reference cycle: a -> a");
@@ -228,8 +228,9 @@ pub(crate) mod tests {
         let mut lookups = maps(&[("sizes", "small", "t2.nano".into())]);
         lookups.lookup.insert(ObjectRef::state("ns", "vpc", "main"), Lookup::Expected);
         let main = json!([{"kind": "vpc", "name": "main"}]);
-        let asked = |keys: Value| json!({"configMapDependencies": keys, "krakenResourceDependencies": main});
-        let transience = |keys: Value| answered(asked(keys), &lookups).transience;
+        let requested =
+            |keys: Value| json!({"configMapDependencies": keys, "krakenResourceDependencies": main});
+        let transience = |keys: Value| answered(requested(keys), &lookups).transience;
         assert_eq!(transience(json!([])), Some(Transience::Expected));
         assert_eq!(transience(json!([{"name": "gone", "key": "small"}])), Some(Transience::Absent));
         assert_eq!(
@@ -243,9 +244,9 @@ pub(crate) mod tests {
     #[test]
     fn a_too_large_value_is_reported_and_does_not_count_for_the_total() {
         let lookup = maps(&[("big", "a", "x".repeat(MAX_VALUE + 1)), ("small", "a", "y".repeat(MAX_VALUE))]);
-        let asked =
+        let requested =
             json!({"configMapDependencies": [{"name": "big", "key": "a"}, {"name": "small", "key": "a"}]});
-        let answer = answered(asked, &lookup);
+        let answer = answered(requested, &lookup);
         assert_eq!(reasons(&answer), ["ValueTooLarge"]);
         assert_eq!(answer.values.from_config_maps.len(), 1);
     }
@@ -253,9 +254,9 @@ pub(crate) mod tests {
     #[test]
     fn all_values_together_are_bounded() {
         let lookup = maps(&["a", "b", "c", "d"].map(|name| (name, "k", "x".repeat(MAX_VALUE))));
-        let asked: Vec<_> =
+        let requested: Vec<_> =
             ["a", "b", "c", "d"].iter().map(|name| json!({"name": name, "key": "k"})).collect();
-        let answer = answered(json!({"configMapDependencies": asked}), &lookup);
+        let answer = answered(json!({"configMapDependencies": requested}), &lookup);
         assert_eq!(answer.values.from_config_maps.len(), 3);
         assert_eq!(reasons(&answer), ["ValueTooLarge"]);
     }

@@ -1,9 +1,9 @@
 //! DependencyRequests: the references of a resource, answered with values or with causes.
 //!
-//! Steps: look up the dependencies (client), [`mod@answer`] (pure), [`status`] (pure), write (client).
+//! Steps: look up the dependencies (client), `answer` (pure), `status` (pure), write (client).
 
-pub mod answer;
-pub mod status;
+pub(crate) mod answer;
+pub(crate) mod status;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -21,10 +21,10 @@ use serde_json::json;
 use tracing::{debug, warn};
 
 use crate::{
-    cluster_state::ClusterState,
-    find,
-    index::{Class, Dependent, Edges, ObjectRef, StateName},
     requests::{answer::answer, status::Next},
+    resolve::find,
+    store::index::{Class, Dependent, Edges, ObjectRef, StateName},
+    watch::cluster_state::ClusterState,
 };
 
 /// The kind, for logs and metrics.
@@ -34,7 +34,7 @@ pub const KIND: &str = "DependencyRequest";
 const KINDS: Duration = Duration::from_mins(1);
 
 /// The edges of a request: its dependencies, and the state of its owner, which it provides.
-pub fn edges(request: &DependencyRequest) -> Edges {
+pub(crate) fn edges(request: &DependencyRequest) -> Edges {
     let namespace = request.namespace().unwrap_or_default();
     let spec = &request.spec;
     let maps = spec
@@ -100,7 +100,7 @@ impl Outcome {
 }
 
 /// Answers one request.
-pub async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
+pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Requeue {
     let start = Instant::now();
     let outcome = run(&cluster, &key).await;
     coverage::note(KIND, outcome.as_str());
@@ -236,74 +236,4 @@ fn is_too_large(error: &ApiError) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use kraken_api::DependencyRequestSpec;
-    use serde_json::Value;
-
-    use super::*;
-
-    fn request(spec: Value) -> DependencyRequest {
-        let spec: DependencyRequestSpec = serde_json::from_value(spec).unwrap();
-        let mut request = DependencyRequest::new("ec2instance.aws.web", spec);
-        request.metadata.namespace = Some("ns".into());
-        request
-    }
-
-    #[test]
-    fn a_request_refers_to_objects_of_its_namespace_for_every_spelling_of_a_kind() {
-        let mut request = request(json!({
-            "configMapDependencies": [{"name": "sizes", "key": "a"}, {"name": "sizes", "key": "b"}],
-            "secretDependencies": [{"name": "db", "key": "password"}],
-            "krakenResourceDependencies": [{"kind": "EC2-Instance", "name": "a", "path": "x", "type": "any"}],
-        }));
-        assert_eq!(edges(&request).provides, None);
-        request.metadata.owner_references = Some(vec![
-            serde_json::from_value(json!({"apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "EC2Instance", "name": "web", "uid": "u", "controller": true}))
-                .unwrap(),
-        ]);
-        let edges = edges(&request);
-        let needs = [
-            ObjectRef::new(Class::ConfigMap, "ns", "sizes"),
-            ObjectRef::new(Class::Secret, "ns", "db"),
-            ObjectRef::state("ns", "ec2instance", "a"),
-        ];
-        assert_eq!(edges.needs, needs.into());
-        assert_eq!(edges.provides, Some(ObjectRef::new(Class::State, "ns", "ec2instance.aws.web")));
-    }
-
-    #[test]
-    fn an_answer_is_valid_for_one_generation() {
-        let mut request = request(json!({}));
-        assert!(!is_answered(&request));
-        request.metadata.generation = Some(2);
-        let answered = |generation| DependencyRequestStatus {
-            observed_generation: generation,
-            ..DependencyRequestStatus::default()
-        };
-        for (generation, is) in [(None, false), (Some(1), false), (Some(2), true)] {
-            request.status = Some(answered(generation));
-            assert_eq!(is_answered(&request), is, "{generation:?}");
-        }
-    }
-
-    #[test]
-    fn a_status_write_is_retried_after_a_conflict_without_an_event() {
-        let refused = |code: u16| {
-            let status = kube::core::Status { code, ..kube::core::Status::default() };
-            unwritten(ApiError {
-                verb: "write the status",
-                source: Box::new(kube::Error::Api(Box::new(status))),
-            })
-        };
-        assert_eq!(refused(409).requeue(), Requeue::Backoff);
-        assert_eq!(refused(503).requeue(), Requeue::Backoff);
-        assert_eq!(refused(404).requeue(), Requeue::Never);
-    }
-
-    #[test]
-    fn only_failures_are_retried_by_a_timer() {
-        assert_eq!(Outcome::Written.requeue(), Requeue::Never);
-        assert_eq!(Outcome::Unchanged.requeue(), Requeue::Never);
-        assert_eq!(Outcome::Unreadable.requeue(), Requeue::Backoff);
-    }
-}
+mod tests;

@@ -74,10 +74,10 @@ async fn an_export_follows_its_values_and_restores_its_target() -> Result<()> {
     hub.until("Secret", "app2", Value::is_null).await?;
     // Each change of the outcome has an event, and nothing else.
     let events = hub.api("Event").list(&ListParams::default()).await?;
-    let mut told: Vec<_> = events.iter().filter_map(|event| event.data["reason"].as_str()).collect();
-    told.sort_unstable();
-    told.dedup();
-    assert_eq!(told, ["Exported", "WaitingForValues"]);
+    let mut reasons: Vec<_> = events.iter().filter_map(|event| event.data["reason"].as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    assert_eq!(reasons, ["Exported", "WaitingForValues"]);
     let counts = events.iter().map(|event| event.data["series"]["count"].as_i64().unwrap_or(1));
     assert_eq!(counts.sum::<i64>(), 4, "{events:?}");
     Ok(())
@@ -183,7 +183,7 @@ async fn a_briefly_missing_source_does_not_delete_the_target() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_target_is_kept_while_its_values_are_missing_if_the_spec_says_so() -> Result<()> {
+async fn a_target_is_kept_while_its_values_are_missing_if_the_spec_requires_it() -> Result<()> {
     let hub = HubTest::new().await?;
     hub.map("src", json!({"a": "1"})).await?;
     let spec = json!({
@@ -253,10 +253,10 @@ async fn a_target_has_the_labels_and_annotations_of_the_spec_and_preserves_other
     assert_eq!(target["metadata"]["annotations"][annotation], "true");
 
     hub.patch("ConfigMap", "app", json!({"metadata": {"labels": {"team": "db", "theirs": "1"}}})).await?;
-    let healed = |map: &Value| {
+    let is_reverted = |map: &Value| {
         map["metadata"]["labels"]["team"] == "web" && map["metadata"]["labels"]["theirs"] == "1"
     };
-    hub.until("ConfigMap", "app", healed).await?;
+    hub.until("ConfigMap", "app", is_reverted).await?;
 
     hub.apply("ConfigExport", "e", export(json!({"name": "app"}))).await?;
     let plain = |map: &Value| {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 /// The timeout of a wait.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -160,7 +160,7 @@ impl HubTest {
             if wanted(&object) {
                 return Ok(object);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > TIMEOUT {
                 bail!("{kind} {name} is {}", serde_json::to_string_pretty(&object)?);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -7,7 +7,7 @@ use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use kube::api::ListParams;
 use serde_json::{Value, json};
 
-use crate::hub_test::{HubTest, PATIENCE, message, ready};
+use crate::hub_test::{HubTest, TIMEOUT, message, ready};
 
 fn map_key(name: &str, key: &str) -> Value {
     json!({"configMapDependencies": [{"name": name, "key": key}]})
@@ -58,7 +58,7 @@ async fn a_secret_is_answered_by_its_version() -> Result<()> {
 }
 
 #[tokio::test]
-async fn only_what_an_owner_has_published_counts() -> Result<()> {
+async fn only_a_state_that_its_owner_published_counts() -> Result<()> {
     let hub = HubTest::new().await?;
     hub.request("a", state_path("b", "x.0")).await?;
     let object = hub.reason("DependencyRequest", "gadget.testing.a", "StateNotFound").await?;
@@ -303,7 +303,7 @@ async fn many_dependents_of_one_config_map_share_one_read() -> Result<()> {
             if done.count() == MANY {
                 return Ok(());
             }
-            assert!(start.elapsed() < PATIENCE);
+            assert!(start.elapsed() < TIMEOUT);
         }
     };
     all("1").await?;

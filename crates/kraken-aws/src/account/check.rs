@@ -40,7 +40,7 @@ impl Aws {
         self.known_accounts()?.known.get(key)
     }
 
-    /// Checks an Account: its rules, its Secrets, its role, and whose its credentials are. Makes a call each time.
+    /// Checks an Account: its rules, its Secrets, its role, and the owner of its credentials. Makes a call each time.
     ///
     /// # Errors
     /// If resources cannot use it.

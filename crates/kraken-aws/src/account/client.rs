@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
 use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider, retry::RetryPartition};
 use kraken_spoke::{
-    Manager,
+    FromContext, Manager,
     account::{Connection, OnChange, Refusal},
     options::{ExposeSecret, SecretString},
 };
@@ -76,19 +76,19 @@ impl Aws {
         Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
     }
 
-    /// What a resource of this namespace uses that names this Account, as [`kraken_spoke::External::connect`].
+    /// The connection for the resources of this namespace that name this Account, as
+    /// [`kraken_spoke::External::connect`].
     ///
     /// # Errors
     /// If the Account does not exist, or cannot be used.
-    pub async fn connect_account(
+    pub async fn connect_account<E: FromContext<Self>>(
         &self,
         namespace: &str,
         account: Option<&str>,
-    ) -> Result<Option<Connection<Self>>, Refusal> {
-        match &self.accounts {
-            Some(accounts) => accounts.connect(self, namespace, account).await,
-            None => Ok(None),
-        }
+    ) -> Result<Option<Connection<E>>, Refusal> {
+        let Some(accounts) = &self.accounts else { return Ok(None) };
+        let connection = accounts.connect(self, namespace, account).await?;
+        Ok(connection.map(|connection| connection.map(|aws| E::from_context(&aws))))
     }
 
     pub(crate) fn known_accounts(&self) -> Option<&Accounts> {
@@ -96,9 +96,9 @@ impl Aws {
     }
 
     /// Calls this whenever an Account changes.
-    pub fn on_account_change(&self, wake: OnChange) {
+    pub fn on_account_change(&self, on_change: OnChange) {
         if let Some(accounts) = &self.accounts {
-            accounts.on_change(wake);
+            accounts.on_change(on_change);
         }
     }
 }

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn all_that_is_missing_is_told_at_once_and_no_value_of_it() {
+    async fn all_missing_values_are_reported_at_once_and_no_value_is_shown() {
         let ((client, _), secrets) = (server(data()), Secrets::default());
         assert_eq!(
             read(&secrets, &client, &credentials("aws", ["bin", "none"])).await.unwrap_err(),

@@ -78,7 +78,7 @@ impl AccountRules {
                 if refused.is_empty() {
                     return None;
                 }
-                format!("{} is not allowed by {rule}: {}", refused.join(", "), said(patterns))
+                format!("{} is not allowed by {rule}: {}", refused.join(", "), listed(patterns))
             }
         };
         Some(problem(&taken.field, message))
@@ -91,7 +91,8 @@ impl AccountRules {
             Adopt::Id(wanted) if any(&allowed.ids, &wanted.id) => None,
             Adopt::Id(wanted) => {
                 let id = &wanted.id;
-                let message = format!("{id} must not be adopted, by {}: {}", rule("ids"), said(&allowed.ids));
+                let message =
+                    format!("{id} must not be adopted, by {}: {}", rule("ids"), listed(&allowed.ids));
                 Some(problem("lifecycle.adopt.id", message))
             }
             Adopt::Tags(wanted) => {
@@ -136,7 +137,7 @@ impl Rules for AccountRules {
                  observed or changed there",
                 self.name,
                 here.account,
-                said(allowed)
+                listed(allowed)
             )
         })
     }
@@ -159,7 +160,7 @@ fn problem(field: &str, message: String) -> Problem {
     Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message }
 }
 
-fn said(patterns: &[String]) -> String {
+fn listed(patterns: &[String]) -> String {
     format!("[{}]", patterns.join(", "))
 }
 
@@ -183,123 +184,4 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use kraken_spoke::Resolver;
-    use kraken_spoke::options::{Opt, PublicMap, Values};
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn rules(spec: Value) -> AccountRules {
-        AccountRules::of("shop", &serde_json::from_value(spec).unwrap()).unwrap()
-    }
-
-    fn values() -> Values {
-        let ids = [(String::new(), json!("vpc-own")), ("tag".to_owned(), json!("vpc-own"))];
-        Values {
-            resources: [("vpc".to_owned(), [("main".to_owned(), ids.into())].into())].into(),
-            ..Values::default()
-        }
-    }
-
-    /// The problems of a spec with this value in this field.
-    #[allow(clippy::needless_pass_by_value)] // JSON reads better where it is passed
-    fn refused(allow: Value, field: &str, written: Value) -> Vec<String> {
-        let (rules, values) = (rules(json!({"allow": allow})), values());
-        let mut resolver = Resolver::governed(&values, rules.governed());
-        let option: Opt<String> = serde_json::from_value(written).unwrap();
-        resolver.take(field, &option);
-        let taken = resolver.finish().taken;
-        rules.refused(&taken, None).iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn a_pattern_matches_whole_texts() {
-        for (pattern, text, wanted) in [
-            ("vpc-1", "vpc-1", true),
-            ("vpc-1", "vpc-12", false),
-            ("vpc-*", "vpc-", true),
-            ("*", "", true),
-            ("a*b", "ab", true),
-            ("a*b", "aXb", true),
-            ("a*b", "abX", false),
-            ("*shop*", "arn:aws:iam::1:instance-profile/shop-web", true),
-            ("a*a", "a", false),
-            ("a*bc*c", "abc", false),
-            ("*.*", "no dot", false),
-            ("", "x", false),
-        ] {
-            assert_eq!(matches(pattern, text), wanted, "{pattern} {text}");
-        }
-    }
-
-    #[test]
-    fn an_id_that_a_user_writes_must_be_allowed() {
-        let allow = json!({"vpcs": ["vpc-a*"], "instanceProfiles": []});
-        let literal = |text: &str| json!({"value": text});
-        assert!(refused(allow.clone(), "vpcID", literal("vpc-abc")).is_empty());
-        assert_eq!(
-            refused(allow.clone(), "vpcID", literal("vpc-b")),
-            ["spec.vpcID: vpc-b is not allowed by spec.allow.vpcs of Account shop: [vpc-a*]"]
-        );
-        assert_eq!(refused(allow.clone(), "iamInstanceProfile", literal("admin")).len(), 1);
-        assert!(refused(allow, "subnetID", literal("subnet-1")).is_empty(), "not restricted");
-    }
-
-    #[test]
-    fn the_vpc_of_the_namespace_is_allowed_by_its_id_only() {
-        let by = |path: &str| json!({"valueFrom": {"ref": format!("VPC/main{path}")}});
-        assert!(refused(json!({"vpcs": []}), "vpcID", by("")).is_empty());
-        assert_eq!(refused(json!({"vpcs": []}), "vpcID", by("/tag")).len(), 1);
-        assert_eq!(refused(json!({"instanceProfiles": []}), "iamInstanceProfile", by("")).len(), 1);
-    }
-
-    #[test]
-    fn adoption_is_limited_by_id_and_by_tags() {
-        let refused = |allow: Value, adopt: Value| {
-            let adopt: Adopt = serde_json::from_value(adopt).unwrap();
-            rules(json!({"allow": allow})).refused(&[], Some(&adopt)).len()
-        };
-        let by_tags = json!({"tags": {"Team": "shop", "Name": "main"}});
-        assert_eq!(refused(json!({}), json!({"id": "vpc-1"})), 0);
-        assert_eq!(refused(json!({"adopt": {}}), json!({"id": "vpc-1"})), 1);
-        assert_eq!(refused(json!({"adopt": {}}), by_tags.clone()), 1);
-        assert_eq!(refused(json!({"adopt": {"ids": ["vpc-*"]}}), json!({"id": "vpc-1"})), 0);
-        assert_eq!(refused(json!({"adopt": {"ids": ["vpc-*"]}}), by_tags.clone()), 1);
-        assert_eq!(refused(json!({"adopt": {"tags": {"Team": "sh*"}}}), by_tags), 0);
-        assert_eq!(refused(json!({"adopt": {"tags": {"Team": "shop"}}}), json!({"tags": {"Name": "x"}})), 1);
-        assert_eq!(refused(json!({"adopt": {"tags": {"Team": "shop"}}}), json!({"id": "vpc-1"})), 1);
-    }
-
-    #[test]
-    fn credentials_of_another_account_are_refused() {
-        let here = Location { account: "222222222222".into(), region: "eu-west-1".into() };
-        assert_eq!(rules(json!({})).misplaced(&here), None);
-        assert_eq!(rules(json!({"allowedAccountIDs": ["222222222222"]})).misplaced(&here), None);
-        let why = rules(json!({"allowedAccountIDs": ["111111111111"]})).misplaced(&here).unwrap();
-        assert!(why.contains("222222222222") && why.contains("[111111111111]"), "{why}");
-    }
-
-    #[test]
-    fn default_tags_go_with_the_tags_of_a_spec_and_change_the_digest() {
-        let (one, values) =
-            (rules(json!({"defaultTags": {"Team": "shop", "Env": "prod"}})), Values::default());
-        let own: PublicMap<String> = serde_json::from_value(json!({"Env": "test"})).unwrap();
-        let mut resolver = Resolver::governed(&values, one.governed());
-        let taken = tags::take(&own, &mut resolver).unwrap();
-        assert_eq!(json!(taken), json!({"Env": "test", "Team": "shop"}));
-        assert_eq!(rules(json!({})).digest(), "");
-        assert_ne!(one.digest(), rules(json!({"defaultTags": {"Team": "shop"}})).digest());
-        assert_eq!(
-            one.digest(),
-            rules(json!({"defaultTags": {"Team": "shop", "Env": "prod"}, "allow": {}})).digest()
-        );
-    }
-
-    #[test]
-    fn default_tags_that_aws_would_reject_make_an_account_unusable() {
-        let spec = json!({"defaultTags": {"aws:x": "y"}});
-        let why = AccountRules::of("shop", &serde_json::from_value(spec).unwrap()).unwrap_err();
-        assert!(why.starts_with("spec.defaultTags[\"aws:x\"]") && why.contains("reserved"), "{why}");
-    }
-}
+mod tests;

@@ -4,14 +4,18 @@ use std::{fmt, marker::PhantomData};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kraken_spoke::{
-    Adopt, Candidate, Comparison, Difference, External, Failure, FieldDiff, FromContext, Identity, Ignored,
-    Launch, Location, ObserveRequest, OwnSecret, Remedy, Resolver, SpokeKind,
+    Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location,
+    ObserveRequest, OwnSecret, Resolver, SpokeKind,
     account::{AccountKind, Connection, OnChange, Refusal},
     external::SpecOf,
 };
 use serde_json::{Value, json};
 
-use super::{AwsResource, Creation, Phase, RemoteObject, TagChange, reader::Reader, tag_changes};
+use super::{
+    AwsResource, Creation, Phase, RemoteObject,
+    compare::{self, Change, DesiredWithTags, living},
+    reader::Reader,
+};
 use crate::{
     Aws,
     account::ACCOUNTS,
@@ -20,7 +24,7 @@ use crate::{
     missing::is_about_an_id,
     release::lagging,
     tag_memory,
-    tags::{self, KEYS, MEMORY, Tags},
+    tags::{self, KEYS, MEMORY},
 };
 
 /// The number of concurrent calls for attributes that need one call per object.
@@ -44,32 +48,6 @@ impl<S: AwsResource> FromContext<Aws> for Managed<S> {
     }
 }
 
-/// The desired state of an object, with the user's tags.
-#[derive(Debug)]
-pub struct DesiredWithTags<D> {
-    own: D,
-    tags: Tags,
-}
-
-/// A change in place.
-#[derive(Debug)]
-pub enum Change<C> {
-    /// Changes a tag.
-    Tag(TagChange),
-    /// A change of the kind.
-    Own(C),
-    /// Deletes a surplus object.
-    Surplus(String),
-}
-
-/// The objects that are not being deleted, the oldest first.
-fn living<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
-    let is_there = |object: &&T| !matches!(object.phase(), Phase::Leaving | Phase::Gone);
-    let mut living: Vec<&T> = objects.iter().filter(is_there).collect();
-    living.sort_by_key(|object| (tags::epoch(object.tags()), object.id().to_owned()));
-    living
-}
-
 impl<S: AwsResource> External for Managed<S> {
     type Kind = S::Kind;
     type Desired = DesiredWithTags<S::Desired>;
@@ -89,12 +67,11 @@ impl<S: AwsResource> External for Managed<S> {
         namespace: &str,
         account: Option<&str>,
     ) -> Result<Option<Connection<Self>>, Refusal> {
-        let connection = self.aws.connect_account(namespace, account).await?;
-        Ok(connection.map(|connection| connection.map(|aws| Self::from_context(&aws))))
+        self.aws.connect_account(namespace, account).await
     }
 
-    fn on_account_change(&self, wake: OnChange) {
-        self.aws.on_account_change(wake);
+    fn on_account_change(&self, on_change: OnChange) {
+        self.aws.on_account_change(on_change);
     }
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
@@ -109,33 +86,7 @@ impl<S: AwsResource> External for Managed<S> {
     }
 
     fn compare(desired: &Self::Desired, observed: &Self::Observed) -> Comparison<Self::Change> {
-        let living = living(observed);
-        let Some((first, surplus)) = living.split_first() else {
-            return Comparison { missing: Some(format!("1 {}", S::NOUN)), ..Comparison::default() };
-        };
-        let mut differences: Vec<_> = surplus
-            .iter()
-            .map(|object| Difference {
-                field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} in addition", object.id())),
-                remedy: Remedy::Change(Change::Surplus(object.id().to_owned())),
-            })
-            .collect();
-        let mut settling = None;
-        match first.phase() {
-            Phase::Settling(what) => settling = Some(format!("{} is {what}", first.id())),
-            Phase::Failed(why) => differences.push(Difference {
-                field: FieldDiff::new("state", "available", format!("failed: {why}")),
-                remedy: Remedy::Immutable(
-                    "delete and recreate the resource, or set lifecycle.replace".into(),
-                ),
-            }),
-            Phase::Up | Phase::Leaving | Phase::Gone => {}
-        }
-        let of_tags = tag_changes::differences(&desired.tags, first.tags());
-        differences.extend(of_tags.into_iter().map(|difference| difference.map(Change::Tag)));
-        let own = S::differences(&desired.own, first);
-        differences.extend(own.into_iter().map(|difference| difference.map(Change::Own)));
-        Comparison { missing: None, settling, differences }
+        compare::compare::<S>(desired, observed)
     }
 
     fn without_ignored(
@@ -193,9 +144,9 @@ impl<S: AwsResource> External for Managed<S> {
         self.aws.location().await.map(Some)
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
-        let found = lookup::look(&Reader::<S>::new(&self.aws), looks).await?;
-        let deep: Vec<bool> = looks.iter().map(|look| look.deep).collect();
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Self::Observed>, Failure> {
+        let found = lookup::observe(&Reader::<S>::new(&self.aws), requests).await?;
+        let deep: Vec<bool> = requests.iter().map(|request| request.deep).collect();
         let completed = found.into_iter().zip(deep).map(|(objects, deep)| self.completed(objects, deep));
         stream::iter(completed).buffered(AT_ONCE).try_collect().await
     }

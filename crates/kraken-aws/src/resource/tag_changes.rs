@@ -38,7 +38,7 @@ impl TagChange {
 }
 
 /// The tags that differ, and those that Kraken set before and that are no longer desired.
-pub(super) fn differences(wanted: &Tags, have: &Tags) -> Vec<Difference<TagChange>> {
+pub(super) fn differences(desired: &Tags, have: &Tags) -> Vec<Difference<TagChange>> {
     let absent = || ABSENT.to_owned();
     let differs = |(key, value): (&String, &String)| {
         let is = have.get(key);
@@ -49,12 +49,12 @@ pub(super) fn differences(wanted: &Tags, have: &Tags) -> Vec<Difference<TagChang
     };
     let memory = tag_memory::read(have);
     let stale = |(key, value): (String, String)| {
-        (!wanted.contains_key(&key) && tag_memory::knows(memory, &key)).then(|| Difference {
+        (!desired.contains_key(&key) && tag_memory::knows(memory, &key)).then(|| Difference {
             field: FieldDiff::new(tag_path(&key), absent(), value),
             remedy: Remedy::Change(TagChange::Remove(key)),
         })
     };
-    wanted.iter().filter_map(differs).chain(tags::users(have).into_iter().filter_map(stale)).collect()
+    desired.iter().filter_map(differs).chain(tags::users(have).into_iter().filter_map(stale)).collect()
 }
 
 /// Sets tags of an EC2 object.
@@ -78,12 +78,12 @@ mod tests {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
-    fn told(wanted: &[(&str, &str)], have: &Tags) -> Vec<(String, TagChange)> {
+    fn changes(desired: &[(&str, &str)], have: &Tags) -> Vec<(String, TagChange)> {
         let change = |difference: Difference<TagChange>| match difference.remedy {
             Remedy::Change(change) => (difference.field.path, change),
             other => panic!("{other:?}"),
         };
-        differences(&tags(wanted), have).into_iter().map(change).collect()
+        differences(&tags(desired), have).into_iter().map(change).collect()
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         let have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         let set = |key: &str, value: &str| TagChange::Set(key.into(), value.into());
         assert_eq!(
-            told(&[("Team", "b"), ("Name", "web")], &have),
+            changes(&[("Team", "b"), ("Name", "web")], &have),
             [("tags.Name".to_owned(), set("Name", "web")), ("tags.Team".to_owned(), set("Team", "b"))]
         );
     }
@@ -112,7 +112,7 @@ mod tests {
     fn a_tag_that_kraken_set_is_removed_with_the_spec() {
         let mut have = tags(&[("Team", "a"), ("CostCenter", "7")]);
         have.insert(MEMORY.to_owned(), tag_memory::remember("", "Team"));
-        assert_eq!(told(&[], &have), [("tags.Team".to_owned(), TagChange::Remove("Team".into()))]);
+        assert_eq!(changes(&[], &have), [("tags.Team".to_owned(), TagChange::Remove("Team".into()))]);
         let change = TagChange::Remove("Team".into());
         let (set, removed) = change.calls(&have);
         assert_eq!((set[MEMORY].as_str(), removed), ("", vec!["Team"]));

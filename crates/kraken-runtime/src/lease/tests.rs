@@ -9,6 +9,7 @@ use http::{Method, Request, Response};
 use kube::client::Body;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::runtime;
 use tower::service_fn;
 
 use super::*;

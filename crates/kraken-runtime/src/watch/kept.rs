@@ -12,7 +12,7 @@ use super::{ObjectKey, RawObject};
 /// The label with the program that manages an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// Decodes an object, or says why not.
+/// Decodes an object, or fails with a reason.
 pub(super) type Decode<K> = Arc<dyn Fn(&RawObject) -> Result<K, (Box<ObjectMeta>, String)> + Send + Sync>;
 
 /// An object in a store.

@@ -25,7 +25,7 @@ pub(super) struct Outage {
 impl Outage {
     /// Records a failure and returns the delay before the next attempt. It is logged once per outage: a watch is
     /// retried indefinitely, and `/readyz` and the metric report the outage.
-    pub(super) fn goes_on(
+    pub(super) fn failed(
         &mut self,
         kind: &'static str,
         error: &watcher::Error,
@@ -56,7 +56,7 @@ impl Outage {
         delay
     }
 
-    pub(super) fn is_over(&mut self, kind: &'static str) {
+    pub(super) fn ended(&mut self, kind: &'static str) {
         if std::mem::take(&mut self.failures) > 0 {
             info!(kind, "the watch has recovered");
         }

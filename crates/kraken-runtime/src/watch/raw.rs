@@ -75,7 +75,7 @@ impl RawObject {
     }
 }
 
-/// Implements [`Resource`] for a type whose kind is known at run time only, and whose metadata is its field `metadata`.
+/// Implements [`Resource`] for a type whose kind is known only at run time, and whose metadata is its field `metadata`.
 #[macro_export]
 macro_rules! dynamic_resource {
     ($object:ty) => {

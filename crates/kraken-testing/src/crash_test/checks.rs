@@ -120,13 +120,13 @@ mod tests {
     use super::super::scenario::{Bound, scenarios};
     use super::*;
 
-    fn trial_of(name: &str) -> Recorder {
+    fn recorder_of(name: &str) -> Recorder {
         let scenario = scenarios().into_iter().find(|scenario| scenario.name == name).unwrap();
         Recorder::new(&scenario, None, Arc::new(ApiServer::of(std::path::Path::new("/nowhere")))).unwrap()
     }
 
     fn recorder() -> Recorder {
-        trial_of("create")
+        recorder_of("create")
     }
 
     fn launch(recorder: &Recorder, tags: &[(&str, &str)]) -> String {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_second_vpc_is_detected() {
-        let recorder = trial_of("vpc-create");
+        let recorder = recorder_of("vpc-create");
         for number in ["1", "2"] {
             let block = [("CidrBlock", format!("10.{number}.0.0/16"))];
             let fields: Vec<(&str, &str)> = block.iter().map(|(key, value)| (*key, value.as_str())).collect();
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_call_that_names_a_foreign_load_balancer_is_detected() {
-        let recorder = trial_of("balancing-edit");
+        let recorder = recorder_of("balancing-edit");
         let theirs = recorder.cloud.simulator.objects(Kind::LoadBalancer).remove(0).id;
         let spelled = theirs.replace(':', "%3A").replace('/', "%2F");
         recorder.check_named(&call("ModifyLoadBalancerAttributes", "", format!("LoadBalancerArn={spelled}")));
@@ -227,7 +227,7 @@ mod tests {
         };
         recorder.check_finalizer(&answer(&[FINALIZER]));
         assert_eq!(violation(&recorder), "");
-        recorder.check_finalizer(&answer(&["somebody.else/finalizer"]));
+        recorder.check_finalizer(&answer(&["example.com/finalizer"]));
         assert!(
             violation(&recorder).starts_with("the finalizer of u was removed while"),
             "{}",
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_leaked_secret_value_and_a_write_to_a_foreign_object_are_detected() {
-        let recorder = trial_of("export-create");
+        let recorder = recorder_of("export-create");
         let canary = canaries()[2].to_owned();
         recorder.check_body(&call("PATCH secrets", "app", canary.clone()));
         assert_eq!(violation(&recorder), "");

@@ -11,12 +11,15 @@ mod fault;
 mod kinds;
 mod outage;
 mod recorder;
+mod recovery;
 mod run;
 mod sample;
 mod scenario;
 mod scenarios;
 mod settled;
+mod side;
 mod stress;
+mod user;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -144,7 +147,7 @@ impl Stage {
 pub async fn run_crash_test(
     control_plane: &ControlPlane,
     options: &Options,
-    tell: impl Fn(&Verdict),
+    report: impl Fn(&Verdict),
 ) -> Result<Vec<Verdict>> {
     let all = scenarios();
     if let Some(unknown) = options.scenarios.iter().find(|name| all.iter().all(|one| one.name != **name)) {
@@ -155,11 +158,11 @@ pub async fn run_crash_test(
         .into_iter()
         .filter(|one| options.scenarios.is_empty() || options.scenarios.iter().any(|name| name == one.name))
         .collect();
-    let (drills, chosen): (Vec<Scenario>, Vec<Scenario>) =
+    let (stress_tests, chosen): (Vec<Scenario>, Vec<Scenario>) =
         chosen.into_iter().partition(|one| one.stress.is_some());
-    let mut stage = Arc::new(Stage::set(control_plane, &[&chosen[..], &drills].concat()).await?);
+    let mut stage = Arc::new(Stage::set(control_plane, &[&chosen[..], &stress_tests].concat()).await?);
     let baselines = chosen.iter().map(|scenario| (scenario.clone(), None)).collect();
-    let mut verdicts = run_all(&stage, baselines, options.parallel, &tell).await?;
+    let mut verdicts = run_all(&stage, baselines, options.parallel, &report).await?;
     let points = chosen.iter().flat_map(|scenario| {
         let baseline = verdicts.iter().find(|verdict| verdict.scenario == scenario.name);
         let calls = baseline.map(|baseline| &*baseline.calls).unwrap_or_default();
@@ -178,19 +181,19 @@ pub async fn run_crash_test(
             scenario.map(|scenario| (scenario.clone(), Some(point.clone())))
         };
         let jobs = points.iter().filter_map(job).collect();
-        verdicts.extend(run_all(&stage, jobs, options.parallel, &tell).await?);
+        verdicts.extend(run_all(&stage, jobs, options.parallel, &report).await?);
     }
     if options.sample.is_some() {
         return Ok(verdicts);
     }
     let stage = Arc::get_mut(&mut stage).context("a run of the crash test has not ended")?;
-    for scenario in &drills {
+    for scenario in &stress_tests {
         let verdict = match &scenario.stress {
             Some(Stress::Throttle(resources)) => stress::throttle(stage, scenario, *resources).await?,
             Some(Stress::Outage) => stress::outage(stage, scenario).await?,
             None => continue,
         };
-        tell(&verdict);
+        report(&verdict);
         verdicts.push(verdict);
     }
     Ok(verdicts)
@@ -200,7 +203,7 @@ async fn run_all(
     stage: &Arc<Stage>,
     jobs: Vec<(Scenario, Option<Point>)>,
     parallel: usize,
-    tell: impl Fn(&Verdict),
+    report: impl Fn(&Verdict),
 ) -> Result<Vec<Verdict>> {
     let (mut running, mut jobs, mut verdicts) = (JoinSet::new(), jobs.into_iter(), Vec::new());
     loop {
@@ -211,7 +214,7 @@ async fn run_all(
         }
         let Some(ended) = running.join_next().await else { return Ok(verdicts) };
         let verdict = ended.context("a run of the crash test ended early")??;
-        tell(&verdict);
+        report(&verdict);
         verdicts.push(verdict);
     }
 }

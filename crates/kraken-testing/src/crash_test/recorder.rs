@@ -9,12 +9,11 @@ use anyhow::Result;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::checks::named;
 use super::cloud::Cloud;
 use super::fault::{Fault, Numbered, Point};
 use super::outage::ApiServer;
 use super::scenario::{Bound, Scenario};
-use crate::fault_proxy::{Answer, Call, Hook, Order, Scissors};
+use crate::fault_proxy::{Call, ConnectionControl, Order};
 use crate::proxy::When;
 use crate::simulator::Kind;
 
@@ -54,11 +53,11 @@ struct State {
     /// The process ids of the leader and the other replica.
     pids: Vec<i32>,
     /// Of the proxies in front of Kubernetes and of the cloud.
-    scissors: Vec<Scissors>,
+    connections: Vec<ConnectionControl>,
     /// The watches that were rejected after a cut; none without a cut.
     expired: Option<BTreeSet<String>>,
     /// Resumes a suspended leader.
-    went_on: bool,
+    resumed: bool,
     /// The writes that were rejected in a storm; none without a storm.
     refused: Option<BTreeSet<String>>,
     bounds: Vec<Bound>,
@@ -94,7 +93,7 @@ impl Recorder {
         self.enter(text.into(), false);
     }
 
-    fn enter(&self, text: String, writes: bool) {
+    pub(super) fn enter(&self, text: String, writes: bool) {
         self.lock().journal.push(Entry { at: self.started.elapsed(), text, writes });
     }
 
@@ -111,8 +110,8 @@ impl Recorder {
         self.lock().pids = pids;
     }
 
-    pub(super) fn set_scissors(&self, scissors: Vec<Scissors>) {
-        self.lock().scissors = scissors;
+    pub(super) fn set_connections(&self, connections: Vec<ConnectionControl>) {
+        self.lock().connections = connections;
     }
 
     /// Sets the number of live objects per kind and UID; for other kinds at most one.
@@ -143,12 +142,12 @@ impl Recorder {
     }
 
     /// Whether the suspended leader was resumed.
-    pub(super) fn goes_on(&self) -> bool {
-        self.lock().went_on
+    pub(super) fn is_resumed(&self) -> bool {
+        self.lock().resumed
     }
 
-    pub(super) fn go_on(&self) {
-        self.lock().went_on = true;
+    pub(super) fn resume(&self) {
+        self.lock().resumed = true;
     }
 
     /// The time without a write to Kubernetes or the cloud.
@@ -170,7 +169,7 @@ impl Recorder {
     }
 
     /// Counts a call; returns the order if the fault is due before it.
-    fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
+    pub(super) fn count(&self, cloud: bool, call: &Call, name: &str) -> Order {
         let mut state = self.lock();
         if call.watches && state.expired.as_mut().is_some_and(|expired| expired.insert(name.to_owned())) {
             return Order::Refuse(410);
@@ -220,7 +219,7 @@ impl Recorder {
                 Order::Pass
             }
             Fault::Reset => {
-                state.scissors.iter().for_each(Scissors::reset);
+                state.connections.iter().for_each(ConnectionControl::reset);
                 Order::Pass
             }
             Fault::Lose => Order::Drop,
@@ -231,14 +230,14 @@ impl Recorder {
             }
             Fault::Cut => {
                 state.expired = Some(BTreeSet::new());
-                state.scissors.iter().for_each(Scissors::cut);
+                state.connections.iter().for_each(ConnectionControl::cut);
                 Order::Pass
             }
         }
     }
 
     /// The order for the response of a call.
-    fn answered(&self, cloud: bool, call: &Call) -> Order {
+    pub(super) fn answered(&self, cloud: bool, call: &Call) -> Order {
         let mut state = self.lock();
         match (&self.point, state.awaited) {
             (Some(point), Some(awaited)) if awaited == (cloud, call.number) => {
@@ -247,60 +246,5 @@ impl Recorder {
             }
             _ => Order::Pass,
         }
-    }
-}
-
-/// The proxy in front of Kubernetes or of the cloud.
-#[derive(Debug)]
-pub(super) struct Side {
-    pub(super) recorder: Arc<Recorder>,
-    pub(super) cloud: bool,
-}
-
-impl Side {
-    fn name(&self, call: &Call) -> String {
-        format!("{} {}", if self.cloud { "cloud" } else { "kube" }, call.name)
-    }
-
-    fn told(&self, call: &Call, what: &str) {
-        if self.cloud || call.writes || call.watches {
-            let target = if self.cloud { named(call).join(",") } else { call.object.clone() };
-            let text = format!("{} {target} {what}", self.name(call));
-            self.recorder.enter(text, call.writes);
-        }
-    }
-}
-
-impl Hook for Side {
-    async fn before(&self, call: &Call) -> Order {
-        if call.name.contains("lease") {
-            return Order::Pass; // renewed at all times, by two replicas
-        }
-        let order = self.recorder.count(self.cloud, call, &self.name(call));
-        if order != Order::Pass {
-            self.told(call, &format!("was not forwarded: {order:?}"));
-        } else if self.cloud && call.writes {
-            self.recorder.check_named(call);
-        } else if call.writes {
-            self.recorder.check_body(call);
-        }
-        order
-    }
-
-    async fn after(&self, call: &Call, answer: &Answer) -> Order {
-        if call.name.contains("lease") {
-            return Order::Pass;
-        }
-        self.told(call, &format!("-> {}", answer.status));
-        if self.cloud && call.writes {
-            self.recorder.check_counts();
-        } else if !self.cloud && call.name.starts_with("PATCH ") && answer.status == 200 {
-            self.recorder.check_finalizer(answer);
-        }
-        let order = self.recorder.answered(self.cloud, call);
-        if order != Order::Pass {
-            self.told(call, &format!("took effect, its response is lost: {order:?}"));
-        }
-        order
     }
 }

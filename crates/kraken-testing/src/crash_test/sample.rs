@@ -57,15 +57,15 @@ mod tests {
         ["a", "b"].into_iter().flat_map(|name| points(name, &calls, &Fault::ALL)).collect()
     }
 
-    fn told(points: &[Point]) -> Vec<String> {
+    fn texts(points: &[Point]) -> Vec<String> {
         points.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_sample_is_the_same_for_the_same_seed() {
         let (one, again, other) = (sample(all(), 30, 1), sample(all(), 30, 1), sample(all(), 30, 2));
-        assert_eq!((one.len(), told(&one)), (30, told(&again)));
-        assert_ne!(told(&one), told(&other));
+        assert_eq!((one.len(), texts(&one)), (30, texts(&again)));
+        assert_ne!(texts(&one), texts(&other));
         assert_eq!(sample(all(), usize::MAX, 3).len(), all().len());
     }
 

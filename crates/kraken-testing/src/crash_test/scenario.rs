@@ -30,7 +30,7 @@ pub(super) enum Step {
 
 /// An out-of-band change in the cloud before faults are armed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outside {
+pub(super) enum OutOfBand {
     Nothing,
     /// Adoptable objects are created.
     Adoptable,
@@ -66,7 +66,7 @@ pub struct Scenario {
     pub(super) references: bool,
     /// The initial state, reached without faults.
     pub(super) first: Option<Desired>,
-    pub(super) outside: Outside,
+    pub(super) out_of_band: OutOfBand,
     /// The steps while faults are armed.
     pub(super) steps: Vec<Step>,
     /// The bounds of kinds of which several objects per UID may exist, or one must.
@@ -86,7 +86,7 @@ impl Scenario {
             program,
             references: false,
             first: None,
-            outside: Outside::Nothing,
+            out_of_band: OutOfBand::Nothing,
             steps,
             bounds: vec![],
             stress: None,

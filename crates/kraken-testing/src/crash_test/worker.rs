@@ -44,7 +44,7 @@ impl Worker {
         })
     }
 
-    pub(super) fn again(&mut self) -> Result<()> {
+    pub(super) fn restart(&mut self) -> Result<()> {
         (self.process, self.address) = spawn(&self.name, &self.program, &self.folder, &self.env)?;
         Ok(())
     }

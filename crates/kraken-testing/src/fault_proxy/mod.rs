@@ -87,7 +87,7 @@ impl FaultProxy {
         Self::serve(server::Upstream::Kubernetes(kubeconfig::client(kubeconfig).await?), hook).await
     }
 
-    /// In front of a cloud that speaks plain HTTP: `http://127.0.0.1:<port>`.
+    /// In front of a provider with plain HTTP: `http://127.0.0.1:<port>`.
     ///
     /// # Errors
     /// When no port is available.
@@ -113,19 +113,19 @@ impl FaultProxy {
     }
 
     /// A handle that ends all open watches or connections.
-    pub fn scissors(&self) -> Scissors {
-        Scissors { streams: self.streams.clone(), connections: self.connections.clone() }
+    pub fn connection_control(&self) -> ConnectionControl {
+        ConnectionControl { streams: self.streams.clone(), connections: self.connections.clone() }
     }
 }
 
 /// Cuts watches in the middle, as a load balancer or a restart does, and resets connections, as a firewall does.
 #[derive(Debug, Clone)]
-pub struct Scissors {
+pub struct ConnectionControl {
     streams: watch::Sender<u64>,
     connections: watch::Sender<u64>,
 }
 
-impl Scissors {
+impl ConnectionControl {
     /// Cuts all watches that are open.
     pub fn cut(&self) {
         self.streams.send_modify(|cuts| *cuts += 1);

@@ -16,7 +16,7 @@ use super::{Document, POLL};
 pub struct Kinds {
     found: HashMap<GroupVersionKind, (ApiResource, ApiCapabilities)>,
     /// How long to wait for a kind to be served.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Kinds {
@@ -27,7 +27,7 @@ impl Kinds {
     pub async fn of(client: &Client, documents: &[Document]) -> Result<Self> {
         let mut kinds = Self::default();
         for document in documents {
-            kinds.learn(client, document).await?;
+            kinds.add(client, document).await?;
         }
         Ok(kinds)
     }
@@ -38,7 +38,7 @@ impl Kinds {
     /// When the kind is not among the requested ones.
     pub fn known(&self, client: &Client, document: &Document, namespace: &str) -> Result<Api<DynamicObject>> {
         let (resource, capabilities) =
-            self.found.get(&document.gvk).with_context(|| format!("{} is not known", document.gvk.kind))?;
+            self.found.get(&document.gvk).with_context(|| format!("{} is not served", document.gvk.kind))?;
         Ok(match capabilities.scope {
             Scope::Cluster => Api::all_with(client.clone(), resource),
             Scope::Namespaced => {
@@ -48,9 +48,9 @@ impl Kinds {
         })
     }
 
-    async fn learn(&mut self, client: &Client, document: &Document) -> Result<()> {
+    async fn add(&mut self, client: &Client, document: &Document) -> Result<()> {
         if !self.found.contains_key(&document.gvk) {
-            let found = discover(client, document, self.patience).await?;
+            let found = discover(client, document, self.timeout).await?;
             self.found.insert(document.gvk.clone(), found);
         }
         Ok(())
@@ -62,7 +62,7 @@ impl Kinds {
         document: &Document,
         namespace: &str,
     ) -> Result<Api<DynamicObject>> {
-        self.learn(client, document).await?;
+        self.add(client, document).await?;
         self.known(client, document, namespace)
     }
 }
@@ -70,9 +70,9 @@ impl Kinds {
 async fn discover(
     client: &Client,
     document: &Document,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(ApiResource, ApiCapabilities)> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         match pinned_kind(client, &document.gvk).await {
             Ok(found) => return Ok(found),

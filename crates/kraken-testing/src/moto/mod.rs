@@ -222,6 +222,6 @@ async fn run(program: &Path, args: &[&str], folder: &Path) -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    bail!("`{} {}` failed:\n{}", program.display(), args.join(" "), String::from_utf8_lossy(&said))
+    let printed = [output.stdout, output.stderr].concat();
+    bail!("`{} {}` failed:\n{}", program.display(), args.join(" "), String::from_utf8_lossy(&printed))
 }

@@ -12,7 +12,7 @@ use super::{NAME, PAUSE, requirements};
 /// The script that removes what remains after the node's processes end; the folder's cleanup shell runs it.
 const AT_END: &str = r#"
 ip link del "$name" 2>/dev/null
-for patience in $(seq 50); do
+for attempt in $(seq 50); do
   for root in /sys/fs/cgroup /sys/fs/cgroup/*/; do
     [ -d "$root/$name" ] && find "$root/$name" -depth -type d -exec rmdir {} \; 2>/dev/null
   done

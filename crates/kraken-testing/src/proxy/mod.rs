@@ -112,13 +112,13 @@ impl Proxy {
         self.shared.lock().script.push(action, Fault { when, how }, Some(1));
     }
 
-    /// All calls of `action` (`*`: of any) fail this way until [`Proxy::heal`].
+    /// All calls of `action` (`*`: of any) fail this way until [`Proxy::clear_failures`].
     pub fn fail_always(&self, action: &str, when: When, how: How) {
         self.shared.lock().script.push(action, Fault { when, how }, None);
     }
 
     /// Clears all scripted failures.
-    pub fn heal(&self) {
+    pub fn clear_failures(&self) {
         self.shared.lock().script = Script::default();
     }
 

@@ -248,7 +248,7 @@ mod tests {
     const ROLE: &str = "arn:aws:iam::222222222222:role/kraken";
 
     #[tokio::test]
-    async fn an_access_key_decides_whose_account_answers() {
+    async fn an_access_key_determines_the_account_that_responds() {
         let accounts = SimulatedAccounts::start().unwrap();
         accounts.add_key("AKIA1", "111111111111");
         accounts.add_key("AKIA2", "222222222222");

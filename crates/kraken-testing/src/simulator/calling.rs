@@ -19,7 +19,7 @@ pub(super) struct Reply {
 /// Handles one call; `None` closes the connection without a response.
 pub(super) async fn answer(form: &Form, shared: &Shared) -> Option<Reply> {
     let (mut call, fault) = shared.lock().arrive(form, false);
-    if !shared.goes_on(Phase::Before, &call) {
+    if !shared.proceeds(Phase::Before, &call) {
         shared.lock().note(&mut call, Outcome::NotReached);
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) async fn answer(form: &Form, shared: &Shared) -> Option<Reply> {
         tokio::time::sleep(latency).await;
     }
     let result = shared.lock().carry_out(&mut call, form);
-    if !shared.goes_on(Phase::AfterEffect, &call) {
+    if !shared.proceeds(Phase::AfterEffect, &call) {
         shared.lock().note_lost(call.number);
         return None;
     }

@@ -3,6 +3,9 @@
 //! Sources: the "Client error codes" and "Server error codes" of the EC2 API reference, and "Errors" of each action of the Elastic
 //! Load Balancing (2015-12-01) and STS API references.
 
+mod ec2;
+mod elb;
+
 /// An error that AWS documents for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentedError {
@@ -31,34 +34,6 @@ const fn caused(code: &'static str) -> DocumentedError {
     DocumentedError { code, status: 400, message: "", applied: false, caused: true }
 }
 
-/// The errors of every action of EC2.
-const EC2: &[DocumentedError] = &[
-    any("RequestLimitExceeded", 503, "Request limit exceeded."),
-    doubtful("InternalError", 500, "An internal error has occurred"),
-    doubtful("Unavailable", 503, "The server is overloaded and can't handle the request."),
-    doubtful("ServiceUnavailable", 503, "The request has failed due to a temporary failure of the server."),
-    any("AuthFailure", 401, "AWS was not able to validate the provided access credentials"),
-    any("RequestExpired", 400, "Request has expired."),
-    any("UnauthorizedOperation", 403, "You are not authorized to perform this operation."),
-    any(
-        "PendingVerification",
-        400,
-        "Your request for accessing resources in this region is being validated, and you will not be able to launch \
-         additional resources in this region until the validation is complete.",
-    ),
-];
-
-/// The errors of every action of Elastic Load Balancing.
-const ELB: &[DocumentedError] = &[
-    any("Throttling", 400, "Rate exceeded"),
-    doubtful("InternalFailure", 500, "The request processing has failed because of an unknown error."),
-    doubtful("ServiceUnavailable", 503, "The request has failed due to a temporary failure of the server."),
-    any("ExpiredToken", 403, "The security token included in the request is expired"),
-    any("AccessDenied", 403, "User is not authorized to perform this action."),
-    any("InvalidClientTokenId", 403, "The security token included in the request is invalid."),
-    any("RequestExpired", 400, "Request timestamp is too old."),
-];
-
 /// The errors of every action of STS.
 const STS: &[DocumentedError] = &[
     any("Throttling", 400, "Rate exceeded"),
@@ -66,317 +41,6 @@ const STS: &[DocumentedError] = &[
     any("InternalFailure", 500, "The request processing has failed because of an unknown error."),
     any("InvalidClientTokenId", 403, "The security token included in the request is invalid."),
     any("ServiceUnavailable", 503, "The request has failed due to a temporary failure of the server."),
-];
-
-/// A stale state of an object that was just created, changed or released.
-const DEPENDENCY: DocumentedError = any("DependencyViolation", 400, "resource has a dependent object");
-const MISMATCH: DocumentedError = caused("IdempotentParameterMismatch");
-
-/// Errors of single actions, in addition to common errors.
-const OWN: &[(&str, &[DocumentedError])] = &[
-    (
-        "RunInstances",
-        &[
-            any("InsufficientInstanceCapacity", 500, "We currently do not have sufficient capacity."),
-            any("InsufficientHostCapacity", 500, "There is not enough capacity to fulfill your request."),
-            any("InsufficientAddressCapacity", 500, "Not enough available addresses."),
-            any("InstanceLimitExceeded", 400, "You have requested more instances than your current limit."),
-            any("VcpuLimitExceeded", 400, "You have requested more vCPU capacity than your current limit."),
-            any("MaxIOPSLimitExceeded", 400, "The maximum IOPS for volumes has been reached."),
-            any("VolumeLimitExceeded", 400, "The maximum size of volumes has been reached."),
-            caused("InsufficientFreeAddressesInSubnet"),
-            caused("InvalidAMIID.NotFound"),
-            caused("InvalidSubnetID.NotFound"),
-            caused("InvalidGroup.NotFound"),
-            caused("InvalidKeyPair.NotFound"),
-            caused("InvalidParameterValue"),
-            caused("InvalidIPAddress.InUse"),
-            caused("IdempotentInstanceTerminated"),
-            MISMATCH,
-        ],
-    ),
-    ("TerminateInstances", &[caused("InvalidInstanceID.NotFound"), caused("OperationNotPermitted")]),
-    (
-        "StartInstances",
-        &[
-            any("InsufficientInstanceCapacity", 500, "We currently do not have sufficient capacity."),
-            caused("IncorrectInstanceState"),
-            caused("InvalidInstanceID.NotFound"),
-        ],
-    ),
-    ("StopInstances", &[caused("IncorrectInstanceState"), caused("InvalidInstanceID.NotFound")]),
-    ("ModifyInstanceAttribute", &[caused("IncorrectInstanceState"), caused("InvalidInstanceID.NotFound")]),
-    ("AssociateIamInstanceProfile", &[caused("IncorrectState"), caused("InvalidInstanceID.NotFound")]),
-    ("ReplaceIamInstanceProfileAssociation", &[caused("InvalidAssociationID.NotFound")]),
-    ("DisassociateIamInstanceProfile", &[caused("InvalidAssociationID.NotFound")]),
-    ("CreateTags", &[any("TagLimitExceeded", 400, "The maximum number of tags."), caused("InvalidID")]),
-    (
-        "CreateVpc",
-        &[
-            any("VpcLimitExceeded", 400, "The maximum number of VPCs has been reached."),
-            caused("InvalidVpc.Range"),
-        ],
-    ),
-    ("DeleteVpc", &[DEPENDENCY, caused("InvalidVpcID.NotFound")]),
-    ("ModifyVpcAttribute", &[caused("InvalidVpcID.NotFound"), caused("InvalidParameterCombination")]),
-    (
-        "AssociateVpcCidrBlock",
-        &[
-            any("CidrLimitExceeded", 400, "The maximum number of CIDR blocks has been reached."),
-            caused("CidrConflict"),
-            caused("InvalidVpcID.NotFound"),
-        ],
-    ),
-    ("DisassociateVpcCidrBlock", &[DEPENDENCY, caused("InvalidVpcCidrBlockAssociationID.NotFound")]),
-    (
-        "CreateSubnet",
-        &[
-            any("SubnetLimitExceeded", 400, "The maximum number of subnets has been reached."),
-            caused("InvalidSubnet.Conflict"),
-            caused("InvalidSubnet.Range"),
-            caused("InvalidVpcID.NotFound"),
-        ],
-    ),
-    ("DeleteSubnet", &[DEPENDENCY, caused("InvalidSubnetID.NotFound")]),
-    ("ModifySubnetAttribute", &[caused("InvalidSubnetID.NotFound")]),
-    (
-        "CreateInternetGateway",
-        &[any(
-            "InternetGatewayLimitExceeded",
-            400,
-            "The maximum number of internet gateways has been reached.",
-        )],
-    ),
-    (
-        "AttachInternetGateway",
-        &[
-            caused("Resource.AlreadyAssociated"),
-            caused("InvalidVpcID.NotFound"),
-            caused("InvalidInternetGatewayID.NotFound"),
-        ],
-    ),
-    (
-        "DetachInternetGateway",
-        &[DEPENDENCY, caused("Gateway.NotAttached"), caused("InvalidInternetGatewayID.NotFound")],
-    ),
-    ("DeleteInternetGateway", &[DEPENDENCY, caused("InvalidInternetGatewayID.NotFound")]),
-    (
-        "CreateRouteTable",
-        &[
-            any("RouteTableLimitExceeded", 400, "The maximum number of route tables has been reached."),
-            caused("InvalidVpcID.NotFound"),
-        ],
-    ),
-    ("DeleteRouteTable", &[DEPENDENCY, caused("InvalidRouteTableID.NotFound")]),
-    (
-        "AssociateRouteTable",
-        &[
-            caused("Resource.AlreadyAssociated"),
-            caused("InvalidRouteTableID.NotFound"),
-            caused("InvalidSubnetID.NotFound"),
-        ],
-    ),
-    ("DisassociateRouteTable", &[caused("InvalidAssociationID.NotFound")]),
-    (
-        "CreateRoute",
-        &[
-            any("RouteLimitExceeded", 400, "The maximum number of routes has been reached."),
-            caused("RouteAlreadyExists"),
-            caused("InvalidRouteTableID.NotFound"),
-            caused("InvalidGatewayID.NotFound"),
-            caused("InvalidNatGatewayID.NotFound"),
-        ],
-    ),
-    ("ReplaceRoute", &[caused("InvalidParameterValue"), caused("InvalidRouteTableID.NotFound")]),
-    ("DeleteRoute", &[caused("InvalidRoute.NotFound"), caused("InvalidRouteTableID.NotFound")]),
-    (
-        "CreateSecurityGroup",
-        &[
-            any("SecurityGroupLimitExceeded", 400, "The maximum number of security groups has been reached."),
-            caused("InvalidGroup.Duplicate"),
-            caused("InvalidVpcID.NotFound"),
-        ],
-    ),
-    ("DeleteSecurityGroup", &[DEPENDENCY, caused("InvalidGroup.NotFound")]),
-    (
-        "AuthorizeSecurityGroupIngress",
-        &[
-            any("RulesPerSecurityGroupLimitExceeded", 400, "The maximum number of rules has been reached."),
-            caused("InvalidPermission.Duplicate"),
-            caused("InvalidGroup.NotFound"),
-        ],
-    ),
-    (
-        "AuthorizeSecurityGroupEgress",
-        &[
-            any("RulesPerSecurityGroupLimitExceeded", 400, "The maximum number of rules has been reached."),
-            caused("InvalidPermission.Duplicate"),
-            caused("InvalidGroup.NotFound"),
-        ],
-    ),
-    ("RevokeSecurityGroupIngress", &[caused("InvalidPermission.NotFound"), caused("InvalidGroup.NotFound")]),
-    ("RevokeSecurityGroupEgress", &[caused("InvalidPermission.NotFound"), caused("InvalidGroup.NotFound")]),
-    (
-        "AllocateAddress",
-        &[
-            any("AddressLimitExceeded", 400, "The maximum number of addresses has been reached."),
-            any("InsufficientAddressCapacity", 500, "Not enough available addresses."),
-        ],
-    ),
-    ("ReleaseAddress", &[caused("InvalidIPAddress.InUse"), caused("InvalidAllocationID.NotFound")]),
-    (
-        "AssociateAddress",
-        &[
-            caused("InvalidInstanceID"),
-            caused("Resource.AlreadyAssociated"),
-            caused("InvalidAllocationID.NotFound"),
-        ],
-    ),
-    ("DisassociateAddress", &[caused("InvalidAssociationID.NotFound"), caused("AuthFailure")]),
-    (
-        "CreateNatGateway",
-        &[
-            any("NatGatewayLimitExceeded", 400, "The maximum number of NAT gateways has been reached."),
-            caused("InvalidSubnetID.NotFound"),
-            caused("InvalidAllocationID.NotFound"),
-            MISMATCH,
-        ],
-    ),
-    ("DeleteNatGateway", &[caused("NatGatewayNotFound")]),
-    (
-        "ImportKeyPair",
-        &[
-            any("KeyPairLimitExceeded", 400, "The maximum number of key pairs has been reached."),
-            caused("InvalidKeyPair.Duplicate"),
-            caused("InvalidKey.Format"),
-        ],
-    ),
-    ("DeleteKeyPair", &[caused("InvalidKeyPair.NotFound")]),
-    (
-        "CreateVolume",
-        &[
-            any("VolumeLimitExceeded", 400, "The maximum size of volumes has been reached."),
-            any("InsufficientVolumeCapacity", 500, "There is not enough capacity to fulfill your request."),
-            any("MaxIOPSLimitExceeded", 400, "The maximum IOPS for volumes has been reached."),
-            caused("InvalidZone.NotFound"),
-            MISMATCH,
-        ],
-    ),
-    (
-        "ModifyVolume",
-        &[
-            any("VolumeModificationSizeLimitExceeded", 400, "The maximum size of changes has been reached."),
-            any(
-                "VolumeModificationRateExceeded",
-                400,
-                "You've reached the maximum modification rate per volume limit. Wait at least 6 hours between modifications per EBS volume.",
-            ),
-            caused("IncorrectModificationState"),
-            caused("InvalidVolume.NotFound"),
-        ],
-    ),
-    (
-        "AttachVolume",
-        &[caused("VolumeInUse"), caused("IncorrectState"), caused("InvalidVolume.ZoneMismatch")],
-    ),
-    (
-        "DetachVolume",
-        &[caused("IncorrectState"), caused("InvalidVolume.NotFound"), caused("OperationNotPermitted")],
-    ),
-    ("DeleteVolume", &[caused("VolumeInUse"), caused("InvalidVolume.NotFound"), caused("IncorrectState")]),
-    (
-        "CreateLoadBalancer",
-        &[
-            any("TooManyLoadBalancers", 400, "You've reached the limit on the number of load balancers."),
-            any("ResourceInUse", 400, "A specified resource is in use."),
-            caused("DuplicateLoadBalancerName"),
-            caused("SubnetNotFound"),
-            caused("InvalidSubnet"),
-            caused("InvalidSecurityGroup"),
-            caused("InvalidConfigurationRequest"),
-            caused("AllocationIdNotFound"),
-        ],
-    ),
-    (
-        "ModifyLoadBalancerAttributes",
-        &[caused("LoadBalancerNotFound"), caused("InvalidConfigurationRequest")],
-    ),
-    ("SetSubnets", &[caused("SubnetNotFound"), caused("InvalidSubnet"), caused("LoadBalancerNotFound")]),
-    ("SetSecurityGroups", &[caused("InvalidSecurityGroup"), caused("LoadBalancerNotFound")]),
-    ("SetIpAddressType", &[caused("InvalidSubnet"), caused("LoadBalancerNotFound")]),
-    (
-        "DeleteLoadBalancer",
-        &[any("ResourceInUse", 400, "A specified resource is in use."), caused("OperationNotPermitted")],
-    ),
-    (
-        "CreateTargetGroup",
-        &[
-            any("TooManyTargetGroups", 400, "You've reached the limit on the number of target groups."),
-            caused("DuplicateTargetGroupName"),
-        ],
-    ),
-    ("ModifyTargetGroup", &[caused("TargetGroupNotFound"), caused("InvalidConfigurationRequest")]),
-    ("DeleteTargetGroup", &[caused("ResourceInUse")]),
-    (
-        "RegisterTargets",
-        &[
-            any(
-                "TooManyRegistrationsForTargetId",
-                400,
-                "You've reached the limit on the number of times a target can be registered.",
-            ),
-            any("TooManyTargets", 400, "You've reached the limit on the number of targets."),
-            caused("InvalidTarget"),
-            caused("TargetGroupNotFound"),
-        ],
-    ),
-    ("DeregisterTargets", &[caused("InvalidTarget"), caused("TargetGroupNotFound")]),
-    (
-        "CreateListener",
-        &[
-            any(
-                "TooManyListeners",
-                400,
-                "You've reached the limit on the number of listeners per load balancer.",
-            ),
-            any("TooManyTargets", 400, "You've reached the limit on the number of targets."),
-            caused("DuplicateListener"),
-            caused("LoadBalancerNotFound"),
-            caused("TargetGroupNotFound"),
-            caused("TargetGroupAssociationLimit"),
-            caused("IncompatibleProtocols"),
-            caused("CertificateNotFound"),
-        ],
-    ),
-    (
-        "ModifyListener",
-        &[
-            caused("DuplicateListener"),
-            caused("ListenerNotFound"),
-            caused("TargetGroupNotFound"),
-            caused("IncompatibleProtocols"),
-        ],
-    ),
-    (
-        "DeleteListener",
-        &[any("ResourceInUse", 400, "A specified resource is in use."), caused("ListenerNotFound")],
-    ),
-    (
-        "CreateRule",
-        &[
-            any("TooManyRules", 400, "You've reached the limit on the number of rules per load balancer."),
-            caused("PriorityInUse"),
-            caused("ListenerNotFound"),
-            caused("TargetGroupNotFound"),
-        ],
-    ),
-    ("ModifyRule", &[caused("RuleNotFound"), caused("TargetGroupNotFound")]),
-    ("SetRulePriorities", &[caused("PriorityInUse"), caused("RuleNotFound")]),
-    ("DeleteRule", &[caused("RuleNotFound"), caused("OperationNotPermitted")]),
-    (
-        "AddTags",
-        &[any("TooManyTags", 400, "You've reached the limit on the number of tags for this resource.")],
-    ),
 ];
 
 /// Parts of the names of actions that only Elastic Load Balancing has.
@@ -387,11 +51,12 @@ pub fn documented_errors(action: &str) -> Vec<&'static DocumentedError> {
     let of_all = if action == "GetCallerIdentity" {
         STS
     } else if is_of_elb(action) {
-        ELB
+        elb::COMMON
     } else {
-        EC2
+        ec2::COMMON
     };
-    let own = OWN.iter().find(|(name, _)| *name == action).map_or(&[][..], |(_, own)| own);
+    let own =
+        ec2::OWN.iter().chain(elb::OWN).find(|(name, _)| *name == action).map_or(&[][..], |(_, own)| own);
     own.iter().chain(of_all).collect()
 }
 
@@ -407,28 +72,4 @@ fn is_of_elb(action: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_action_has_its_own_errors_and_those_of_its_api() {
-        let codes = |action| documented_errors(action).iter().map(|error| error.code).collect::<Vec<_>>();
-        assert_eq!(codes("CreateVpc")[0], "VpcLimitExceeded");
-        assert!(codes("CreateVpc").contains(&"RequestLimitExceeded"));
-        assert!(
-            codes("SetIpAddressType").contains(&"Throttling") && codes("AddTags").contains(&"Throttling")
-        );
-        assert!(codes("UpdateSecurityGroupRuleDescriptionsIngress").contains(&"Unavailable"));
-        let no_capacity = documented_error("RunInstances", "InsufficientInstanceCapacity").unwrap();
-        assert!(no_capacity.status == 500 && !no_capacity.applied && !no_capacity.caused);
-        assert_eq!(documented_error("CreateVpc", "Nothing"), None);
-    }
-
-    #[test]
-    fn every_error_for_random_faults_has_a_message() {
-        let all = OWN.iter().flat_map(|(_, own)| *own).chain(EC2).chain(ELB).chain(STS);
-        let silent: Vec<&str> =
-            all.filter(|error| !error.caused && error.message.is_empty()).map(|error| error.code).collect();
-        assert_eq!(silent, [""; 0]);
-    }
-}
+mod tests;

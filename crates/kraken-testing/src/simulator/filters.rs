@@ -6,7 +6,7 @@ use super::cloud::Cloud;
 use super::form::Form;
 use super::listing::Described;
 use super::refusal::Refusal;
-use super::registry::Rack;
+use super::registry::KindObjects;
 
 /// AWS's limit for all filters of a call together.
 const MOST_VALUES: usize = 200;
@@ -66,29 +66,29 @@ impl Filter {
     }
 
     /// All candidates, by the tag index; `None` if the index does not apply.
-    fn candidates<'a>(&self, rack: &'a Rack) -> Option<Vec<&'a BTreeSet<u64>>> {
+    fn candidates<'a>(&self, objects: &'a KindObjects) -> Option<Vec<&'a BTreeSet<u64>>> {
         if let Some(key) = self.name.strip_prefix("tag:") {
             return Some(if self.is_exact() {
-                self.values.iter().filter_map(|value| rack.index.with(key, value)).collect()
+                self.values.iter().filter_map(|value| objects.index.with(key, value)).collect()
             } else {
-                rack.index.with_key(key).into_iter().collect()
+                objects.index.with_key(key).into_iter().collect()
             });
         }
         let keys = self.name == "tag-key" && self.is_exact();
-        keys.then(|| self.values.iter().filter_map(|key| rack.index.with_key(key)).collect())
+        keys.then(|| self.values.iter().filter_map(|key| objects.index.with_key(key)).collect())
     }
 }
 
 /// The candidates from `first` on, in the order of their creation: those of the narrowest filter.
 pub(super) fn candidates<'a>(
-    rack: &'a Rack,
+    objects: &'a KindObjects,
     filters: &[Filter],
     first: u64,
 ) -> Box<dyn Iterator<Item = u64> + 'a> {
-    let found = filters.iter().filter_map(|filter| filter.candidates(rack));
+    let found = filters.iter().filter_map(|filter| filter.candidates(objects));
     let narrowest = found.min_by_key(|sets| sets.iter().map(|set| set.len()).sum::<usize>());
     match narrowest.as_deref() {
-        None => Box::new(rack.present.range(first..).copied()),
+        None => Box::new(objects.present.range(first..).copied()),
         Some([one]) => Box::new(one.range(first..).copied()),
         Some(many) => {
             let union: BTreeSet<u64> = many.iter().flat_map(|set| set.range(first..)).copied().collect();

@@ -108,8 +108,8 @@ impl Form {
 
     /// The parameters for the journal, without user data, which may contain secrets.
     pub(super) fn in_short(&self) -> String {
-        let told = self.0.iter().filter(|(name, _)| !matches!(name.as_str(), "Action" | "Version"));
-        let mut parts: Vec<String> = told
+        let parameters = self.0.iter().filter(|(name, _)| !matches!(name.as_str(), "Action" | "Version"));
+        let mut parts: Vec<String> = parameters
             .clone()
             .take(SHOWN.0)
             .map(|(name, value)| {
@@ -120,7 +120,7 @@ impl Form {
                 }
             })
             .collect();
-        let more = told.count().saturating_sub(SHOWN.0);
+        let more = parameters.count().saturating_sub(SHOWN.0);
         if more > 0 {
             parts.push(format!("and {more} more"));
         }

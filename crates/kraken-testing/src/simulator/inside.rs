@@ -82,7 +82,7 @@ impl Simulator {
         let cloud = &state.cloud;
         let mut found = vec![];
         for kind in Kind::ALL {
-            let numbers = cloud.registry.rack(kind).and_then(|rack| rack.index.with(key, value));
+            let numbers = cloud.registry.objects_of(kind).and_then(|objects| objects.index.with(key, value));
             for number in numbers.into_iter().flatten() {
                 let object = ObjectRef { kind, number: *number };
                 let entry = cloud.registry.entry(object).filter(|_| cloud.lives(object));

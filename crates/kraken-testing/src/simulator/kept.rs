@@ -11,7 +11,7 @@ use super::network::{
     Address, InternetGateway, KeyPair, NatGateway, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
 };
 use super::refusal::Refusal;
-use super::registry::{Entry, ObjectRef, Sight};
+use super::registry::{Entry, ObjectRef, Visibility};
 use super::tags::{History, Tags};
 
 /// A kind of object in the cloud.
@@ -111,12 +111,19 @@ impl Cloud {
     }
 
     /// The numbers of these ids, if all are visible to the call.
-    pub(super) fn numbers(&self, kind: Kind, ids: &[&str], sight: Sight) -> Result<BTreeSet<u64>, Refusal> {
+    pub(super) fn numbers(
+        &self,
+        kind: Kind,
+        ids: &[&str],
+        visibility: Visibility,
+    ) -> Result<BTreeSet<u64>, Refusal> {
         ids.iter().try_for_each(|id| kind.check(id))?;
         let (mut found, mut missing) = (BTreeSet::new(), vec![]);
         for id in ids {
             match self.registry.object(id) {
-                Some(object) if object.kind == kind && self.registry.is_seen(object, sight, self.now) => {
+                Some(object)
+                    if object.kind == kind && self.registry.is_seen(object, visibility, self.now) =>
+                {
                     found.insert(object.number);
                 }
                 _ => missing.push(*id),
@@ -127,7 +134,7 @@ impl Cloud {
 
     /// The number of the object of a call.
     pub(super) fn number<T: Kept>(&self, id: &str) -> Result<u64, Refusal> {
-        let found = self.numbers(T::KIND, &[id], Sight::Known)?.into_iter().next();
+        let found = self.numbers(T::KIND, &[id], Visibility::Known)?.into_iter().next();
         found.ok_or_else(|| T::KIND.missing(&[id]))
     }
 

@@ -177,11 +177,11 @@ mod tests {
 
     #[test]
     fn missing_ids_are_reported_as_by_aws() {
-        let said = |kind: Kind, ids: &[&str]| kind.missing(ids).message;
-        assert_eq!(said(Kind::Instance, &["i-1"]), "The instance ID 'i-1' does not exist");
-        assert_eq!(said(Kind::Vpc, &["vpc-1", "vpc-2"]), "The vpc IDs 'vpc-1, vpc-2' do not exist");
-        assert_eq!(said(Kind::SecurityGroup, &["sg-1"]), "The security group 'sg-1' does not exist");
-        assert_eq!(said(Kind::Volume, &["vol-1"]), "The volume 'vol-1' does not exist.");
+        let message_of = |kind: Kind, ids: &[&str]| kind.missing(ids).message;
+        assert_eq!(message_of(Kind::Instance, &["i-1"]), "The instance ID 'i-1' does not exist");
+        assert_eq!(message_of(Kind::Vpc, &["vpc-1", "vpc-2"]), "The vpc IDs 'vpc-1, vpc-2' do not exist");
+        assert_eq!(message_of(Kind::SecurityGroup, &["sg-1"]), "The security group 'sg-1' does not exist");
+        assert_eq!(message_of(Kind::Volume, &["vol-1"]), "The volume 'vol-1' does not exist.");
     }
 
     #[test]

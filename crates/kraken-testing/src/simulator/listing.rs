@@ -9,7 +9,7 @@ use super::form::Form;
 use super::kept::Kept;
 use super::markup::Xml;
 use super::refusal::Refusal;
-use super::registry::Sight;
+use super::registry::Visibility;
 
 /// The description of a kind for Describe calls.
 pub(super) trait Described: Kept {
@@ -91,7 +91,7 @@ pub(super) fn page<'a, T: Described>(
     form: &Form,
     only: Option<&BTreeSet<u64>>,
 ) -> Result<Page<'a, T>, Refusal> {
-    let asked = form.list(T::IDS);
+    let ids = form.list(T::IDS);
     let filters = Filter::of(form)?;
     Filter::check(&filters, Filter::is_of::<T>)?;
     let (size, first) = match T::PAGE {
@@ -99,19 +99,19 @@ pub(super) fn page<'a, T: Described>(
         None => (usize::MAX, 0),
     };
     let mut chosen =
-        (!asked.is_empty()).then(|| cloud.numbers(T::KIND, &asked, Sight::Described)).transpose()?;
+        (!ids.is_empty()).then(|| cloud.numbers(T::KIND, &ids, Visibility::Described)).transpose()?;
     if let Some(only) = only {
         chosen.get_or_insert_default().extend(only);
     }
     let mut page = Page { members: vec![], next: None };
-    let Some(rack) = cloud.registry.rack(T::KIND) else { return Ok(page) };
+    let Some(objects) = cloud.registry.objects_of(T::KIND) else { return Ok(page) };
     let numbers: Box<dyn Iterator<Item = u64>> = match chosen {
-        None => candidates(rack, &filters, first),
+        None => candidates(objects, &filters, first),
         Some(chosen) => Box::new(chosen.into_iter().filter(move |number| *number >= first)),
     };
     for number in numbers {
         let Some(object) = T::all(cloud).get(&number) else { continue };
-        let seen = cloud.registry.is_seen(T::object(number), Sight::Described, cloud.now);
+        let seen = cloud.registry.is_seen(T::object(number), Visibility::Described, cloud.now);
         if !seen || !filters.iter().all(|filter| filter.passes(cloud, number, object)) {
             continue;
         }
@@ -127,8 +127,8 @@ pub(super) fn page<'a, T: Described>(
 /// The page size.
 pub(super) fn page_size(cloud: &Cloud, form: &Form, bounds: (usize, usize)) -> Result<usize, Refusal> {
     let (least, most) = bounds;
-    let asked = form.number("MaxResults")?;
-    match asked {
+    let requested = form.number("MaxResults")?;
+    match requested {
         Some(size) if !(least..=most).contains(&size) => {
             let bound =
                 if size < least { format!("greater than {least}") } else { format!("less than {most}") };
@@ -136,7 +136,7 @@ pub(super) fn page_size(cloud: &Cloud, form: &Form, bounds: (usize, usize)) -> R
                 format!("Value ( {size} ) for parameter maxResults is invalid. Expecting a value {bound}.");
             Err(Refusal::new("InvalidParameterValue", message))
         }
-        _ => Ok(asked.unwrap_or(usize::MAX).min(cloud.options.page_size).max(1)),
+        _ => Ok(requested.unwrap_or(usize::MAX).min(cloud.options.page_size).max(1)),
     }
 }
 

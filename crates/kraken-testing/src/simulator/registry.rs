@@ -16,7 +16,7 @@ pub(super) struct ObjectRef {
 
 /// The visibility of an object: both kinds of calls may be delayed after its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum Visibility {
     /// A Describe call.
     Described,
     /// A call that changes or uses it.
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 /// The objects of one kind.
 #[derive(Debug, Default)]
-pub(super) struct Rack {
+pub(super) struct KindObjects {
     entries: BTreeMap<u64, Entry>,
     /// The existing ones.
     pub(super) present: BTreeSet<u64>,
@@ -49,7 +49,7 @@ pub(super) struct Registry {
     /// Numbers begin after it.
     base: u64,
     by_id: BTreeMap<String, ObjectRef>,
-    racks: BTreeMap<Kind, Rack>,
+    kinds: BTreeMap<Kind, KindObjects>,
 }
 
 impl Registry {
@@ -59,32 +59,32 @@ impl Registry {
 
     /// The number of the next object of a kind.
     pub(super) fn next_number(&self, kind: Kind) -> u64 {
-        let last = self.racks.get(&kind).and_then(|rack| rack.entries.last_key_value());
+        let last = self.kinds.get(&kind).and_then(|objects| objects.entries.last_key_value());
         last.map_or(self.base, |(last, _)| *last) + 1
     }
 
     pub(super) fn add(&mut self, object: ObjectRef, entry: Entry) {
         self.by_id.insert(entry.id.clone(), object);
-        let rack = self.racks.entry(object.kind).or_default();
-        rack.index.replace(object.number, &BTreeSet::new(), &entry.tags.all());
-        rack.present.insert(object.number);
-        rack.entries.insert(object.number, entry);
+        let objects = self.kinds.entry(object.kind).or_default();
+        objects.index.replace(object.number, &BTreeSet::new(), &entry.tags.all());
+        objects.present.insert(object.number);
+        objects.entries.insert(object.number, entry);
     }
 
     /// It is deleted; only its entry remains.
     pub(super) fn remove(&mut self, object: ObjectRef) {
-        let Some(rack) = self.racks.get_mut(&object.kind) else { return };
-        let Some(entry) = rack.entries.get(&object.number) else { return };
-        if rack.present.remove(&object.number) {
+        let Some(objects) = self.kinds.get_mut(&object.kind) else { return };
+        let Some(entry) = objects.entries.get(&object.number) else { return };
+        if objects.present.remove(&object.number) {
             self.by_id.remove(&entry.id);
-            rack.index.replace(object.number, &entry.tags.all(), &BTreeSet::new());
+            objects.index.replace(object.number, &entry.tags.all(), &BTreeSet::new());
         }
     }
 
     /// Sets the time from which Describe calls return it.
     pub(super) fn described_from(&mut self, object: ObjectRef, time: Instant) {
         if let Some(entry) =
-            self.racks.get_mut(&object.kind).and_then(|rack| rack.entries.get_mut(&object.number))
+            self.kinds.get_mut(&object.kind).and_then(|objects| objects.entries.get_mut(&object.number))
         {
             entry.described_from = time;
         }
@@ -92,7 +92,7 @@ impl Registry {
 
     /// The time from which Describe calls return an object.
     pub(super) fn since(&self, object: ObjectRef) -> Option<Instant> {
-        self.rack(object.kind)?.entries.get(&object.number).map(|entry| entry.described_from)
+        self.objects_of(object.kind)?.entries.get(&object.number).map(|entry| entry.described_from)
     }
 
     /// The object with an id.
@@ -100,39 +100,39 @@ impl Registry {
         self.by_id.get(id).copied()
     }
 
-    pub(super) fn rack(&self, kind: Kind) -> Option<&Rack> {
-        self.racks.get(&kind)
+    pub(super) fn objects_of(&self, kind: Kind) -> Option<&KindObjects> {
+        self.kinds.get(&kind)
     }
 
     /// The existing objects of a kind, oldest first.
     pub(super) fn present(&self, kind: Kind) -> impl Iterator<Item = ObjectRef> + '_ {
-        let numbers = self.rack(kind).map(|rack| &rack.present).into_iter().flatten();
+        let numbers = self.objects_of(kind).map(|objects| &objects.present).into_iter().flatten();
         numbers.map(move |number| ObjectRef { kind, number: *number })
     }
 
     /// All current and former objects of a kind, with their existence.
     pub(super) fn ever(&self, kind: Kind) -> impl Iterator<Item = (ObjectRef, &Entry, bool)> + '_ {
-        self.rack(kind).into_iter().flat_map(move |rack| {
-            rack.entries.iter().map(move |(number, entry)| {
-                (ObjectRef { kind, number: *number }, entry, rack.present.contains(number))
+        self.objects_of(kind).into_iter().flat_map(move |objects| {
+            objects.entries.iter().map(move |(number, entry)| {
+                (ObjectRef { kind, number: *number }, entry, objects.present.contains(number))
             })
         })
     }
 
     pub(super) fn entry(&self, object: ObjectRef) -> Option<&Entry> {
-        self.racks.get(&object.kind)?.entries.get(&object.number)
+        self.kinds.get(&object.kind)?.entries.get(&object.number)
     }
 
     pub(super) fn is_present(&self, object: ObjectRef) -> bool {
-        self.rack(object.kind).is_some_and(|rack| rack.present.contains(&object.number))
+        self.objects_of(object.kind).is_some_and(|objects| objects.present.contains(&object.number))
     }
 
     /// Whether an existing object is visible to such a call.
-    pub(super) fn is_seen(&self, object: ObjectRef, sight: Sight, now: Instant) -> bool {
+    pub(super) fn is_seen(&self, object: ObjectRef, visibility: Visibility, now: Instant) -> bool {
         self.is_present(object)
-            && self.entry(object).is_some_and(|entry| match sight {
-                Sight::Described => entry.described_from <= now,
-                Sight::Known => entry.known_from <= now,
+            && self.entry(object).is_some_and(|entry| match visibility {
+                Visibility::Described => entry.described_from <= now,
+                Visibility::Known => entry.known_from <= now,
             })
     }
 
@@ -149,12 +149,12 @@ impl Registry {
 
     /// Changes the history of its tags. Deleted objects are not indexed.
     pub(super) fn with_history(&mut self, object: ObjectRef, change: impl FnOnce(&mut History)) {
-        let Some(rack) = self.racks.get_mut(&object.kind) else { return };
-        let Some(entry) = rack.entries.get_mut(&object.number) else { return };
+        let Some(objects) = self.kinds.get_mut(&object.kind) else { return };
+        let Some(entry) = objects.entries.get_mut(&object.number) else { return };
         let before = entry.tags.all();
         change(&mut entry.tags);
-        if rack.present.contains(&object.number) {
-            rack.index.replace(object.number, &before, &entry.tags.all());
+        if objects.present.contains(&object.number) {
+            objects.index.replace(object.number, &before, &entry.tags.all());
         }
     }
 }

@@ -58,7 +58,7 @@ impl Shared {
     }
 
     /// Whether the call continues.
-    pub(super) fn goes_on(&self, phase: Phase, call: &Call) -> bool {
+    pub(super) fn proceeds(&self, phase: Phase, call: &Call) -> bool {
         let hook = self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone();
         hook.is_none_or(|hook| hook(phase, call) == Verdict::Continue)
     }

@@ -33,7 +33,7 @@ pub struct GadgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<Opt<String>>,
 
-    /// How it is created, healed and deleted.
+    /// How it is created, corrected and deleted.
     #[serde(default)]
     pub lifecycle: Lifecycle,
 }

@@ -132,8 +132,8 @@ impl Cloud {
     }
 
     /// The number of objects that a launch creates, for this requested number.
-    pub(super) fn capacity(&self, asked: usize) -> usize {
-        self.0.lock().capacity.map_or(asked, |most| asked.min(most))
+    pub(super) fn capacity(&self, requested: usize) -> usize {
+        self.0.lock().capacity.map_or(requested, |most| requested.min(most))
     }
 
     /// Every call so far.
@@ -146,8 +146,8 @@ impl Cloud {
         self.0.lock().searches
     }
 
-    pub(super) fn searched(&self, looks: usize) {
-        self.0.lock().searches += looks;
+    pub(super) fn searched(&self, count: usize) {
+        self.0.lock().searches += count;
     }
 
     /// The live gadgets of one resource.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     api::Gadget,
     cloud::{Cloud, RemoteObject},
-    plan::{self, Change, Desired},
+    desired::{self, Change, Desired},
 };
 
 /// Manages gadgets.
@@ -33,15 +33,15 @@ impl External for Gadgets {
         &[("size", &["gadget.Size"]), ("colour", &["gadget.Colour"]), ("password", &["gadget.Note"])];
 
     fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Desired> {
-        plan::desired(spec, values)
+        desired::desired(spec, values)
     }
 
     fn compare(desired: &Desired, observed: &Vec<RemoteObject>) -> Comparison<Change> {
-        plan::compare(desired, observed)
+        desired::compare(desired, observed)
     }
 
     fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
-        vec![("password", plan::password_shown(desired))]
+        vec![("password", desired::password_shown(desired))]
     }
 
     fn ids(observed: &Vec<RemoteObject>) -> Vec<String> {
@@ -78,27 +78,27 @@ impl External for Gadgets {
     }
 
     fn state(_: &Desired, observed: &Vec<RemoteObject>) -> Value {
-        observed.iter().find(|object| !object.gone).map(plan::state).unwrap_or_default()
+        observed.iter().find(|object| !object.gone).map(desired::state).unwrap_or_default()
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         Ok(self.cloud.here())
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Vec<RemoteObject>>, Failure> {
-        self.cloud.searched(looks.iter().filter(|look| look.search).count());
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Vec<RemoteObject>>, Failure> {
+        self.cloud.searched(requests.iter().filter(|request| request.search).count());
         let here = self.cloud.here();
         self.cloud.call("describe", |objects, _| {
-            let find = |look: &ObserveRequest| {
-                let is_asked = |t: &RemoteObject| {
-                    let is_known = look.ids.contains(&t.id);
-                    let is_own = t.owner == look.identity.uid && (look.search || is_known);
+            let find = |request: &ObserveRequest| {
+                let is_requested = |t: &RemoteObject| {
+                    let is_known = request.ids.contains(&t.id);
+                    let is_own = t.owner == request.identity.uid && (request.search || is_known);
                     t.at == here && (is_own || t.owner.is_empty() && is_known)
                 };
-                let own = objects.values_mut().filter(|object| is_asked(object));
-                own.filter_map(RemoteObject::read).filter(|shown| is_asked(shown)).collect()
+                let own = objects.values_mut().filter(|object| is_requested(object));
+                own.filter_map(RemoteObject::read).filter(|shown| is_requested(shown)).collect()
             };
-            looks.iter().map(find).collect()
+            requests.iter().map(find).collect()
         })
     }
 

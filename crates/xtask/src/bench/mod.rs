@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kraken_testing::simulator::{Simulator, SimulatorOptions};
 use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams};
 use kube::{Client, core::GroupVersionKind};
@@ -67,14 +68,9 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         Command::Edit(rest) => return rest::edit(rest).await,
         Command::Tiers(tiers) => return tiers::run(tiers).await,
     };
-    stage::prepare().await?;
     // No resyncs while counting: steady state means that nothing is due.
     let suite = SuiteOptions { resync_interval: Some("1h".to_owned()), ..SuiteOptions::default() };
-    let options = EnvironmentOptions {
-        control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
-        suite,
-    };
-    let environment = stage::start(options).await?;
+    let environment = with_audit(suite).await?;
     let report = measure(&environment, &create).await?;
     report.print();
     if let Some(file) = &create.json {
@@ -82,6 +78,25 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         std::fs::write(file, text + "\n").with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(if report.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// An environment with an audit log, and controllers with these options.
+async fn with_audit(suite: SuiteOptions) -> Result<Environment> {
+    stage::prepare().await?;
+    let control_plane = ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() };
+    stage::start(EnvironmentOptions { control_plane, suite }).await
+}
+
+/// The same with the simulator as the provider.
+async fn with_simulator(resync_interval: &str) -> Result<(Simulator, Environment)> {
+    let simulator = Simulator::start(SimulatorOptions::default())?;
+    let suite = SuiteOptions {
+        resync_interval: Some(resync_interval.to_owned()),
+        cloud_endpoint: Some(simulator.endpoint().to_owned()),
+        ..SuiteOptions::default()
+    };
+    let environment = with_audit(suite).await?;
+    Ok((simulator, environment))
 }
 
 async fn measure(environment: &Environment, create: &Create) -> Result<Report> {

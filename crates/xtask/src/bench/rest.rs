@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use kraken_testing::simulator::{Simulator, SimulatorOptions};
-use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
+use kraken_testing::Environment;
+use kraken_testing::simulator::Simulator;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use kube::core::GroupVersionKind;
@@ -14,9 +14,9 @@ use serde_json::json;
 
 use super::report::number_of;
 use super::tally::Tally;
-use super::{NAMESPACE, SETTLE, create_many, instances, prepare_namespace, row};
+use super::{NAMESPACE, SETTLE, create_many, instances, prepare_namespace, row, with_simulator};
 use crate::board::{Board, View};
-use crate::{stage, ui};
+use crate::ui;
 
 /// How many resyncs are watched.
 const RESYNCS: u32 = 3;
@@ -48,18 +48,7 @@ struct Setting {
 }
 
 async fn setting(rest: &Rest) -> Result<Setting> {
-    stage::prepare().await?;
-    let simulator = Simulator::start(SimulatorOptions::default())?;
-    let suite = SuiteOptions {
-        resync_interval: Some(rest.resync.clone()),
-        cloud_endpoint: Some(simulator.endpoint().to_owned()),
-        ..SuiteOptions::default()
-    };
-    let options = EnvironmentOptions {
-        control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
-        suite,
-    };
-    let environment = stage::start(options).await?;
+    let (simulator, environment) = with_simulator(&rest.resync).await?;
     let client = environment.control_plane.client().await?;
     prepare_namespace(&client).await?;
     let gvk = GroupVersionKind::gvk("aws.kraken-iac.eoinfennessy.com", "v1alpha1", "EC2Instance");

@@ -11,21 +11,21 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Namespace;
 use kraken_api::{StateDeclaration, StateDeclarationSpec};
 use kraken_testing::manifests::{self, Document, Kinds};
-use kraken_testing::simulator::{Outcome, Simulator, SimulatorOptions};
-use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions, paths};
+use kraken_testing::simulator::{Outcome, Simulator};
+use kraken_testing::{Environment, paths};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::report::{number_of, print_writes};
 use super::tally::Tally;
-use super::{SETTLE, row};
+use super::{SETTLE, row, with_simulator};
 use crate::board::{Board, View};
-use crate::{stage, ui};
+use crate::ui;
 
 const SAMPLES: &str = "config/samples/web-tier";
 /// The number of clients that apply and delete in parallel.
-const HANDS: usize = 16;
+const CLIENTS: usize = 16;
 /// The number of plain writes that measure the API server's speed.
 const PLAIN_WRITES: usize = 2000;
 const WRITES_PER_RESOURCE: f64 = 6.0;
@@ -112,18 +112,7 @@ pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
 
 impl Setting {
     async fn new(tiers: &Tiers) -> Result<Self> {
-        stage::prepare().await?;
-        let simulator = Simulator::start(SimulatorOptions::default())?;
-        let suite = SuiteOptions {
-            resync_interval: Some("1h".to_owned()),
-            cloud_endpoint: Some(simulator.endpoint().to_owned()),
-            ..SuiteOptions::default()
-        };
-        let options = EnvironmentOptions {
-            control_plane: ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() },
-            suite,
-        };
-        let environment = stage::start(options).await?;
+        let (simulator, environment) = with_simulator("1h").await?;
         let client = environment.control_plane.client().await?;
         let mut samples = manifests::read(&paths::workspace_root()?.join(SAMPLES))?;
         samples.retain(|sample| sample.gvk.kind != "Deployment");
@@ -173,7 +162,7 @@ impl Setting {
                 let api = self.kinds.known(&self.client, sample, namespace)?;
                 manifests::apply_one(&api, sample).await.map(drop)
             })
-            .buffer_unordered(HANDS)
+            .buffer_unordered(CLIENTS)
             .try_collect()
             .await
     }
@@ -189,7 +178,7 @@ impl Setting {
             .map(|(namespace, sample)| async move {
                 manifests::delete_one(&kinds.known(client, sample, namespace)?, sample).await
             })
-            .buffer_unordered(HANDS)
+            .buffer_unordered(CLIENTS)
             .try_collect::<()>()
             .await?;
         self.board
@@ -227,7 +216,7 @@ impl Setting {
                 let params = PatchParams::apply("bench").force();
                 api.patch(&name, &params, &Patch::Apply(&state)).await.map(drop)
             })
-            .buffer_unordered(HANDS)
+            .buffer_unordered(CLIENTS)
             .try_collect::<()>()
             .await?;
         Ok(number_of(PLAIN_WRITES as u64) / started.elapsed().as_secs_f64())

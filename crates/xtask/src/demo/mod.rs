@@ -88,9 +88,9 @@ fn done(began: Instant) {
 }
 
 /// Keeps running until Ctrl-C, unless `once` is set.
-async fn pause(stop: &mut Stop, choice: &Choice, tell: impl FnOnce()) {
+async fn pause(stop: &mut Stop, choice: &Choice, print: impl FnOnce()) {
     if !choice.once {
-        tell();
+        print();
         stop.requested().await;
         println!();
     }

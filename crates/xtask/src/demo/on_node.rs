@@ -81,13 +81,13 @@ impl OnNode {
         let started = Instant::now();
         loop {
             // Fails as long as the container was not started.
-            let said = self.kubectl(&["logs", "deployment/client", "--tail=1"]).await.unwrap_or_default();
-            if said.contains(wanted) {
-                println!("{}   (after {:.1} s)", said.trim(), started.elapsed().as_secs_f64());
+            let logs = self.kubectl(&["logs", "deployment/client", "--tail=1"]).await.unwrap_or_default();
+            if logs.contains(wanted) {
+                println!("{}   (after {:.1} s)", logs.trim(), started.elapsed().as_secs_f64());
                 return Ok(());
             }
             if started.elapsed() > self.timeout {
-                bail!("the pod does not see {wanted}; it says: {said}");
+                bail!("the pod does not see {wanted}; its log: {logs}");
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }

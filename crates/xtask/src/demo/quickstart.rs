@@ -78,9 +78,9 @@ impl<'stage> Quickstart<'stage> {
             .board
             .wait(what, self.play.deadline, |views| {
                 let ready = views.iter().filter(|view| view.name != WAITING && view.is_ready()).count();
-                let told =
+                let is_reported =
                     views.iter().any(|view| view.name == WAITING && view.message.contains(MISSING_KEY));
-                ready == expected - 1 && told
+                ready == expected - 1 && is_reported
             })
             .await
     }

@@ -1,4 +1,4 @@
-//! How the demo looks.
+//! The output of the demo.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -64,7 +64,7 @@ pub(super) fn instances(instances: &[Instance], views: &[View]) {
         views
             .iter()
             .find(|view| view.external_ids.contains(id))
-            .map_or_else(|| "nobody".to_owned(), View::title)
+            .map_or_else(|| "none".to_owned(), View::title)
     };
     let rows = instances.iter().map(|instance| {
         [

@@ -247,7 +247,7 @@ mod run_tests {
     }
 
     #[test]
-    fn an_installation_that_is_not_removed_stops_the_next_one() {
+    fn an_installation_that_is_not_removed_blocks_the_next_one() {
         let failed = || Err(anyhow!("tests failed"));
         assert!(outcome(Ok(()), Ok(())).is_ok());
         assert!(matches!(outcome(failed(), Ok(())), Err(Failure::Failed(_))));

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
-use kraken_testing::manifests;
+use kraken_testing::manifests::Document;
 
 use super::MARK;
 
@@ -22,13 +21,10 @@ data:
 ";
 
 /// The ConfigMap with the health script of each kind of these CRDs.
-///
-/// # Errors
-/// When they are no YAML.
-pub(super) fn config_map(crds: &str) -> Result<String> {
+pub(super) fn config_map(crds: &[Document]) -> String {
     let mut text = format!("{MARK}\n{HEAD}");
     let script: String = HEALTH.lines().map(|line| format!("    {line}\n")).collect();
-    let mut kinds: Vec<String> = manifests::parse("the CRDs", crds)?
+    let mut kinds: Vec<String> = crds
         .iter()
         .filter_map(|crd| {
             let spec = &crd.value["spec"];
@@ -39,5 +35,5 @@ pub(super) fn config_map(crds: &str) -> Result<String> {
     for kind in kinds {
         let _ = write!(text, "  resource.customizations.health.{kind}: |\n{script}"); // writing to a String cannot fail
     }
-    Ok(text)
+    text
 }

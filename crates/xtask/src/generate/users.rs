@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::manifests;
+use kraken_testing::manifests::Document;
 
 use super::MARK;
 
@@ -29,10 +29,10 @@ type Kinds = BTreeMap<String, Vec<String>>;
 ///
 /// # Errors
 /// If a CRD is in neither category: users could not read its objects.
-pub(super) fn roles(crds: &str) -> Result<String> {
+pub(super) fn roles(crds: &[Document]) -> Result<String> {
     let (mut of_users, mut of_admins) = (Kinds::new(), Kinds::new());
     let (mut planned, mut all) = (Kinds::new(), Kinds::new());
-    for crd in manifests::parse("the CRDs", crds)? {
+    for crd in crds {
         let spec = &crd.value["spec"];
         let text = |pointer: &str| {
             spec.pointer(pointer)
@@ -60,7 +60,7 @@ pub(super) fn roles(crds: &str) -> Result<String> {
     let view = role("kraken-view", &["admin", "edit", "view"], &all, &READ);
     let edit = role("kraken-edit", &["admin", "edit"], &of_users, &WRITE);
     let approve = role("kraken-approve", &["admin"], &planned, &APPROVE);
-    // Bound by hand: whoever may edit a namespace, or administers it, is who the rules of these kinds are for.
+    // Not aggregated, so an administrator binds it: these kinds restrict the editors and administrators of namespaces.
     let admin = role("kraken-admin", &[], &of_admins, &[READ.as_slice(), &WRITE].concat());
     Ok(format!("{MARK}\n{view}---\n{edit}---\n{approve}---\n{admin}"))
 }
@@ -92,7 +92,14 @@ fn role(name: &str, to: &[&str], kinds: &Kinds, verbs: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kraken_testing::manifests;
+
     use super::*;
+
+    fn crds(categories: &[(&str, &str)]) -> Vec<Document> {
+        let texts: Vec<String> = categories.iter().map(|(plural, category)| crd(plural, category)).collect();
+        manifests::parse("the CRDs", &texts.join("---\n")).unwrap()
+    }
 
     fn crd(plural: &str, category: &str) -> String {
         format!(
@@ -104,12 +111,11 @@ mod tests {
 
     #[test]
     fn users_edit_their_kinds_and_read_all() {
-        let crds = [
-            crd("vpcs", "kraken"),
-            crd("statedeclarations", "kraken-internal"),
-            crd("accounts", "kraken-admin"),
-        ]
-        .join("---\n");
+        let crds = crds(&[
+            ("vpcs", "kraken"),
+            ("statedeclarations", "kraken-internal"),
+            ("accounts", "kraken-admin"),
+        ]);
         let text = roles(&crds).unwrap();
         let documents = manifests::parse("the roles", &text).unwrap();
         let [view, edit, approve, admin] = documents.as_slice() else { panic!("{text}") };
@@ -132,6 +138,6 @@ mod tests {
 
     #[test]
     fn a_kind_without_a_category_is_an_error() {
-        assert!(roles(&crd("objects", "other")).unwrap_err().to_string().contains("objects.a.b"));
+        assert!(roles(&crds(&[("objects", "other")])).unwrap_err().to_string().contains("objects.a.b"));
     }
 }

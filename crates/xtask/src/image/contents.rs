@@ -10,7 +10,7 @@ use kraken_testing::oci::{Config, Image, Layer};
 use super::build;
 use super::source::Source;
 
-/// Where TLS libraries look for CA certificates.
+/// The path at which TLS libraries expect CA certificates.
 const AUTHORITIES: &str = "etc/ssl/certs/ca-certificates.crt";
 /// The SBOM in the image.
 const SBOM: &str = "sbom.cdx.json";

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_sbom_of_the_hub_has_exactly_what_is_linked() {
+    async fn the_sbom_of_the_hub_lists_exactly_the_linked_packages() {
         let sbom = sbom("kraken-hub").await;
         let names = names(&sbom);
         for linked in ["kube", "kube-client", "rustls", "aws-lc-sys", "kraken-api", "tokio", "rust-std"] {

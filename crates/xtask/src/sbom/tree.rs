@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_crate_depends_on_is_linked_into_it() {
+    fn only_dependencies_of_a_crate_are_linked_into_it() {
         let tree = Tree::parse(TEXT).unwrap();
         let names =
             |root| tree.linked(tree.local(root).unwrap()).keys().map(|id| id.0.as_str()).collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::cloud::{ADOPTABLE, IMAGE};
 use super::super::desired::{Desired, Query, config_map, object};
-use super::super::scenario::{INSTANCES, Outside, Scenario, Step, Stress, apply};
+use super::super::scenario::{INSTANCES, OutOfBand, Scenario, Step, Stress, apply};
 use crate::simulator::{Kind, Service};
 
 const OTHER_IMAGE: &str = "ami-0b301ce3ce3475b4f";
@@ -15,7 +15,7 @@ const LONG_LAG: Duration = Duration::from_secs(4);
 
 /// The desired state of one EC2Instance.
 #[derive(Clone)]
-struct Wish {
+struct InstanceSpec {
     count: usize,
     image: &'static str,
     instance_type: &'static str,
@@ -25,8 +25,8 @@ struct Wish {
     lifecycle: Value,
 }
 
-fn one() -> Wish {
-    Wish {
+fn one() -> InstanceSpec {
+    InstanceSpec {
         count: 1,
         image: IMAGE,
         instance_type: "t2.nano",
@@ -36,11 +36,11 @@ fn one() -> Wish {
     }
 }
 
-fn count(count: usize) -> Wish {
-    Wish { count, ..one() }
+fn count(count: usize) -> InstanceSpec {
+    InstanceSpec { count, ..one() }
 }
 
-impl Wish {
+impl InstanceSpec {
     fn desired(&self) -> Desired {
         let instance_type = if self.referenced {
             json!({"valueFrom": {"configMap": {"name": "sizes", "key": "size"}}})
@@ -70,7 +70,7 @@ impl Wish {
 }
 
 /// From one desired state to another, in place.
-fn change(name: &'static str, from: &Wish, to: &Wish) -> Scenario {
+fn change(name: &'static str, from: &InstanceSpec, to: &InstanceSpec) -> Scenario {
     Scenario::new(name, INSTANCES, apply(to.desired())).after(from.desired()).bound(
         Kind::Instance,
         from.count.min(to.count),
@@ -78,8 +78,8 @@ fn change(name: &'static str, from: &Wish, to: &Wish) -> Scenario {
     )
 }
 
-fn replace(name: &'static str, from: &Wish, how: &str, (least, most): (usize, usize)) -> Scenario {
-    let to = Wish { image: OTHER_IMAGE, lifecycle: json!({"replace": how}), ..from.clone() };
+fn replace(name: &'static str, from: &InstanceSpec, how: &str, (least, most): (usize, usize)) -> Scenario {
+    let to = InstanceSpec { image: OTHER_IMAGE, lifecycle: json!({"replace": how}), ..from.clone() };
     Scenario::new(name, INSTANCES, apply(to.desired())).after(from.desired()).bound(
         Kind::Instance,
         least,
@@ -88,24 +88,28 @@ fn replace(name: &'static str, from: &Wish, how: &str, (least, most): (usize, us
 }
 
 pub(in super::super) fn all() -> Vec<Scenario> {
-    let create = |name, wish: &Wish| {
-        Scenario::new(name, INSTANCES, apply(wish.desired())).bound(Kind::Instance, 0, wish.count)
+    let create = |name, spec: &InstanceSpec| {
+        Scenario::new(name, INSTANCES, apply(spec.desired())).bound(Kind::Instance, 0, spec.count)
     };
-    let micro = Wish { instance_type: "t2.micro", ..one() };
-    let tagged = Wish { tags: &[("Team", "web"), ("Old", "yes")], ..one() };
-    let other = Wish { tags: &[("Team", "shop")], ..one() };
-    let disrupted =
-        Wish { lifecycle: json!({"disruption": "Allow", "ignoreChanges": ["state"]}), ..micro.clone() };
-    let adopting =
-        Wish { lifecycle: json!({"adopt": {"tags": {ADOPTABLE: "yes"}}, "deletion": "Delete"}), ..one() };
+    let micro = InstanceSpec { instance_type: "t2.micro", ..one() };
+    let tagged = InstanceSpec { tags: &[("Team", "web"), ("Old", "yes")], ..one() };
+    let other = InstanceSpec { tags: &[("Team", "shop")], ..one() };
+    let disrupted = InstanceSpec {
+        lifecycle: json!({"disruption": "Allow", "ignoreChanges": ["state"]}),
+        ..micro.clone()
+    };
+    let adopting = InstanceSpec {
+        lifecycle: json!({"adopt": {"tags": {ADOPTABLE: "yes"}}, "deletion": "Delete"}),
+        ..one()
+    };
     let nothing = || Step::Apply(Desired::nothing());
     vec![
         create("create", &one()),
-        create("refer", &Wish { referenced: true, ..one() }).referring(),
+        create("refer", &InstanceSpec { referenced: true, ..one() }).referring(),
         change("grow", &one(), &count(3)),
         change("shrink", &count(3), &one()),
         change("tag", &tagged, &other),
-        Scenario { outside: Outside::Stop, ..change("type", &one(), &micro) },
+        Scenario { out_of_band: OutOfBand::Stop, ..change("type", &one(), &micro) },
         change("resize", &one(), &disrupted),
         Scenario::new("delete", INSTANCES, vec![nothing(), Step::Settle]).after(count(2).desired()).bound(
             Kind::Instance,
@@ -133,12 +137,12 @@ pub(in super::super) fn all() -> Vec<Scenario> {
             vec![
                 Step::Apply(one().desired()),
                 Step::Await(LAUNCH),
-                Step::Apply(Wish { count: 2, ..other }.desired()),
+                Step::Apply(InstanceSpec { count: 2, ..other }.desired()),
                 Step::Settle,
             ],
         )
         .bound(Kind::Instance, 0, 2),
-        Scenario { outside: Outside::Adoptable, ..create("adopt", &adopting) },
+        Scenario { out_of_band: OutOfBand::Adoptable, ..create("adopt", &adopting) },
         Scenario { stress: Some(Stress::Throttle(200)), ..create("throttle", &one()) },
         Scenario { stress: Some(Stress::Outage), ..create("outage", &count(3)) },
     ]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::cloud::{ADOPTABLE, BLOCK};
 use super::super::desired::{Desired, Query, object};
-use super::super::scenario::{NETWORK, Outside, Scenario, Step, apply};
+use super::super::scenario::{NETWORK, OutOfBand, Scenario, Step, apply};
 use crate::simulator::{Kind, Service};
 
 /// A VPC of this block with its DNS setting, as it must then be described.
@@ -56,7 +56,7 @@ pub(in super::super) fn all() -> Vec<Scenario> {
         ),
         Scenario::new("vpc-delete-first", NETWORK, apply(replaced("DeleteFirst"))).after(simple()),
         Scenario {
-            outside: Outside::Adoptable,
+            out_of_band: OutOfBand::Adoptable,
             ..Scenario::new("vpc-adopt", NETWORK, apply(vpc(BLOCK, "false", "web", adopting)))
         },
         Scenario::new(

@@ -9,7 +9,7 @@ use crate::simulator::listing::ids;
 use crate::simulator::markup::Xml;
 use crate::simulator::network::groups_exist;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::Sight;
+use crate::simulator::registry::Visibility;
 
 use super::instance_ids;
 
@@ -59,7 +59,7 @@ pub(super) fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> 
 /// DescribeInstanceAttribute.
 pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (id, attribute) = (form.required("InstanceId")?, form.required("Attribute")?);
-    let number = cloud.numbers(Kind::Instance, &[id], Sight::Described)?.into_iter().next();
+    let number = cloud.numbers(Kind::Instance, &[id], Visibility::Described)?.into_iter().next();
     let instance = number.and_then(|number| cloud.instances.get(&number));
     let settings = &instance.ok_or_else(|| Kind::Instance.missing(&[id]))?.settings;
     let value = match attribute {
@@ -99,7 +99,7 @@ pub(super) fn metadata(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal
 
 /// MonitorInstances and UnmonitorInstances. The response has the transitional state, as in AWS.
 pub(super) fn monitor(cloud: &mut Cloud, form: &Form, on: bool) -> Result<Answer, Refusal> {
-    let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)?;
+    let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)?;
     let ids = ids::<Instance>(cloud, numbers.iter().copied());
     for number in &numbers {
         cloud.touch::<Instance>(*number, false);

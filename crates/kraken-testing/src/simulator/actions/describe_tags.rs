@@ -8,7 +8,7 @@ use crate::simulator::kind::Kind;
 use crate::simulator::listing::{next_token, page_size, to_token};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{ObjectRef, Sight};
+use crate::simulator::registry::{ObjectRef, Visibility};
 
 struct Row<'a> {
     key: &'a str,
@@ -27,7 +27,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     objects.dedup();
     let mut rows = vec![];
     for object in objects {
-        if !cloud.registry.is_seen(object, Sight::Described, cloud.now) {
+        if !cloud.registry.is_seen(object, Visibility::Described, cloud.now) {
             continue;
         }
         let id = cloud.registry.entry(object).map_or("", |entry| &entry.id);
@@ -66,17 +66,17 @@ fn candidates(cloud: &Cloud, filters: &[Filter]) -> Vec<ObjectRef> {
     });
     let (keys, values) = (exact("key"), exact("value"));
     let of_kind = |kind: &Kind| -> Vec<ObjectRef> {
-        let Some(rack) = cloud.registry.rack(*kind) else { return vec![] };
+        let Some(objects) = cloud.registry.objects_of(*kind) else { return vec![] };
         let numbers: Vec<u64> = match (&keys, &values) {
             (Some(keys), Some(values)) => {
                 let pairs = keys.iter().flat_map(|key| values.iter().map(move |value| (key, value)));
-                let sets = pairs.filter_map(|(key, value)| rack.index.with(key, value));
+                let sets = pairs.filter_map(|(key, value)| objects.index.with(key, value));
                 sets.flatten().copied().collect()
             }
             (Some(keys), None) => {
-                keys.iter().filter_map(|key| rack.index.with_key(key)).flatten().copied().collect()
+                keys.iter().filter_map(|key| objects.index.with_key(key)).flatten().copied().collect()
             }
-            _ => rack.present.iter().copied().collect(),
+            _ => objects.present.iter().copied().collect(),
         };
         numbers.into_iter().map(|number| ObjectRef { kind: *kind, number }).collect()
     };

@@ -10,7 +10,7 @@ use crate::simulator::kind::id;
 use crate::simulator::listing::{next_token, page_size};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::Sight;
+use crate::simulator::registry::Visibility;
 
 const PREFIX: &str = "iip-assoc-";
 
@@ -66,7 +66,7 @@ pub(super) fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let passes = |instance: &&Instance| {
         instance.number >= first
             && instance.settings.profile.is_some()
-            && cloud.registry.is_seen(Instance::object(instance.number), Sight::Described, cloud.now)
+            && cloud.registry.is_seen(Instance::object(instance.number), Visibility::Described, cloud.now)
             && filters.iter().all(|filter| match filter.name.as_str() {
                 "instance-id" => filter.matches(&instance.id),
                 _ => filter.matches("associated"),

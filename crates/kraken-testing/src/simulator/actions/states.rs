@@ -8,7 +8,7 @@ use crate::simulator::kind::Kind;
 use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{ObjectRef, Sight};
+use crate::simulator::registry::{ObjectRef, Visibility};
 
 use super::instance_ids;
 
@@ -28,7 +28,7 @@ pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
         let over = instance.state(now).is_over();
         Ok((!over).then(|| Life::new(State::ShuttingDown, State::Terminated, now, takes)))
     })?;
-    for number in cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)? {
+    for number in cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)? {
         if let Some(instance) = cloud.instances.get_mut(&number)
             && instance.ended_by.is_none()
         {
@@ -68,7 +68,7 @@ fn transition(
     form: &Form,
     next: impl Fn(&Instance) -> Result<Option<Life<State>>, Refusal>,
 ) -> Result<Answer, Refusal> {
-    let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Sight::Known)?;
+    let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)?;
     let mut lives = vec![];
     for instance in numbers.iter().filter_map(|number| cloud.instances.get(number)) {
         lives.push((instance.number, next(instance)?));

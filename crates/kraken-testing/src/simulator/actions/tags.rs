@@ -7,7 +7,7 @@ use crate::simulator::cloud::Cloud;
 use crate::simulator::form::Form;
 use crate::simulator::kind::Kind;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{ObjectRef, Sight};
+use crate::simulator::registry::{ObjectRef, Visibility};
 use crate::simulator::tags::Tags;
 
 const MOST_TAGS: usize = 50;
@@ -61,7 +61,7 @@ fn resources(cloud: &Cloud, form: &Form) -> Result<(Vec<String>, Vec<ObjectRef>)
     }
     let mut objects = vec![];
     for (kind, ids) in by_kind {
-        let numbers = cloud.numbers(kind, &ids, Sight::Known)?;
+        let numbers = cloud.numbers(kind, &ids, Visibility::Known)?;
         objects.extend(numbers.into_iter().map(|number| ObjectRef { kind, number }));
     }
     Ok((ids.into_iter().map(str::to_owned).collect(), objects))

@@ -117,7 +117,7 @@ impl Action {
         Ok(())
     }
 
-    pub(super) fn tell(&self, xml: &mut Xml, order: usize) {
+    pub(super) fn write_xml(&self, xml: &mut Xml, order: usize) {
         let texts = |xml: &mut Xml, name: &str, texts: &Texts| {
             xml.tag(name, |xml| texts.iter().for_each(|(name, text)| xml.text(name, text)));
         };

@@ -79,7 +79,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     let handler: Handler = match action {
         "DescribeLoadBalancerAttributes" => |cloud, form| {
             let arn = form.required(BALANCER)?;
-            Ok(told(arn, &cloud.one::<LoadBalancer>(arn)?.attributes))
+            Ok(attributes_response(arn, &cloud.one::<LoadBalancer>(arn)?.attributes))
         },
         "ModifyLoadBalancerAttributes" => |cloud, form| {
             let arn = form.required(BALANCER)?;
@@ -87,7 +87,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
         },
         "DescribeTargetGroupAttributes" => |cloud, form| {
             let arn = form.required(GROUP)?;
-            Ok(told(arn, &cloud.one::<TargetGroup>(arn)?.attributes))
+            Ok(attributes_response(arn, &cloud.one::<TargetGroup>(arn)?.attributes))
         },
         "ModifyTargetGroupAttributes" => |cloud, form| {
             let arn = form.required(GROUP)?;
@@ -98,7 +98,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-fn told(arn: &str, attributes: &Attributes) -> Answer {
+fn attributes_response(arn: &str, attributes: &Attributes) -> Answer {
     Answer::about(arn, |xml| {
         xml.members("Attributes", attributes, |xml, (key, value)| {
             xml.text("Key", key);
@@ -125,5 +125,5 @@ fn changed(arn: &str, attributes: &mut Attributes, form: &Form, noun: &str) -> R
         *value = new;
     }
     *attributes = wanted;
-    Ok(told(arn, attributes))
+    Ok(attributes_response(arn, attributes))
 }

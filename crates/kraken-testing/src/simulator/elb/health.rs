@@ -102,7 +102,7 @@ impl Health {
         Ok(())
     }
 
-    pub(super) fn tell(&self, xml: &mut Xml) {
+    pub(super) fn write_xml(&self, xml: &mut Xml) {
         xml.text("HealthCheckEnabled", self.enabled);
         xml.text("HealthCheckProtocol", &self.protocol);
         xml.text("HealthCheckPort", &self.port);

@@ -9,7 +9,7 @@ use crate::simulator::refusal::Refusal;
 use super::actions::Action;
 use super::invalid;
 use super::load_balancer::LoadBalancer;
-use super::paging::{self, Told};
+use super::paging::{self, WriteXml};
 
 /// A listener.
 #[derive(Debug, Clone)]
@@ -78,11 +78,11 @@ fn is_certificate(arn: &str) -> bool {
     arn.starts_with("arn:aws:acm:") || arn.starts_with("arn:aws:iam:")
 }
 
-impl Told for Listener {
+impl WriteXml for Listener {
     const ARNS: &'static str = "ListenerArns.member";
     const SET: &'static str = "Listeners";
 
-    fn tell(&self, xml: &mut Xml, _: &Cloud) {
+    fn write_xml(&self, xml: &mut Xml, _: &Cloud) {
         let settings = &self.settings;
         xml.text("ListenerArn", &self.arn);
         xml.text("LoadBalancerArn", &self.load_balancer);
@@ -91,7 +91,7 @@ impl Told for Listener {
         xml.optional("SslPolicy", settings.policy.as_ref());
         xml.members("Certificates", &settings.certificates, |xml, arn| xml.text("CertificateArn", arn));
         xml.members("DefaultActions", settings.actions.iter().zip(1..), |xml, (action, order)| {
-            action.tell(xml, order);
+            action.write_xml(xml, order);
         });
         if let Some(policy) = &settings.alpn {
             xml.members("AlpnPolicy", [policy], |xml, policy| xml.plain(policy));

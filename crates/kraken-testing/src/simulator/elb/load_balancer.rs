@@ -10,11 +10,11 @@ use crate::simulator::kind::{Kind, mixed};
 use crate::simulator::life::Life;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::Sight;
+use crate::simulator::registry::Visibility;
 
 use super::attributes;
 use super::listener_changes;
-use super::paging::{self, Told};
+use super::paging::{self, WriteXml};
 use super::placement::{Zoned, groups, occupy, subnets};
 use super::tags::given;
 use super::{Listener, check_name, invalid, nothing};
@@ -89,11 +89,11 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     Some(handler)
 }
 
-impl Told for LoadBalancer {
+impl WriteXml for LoadBalancer {
     const ARNS: &'static str = "LoadBalancerArns.member";
     const SET: &'static str = "LoadBalancers";
 
-    fn tell(&self, xml: &mut Xml, cloud: &Cloud) {
+    fn write_xml(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("LoadBalancerArn", &self.arn);
         xml.text("LoadBalancerName", &self.name);
         xml.text("DNSName", &self.dns_name);
@@ -104,7 +104,7 @@ impl Told for LoadBalancer {
         xml.text("IpAddressType", &self.settings.address_type);
         xml.text("VpcId", &self.vpc);
         xml.tag("State", |xml| xml.text("Code", self.life.state(cloud.now)));
-        xml.members("AvailabilityZones", &self.zones, |xml, zone| zone.tell(xml));
+        xml.members("AvailabilityZones", &self.zones, |xml, zone| zone.write_xml(xml));
         xml.members("SecurityGroups", &self.groups, |xml, group| xml.plain(group));
     }
 }
@@ -167,7 +167,8 @@ pub(super) fn same(one: &[String], other: &[String]) -> bool {
 
 fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let names = form.list("Names.member");
-    let seen = |number| cloud.registry.is_seen(LoadBalancer::object(number), Sight::Described, cloud.now);
+    let seen =
+        |number| cloud.registry.is_seen(LoadBalancer::object(number), Visibility::Described, cloud.now);
     let (mut found, mut missing) = (BTreeSet::new(), vec![]);
     for name in &names {
         match named(cloud, name) {

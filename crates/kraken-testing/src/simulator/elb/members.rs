@@ -34,7 +34,7 @@ fn set_subnets(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     before.vacate(cloud, &zones);
     cloud.one_mut::<LoadBalancer>(arn)?.zones.clone_from(&zones);
     Ok(Answer::about(arn, |xml| {
-        xml.members("AvailabilityZones", &zones, |xml, zone| zone.tell(xml));
+        xml.members("AvailabilityZones", &zones, |xml, zone| zone.write_xml(xml));
         xml.text("IpAddressType", &before.settings.address_type);
     }))
 }

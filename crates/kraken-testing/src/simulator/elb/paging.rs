@@ -9,25 +9,25 @@ use crate::simulator::kept::Kept;
 use crate::simulator::listing::ids;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::Sight;
+use crate::simulator::registry::Visibility;
 
 use super::invalid;
 
 /// AWS's limit.
 const MOST: usize = 400;
 
-/// The description of a kind for Describe calls.
-pub(super) trait Told: Kept {
+/// A kind that the Describe calls of the load balancing API return.
+pub(super) trait WriteXml: Kept {
     /// The parameter with ARNs.
     const ARNS: &'static str;
     /// The element of the response with the results.
     const SET: &'static str;
 
-    fn tell(&self, xml: &mut Xml, cloud: &Cloud);
+    fn write_xml(&self, xml: &mut Xml, cloud: &Cloud);
 }
 
 /// The response with the visible objects, page by page; all matching ones if the call has neither ARNs nor names.
-pub(super) fn describe<T: Told>(
+pub(super) fn describe<T: WriteXml>(
     cloud: &Cloud,
     form: &Form,
     named: Option<&BTreeSet<u64>>,
@@ -35,10 +35,11 @@ pub(super) fn describe<T: Told>(
 ) -> Result<Answer, Refusal> {
     let (size, first) = (page_size(cloud, form)?, marker(form)?);
     let arns = form.list(T::ARNS);
-    let asked = (!arns.is_empty()).then(|| cloud.numbers(T::KIND, &arns, Sight::Described)).transpose()?;
-    let seen = |number: &u64| cloud.registry.is_seen(T::object(*number), Sight::Described, cloud.now);
+    let requested =
+        (!arns.is_empty()).then(|| cloud.numbers(T::KIND, &arns, Visibility::Described)).transpose()?;
+    let seen = |number: &u64| cloud.registry.is_seen(T::object(*number), Visibility::Described, cloud.now);
     let is_named = |number: &u64| {
-        let by_arn = asked.as_ref().is_none_or(|asked| asked.contains(number));
+        let by_arn = requested.as_ref().is_none_or(|requested| requested.contains(number));
         by_arn && named.is_none_or(|named| named.contains(number))
     };
     let mut found = T::all(cloud)
@@ -46,7 +47,7 @@ pub(super) fn describe<T: Told>(
         .filter(|(number, object)| seen(number) && is_named(number) && passes(object));
     let page: Vec<(&u64, &T)> = found.by_ref().take(size).collect();
     let mut body = Xml::default();
-    body.members(T::SET, &page, |xml, (_, object)| object.tell(xml, cloud));
+    body.members(T::SET, &page, |xml, (_, object)| object.write_xml(xml, cloud));
     if let Some((next, _)) = found.next() {
         body.text("NextMarker", format!("page-{next:x}"));
     }
@@ -54,9 +55,9 @@ pub(super) fn describe<T: Told>(
 }
 
 /// The response to a create or change call.
-pub(super) fn answer<T: Told>(cloud: &Cloud, number: u64) -> Answer {
+pub(super) fn answer<T: WriteXml>(cloud: &Cloud, number: u64) -> Answer {
     let mut body = Xml::default();
-    body.members(T::SET, T::all(cloud).get(&number), |xml, object| object.tell(xml, cloud));
+    body.members(T::SET, T::all(cloud).get(&number), |xml, object| object.write_xml(xml, cloud));
     Answer { body, ids: ids::<T>(cloud, [number]) }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Zoned {
 }
 
 impl Zoned {
-    pub(super) fn tell(&self, xml: &mut Xml) {
+    pub(super) fn write_xml(&self, xml: &mut Xml) {
         xml.text("ZoneName", &self.zone);
         xml.text("SubnetId", &self.subnet);
         xml.members("LoadBalancerAddresses", &self.allocation, |xml, id| xml.text("AllocationId", id));

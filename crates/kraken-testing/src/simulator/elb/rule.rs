@@ -6,12 +6,12 @@ use crate::simulator::form::Form;
 use crate::simulator::kept::Kept;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::Sight;
+use crate::simulator::registry::Visibility;
 
 use super::actions::Action;
 use super::invalid;
 use super::listener::Listener;
-use super::paging::{self, Told};
+use super::paging::{self, WriteXml};
 use super::rule_conditions::Condition;
 
 /// The priority of the default rule: after all others.
@@ -41,18 +41,20 @@ impl ListenerRule {
     }
 }
 
-impl Told for ListenerRule {
+impl WriteXml for ListenerRule {
     const ARNS: &'static str = "RuleArns.member";
     const SET: &'static str = "Rules";
 
-    fn tell(&self, xml: &mut Xml, _: &Cloud) {
+    fn write_xml(&self, xml: &mut Xml, _: &Cloud) {
         xml.text("RuleArn", &self.arn);
         match self.priority {
             DEFAULT => xml.text("Priority", "default"),
             priority => xml.text("Priority", priority),
         }
-        xml.members("Conditions", &self.conditions, |xml, condition| condition.tell(xml));
-        xml.members("Actions", self.actions.iter().zip(1..), |xml, (action, order)| action.tell(xml, order));
+        xml.members("Conditions", &self.conditions, |xml, condition| condition.write_xml(xml));
+        xml.members("Actions", self.actions.iter().zip(1..), |xml, (action, order)| {
+            action.write_xml(xml, order)
+        });
         xml.text("IsDefault", self.priority == DEFAULT);
     }
 }
@@ -66,7 +68,8 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
         return paging::describe::<ListenerRule>(cloud, form, None, |_| true);
     };
     let listener = cloud.one::<Listener>(arn)?;
-    let is_seen = |number| cloud.registry.is_seen(ListenerRule::object(number), Sight::Described, cloud.now);
+    let is_seen =
+        |number| cloud.registry.is_seen(ListenerRule::object(number), Visibility::Described, cloud.now);
     let its =
         ListenerRule::all(cloud).iter().filter(|(number, rule)| rule.listener == arn && is_seen(**number));
     let mut rules: Vec<ListenerRule> = its.map(|(_, rule)| rule.clone()).collect();
@@ -79,6 +82,6 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
         actions: listener.settings.actions.clone(),
     });
     let mut body = Xml::default();
-    body.members(ListenerRule::SET, &rules, |xml, rule| rule.tell(xml, cloud));
+    body.members(ListenerRule::SET, &rules, |xml, rule| rule.write_xml(xml, cloud));
     Ok(Answer { body, ids: rules.into_iter().map(|rule| rule.arn).collect() })
 }

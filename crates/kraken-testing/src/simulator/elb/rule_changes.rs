@@ -11,7 +11,7 @@ use crate::simulator::refusal::Refusal;
 use super::actions::Action;
 use super::listener::Listener;
 use super::load_balancer::LoadBalancer;
-use super::paging::{self, Told as _};
+use super::paging::{self, WriteXml as _};
 use super::rule::ListenerRule;
 use super::rule_conditions::Condition;
 use super::tags::given;
@@ -94,7 +94,7 @@ fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     }
     let mut body = Xml::default();
     let rules: Vec<&ListenerRule> = ids.iter().filter_map(|arn| cloud.there::<ListenerRule>(arn)).collect();
-    body.members("Rules", rules, |xml, rule| rule.tell(xml, cloud));
+    body.members("Rules", rules, |xml, rule| rule.write_xml(xml, cloud));
     Ok(Answer { body, ids })
 }
 

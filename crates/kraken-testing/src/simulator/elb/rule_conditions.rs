@@ -73,7 +73,7 @@ impl Condition {
         Ok(Self { field, config, header, values })
     }
 
-    pub(super) fn tell(&self, xml: &mut Xml) {
+    pub(super) fn write_xml(&self, xml: &mut Xml) {
         xml.text("Field", self.field);
         if ["host-header", "path-pattern"].contains(&self.field) {
             xml.members("Values", &self.values, |xml, (_, value)| xml.plain(value));

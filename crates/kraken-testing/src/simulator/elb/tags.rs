@@ -8,7 +8,7 @@ use crate::simulator::form::Form;
 use crate::simulator::kind::Kind;
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::{ObjectRef, Sight};
+use crate::simulator::registry::{ObjectRef, Visibility};
 use crate::simulator::tags::Tags;
 
 use super::invalid;
@@ -56,7 +56,7 @@ fn checked(tags: Tags) -> Result<Tags, Refusal> {
 }
 
 /// The objects in the parameters of a call, in the same order.
-fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, ObjectRef)>, Refusal> {
+fn named(cloud: &Cloud, form: &Form, visibility: Visibility) -> Result<Vec<(String, ObjectRef)>, Refusal> {
     let arns = form.list("ResourceArns.member");
     if arns.is_empty() {
         form.required("ResourceArns")?;
@@ -64,7 +64,7 @@ fn named(cloud: &Cloud, form: &Form, sight: Sight) -> Result<Vec<(String, Object
     let mut objects = vec![];
     for arn in arns {
         let kind = kind(arn)?;
-        let number = cloud.numbers(kind, &[arn], sight)?.into_iter().next();
+        let number = cloud.numbers(kind, &[arn], visibility)?.into_iter().next();
         let number = number.ok_or_else(|| kind.missing(&[arn]))?;
         objects.push((arn.to_owned(), ObjectRef { kind, number }));
     }
@@ -91,7 +91,7 @@ fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
              Member must have length less than or equal to {MOST_ARNS}"
         )));
     }
-    let objects = named(cloud, form, Sight::Described)?;
+    let objects = named(cloud, form, Visibility::Described)?;
     let mut body = Xml::default();
     body.members("TagDescriptions", &objects, |xml, (arn, object)| {
         xml.text("ResourceArn", arn);
@@ -116,7 +116,7 @@ fn remove(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 /// Changes the tags of all or none.
 fn change(cloud: &mut Cloud, form: &Form, change: impl Fn(&mut Tags)) -> Result<Answer, Refusal> {
     let mut changed = vec![];
-    for (arn, object) in named(cloud, form, Sight::Known)? {
+    for (arn, object) in named(cloud, form, Visibility::Known)? {
         let mut tags = cloud.registry.latest_tags(object);
         change(&mut tags);
         changed.push((arn, object, checked(tags)?));

@@ -13,7 +13,7 @@ use crate::simulator::refusal::Refusal;
 
 use super::attributes;
 use super::health::Health;
-use super::paging::{self, Told};
+use super::paging::{self, WriteXml};
 use super::tags::given;
 use super::targets::Target;
 use super::{Listener, ListenerRule, LoadBalancer, check_name, invalid, nothing};
@@ -102,11 +102,11 @@ impl TargetGroup {
     }
 }
 
-impl Told for TargetGroup {
+impl WriteXml for TargetGroup {
     const ARNS: &'static str = "TargetGroupArns.member";
     const SET: &'static str = "TargetGroups";
 
-    fn tell(&self, xml: &mut Xml, cloud: &Cloud) {
+    fn write_xml(&self, xml: &mut Xml, cloud: &Cloud) {
         xml.text("TargetGroupArn", &self.arn);
         xml.text("TargetGroupName", &self.name);
         xml.text("Protocol", &self.settings.protocol);
@@ -115,7 +115,7 @@ impl Told for TargetGroup {
         xml.text("VpcId", &self.settings.vpc);
         xml.text("TargetType", &self.settings.of);
         xml.text("IpAddressType", &self.settings.address_type);
-        self.health.tell(xml);
+        self.health.write_xml(xml);
         xml.members("LoadBalancerArns", self.load_balancers(cloud), Xml::plain);
     }
 }

@@ -110,12 +110,12 @@ fn describe(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("TargetGroupArn")?;
     let group = cloud.one::<TargetGroup>(arn)?;
     let there = |target: &Target| target.gone_at.is_none_or(|at| at > cloud.now);
-    let asked = named(form, group)?;
-    let rows: Vec<(&(String, usize), Option<&Target>)> = if asked.is_empty() {
+    let requested = named(form, group)?;
+    let rows: Vec<(&(String, usize), Option<&Target>)> = if requested.is_empty() {
         let all = group.targets.iter().filter(|(_, target)| there(target));
         all.map(|(name, target)| (name, Some(target))).collect()
     } else {
-        asked.iter().map(|name| (name, group.targets.get(name).filter(|target| there(target)))).collect()
+        requested.iter().map(|name| (name, group.targets.get(name).filter(|target| there(target)))).collect()
     };
     let in_use = !group.load_balancers(cloud).is_empty();
     let mut body = Xml::default();

@@ -57,7 +57,7 @@ impl Described for Address {
 
     fn values(&self, filter: &str, cloud: &Cloud) -> Vec<String> {
         let used = self.used.as_ref();
-        let of_use = |tell: fn(&Use) -> Option<&String>| used.and_then(tell).cloned().into_iter().collect();
+        let of_use = |get: fn(&Use) -> Option<&String>| used.and_then(get).cloned().into_iter().collect();
         match filter {
             "allocation-id" => vec![self.id.clone()],
             "public-ip" => vec![self.ip.clone()],

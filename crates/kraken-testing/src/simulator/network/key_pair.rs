@@ -14,7 +14,7 @@ use crate::simulator::kind::Kind;
 use crate::simulator::listing::{Described, page, write};
 use crate::simulator::markup::Xml;
 use crate::simulator::refusal::Refusal;
-use crate::simulator::registry::Sight;
+use crate::simulator::registry::Visibility;
 
 /// A key pair.
 #[derive(Debug, Clone)]
@@ -148,7 +148,7 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let mut found = BTreeSet::new();
     for name in &names {
         let seen =
-            |number: &u64| cloud.registry.is_seen(KeyPair::object(*number), Sight::Described, cloud.now);
+            |number: &u64| cloud.registry.is_seen(KeyPair::object(*number), Visibility::Described, cloud.now);
         let missing = || Kind::KeyPair.missing(&[name]);
         found.insert(named(cloud, name).filter(seen).ok_or_else(missing)?);
     }

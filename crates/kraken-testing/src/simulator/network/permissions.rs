@@ -216,9 +216,9 @@ mod tests {
              &IpPermissions.1.Groups.1.GroupId=sg-1&IpPermissions.2.IpProtocol=-1\
              &IpPermissions.2.Ipv6Ranges.1.CidrIpv6=::/0")
         .unwrap();
-        let told: Vec<String> = found.iter().map(|(permission, _)| permission.to_string()).collect();
+        let described: Vec<String> = found.iter().map(|(permission, _)| permission.to_string()).collect();
         assert_eq!(
-            told,
+            described,
             [
                 "peer: 10.0.0.0/8, TCP, from port: 80, to port: 80, ALLOW",
                 "peer: sg-1, TCP, from port: 80, to port: 80, ALLOW",

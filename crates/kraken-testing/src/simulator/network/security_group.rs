@@ -61,9 +61,9 @@ impl SecurityGroup {
         self.name == DEFAULT
     }
 
-    fn permissions<T>(&self, egress: bool, tell: impl Fn(&Permission) -> Option<T>) -> Vec<T> {
+    fn permissions<T>(&self, egress: bool, map: impl Fn(&Permission) -> Option<T>) -> Vec<T> {
         let permissions = self.rules.iter().map(|rule| &rule.permission);
-        permissions.filter(|permission| permission.egress == egress).filter_map(tell).collect()
+        permissions.filter(|permission| permission.egress == egress).filter_map(map).collect()
     }
 }
 

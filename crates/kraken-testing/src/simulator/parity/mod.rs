@@ -120,8 +120,8 @@ impl Side {
     }
 }
 
-fn is_listed(list: &[(&[&str], &str)], told: &str) -> bool {
-    list.iter().any(|(parts, _)| parts.iter().any(|part| told.contains(part)))
+fn is_listed(list: &[(&[&str], &str)], difference: &str) -> bool {
+    list.iter().any(|(parts, _)| parts.iter().any(|part| difference.contains(part)))
 }
 
 /// Makes the calls on both sides and reports every unlisted difference.
@@ -148,9 +148,11 @@ async fn compare_what(
             ("moto", moto.difference(&simulator), only_moto),
             ("the simulator", simulator.difference(&moto), only_ours),
         ] {
-            let told = lines.map(|line| format!("{action} {fields}: {line}"));
+            let differences = lines.map(|line| format!("{action} {fields}: {line}"));
             problems.extend(
-                told.filter(|told| !is_listed(list, told)).map(|told| format!("only {side}: {told}")),
+                differences
+                    .filter(|difference| !is_listed(list, difference))
+                    .map(|difference| format!("only {side}: {difference}")),
             );
         }
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -50,7 +50,7 @@ async fn faults_occur_before_or_after_the_effect_of_the_selected_call() {
     cloud.0.expire_credentials();
     assert_eq!(cloud.no("DescribeInstances", &[]).await.0, "RequestExpired");
     cloud.0.heal();
-    let told: Vec<_> = cloud.0.journal().into_iter().map(|call| (call.outcome, call.lost)).collect();
+    let outcomes: Vec<_> = cloud.0.journal().into_iter().map(|call| (call.outcome, call.lost)).collect();
     let expired = Outcome::Refused("RequestExpired".to_owned());
     let expected = [
         (Outcome::Done, false),
@@ -59,7 +59,7 @@ async fn faults_occur_before_or_after_the_effect_of_the_selected_call() {
         (Outcome::Done, true),
         (expired, false),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(outcomes, expected);
 }
 
 #[tokio::test]

@@ -16,10 +16,10 @@ fn a_key_is_imported_once_per_name() {
     assert!(id.starts_with("key-") && made.text_at(&["keyName"]) == "mine", "{made:?}");
     assert_eq!(account.code("ImportKeyPair", &import), "InvalidKeyPair.Duplicate");
     assert_eq!(account.code("CreateKeyPair", "KeyName=mine"), "InvalidKeyPair.Duplicate");
-    let told = account.only("DescribeKeyPairs", "KeyName.1=mine", "keySet");
-    assert_eq!((told.text_at(&["keyType"]), told.child("publicKey")), ("ed25519".to_owned(), None));
-    let told = account.only("DescribeKeyPairs", "KeyName.1=mine IncludePublicKey=true", "keySet");
-    assert!(told.text_at(&["publicKey"]).starts_with("ssh-ed25519 "));
+    let described = account.only("DescribeKeyPairs", "KeyName.1=mine", "keySet");
+    assert_eq!((described.text_at(&["keyType"]), described.child("publicKey")), ("ed25519".to_owned(), None));
+    let described = account.only("DescribeKeyPairs", "KeyName.1=mine IncludePublicKey=true", "keySet");
+    assert!(described.text_at(&["publicKey"]).starts_with("ssh-ed25519 "));
     account.ok("DeleteKeyPair", "KeyName=mine");
     account.ok("DeleteKeyPair", "KeyName=mine");
     let (code, message) = account.no("DescribeKeyPairs", "KeyName.1=mine");
@@ -43,8 +43,8 @@ fn a_generated_private_key_is_returned_once() {
     let made = account.ok("CreateKeyPair", "KeyName=mine");
     assert!(made.text_at(&["keyMaterial"]).starts_with("-----BEGIN"));
     assert_eq!(made.text_at(&["keyFingerprint"]).split(':').count(), 20);
-    let told = account.only("DescribeKeyPairs", "", "keySet");
-    assert_eq!((told.text_at(&["keyType"]), told.child("keyMaterial")), ("rsa".to_owned(), None));
+    let described = account.only("DescribeKeyPairs", "", "keySet");
+    assert_eq!((described.text_at(&["keyType"]), described.child("keyMaterial")), ("rsa".to_owned(), None));
 }
 
 #[test]

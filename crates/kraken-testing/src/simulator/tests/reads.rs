@@ -125,12 +125,12 @@ async fn a_hundred_thousand_instances_are_described_in_pages() {
     let launched = started.elapsed();
     assert_eq!(all.len(), 100_000);
     let numbered: Vec<String> = (1..=1000).map(|n| format!("InstanceId.{n}")).collect();
-    let asked: Vec<(&str, &str)> =
+    let by_id: Vec<(&str, &str)> =
         numbered.iter().zip(&all[50_000..]).map(|(name, id)| (name.as_str(), id.as_str())).collect();
     let by_tag = [("Filter.1.Name", "tag:cluster"), ("Filter.1.Value.1", "c"), ("MaxResults", "1000")];
     let started = Instant::now();
     for _ in 0..5 {
-        assert!(cloud.send("DescribeInstances", &asked).await.unwrap().body.contains(&all[50_999]));
+        assert!(cloud.send("DescribeInstances", &by_id).await.unwrap().body.contains(&all[50_999]));
         assert!(cloud.send("DescribeInstances", &by_tag).await.unwrap().body.contains("<nextToken>"));
     }
     let each = started.elapsed() / 10;

@@ -9,11 +9,11 @@ fn table(account: &mut Account, id: &str) -> Element {
 
 fn routes(account: &mut Account, id: &str) -> Vec<(String, String, String)> {
     let table = table(account, id);
-    let told = |route: &Element| {
+    let line = |route: &Element| {
         let text = |name| route.text_at(&[name]);
         (text("destinationCidrBlock"), text("gatewayId"), text("state"))
     };
-    table.items("routeSet").map(told).collect()
+    table.items("routeSet").map(line).collect()
 }
 
 fn route(destination: &str, gateway: &str, state: &str) -> (String, String, String) {

@@ -95,8 +95,8 @@ fn targets_become_healthy_and_drain() {
     let one = format!("TargetGroupArn={group}");
     let target = format!("{one} Targets.member.1.Id={instance}");
     let health = |account: &mut Account| {
-        let told = account.members("DescribeTargetHealth", &one, "TargetHealthDescriptions");
-        told.iter().map(|one| one.text_at(&["TargetHealth", "State"])).collect::<Vec<_>>()
+        let described = account.members("DescribeTargetHealth", &one, "TargetHealthDescriptions");
+        described.iter().map(|one| one.text_at(&["TargetHealth", "State"])).collect::<Vec<_>>()
     };
     account.settle();
     account.ok("RegisterTargets", &target);
@@ -111,8 +111,8 @@ fn targets_become_healthy_and_drain() {
     assert_eq!(health(&mut account), ["draining"]);
     account.settle();
     assert!(health(&mut account).is_empty());
-    let told = account.member("DescribeTargetHealth", &target, "TargetHealthDescriptions");
-    assert_eq!(told.text_at(&["TargetHealth", "Reason"]), "Target.NotRegistered");
+    let described = account.member("DescribeTargetHealth", &target, "TargetHealthDescriptions");
+    assert_eq!(described.text_at(&["TargetHealth", "Reason"]), "Target.NotRegistered");
     account.ok("DeregisterTargets", &target);
 }
 

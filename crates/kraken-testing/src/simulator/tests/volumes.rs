@@ -53,10 +53,10 @@ fn a_volume_is_attached_to_an_instance_of_its_zone_and_detached() {
     assert_eq!(account.text("AttachVolume", &attach, &["status"]), "attaching");
     assert_eq!(account.code("AttachVolume", &attach), "VolumeInUse");
     account.settle();
-    let told = account.only("DescribeVolumes", &format!("VolumeId.1={id}"), "volumeSet");
-    let attachment = told.items("attachmentSet").next().unwrap();
+    let described = account.only("DescribeVolumes", &format!("VolumeId.1={id}"), "volumeSet");
+    let attachment = described.items("attachmentSet").next().unwrap();
     assert_eq!(
-        (told.text_at(&["status"]), attachment.text_at(&["status"])),
+        (described.text_at(&["status"]), attachment.text_at(&["status"])),
         ("in-use".into(), "attached".into())
     );
     let devices = account.described_instance(&instance);
@@ -122,15 +122,15 @@ fn the_size_of_a_volume_can_only_increase() {
     );
     assert_eq!(account.code("ModifyVolume", &grow), "IncorrectModificationState");
     account.settle();
-    let told =
+    let described =
         account.only("DescribeVolumesModifications", &format!("VolumeId.1={id}"), "volumeModificationSet");
-    assert_eq!(told.text_at(&["modificationState"]), "completed");
-    let told = account.only("DescribeVolumes", "", "volumeSet");
-    assert_eq!((told.text_at(&["size"]), told.text_at(&["iops"])), ("20".into(), "4000".into()));
+    assert_eq!(described.text_at(&["modificationState"]), "completed");
+    let described = account.only("DescribeVolumes", "", "volumeSet");
+    assert_eq!((described.text_at(&["size"]), described.text_at(&["iops"])), ("20".into(), "4000".into()));
     assert_eq!(account.code("ModifyVolume", &format!("VolumeId={id} Size=5")), "InvalidParameterValue");
     account.ok("ModifyVolume", &format!("VolumeId={id} VolumeType=gp2"));
-    let told = account.only("DescribeVolumes", "", "volumeSet");
-    assert_eq!((told.text_at(&["iops"]), told.child("throughput")), ("100".into(), None));
+    let described = account.only("DescribeVolumes", "", "volumeSet");
+    assert_eq!((described.text_at(&["iops"]), described.child("throughput")), ("100".into(), None));
 }
 
 #[test]

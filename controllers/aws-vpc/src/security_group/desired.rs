@@ -1,0 +1,160 @@
+//! The desired state of a security group, and its comparison with the observed state. Pure.
+
+use kraken_aws::{
+    diff::fixed,
+    resolved::Joined,
+    rules::{an_id, ensure},
+    validator::{SpecValidator, ValidationError},
+};
+use kraken_spoke::{Difference, Resolved, Resolver};
+
+use super::{
+    api::SecurityGroupSpec,
+    aws::SecurityGroup,
+    rule::{self, Entry},
+    rule_changes::{self, Change, Direction},
+};
+
+/// The desired state. Absent fields are neither sent nor compared.
+#[derive(Debug)]
+pub(crate) struct Desired {
+    pub(super) vpc_id: Resolved<String>,
+    pub(super) group_name: Option<Resolved<String>>,
+    pub(super) description: Option<Resolved<String>>,
+    pub(super) ingress: Option<Vec<Joined<Entry>>>,
+    pub(super) egress: Option<Vec<Joined<Entry>>>,
+}
+
+impl Desired {
+    /// The rules of a direction; empty if the spec does not manage them.
+    pub(super) fn rules(&self, direction: Direction) -> &[Joined<Entry>] {
+        let rules = match direction {
+            Direction::Ingress => &self.ingress,
+            Direction::Egress => &self.egress,
+        };
+        rules.as_deref().unwrap_or_default()
+    }
+}
+
+pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
+    let mut validator = SpecValidator::new(values);
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
+    let group_name = validator.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
+        rule::is_description(name)?;
+        let fits = !name.starts_with("sg-") && name.trim() == name;
+        Ok::<_, ValidationError>(ensure(fits, || {
+            "must not start with sg-, and must not start or end with a space".to_owned()
+        })?)
+    });
+    let description = validator.optional("description", spec.description.as_ref(), rule::is_description);
+    let ingress = spec.ingress.as_ref().map(|rules| rule::entries(&mut validator, "ingress", rules));
+    let egress = spec.egress.as_ref().map(|rules| rule::entries(&mut validator, "egress", rules));
+    let desired = Desired {
+        vpc_id: vpc_id?,
+        group_name: group_name?,
+        description: description?,
+        ingress: ingress.map_or(Some(None), |taken| taken.map(Some))?,
+        egress: egress.map_or(Some(None), |taken| taken.map(Some))?,
+    };
+    validator.is_valid().then_some(desired)
+}
+
+pub(super) fn differences(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
+    let fixed = [
+        fixed("vpcID", Some(&desired.vpc_id), group.vpc_id.as_ref()),
+        fixed("groupName", desired.group_name.as_ref(), group.group_name.as_ref()),
+        fixed("description", desired.description.as_ref(), group.description.as_ref()),
+    ];
+    let of_rules = |direction, wanted: &Option<Vec<Joined<Entry>>>| {
+        wanted.as_ref().map_or(vec![], |wanted| rule_changes::differences(direction, wanted, group))
+    };
+    let (ingress, egress) =
+        (of_rules(Direction::Ingress, &desired.ingress), of_rules(Direction::Egress, &desired.egress));
+    fixed.into_iter().flatten().chain(ingress).chain(egress).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::security_group::SecurityGroups;
+    use kraken_aws::testing::{self, rendered, with};
+    use serde_json::{Value, json};
+
+    fn written(changes: Value) -> Value {
+        with(json!({"vpcID": {"value": "vpc-1"}}), changes)
+    }
+
+    fn problems(changes: Value) -> Vec<String> {
+        testing::problems::<SecurityGroups>(written(changes))
+    }
+
+    fn compared(changes: Value) -> Vec<String> {
+        let group = SecurityGroup { vpc_id: Some("vpc-1".into()), ..SecurityGroup::default() };
+        rendered(differences(&testing::desired::<SecurityGroups>(written(changes)), &group))
+    }
+
+    fn web() -> Value {
+        json!({"protocol": {"value": "tcp"}, "fromPort": {"value": 443}, "cidrBlocks": {"value": ["0.0.0.0/0"]}})
+    }
+
+    #[test]
+    fn name_description_and_vpc_are_immutable() {
+        let wanted = json!({"groupName": {"value": "web"}, "description": {"value": "d"}, "vpcID": {"value": "vpc-2"}});
+        assert_eq!(
+            compared(wanted),
+            [
+                "vpcID: vpc-1 becomes vpc-2: fixed",
+                "groupName: (absent) becomes web: fixed",
+                "description: (absent) becomes d: fixed",
+            ]
+        );
+    }
+
+    #[test]
+    fn all_problems_of_rules_are_reported_with_their_index() {
+        let rule = |protocol: Value, from: i32, to: i32| {
+            json!({
+                "protocol": {"value": protocol}, "fromPort": {"value": from}, "toPort": {"value": to},
+                "cidrBlocks": {"value": ["10.0.0.0/8"]},
+            })
+        };
+        let mut several = rule(json!("tcp"), -1, 65_536);
+        several["cidrBlocks"] = json!({"value": ["10.0.0.1/8", "10.0.0.0/8"]});
+        several["securityGroupIDs"] = json!({"value": ["web"]});
+        let found = problems(json!({
+            "ingress": [
+                several,
+                rule(json!("tcp"), 81, 80),
+                rule(json!("http"), 80, 80),
+                rule(json!(-1), 1, 1),
+                {"protocol": {"value": "udp"}},
+                rule(json!("icmp"), -1, 256),
+            ],
+            "egress": [web(), web()],
+            "groupName": {"value": "sg-web"},
+            "description": {"value": "a<b"},
+        }));
+        assert_eq!(
+            found,
+            [
+                "spec.groupName: must not start with sg-, and must not start or end with a space",
+                "spec.description: must consist of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
+                "spec.ingress[0].fromPort: must be 0 to 65535",
+                "spec.ingress[0].toPort: must be 0 to 65535",
+                "spec.ingress[0].cidrBlocks: item 0 has host bits set for the prefix length /8: write 10.0.0.0/8",
+                "spec.ingress[0].securityGroupIDs: item 0 must look like sg-0abc1234def567890",
+                "spec.ingress[1].fromPort: must not be greater than toPort",
+                "spec.ingress[2].protocol: must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all",
+                "spec.ingress[2].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[2].toPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[3].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[3].toPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
+                "spec.ingress[4]: no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
+                "spec.ingress[4].fromPort: is required for tcp and udp",
+                "spec.ingress[5].toPort: must be -1 to 255",
+                "spec.ingress[0]: tcp -1-65536 10.0.0.0/8 is in ingress[0] already",
+                "spec.egress[1]: tcp 443 0.0.0.0/0 is in egress[0] already",
+            ]
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! Step 4: the outcome -> the status, the event and the requeue. Pure.
+
+use jiff::Timestamp;
+use kraken_api::{
+    ConfigExport, ConfigExportStatus,
+    conditions::{self, DEPENDENCIES_RESOLVED, READY, State},
+    reasons::ExportReason as Reason,
+};
+use kraken_runtime::{EventType, queue::Requeue};
+
+use crate::resolve::names::bounded;
+
+/// The maximum length of a message, in bytes.
+const MAX_MESSAGE: usize = 1500;
+
+/// The outcome of a reconcile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The target has this number of entries.
+    Exported(usize),
+    /// Entries have no value; what happens to the target in the meantime.
+    Waiting(String, Kept),
+    /// The spec is invalid; the exported target is not changed.
+    Invalid(String),
+    /// The target is not owned by this export.
+    NotOwned(String),
+    /// The old target is being deleted; its deletion triggers a reconcile.
+    Leaving,
+    /// A value could not be read; the exported target is not changed.
+    Unreadable(String),
+    /// The target could not be written.
+    Failed(String),
+    /// The target is in place, and a workload could not be restarted.
+    NotRestarted(String),
+}
+
+/// Whether the target is kept without values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It does not exist.
+    No,
+    /// It is deleted unless the values are available again soon.
+    ForAWhile,
+    /// It is kept unchanged until the values are available again.
+    AsLongAsNeeded,
+}
+
+/// The names of all outcomes, for the coverage table of the deterministic simulation.
+pub const OUTCOMES: [&str; 8] =
+    ["Exported", "Waiting", "Invalid", "NotOwned", "Leaving", "Unreadable", "Failed", "NotRestarted"];
+
+impl Outcome {
+    /// The name, one of [`OUTCOMES`].
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Exported(_) => "Exported",
+            Self::Waiting(..) => "Waiting",
+            Self::Invalid(_) => "Invalid",
+            Self::NotOwned(_) => "NotOwned",
+            Self::Leaving => "Leaving",
+            Self::Unreadable(_) => "Unreadable",
+            Self::Failed(_) => "Failed",
+            Self::NotRestarted(_) => "NotRestarted",
+        }
+    }
+
+    /// The reason of the Ready condition.
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::Exported(_) => Reason::Exported,
+            Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
+            Self::Invalid(_) => Reason::InvalidSpec,
+            Self::NotOwned(_) => Reason::TargetNotOwned,
+            Self::Leaving | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
+        }
+    }
+
+    /// Only failures are retried by a timer.
+    pub(crate) fn requeue(&self) -> Requeue {
+        match self {
+            Self::Unreadable(_) | Self::Failed(_) | Self::NotRestarted(_) => Requeue::Backoff,
+            _ => Requeue::Never,
+        }
+    }
+
+    /// `is_written`: the target exists according to the status.
+    fn message(&self, target: &str, is_written: bool) -> String {
+        let (kind, name) = target.split_once('/').unwrap_or_default();
+        let message = match self {
+            Self::Exported(1) => format!("{kind} {name} has its only entry."),
+            Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
+            Self::Leaving => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
+            Self::NotOwned(owner) => format!("{kind} {name} exists and {owner}; it is not changed"),
+            Self::Unreadable(why) | Self::Failed(why) | Self::NotRestarted(why) => {
+                format!("{why}; retrying with backoff")
+            }
+            Self::Waiting(why, Kept::AsLongAsNeeded) if is_written => {
+                format!("{why}; {kind} {name} is kept unchanged (whileWaiting: Keep)")
+            }
+            Self::Waiting(why, _) | Self::Invalid(why) => why.clone(),
+        };
+        bounded(&message, MAX_MESSAGE)
+    }
+
+    fn resolved(&self) -> State {
+        match self {
+            Self::Waiting(..) => State::False,
+            Self::Invalid(_) | Self::Unreadable(_) => State::Unknown,
+            Self::Exported(_)
+            | Self::NotOwned(_)
+            | Self::Leaving
+            | Self::Failed(_)
+            | Self::NotRestarted(_) => State::True,
+        }
+    }
+
+    /// The target in the status: the object that may exist, unless its absence is known.
+    fn target(&self, target: String, before: Option<String>) -> Option<String> {
+        match self {
+            Self::Exported(_) | Self::NotRestarted(_) => Some(target),
+            Self::Waiting(_, Kept::No) | Self::NotOwned(_) => None,
+            Self::Waiting(..) | Self::Invalid(_) | Self::Leaving | Self::Unreadable(_) | Self::Failed(_) => {
+                before
+            }
+        }
+    }
+}
+
+/// The event for a change of the outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// Normal or Warning.
+    pub(crate) type_: Type,
+    /// The reason.
+    pub(crate) reason: &'static str,
+    /// The message.
+    pub(crate) note: String,
+}
+
+/// [`EventType`], with equality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    /// A normal event.
+    Normal,
+    /// A warning.
+    Warning,
+}
+
+impl From<Type> for EventType {
+    fn from(type_: Type) -> Self {
+        match type_ {
+            Type::Normal => Self::Normal,
+            Type::Warning => Self::Warning,
+        }
+    }
+}
+
+/// The action on the status.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// Nothing: it is up to date.
+    Nothing,
+    /// Write it, and publish this event.
+    Write(Box<ConfigExportStatus>, Option<Notice>),
+}
+
+/// Decides the report. `digest`: of the content for which the workloads have been restarted; `None` keeps the reported one.
+pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str>, now: Timestamp) -> Next {
+    let generation = export.metadata.generation;
+    let before = export.status.as_ref();
+    let is_reported =
+        before.is_some_and(|status| status.observed_generation == generation && generation.is_some());
+    if matches!(outcome, Outcome::Unreadable(_)) && is_reported {
+        return Next::Nothing;
+    }
+    let target = format!("{:?}/{}", export.spec.config_type, export.spec.config_metadata.name);
+    let is_written = before.is_some_and(|status| status.target.is_some());
+    let (state, reason) = (ready(outcome), outcome.reason().as_str());
+    let message = outcome.message(&target, is_written);
+    let lookups = |kind| before.and_then(|status| conditions::get(&status.conditions, kind));
+    // Only the hub's conditions: conditions of others are preserved by server-side apply.
+    let mut list: Vec<_> = [READY, DEPENDENCIES_RESOLVED].into_iter().filter_map(lookups).cloned().collect();
+    conditions::set(&mut list, READY, state, reason, &message, generation, now);
+    let (word, warning) = match outcome.resolved() {
+        State::True => ("Resolved", "Every entry has a value."),
+        _ => (reason, message.as_str()),
+    };
+    conditions::set(&mut list, DEPENDENCIES_RESOLVED, outcome.resolved(), word, warning, generation, now);
+    let status = ConfigExportStatus {
+        target: outcome.target(target, before.and_then(|status| status.target.clone())),
+        observed_generation: generation,
+        conditions: list,
+        content_digest: if export.spec.restart.is_empty() {
+            None
+        } else {
+            digest.or(before.and_then(|status| status.content_digest.as_deref())).map(str::to_owned)
+        },
+    };
+    if before.is_some_and(|before| says_the_same(before, &status)) {
+        return Next::Nothing;
+    }
+    let is_known =
+        lookups(READY).is_some_and(|lookups| lookups.status == state.as_str() && lookups.reason == reason);
+    let type_ = match outcome.reason() {
+        Reason::Exported | Reason::Pending | Reason::WaitingForValues => Type::Normal,
+        Reason::InvalidSpec | Reason::TargetNotOwned | Reason::WriteFailed => Type::Warning,
+    };
+    let notice = (!is_known).then_some(Notice { type_, reason, note: message });
+    Next::Write(Box::new(status), notice)
+}
+
+/// The current status, without fields of others.
+pub(crate) fn own(export: &ConfigExport) -> ConfigExportStatus {
+    let mut status = export.status.clone().unwrap_or_default();
+    status.conditions.retain(|condition| [READY, DEPENDENCIES_RESOLVED].contains(&condition.type_.as_str()));
+    status
+}
+
+fn ready(outcome: &Outcome) -> State {
+    if matches!(outcome, Outcome::Exported(_)) { State::True } else { State::False }
+}
+
+/// Conditions of others are not compared.
+fn says_the_same(before: &ConfigExportStatus, status: &ConfigExportStatus) -> bool {
+    let same = |kind| conditions::get(&before.conditions, kind) == conditions::get(&status.conditions, kind);
+    same(READY)
+        && same(DEPENDENCIES_RESOLVED)
+        && before.observed_generation == status.observed_generation
+        && before.target == status.target
+        && before.content_digest == status.content_digest
+}
+
+#[cfg(test)]
+mod tests;

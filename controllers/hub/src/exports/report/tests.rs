@@ -1,0 +1,136 @@
+use serde_json::json;
+
+use super::*;
+use crate::exports::resolve::tests::spec;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap()
+}
+
+fn export(generation: i64, status: Option<ConfigExportStatus>) -> ConfigExport {
+    let mut export = ConfigExport::new("e", spec("ConfigMap", json!([{"key": "a", "value": "x"}])));
+    export.metadata.generation = Some(generation);
+    export.status = status;
+    export
+}
+
+fn waiting(why: &str) -> Outcome {
+    Outcome::Waiting(why.into(), Kept::No)
+}
+
+fn written(next: Next) -> (ConfigExportStatus, Option<Notice>) {
+    match next {
+        Next::Write(status, notice) => (*status, notice),
+        Next::Nothing => panic!("nothing was written"),
+    }
+}
+
+fn after(outcome: &Outcome) -> ConfigExportStatus {
+    written(next(&export(1, None), outcome, None, at(1))).0
+}
+
+fn ready_of(status: &ConfigExportStatus) -> (&str, &str, &str) {
+    let ready = conditions::get(&status.conditions, READY).unwrap();
+    (&ready.status, &ready.reason, &ready.message)
+}
+
+#[test]
+fn an_export_is_ready_only_when_it_is_written() {
+    let status = after(&Outcome::Exported(3));
+    assert_eq!(ready_of(&status), ("True", "Exported", "ConfigMap app has all 3 entries."));
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
+    for (outcome, reason) in [
+        (waiting("x"), "WaitingForValues"),
+        (Outcome::Invalid("x".into()), "InvalidSpec"),
+        (Outcome::NotOwned("x".into()), "TargetNotOwned"),
+        (Outcome::Leaving, "WriteFailed"),
+        (Outcome::Unreadable("x".into()), "WaitingForValues"),
+        (Outcome::Failed("x".into()), "WriteFailed"),
+    ] {
+        let status = after(&outcome);
+        assert_eq!((ready_of(&status).0, ready_of(&status).1), ("False", reason), "{outcome:?}");
+        assert_eq!(status.target, None);
+    }
+}
+
+#[test]
+fn an_unchanged_outcome_is_neither_written_nor_published() {
+    let status = after(&Outcome::Exported(1));
+    assert_eq!(next(&export(1, Some(status)), &Outcome::Exported(1), None, at(2)), Next::Nothing);
+}
+
+#[test]
+fn a_change_of_the_outcome_is_published_once() {
+    let (status, notice) = written(next(&export(1, None), &waiting("a"), None, at(1)));
+    assert_eq!(notice, Some(Notice { type_: Type::Normal, reason: "WaitingForValues", note: "a".into() }));
+    let (status, notice) = written(next(&export(1, Some(status)), &waiting("b"), None, at(2)));
+    assert_eq!(notice, None, "the same outcome with another message");
+    let refused = Outcome::NotOwned("belongs to ConfigExport first".into());
+    let (_, notice) = written(next(&export(1, Some(status)), &refused, None, at(3)));
+    let note = "ConfigMap app exists and belongs to ConfigExport first; it is not changed";
+    assert_eq!(notice, Some(Notice { type_: Type::Warning, reason: "TargetNotOwned", note: note.into() }));
+}
+
+#[test]
+fn a_kept_target_is_in_the_status_until_it_is_deleted() {
+    let status = after(&Outcome::Exported(1));
+    let waits = |kept| {
+        written(next(&export(1, Some(status.clone())), &Outcome::Waiting("x".into(), kept), None, at(2))).0
+    };
+    assert_eq!(waits(Kept::ForAWhile).target.as_deref(), Some("ConfigMap/app"));
+    let kept = waits(Kept::AsLongAsNeeded);
+    assert_eq!(kept.target.as_deref(), Some("ConfigMap/app"));
+    assert_eq!(ready_of(&kept).2, "x; ConfigMap app is kept unchanged (whileWaiting: Keep)");
+    assert_eq!(waits(Kept::No).target, None);
+    let never = Outcome::Waiting("x".into(), Kept::AsLongAsNeeded);
+    assert_eq!(ready_of(&after(&never)).2, "x", "there is no target to keep");
+}
+
+#[test]
+fn a_failed_read_does_not_change_the_report_of_this_generation() {
+    let status = after(&Outcome::Exported(1));
+    let failed = Outcome::Unreadable("the API server is on fire".into());
+    assert_eq!(next(&export(1, Some(status.clone())), &failed, None, at(2)), Next::Nothing);
+    let (status, _) = written(next(&export(2, Some(status)), &failed, None, at(2)));
+    assert_eq!(ready_of(&status).2, "the API server is on fire; retrying with backoff");
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app"), "it still exists");
+}
+
+#[test]
+fn the_digest_is_reported_only_with_restarts_and_kept_until_the_next() {
+    let mut restarting = export(1, None);
+    let exported = Outcome::Exported(1);
+    assert_eq!(written(next(&restarting, &exported, Some("d"), at(1))).0.content_digest, None);
+    restarting.spec.restart =
+        serde_json::from_value(json!([{"kind": "Deployment", "name": "client"}])).unwrap();
+    let status = written(next(&restarting, &exported, Some("d"), at(1))).0;
+    assert_eq!(status.content_digest.as_deref(), Some("d"));
+    restarting.status = Some(status);
+    assert_eq!(next(&restarting, &exported, None, at(2)), Next::Nothing);
+    let failed = Outcome::NotRestarted("failed to restart Deployment client: forbidden".into());
+    let status = written(next(&restarting, &failed, None, at(2))).0;
+    assert_eq!(status.content_digest.as_deref(), Some("d"), "so that the restart is still due");
+    assert_eq!((ready_of(&status).0, ready_of(&status).1), ("False", "WriteFailed"));
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
+}
+
+#[test]
+fn only_failures_are_retried_by_a_timer() {
+    for outcome in [Outcome::Unreadable(String::new()), Outcome::Failed(String::new())] {
+        assert_eq!(outcome.requeue(), Requeue::Backoff);
+    }
+    for outcome in [Outcome::Exported(1), waiting(""), Outcome::Invalid(String::new()), Outcome::Leaving] {
+        assert_eq!(outcome.requeue(), Requeue::Never);
+    }
+}
+
+#[test]
+fn missing_values_and_a_failed_write_have_different_reasons() {
+    let resolved = |outcome: &Outcome| {
+        let status = after(outcome);
+        conditions::get(&status.conditions, DEPENDENCIES_RESOLVED).unwrap().status.clone()
+    };
+    assert_eq!(resolved(&Outcome::Failed("x".into())), "True");
+    assert_eq!(resolved(&waiting("x")), "False");
+    assert_eq!(resolved(&Outcome::Invalid("x".into())), "Unknown");
+}

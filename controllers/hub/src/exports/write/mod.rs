@@ -1,0 +1,283 @@
+//! Step 3: performs the action. Client required.
+//!
+//! Every request has the UID and version of the observed object as a precondition. If the object changed in the meantime,
+//! the API server rejects the request, and the object is observed again.
+
+mod error;
+
+use k8s_openapi::{
+    api::core::v1::{ConfigMap, Secret},
+    apimachinery::pkg::apis::meta::v1::OwnerReference,
+};
+use kraken_api::{ConfigExport, DIGEST_KEY_ANNOTATION, EXPORTED_BY_ANNOTATION};
+use kraken_runtime::{
+    coverage,
+    patch::{ApiError, json_patch, within},
+};
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{DeleteParams, ObjectMeta, PostParams, Preconditions},
+    core::PartialObjectMeta,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    exports::{
+        decide::{Action, Observed, decide, observed},
+        labels::{Labelling, MANAGED_BY},
+        resolve::Content,
+        target::{OPAQUE, Target},
+    },
+    store::index::{Class, ObjectRef},
+    watch::cluster_state::Version,
+};
+
+pub(crate) use error::WriteError;
+
+/// The maximum number of attempts after conflicts in one reconcile.
+const ROUNDS: usize = 4;
+
+/// The result of reconciling the target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// It is in place.
+    InPlace(Placed),
+    /// It does not exist, or is not owned by this export.
+    Absent,
+    /// It is not owned by this export: its owner, as a phrase.
+    Foreign(String),
+    /// Wait for its deletion, and recreate it.
+    Leaving,
+}
+
+/// A target in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// Its version.
+    pub(crate) version: Version,
+    /// The key of the digest of its content, if it has one.
+    pub(crate) digest_key: Option<String>,
+}
+
+/// An observed target.
+struct Found {
+    observed: Observed,
+    /// The operations that set its labels and annotations.
+    metadata: Vec<Value>,
+    digest_key: Option<String>,
+}
+
+impl std::fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("export", &self.export.name_any()).finish_non_exhaustive()
+    }
+}
+
+/// Writes targets of one ConfigExport.
+pub(crate) struct Writer<'a> {
+    /// The client.
+    pub(crate) client: Client,
+    /// The field manager.
+    pub(crate) manager: &'static str,
+    /// The export.
+    pub(crate) export: &'a ConfigExport,
+    /// A new random key for the digest of the content, if the export restarts workloads.
+    pub(crate) digest_key: Option<String>,
+}
+
+impl Writer<'_> {
+    /// Reconciles an object with the desired content; without content, it is deleted.
+    ///
+    /// # Errors
+    /// The failed request.
+    pub(crate) async fn reconcile_target(
+        &self,
+        named: &ObjectRef,
+        content: Option<&Content>,
+    ) -> Result<Done, WriteError> {
+        match named.class {
+            Class::Secret => self.reconcile_kind::<Secret>(named, content).await,
+            // A StateDeclaration is never a target.
+            Class::ConfigMap | Class::State => self.reconcile_kind::<ConfigMap>(named, content).await,
+        }
+    }
+
+    async fn reconcile_kind<T: Target>(
+        &self,
+        named: &ObjectRef,
+        content: Option<&Content>,
+    ) -> Result<Done, WriteError> {
+        let mut round = 0;
+        loop {
+            round += 1;
+            let observed = match content {
+                Some(content) => self.observe::<T>(named, content).await,
+                None => self.get_metadata::<T>(named).await.map(Found::of),
+            };
+            let Found { observed, metadata, digest_key } =
+                observed.map_err(|source| WriteError::Read { named: named.to_string(), source })?;
+            let action = decide(content.is_some(), observed);
+            match self.act::<T>(named, content, action, metadata, digest_key).await {
+                Err(error) if round < ROUNDS && error.is_race() => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    /// The observed target.
+    async fn observe<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Found, ApiError> {
+        let found = within("read", self.api::<T>(named).get_opt(&named.key.name)).await?;
+        Ok(found.map_or(Found::of(Observed::Absent), |object| {
+            let metadata = self.labelling().changes(object.meta());
+            let is_of_type = object.is_of(self.secret_type());
+            // The type of a Secret is immutable.
+            let immutable = if is_of_type { object.immutable() } else { Some(true) };
+            let matches = is_of_type && object.matches(content) && metadata.is_empty();
+            let observed = observed(object.meta(), &self.uid(), self.is_recorded(named), matches, immutable);
+            Found { observed, metadata, digest_key: digest_key(&object) }
+        }))
+    }
+
+    /// A deletion only needs the metadata.
+    async fn get_metadata<T: Target>(&self, named: &ObjectRef) -> Result<Observed, ApiError> {
+        let found: Option<PartialObjectMeta<T>> =
+            within("read", self.api::<T>(named).get_metadata_opt(&named.key.name)).await?;
+        Ok(found.map_or(Observed::Absent, |object| {
+            observed(&object.metadata, &self.uid(), self.is_recorded(named), false, None)
+        }))
+    }
+
+    async fn act<T: Target>(
+        &self,
+        named: &ObjectRef,
+        content: Option<&Content>,
+        action: Action,
+        metadata: Vec<Value>,
+        digest_key: Option<String>,
+    ) -> Result<Done, WriteError> {
+        coverage::note("export action", action.verb());
+        tracing::debug!(target = %named, action = action.verb(), "decided");
+        match (action, content) {
+            (Action::Create, Some(content)) => self.create::<T>(named, content).await,
+            (Action::Update(version), Some(content)) => {
+                self.update::<T>(named, content, &version, metadata).await
+            }
+            (Action::Replace(version), Some(content)) => {
+                self.delete::<T>(named, version).await?;
+                self.create::<T>(named, content).await
+            }
+            (Action::Delete(version), _) => self.delete::<T>(named, version).await,
+            (Action::Keep(version), _) => Ok(Done::InPlace(Placed { version, digest_key })),
+            (Action::Refuse(owner), _) => Ok(Done::Foreign(owner)),
+            (Action::AwaitDeletion, _) => Ok(Done::Leaving),
+            (Action::None | Action::Create | Action::Update(_) | Action::Replace(_), _) => Ok(Done::Absent),
+        }
+    }
+
+    async fn create<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Done, WriteError> {
+        let object = T::new(self.metadata(named), self.secret_type(), content);
+        let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
+        let made = within("create", self.api::<T>(named).create(&params, &object)).await;
+        let made = made.map_err(|source| WriteError::Create { named: named.to_string(), source })?;
+        Ok(in_place(&made))
+    }
+
+    async fn update<T: Target>(
+        &self,
+        named: &ObjectRef,
+        content: &Content,
+        version: &Version,
+        metadata: Vec<Value>,
+    ) -> Result<Done, WriteError> {
+        let mut operations = vec![
+            json!({"op": "test", "path": "/metadata/uid", "value": version.uid}),
+            json!({"op": "test", "path": "/metadata/resourceVersion", "value": version.resource_version}),
+        ];
+        operations.extend(T::changes(content));
+        operations.extend(metadata);
+        let changed =
+            json_patch(&self.api::<T>(named), self.manager, &named.key.name, operations.into()).await;
+        let changed = changed.map_err(|source| WriteError::Update { named: named.to_string(), source })?;
+        Ok(in_place(&changed))
+    }
+
+    async fn delete<T: Target>(&self, named: &ObjectRef, version: Version) -> Result<Done, WriteError> {
+        let Version { uid, resource_version } = version;
+        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(resource_version) };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match within("delete", self.api::<T>(named).delete(&named.key.name, &params)).await {
+            Ok(_) => Ok(Done::Absent),
+            Err(error) if error.is_not_found() => Ok(Done::Absent),
+            Err(source) => Err(WriteError::Delete { named: named.to_string(), source }),
+        }
+    }
+
+    /// The API for the named object, in its namespace.
+    fn api<T: Target>(&self, named: &ObjectRef) -> Api<T> {
+        Api::namespaced(self.client.clone(), &named.key.namespace)
+    }
+
+    fn secret_type(&self) -> &str {
+        self.export.spec.secret_type.as_deref().unwrap_or(OPAQUE)
+    }
+
+    /// Whether the status names this object as the target.
+    fn is_recorded(&self, named: &ObjectRef) -> bool {
+        let kind = match named.class {
+            Class::ConfigMap => "ConfigMap",
+            Class::Secret => "Secret",
+            Class::State => return false,
+        };
+        let target = self.export.status.as_ref().and_then(|status| status.target.as_deref());
+        target.and_then(|target| target.split_once('/')) == Some((kind, &*named.key.name))
+    }
+
+    fn uid(&self) -> String {
+        self.export.uid().unwrap_or_default()
+    }
+
+    /// Its owner is the export, so that Kubernetes garbage-collects it with the export.
+    fn metadata(&self, named: &ObjectRef) -> ObjectMeta {
+        let owner = OwnerReference {
+            api_version: ConfigExport::api_version(&()).into_owned(),
+            kind: ConfigExport::kind(&()).into_owned(),
+            name: self.export.name_any(),
+            uid: self.uid(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        };
+        let (mut labels, mut annotations) = self.labelling().of_new();
+        labels.insert(MANAGED_BY.to_owned(), self.manager.to_owned());
+        annotations.insert(EXPORTED_BY_ANNOTATION.to_owned(), self.uid());
+        ObjectMeta {
+            name: Some(named.key.name.to_string()),
+            namespace: Some(named.key.namespace.to_string()),
+            annotations: Some(annotations),
+            labels: Some(labels),
+            owner_references: Some(vec![owner]),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn labelling(&self) -> Labelling<'_> {
+        Labelling::of(&self.export.spec.config_metadata).with_digest_key(self.digest_key.as_deref())
+    }
+}
+
+impl Found {
+    fn of(observed: Observed) -> Self {
+        Self { observed, metadata: vec![], digest_key: None }
+    }
+}
+
+fn in_place(object: &impl ResourceExt) -> Done {
+    let version = Version {
+        uid: object.uid().unwrap_or_default(),
+        resource_version: object.resource_version().unwrap_or_default(),
+    };
+    Done::InPlace(Placed { version, digest_key: digest_key(object) })
+}
+
+fn digest_key(object: &impl ResourceExt) -> Option<String> {
+    object.annotations().get(DIGEST_KEY_ANNOTATION).filter(|key| !key.is_empty()).cloned()
+}

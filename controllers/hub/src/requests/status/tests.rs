@@ -1,0 +1,120 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kraken_options::KeyRef;
+use serde_json::json;
+
+use super::*;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap()
+}
+
+fn request(generation: i64, status: Option<DependencyRequestStatus>) -> DependencyRequest {
+    let mut request = DependencyRequest::new("thing-a", kraken_api::DependencyRequestSpec::default());
+    request.metadata.generation = Some(generation);
+    request.status = status;
+    request
+}
+
+fn found(text: &str) -> Answer {
+    let mut answer = Answer::default();
+    answer.values.from_config_maps.entry("sizes".into()).or_default().insert("small".into(), text.into());
+    answer
+}
+
+fn unmet(name: &str, reason: Reason) -> Unmet {
+    let key = KeyRef { name: name.into(), key: "small".into() };
+    Unmet::new(&Dependency::ConfigMap(key), reason, format!("ConfigMap {name} is invalid"))
+}
+
+fn lacking(unmet: Vec<Unmet>) -> Answer {
+    Answer { unmet, ..Answer::default() }
+}
+
+fn written(next: Next) -> DependencyRequestStatus {
+    match next {
+        Next::Write(status) => *status,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ready(status: &DependencyRequestStatus) -> &Condition {
+    conditions::get(&status.conditions, READY).unwrap()
+}
+
+#[test]
+fn an_answer_is_written_once() {
+    let status = written(next(&request(1, None), found("a"), false, at(1)));
+    assert_eq!((ready(&status).status.as_str(), ready(&status).reason.as_str()), ("True", "Resolved"));
+    assert_eq!(ready(&status).message, "The only dependency has a value.");
+    assert_eq!(status.observed_generation, Some(1));
+    assert_eq!(next(&request(1, Some(status)), found("a"), false, at(2)), Next::Nothing);
+}
+
+#[test]
+fn a_changed_value_is_written_without_changing_the_transition_time() {
+    let first = written(next(&request(1, None), found("a"), false, at(1)));
+    let second = written(next(&request(1, Some(first.clone())), found("b"), false, at(2)));
+    assert_eq!(ready(&first).last_transition_time, ready(&second).last_transition_time);
+}
+
+#[test]
+fn the_default_status_is_not_an_answer() {
+    let default = json!({"conditions": [{"type": "Ready", "status": "Unknown", "reason": "Pending", "message": "x",
+            "lastTransitionTime": "1970-01-01T00:00:00Z"}]});
+    let default: DependencyRequestStatus = serde_json::from_value(default).unwrap();
+    let request = request(1, Some(default));
+    let status = written(next(&request, lacking(vec![unmet("sizes", Reason::ReadFailed)]), true, at(5)));
+    assert_eq!(ready(&status).reason, "ReadFailed");
+    assert_eq!(ready(&status).last_transition_time.0, at(5));
+}
+
+#[test]
+fn an_answer_of_this_generation_is_kept_after_a_failed_read() {
+    let status = written(next(&request(1, None), found("a"), false, at(1)));
+    let failed = || lacking(vec![unmet("sizes", Reason::ReadFailed)]);
+    assert_eq!(next(&request(1, Some(status.clone())), failed(), true, at(2)), Next::Keep);
+    assert!(matches!(next(&request(2, Some(status)), failed(), true, at(2)), Next::Write(_)));
+}
+
+#[test]
+fn a_common_reason_is_used_and_several_are_unmet() {
+    let same = vec![unmet("a", Reason::ConfigMapNotFound), unmet("b", Reason::ConfigMapNotFound)];
+    let status = written(next(&request(1, None), lacking(same), false, at(1)));
+    assert_eq!(ready(&status).reason, "ConfigMapNotFound");
+    assert_eq!(ready(&status).message, "ConfigMap a is invalid; ConfigMap b is invalid");
+    let mixed = vec![unmet("a", Reason::ConfigMapNotFound), unmet("b", Reason::KeyNotFound)];
+    let status = written(next(&request(1, None), lacking(mixed), false, at(1)));
+    assert_eq!((ready(&status).reason.as_str(), status.unmet.len()), ("Unmet", 2));
+}
+
+#[test]
+fn the_message_is_bounded_and_the_list_is_complete() {
+    let many = (0..1000).map(|n| unmet(&n.to_string().repeat(50), Reason::KeyNotFound)).collect();
+    let status = written(next(&request(1, None), lacking(many), false, at(1)));
+    assert_eq!(status.unmet.len(), 1000);
+    assert!(ready(&status).message.ends_with("; and 994 more"), "{}", ready(&status).message);
+    assert!(ready(&status).message.len() < 2048);
+}
+
+#[test]
+fn conditions_of_others_are_preserved() {
+    let mut before = written(next(&request(1, None), found("a"), false, at(1)));
+    conditions::set(&mut before.conditions, "Theirs", State::True, "X", "", None, at(1));
+    assert_eq!(next(&request(1, Some(before.clone())), found("a"), false, at(2)), Next::Nothing);
+    let status = written(next(&request(2, Some(before)), found("a"), false, at(2)));
+    assert_eq!(status.conditions.len(), 1);
+}
+
+#[test]
+fn a_rejected_status_is_reduced_and_names_the_large_values() {
+    let mut answer = found(&"x".repeat(SMALL + 1));
+    let resources = &mut answer.values.from_kraken_resources;
+    let paths = resources.entry("thing".into()).or_default().entry("a".into()).or_default();
+    paths.insert("big".into(), json!("y".repeat(SMALL)));
+    paths.insert("small".into(), json!(1));
+    let status = smaller(written(next(&request(1, None), answer, false, at(1))));
+    assert_eq!(status.unmet.len(), 2);
+    assert_eq!((ready(&status).status.as_str(), ready(&status).reason.as_str()), ("False", "ValueTooLarge"));
+    let kept = serde_json::to_value(&status.dependent_values).unwrap();
+    assert_eq!(kept, json!({"fromKrakenResources": {"thing": {"a": {"small": 1}}}}));
+}

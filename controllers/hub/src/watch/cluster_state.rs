@@ -1,0 +1,234 @@
+//! The cluster state for all reconciles of the hub: the stores, and lookups of referenced objects.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use kraken_runtime::hash::HashMap;
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kraken_api::{ConfigExport, DependencyRequest, StateDeclaration};
+use kraken_runtime::{Manager, watch::Store};
+use kube::{ResourceExt, api::ObjectMeta, core::PartialObjectMeta, runtime::watcher};
+
+use crate::{
+    exports,
+    store::cycle::CycleSearch,
+    store::index::{Class, Dependent, Edges, ObjectRef, StateName},
+    store::kinds::{Kinds, Presence},
+    store::lookup::{Lookup, Lookups},
+    store::read::Reader,
+    store::secrets::{SecretDigests, SecretVersions},
+    watch::event_router::EventRouter,
+    watch::owned::controlling_export,
+};
+
+/// The names of the watches.
+const WATCHED: [&str; 5] = ["ConfigMap", "Secret", "StateDeclaration", "DependencyRequest", "ConfigExport"];
+
+/// Helm stores each release of each chart as a Secret. These are not referenced, and may outnumber all others.
+const NO_RELEASES: &str = "type!=helm.sh/release.v1";
+
+/// The stores and the router.
+#[derive(Debug)]
+pub(crate) struct ClusterState {
+    /// The process.
+    pub(crate) manager: Manager,
+    /// The router of events.
+    pub(crate) router: Arc<EventRouter>,
+    /// Reads bodies.
+    pub(crate) reader: Reader,
+    /// The served kinds, and the existence of resources.
+    pub(crate) kinds: Kinds,
+    /// DependencyRequests.
+    pub(crate) requests: Store<DependencyRequest>,
+    /// ConfigExports.
+    pub(crate) exports: Store<ConfigExport>,
+    config_maps: Store<PartialObjectMeta<ConfigMap>>,
+    secrets: Store<PartialObjectMeta<Secret>>,
+    states: Store<PartialObjectMeta<StateDeclaration>>,
+}
+
+impl ClusterState {
+    /// Starts the watches.
+    pub(crate) fn watch(manager: Manager) -> Self {
+        let digests = Arc::new(SecretDigests::default());
+        let reader = Reader::new(manager.client.clone(), digests.clone());
+        let kinds = Kinds::new(manager.client.clone());
+        let router = Arc::new(EventRouter::new(digests, manager.args.concurrency));
+        let watches = manager.watches();
+        let config = watcher::Config::default();
+        let referable = watcher::Config::default().fields(NO_RELEASES);
+        let [config_map, secret, state, request, export] = WATCHED;
+        let [maps, secrets, states, requests, exports] = std::array::from_fn(|_| router.clone());
+        Self {
+            config_maps: watches
+                .metadata(config_map, &config, move |change| maps.object(Class::ConfigMap, &change)),
+            secrets: watches
+                .metadata(secret, &referable, move |change| secrets.object(Class::Secret, &change)),
+            states: watches.metadata(state, &config, move |change| states.object(Class::State, &change)),
+            requests: watches.objects(request, &config, move |change| requests.request(&change)),
+            exports: watches.objects(export, &config, move |change| exports.export(&change)),
+            manager,
+            router,
+            reader,
+            kinds,
+        }
+    }
+
+    /// Waits until all stores are synced; false if the process is stopped first. Otherwise, objects that are not listed
+    /// yet would count as deleted, and targets would be deleted.
+    pub(crate) async fn synced(&self) -> bool {
+        self.manager.shutdown.run_until_cancelled(self.manager.health.ready()).await.is_some()
+    }
+
+    /// Registers the ConfigExports in the metrics. Resources that wait for a reference are counted by their spokes.
+    pub(crate) fn count_exports(&self) {
+        let exports = self.exports.clone();
+        self.manager.metrics.count_resources(exports::KIND, move |tally| {
+            for export in exports.all() {
+                tally.add(export.status.as_ref().map_or(&[], |status| &status.conditions));
+            }
+        });
+    }
+
+    /// The metadata of an object, if it exists.
+    pub(crate) fn meta<T>(&self, named: &ObjectRef, read: impl FnOnce(&ObjectMeta) -> T) -> Option<T> {
+        let ObjectRef { class, key } = named;
+        match class {
+            Class::ConfigMap => self.config_maps.get(key).map(|object| read(&object.metadata)),
+            Class::Secret => self.secrets.get(key).map(|object| read(&object.metadata)),
+            Class::State => self.states.get(key).map(|object| read(&object.metadata)),
+        }
+    }
+
+    /// The version of an object.
+    pub(crate) fn version(&self, named: &ObjectRef) -> Option<Version> {
+        self.meta(named, |meta| Version {
+            uid: meta.uid.clone().unwrap_or_default(),
+            resource_version: meta.resource_version.clone().unwrap_or_default(),
+        })
+    }
+
+    /// The versions of all dependencies; for a reference without a group, of all candidates.
+    pub(crate) fn versions(&self, edges: &Edges) -> BTreeMap<ObjectRef, Option<Version>> {
+        let index = self.router.index.read();
+        let each = edges.needs.iter().flat_map(|named| {
+            if named.is_of_any_group() { index.candidates(named) } else { vec![named.clone()] }
+        });
+        each.map(|named| (named.clone(), self.version(&named))).collect()
+    }
+
+    /// Looks up the dependencies of a dependent; bodies that are not cached are read.
+    pub(crate) async fn lookups(&self, dependent: &Dependent, edges: &Edges) -> Lookups {
+        let lookup =
+            edges.needs.iter().map(|named| async { (named.clone(), self.lookup(dependent, named).await) });
+        // The cycles last, so that they include the newest references.
+        Lookups {
+            lookup: join_all(lookup).await.into_iter().collect(),
+            cycles: self.cycles(dependent, edges),
+        }
+    }
+
+    async fn lookup(&self, dependent: &Dependent, named: &ObjectRef) -> Lookup {
+        if !named.is_of_any_group() {
+            return self.lookup_uncached(dependent, named).await;
+        }
+        let candidates = self.router.index.read().candidates(named);
+        match candidates.as_slice() {
+            [] => self.missing(dependent, named).await,
+            [one] => self.lookup_uncached(dependent, one).await,
+            several => {
+                let shown = several.iter().filter_map(ObjectRef::state_name);
+                let shown: Vec<_> =
+                    shown.map(|StateName { kind, group, name }| format!("{kind}.{group} {name}")).collect();
+                Lookup::Ambiguous(shown.join(", ").into())
+            }
+        }
+    }
+
+    async fn lookup_uncached(&self, dependent: &Dependent, named: &ObjectRef) -> Lookup {
+        let Some(Version { uid, resource_version }) = self.version(named) else {
+            return self.missing(dependent, named).await;
+        };
+        let read = || self.reader.clone().body(named.clone());
+        let reading = self.router.cache.get(named, &resource_version, read).await;
+        if !self.router.index.read().is_named(named) {
+            // The dependent changed or was deleted during the read.
+            self.router.forget(named);
+        }
+        match reading {
+            Ok(read) => read.lookup.clone(),
+            // Its version is known, but not whether its values changed.
+            Err(_) if named.class == Class::Secret => {
+                Lookup::Secret(Arc::new(SecretVersions::of_all(uid, resource_version)))
+            }
+            Err(error) => Lookup::Failed(error),
+        }
+    }
+
+    /// The lookup result of a missing object.
+    async fn missing(&self, dependent: &Dependent, named: &ObjectRef) -> Lookup {
+        if self.router.index.read().has_other_producer(named, dependent) {
+            return Lookup::Expected;
+        }
+        match self.kinds.presence(named).await {
+            Presence::Exists => Lookup::Expected,
+            Presence::Absent => Lookup::Missing,
+            Presence::UnknownKind(why) => Lookup::UnknownKind(why),
+        }
+    }
+
+    /// The dependencies that directly or indirectly depend on the object that the dependent provides.
+    pub(crate) fn cycles(&self, dependent: &Dependent, edges: &Edges) -> HashMap<ObjectRef, String> {
+        let none = HashMap::default();
+        let Some(provided) = &edges.provides else { return none };
+        if !self.router.index.read().may_be_cyclic(dependent) {
+            return none;
+        }
+        let walk = |counts: &dyn Fn(&Dependent, &ObjectRef) -> bool| {
+            let index = self.router.index.read();
+            let sources = |named: &ObjectRef| index.sources(named, |dependent| counts(dependent, named));
+            let mut search = CycleSearch::new(provided.clone(), sources);
+            let found = edges.needs.iter().filter_map(|named| Some((named.clone(), search.cycle(named)?)));
+            found.collect::<HashMap<_, _>>()
+        };
+        if walk(&|_, _| true).is_empty() {
+            // It was broken elsewhere. An edge that closes it again is reported.
+            self.router.index.write().acyclic(dependent);
+            return none;
+        }
+        walk(&|dependent, named| self.provides(dependent, named))
+    }
+
+    /// The dependencies that directly or indirectly depend on the object that the dependent would provide: the cycles that
+    /// storing it would close.
+    pub(crate) fn would_close(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
+        let Some(provided) = &edges.provides else { return HashMap::default() };
+        let index = self.router.index.read();
+        let sources = |named: &ObjectRef| index.sources(named, |dependent| self.provides(dependent, named));
+        let mut search = CycleSearch::new(provided.clone(), sources);
+        edges.needs.iter().filter_map(|named| Some((named.clone(), search.cycle(named)?))).collect()
+    }
+
+    /// Whether this dependent really provides the object: an export whose target is owned by another does not.
+    fn provides(&self, dependent: &Dependent, named: &ObjectRef) -> bool {
+        match dependent {
+            Dependent::Request(_) => true,
+            Dependent::Export(key) => match self.meta(named, controlling_export) {
+                None => true,
+                Some(controlling_export) => self.exports.get(key).is_some_and(|export| {
+                    controlling_export.map(|controlling_export| controlling_export.uid) == export.uid()
+                }),
+            },
+        }
+    }
+}
+
+/// One version of one object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Version {
+    /// Its UID.
+    pub(crate) uid: String,
+    /// Its resourceVersion.
+    pub(crate) resource_version: String,
+}

@@ -1,0 +1,232 @@
+//! Routes watch events to dependents: each event triggers exactly the affected reconciles. No client.
+
+use std::sync::Arc;
+
+use kraken_runtime::hash::HashMap;
+
+use kraken_api::{ConfigExport, DependencyRequest};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    queue::{Lane, Queue},
+    watch::{Change, ObjectKey, version},
+};
+use kube::{Resource, ResourceExt, core::PartialObjectMeta};
+use parking_lot::{Mutex, RwLock};
+use tracing::warn;
+
+use crate::{
+    exports::{self, Parsed},
+    requests,
+    resolve::debounce::Debounce,
+    store::index::{Class, Dependent, Edges, Effect, Index, ObjectRef},
+    store::lookup::Cache,
+    store::secrets::SecretDigests,
+    watch::owned::{Owned, controlling_export},
+    watch::undecodable::Undecodable,
+    watch::written::Written,
+};
+
+/// The state that the events of all watches update.
+#[derive(Debug)]
+pub(crate) struct EventRouter {
+    /// The index of references.
+    pub(crate) index: RwLock<Index>,
+    /// The targets of exports.
+    pub(crate) owned: Mutex<Owned>,
+    /// The cached bodies.
+    pub(crate) cache: Cache,
+    /// The digests of referenced Secrets.
+    digests: Arc<SecretDigests>,
+    /// The last status writes.
+    pub(crate) written: Written,
+    /// The exports that are in place.
+    pub(crate) settled: exports::Settled,
+    /// The parsed references of each export, once per spec.
+    pub(crate) parsed: Mutex<HashMap<ObjectKey, Arc<Parsed>>>,
+    /// The exports that cannot be decoded.
+    pub(crate) undecodable: Undecodable,
+    /// The debouncing of missing values.
+    pub(crate) debounce: Debounce,
+    /// The queue of DependencyRequests.
+    pub(crate) requests: Queue<ObjectKey>,
+    /// The queue of ConfigExports.
+    pub(crate) exports: Queue<ObjectKey>,
+}
+
+impl EventRouter {
+    /// An empty router; at most this number of each kind is reconciled concurrently.
+    pub(crate) fn new(digests: Arc<SecretDigests>, concurrency: usize) -> Self {
+        Self {
+            index: RwLock::default(),
+            owned: Mutex::default(),
+            cache: Cache::default(),
+            digests,
+            written: Written::default(),
+            settled: exports::Settled::default(),
+            parsed: Mutex::default(),
+            undecodable: Undecodable::default(),
+            debounce: Debounce::default(),
+            requests: Queue::new(concurrency),
+            exports: Queue::new(concurrency),
+        }
+    }
+
+    /// A DependencyRequest changed.
+    pub(crate) fn request(&self, change: &Change<DependencyRequest>) {
+        let dependent = Dependent::Request(ObjectKey::of(change.meta()));
+        match change {
+            Change::Applied(request, before) => {
+                if is_restored(&**request, before.as_deref()) {
+                    self.written.forget(&dependent);
+                }
+                let is_own = is_only_status(&**request, before.as_deref())
+                    && request.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
+                if !is_own {
+                    self.edges(&dependent, &requests::edges(request));
+                }
+            }
+            Change::Deleted(_) => self.gone(&dependent),
+            Change::Invalid(..) => invalid(requests::KIND, change),
+        }
+    }
+
+    /// A ConfigExport changed.
+    pub(crate) fn export(&self, change: &Change<ConfigExport>) {
+        let key = ObjectKey::of(change.meta());
+        let dependent = Dependent::Export(key.clone());
+        match change {
+            Change::Applied(export, before) => {
+                self.undecodable.forget(&key);
+                if is_restored(&**export, before.as_deref()) {
+                    self.written.forget(&dependent);
+                }
+                let is_own = is_only_status(&**export, before.as_deref())
+                    && export.status.as_ref().is_some_and(|status| self.written.is_own(&dependent, status));
+                if !is_own {
+                    let edges = self.parsed(export).edges.clone();
+                    self.edges(&dependent, &edges);
+                }
+            }
+            Change::Deleted(export) => {
+                self.settled.forget(&export.uid().unwrap_or_default());
+                self.parsed.lock().remove(&key);
+                self.undecodable.forget(&key);
+                self.gone(&dependent);
+            }
+            Change::Invalid(meta, error) => {
+                invalid(exports::KIND, change);
+                self.undecodable.note(key.clone(), meta, error);
+                self.exports.add(key, Lane::Edit);
+            }
+        }
+    }
+
+    /// The references of an export: its templates are parsed once per spec.
+    pub(crate) fn parsed(&self, export: &ConfigExport) -> Arc<Parsed> {
+        let mut parsed = self.parsed.lock();
+        let key = ObjectKey::of(export.meta());
+        if let Some(parsed) = parsed.get(&key).filter(|parsed| parsed.is_of(export)) {
+            return parsed.clone();
+        }
+        let found = Arc::new(Parsed::of(export));
+        parsed.insert(key, found.clone());
+        found
+    }
+
+    /// An object that may be referenced changed.
+    pub(crate) fn object<K>(&self, class: Class, change: &Change<PartialObjectMeta<K>>)
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        if mutants::active(Mutant::HubMissesChanges) && matches!(change, Change::Applied(_, Some(_))) {
+            return;
+        }
+        let meta = change.meta();
+        let named = ObjectRef { class, key: ObjectKey::of(meta) };
+        let is_gone = matches!(change, Change::Deleted(_));
+        if class == Class::State && (is_gone || matches!(change, Change::Applied(_, None))) {
+            self.index.write().publish(&named, !is_gone);
+        }
+        if is_gone {
+            self.forget(&named);
+        }
+        for dependent in self.index.read().dependents(&named) {
+            self.add(&dependent);
+        }
+        if class != Class::State {
+            let now = if is_gone { None } else { controlling_export(meta) };
+            let before = self.owned.lock().set(&named, now.clone());
+            for controlling_export in [now, before].into_iter().flatten() {
+                self.exports.add(ObjectKey::new(&named.key.namespace, &controlling_export.name), Lane::Edit);
+            }
+        }
+    }
+
+    /// Removes cached data of an object that is deleted or no longer referenced.
+    pub(crate) fn forget(&self, named: &ObjectRef) {
+        self.cache.forget(named);
+        if named.class == Class::Secret {
+            self.digests.forget(named);
+        }
+    }
+
+    fn edges(&self, dependent: &Dependent, edges: &Edges) {
+        let effect = self.index.write().set(dependent, edges);
+        self.follow(&effect);
+        self.add(dependent);
+    }
+
+    fn gone(&self, dependent: &Dependent) {
+        let effect = self.index.write().remove(dependent);
+        self.follow(&effect);
+        self.written.forget(dependent);
+        self.debounce.clear(dependent);
+    }
+
+    fn follow(&self, effect: &Effect) {
+        for named in &effect.forgotten {
+            if named.is_of_any_group() {
+                let index = self.index.read();
+                let meant = index.candidates(named);
+                meant.iter().filter(|named| !index.is_named(named)).for_each(|named| self.forget(named));
+            } else {
+                self.forget(named);
+            }
+        }
+        for dependent in &effect.affected {
+            self.add(dependent);
+        }
+    }
+
+    fn add(&self, dependent: &Dependent) {
+        match dependent {
+            Dependent::Request(key) => self.requests.add(key.clone(), Lane::Edit),
+            Dependent::Export(key) => self.exports.add(key.clone(), Lane::Edit),
+        }
+    }
+}
+
+/// Whether a backup of the API server was restored: the object has an older version than before, and a status that was written
+/// since then is lost.
+fn is_restored<K: Resource>(now: &K, before: Option<&K>) -> bool {
+    before.is_some_and(|before| version(now.meta()) < version(before.meta()))
+}
+
+/// Whether only the status, or metadata of others, changed.
+fn is_only_status<K: Resource>(now: &K, before: Option<&K>) -> bool {
+    let of = |object: &K| {
+        let meta = object.meta().clone();
+        (meta.uid, meta.generation, meta.deletion_timestamp, meta.owner_references)
+    };
+    before.is_some_and(|before| of(before) == of(now))
+}
+
+fn invalid<K: Resource>(kind: &'static str, change: &Change<K>) {
+    if let Change::Invalid(meta, error) = change {
+        let (namespace, name) = (meta.namespace.as_deref(), meta.name.as_deref());
+        warn!(kind, namespace, name, "failed to decode the object; skipping it: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kraken_api::{DependencyRequestStatus, dependency_request::DependentValues};
+use kraken_runtime::queue::Requeue;
+use kube::api::ObjectMeta;
+use serde_json::json;
+
+use super::*;
+
+const DEPENDENTS: usize = 10_000;
+
+fn router() -> EventRouter {
+    EventRouter::new(Arc::default(), DEPENDENTS)
+}
+
+fn request(number: usize) -> DependencyRequest {
+    let spec = json!({"configMapDependencies": [{"name": "sizes", "key": "small"}]});
+    let mut request =
+        DependencyRequest::new(&format!("vpc.aws.{number}"), serde_json::from_value(spec).unwrap());
+    request.metadata.namespace = Some("ns".into());
+    request.metadata.uid = Some(number.to_string());
+    request.metadata.generation = Some(1);
+    request
+}
+
+fn answered(request: &DependencyRequest, text: &str) -> DependencyRequest {
+    let mut values = DependentValues::default();
+    values.from_config_maps.entry("sizes".into()).or_default().insert("small".into(), text.into());
+    let status = DependencyRequestStatus { dependent_values: values, ..DependencyRequestStatus::default() };
+    DependencyRequest { status: Some(status), ..request.clone() }
+}
+
+fn sizes() -> Change<PartialObjectMeta<ConfigMap>> {
+    let metadata =
+        ObjectMeta { namespace: Some("ns".into()), name: Some("sizes".into()), ..ObjectMeta::default() };
+    Change::Applied(Arc::new(PartialObjectMeta { metadata, ..PartialObjectMeta::default() }), None)
+}
+
+/// Drains the queue, and counts its keys.
+fn drained(queue: &Queue<ObjectKey>) -> usize {
+    let mut runs = 0;
+    while let Some((key, _)) = queue.next().now_or_never() {
+        queue.done(&key, Requeue::Never);
+        runs += 1;
+    }
+    runs
+}
+
+#[test]
+fn one_config_map_triggers_each_of_ten_thousand_dependents_once() {
+    let router = router();
+    let requests: Vec<_> = (0..DEPENDENTS).map(request).collect();
+    for request in &requests {
+        router.request(&Change::Applied(Arc::new(request.clone()), None));
+    }
+    assert_eq!(drained(&router.requests), DEPENDENTS);
+    router.object(Class::ConfigMap, &sizes());
+    assert_eq!(drained(&router.requests), DEPENDENTS);
+    for request in &requests {
+        let answered = answered(request, "t2.nano");
+        let dependent = Dependent::Request(ObjectKey::of(request.meta()));
+        router.written.sending(&dependent, &answered.status);
+        router.request(&Change::Applied(Arc::new(answered), Some(Arc::new(request.clone()))));
+    }
+    assert_eq!(drained(&router.requests), 0, "our own writes trigger no reconcile");
+}
+
+#[test]
+fn a_status_write_by_others_triggers_a_reconcile() {
+    let router = router();
+    let pending = request(1);
+    router.request(&Change::Applied(Arc::new(pending.clone()), None));
+    drained(&router.requests);
+    let ours = answered(&pending, "t2.nano");
+    let by = Dependent::Request(ObjectKey::of(pending.meta()));
+    router.written.sending(&by, ours.status.as_ref().unwrap());
+    let theirs = answered(&pending, "x1e.32xlarge");
+    router.request(&Change::Applied(Arc::new(theirs), Some(Arc::new(ours))));
+    assert_eq!(drained(&router.requests), 1);
+}
+
+#[test]
+fn a_status_that_was_written_after_a_restored_backup_is_written_again() {
+    let router = router();
+    let at = |version: &str| {
+        let mut request = request(1);
+        request.metadata.resource_version = Some(version.into());
+        Arc::new(request)
+    };
+    let dependent = Dependent::Request(ObjectKey::of(&request(1).metadata));
+    router.written.note(dependent.clone(), &"x", Some("7".into()), Some("9".into()));
+    router.request(&Change::Applied(at("9"), Some(at("7"))));
+    assert!(router.written.is_current(&dependent, &"x", Some("9")));
+    router.request(&Change::Applied(at("7"), Some(at("9"))));
+    assert!(!router.written.is_current(&dependent, &"x", Some("7")));
+    assert_eq!(drained(&router.requests), 1);
+}

@@ -1,0 +1,97 @@
+use super::*;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+#[test]
+fn the_process_is_ready_once_every_store_has_synced_and_every_gate_is_open() {
+    let health = Health::default();
+    let gate = health.gate("webhook certificate");
+    let (secrets, maps) = (health.register_watch("Secret"), health.register_watch("ConfigMap"));
+    maps.synced();
+    assert_eq!(health.missing(), ["webhook certificate", "Secret has not synced"]);
+    gate.open();
+    secrets.synced();
+    assert!(health.missing().is_empty());
+}
+
+#[tokio::test]
+async fn waiting_for_readiness_ends_with_the_last_missing_prerequisite() {
+    let health = Health::default();
+    let gate = health.gate("webhook certificate");
+    let watch = health.register_watch("Secret");
+    let waiting = tokio::spawn({
+        let health = health.clone();
+        async move { health.ready().await }
+    });
+    watch.synced();
+    tokio::task::yield_now().await;
+    assert!(!waiting.is_finished());
+    gate.open();
+    waiting.await.unwrap();
+}
+
+#[test]
+fn a_watch_without_events_is_healthy() {
+    let health = Health::default();
+    let watch = health.register_watch("Secret");
+    watch.synced();
+    assert!(health.faults(Instant::now() + MINUTE * 10_000).is_empty());
+}
+
+#[test]
+fn a_store_that_never_syncs_is_unhealthy_after_ten_minutes() {
+    let health = Health::default();
+    let _watch = health.register_watch("Secret");
+    assert!(health.faults(Instant::now() + MINUTE * 9).is_empty());
+    assert_eq!(health.faults(Instant::now() + MINUTE * 11), ["Secret has not synced in 10 minutes"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_the_api_server_rejects_is_unready_and_healthy() {
+    let health = Health::default();
+    let watch = health.register_watch("VPC");
+    for _ in 0..30 {
+        watch.rejected("is its CRD installed?");
+        tokio::time::sleep(MINUTE).await;
+    }
+    assert_eq!(health.not_ready(Instant::now()), ["VPC has not synced: is its CRD installed?"]);
+    assert!(health.faults(Instant::now()).is_empty(), "a restart would not help");
+    tokio::time::sleep(MINUTE * 3).await;
+    assert_eq!(health.faults(Instant::now()), ["VPC has not synced in 10 minutes"], "the loop hangs");
+    watch.rejected("is its CRD installed?");
+    watch.failed("no response");
+    assert_eq!(health.faults(Instant::now()), ["VPC has not synced in 10 minutes"]);
+}
+
+#[test]
+fn an_ended_watch_is_unhealthy_at_once() {
+    let health = Health::default();
+    let watch = health.register_watch("Secret");
+    watch.synced();
+    drop(watch);
+    assert_eq!(health.faults(Instant::now()), ["the watch of Secret has ended"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_is_unhealthy_only_after_continuous_failures_without_an_event() {
+    let health = Health::default();
+    let watch = health.register_watch("Secret");
+    watch.synced();
+    let fail_for = async |minutes: u32| {
+        for _ in 0..minutes {
+            watch.failed("forbidden");
+            tokio::time::sleep(MINUTE).await;
+        }
+    };
+    fail_for(9).await;
+    assert!(health.faults(Instant::now()).is_empty(), "not long enough");
+    tokio::time::sleep(MINUTE * 30).await;
+    assert!(health.faults(Instant::now()).is_empty(), "it recovered in silence");
+    fail_for(12).await;
+    let named = ["the watch of Secret has failed for 720 s: forbidden"];
+    assert_eq!(health.not_ready(Instant::now()), named);
+    assert_eq!(health.faults(Instant::now()), ["the watch of Secret has failed for 10 minutes"]);
+    watch.beat();
+    assert!(health.faults(Instant::now()).is_empty(), "an event came");
+    assert!(health.not_ready(Instant::now()).is_empty(), "an event came");
+}

@@ -1,0 +1,108 @@
+//! The objects of one kind, and their changes.
+
+use std::sync::Arc;
+
+use kube::{Resource, api::ObjectMeta};
+use parking_lot::RwLock;
+
+use super::{RawObject, kept::Kept};
+use crate::hash::HashMap;
+
+/// The name of a namespaced object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+impl ObjectKey {
+    /// The key of this namespace and name.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+
+    /// The key of an object's metadata.
+    pub fn of(meta: &ObjectMeta) -> Self {
+        Self::new(meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
+    }
+}
+
+impl std::fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// The objects of one kind that the watch last observed. Clones share the same store.
+#[derive(Debug)]
+pub struct Store<K> {
+    pub(super) objects: Arc<RwLock<HashMap<ObjectKey, Kept<K>>>>,
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self { objects: self.objects.clone() }
+    }
+}
+
+impl<K> Default for Store<K> {
+    fn default() -> Self {
+        Self { objects: Arc::new(RwLock::new(HashMap::default())) }
+    }
+}
+
+impl<K> Store<K> {
+    /// The object, if the watch knows it.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.objects.read().get(key).map(|kept| kept.open(key))
+    }
+
+    /// All objects, in no particular order.
+    pub fn all(&self) -> Vec<Arc<K>> {
+        self.objects.read().iter().map(|(key, kept)| kept.open(key)).collect()
+    }
+
+    /// Calls `visit` with each object of a watch of [`Watches::decoded`](super::Watches::decoded), without decoding it.
+    pub fn visit_raw(&self, mut visit: impl FnMut(&RawObject)) {
+        self.objects.read().values().filter_map(Kept::raw).for_each(&mut visit);
+    }
+
+    /// The number of objects.
+    pub fn len(&self) -> usize {
+        self.objects.read().len()
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A change that a watch observed.
+#[derive(Debug)]
+pub enum Change<K> {
+    /// An object was created or changed; the second value is the previous object, if known.
+    Applied(Arc<K>, Option<Arc<K>>),
+    /// An object was deleted.
+    Deleted(Arc<K>),
+    /// An object cannot be decoded: its metadata and the cause. It is reported again when such an object is deleted.
+    Invalid(Box<ObjectMeta>, String),
+}
+
+impl<K: Resource> Change<K> {
+    /// The metadata of the object concerned.
+    pub fn meta(&self) -> &ObjectMeta {
+        match self {
+            Self::Applied(object, _) | Self::Deleted(object) => object.meta(),
+            Self::Invalid(meta, _) => meta,
+        }
+    }
+}
+
+/// The version of an object; a newer version is greater. Kubernetes guarantees since 1.35, and has always provided, that
+/// resourceVersions of one kind are increasing integers. `None` if the object has none.
+pub fn version(meta: &ObjectMeta) -> Option<u128> {
+    meta.resource_version.as_deref()?.parse().ok()
+}

@@ -1,0 +1,154 @@
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::*;
+
+fn config_map(name: &str, version: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            namespace: Some("ns".into()),
+            name: Some(name.into()),
+            resource_version: Some(version.into()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    }
+}
+
+fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<ConfigMap>) {
+    let store = Store::default();
+    let mut follower = Follower::of(&store);
+    let log = Mutex::new(vec![]);
+    for event in events {
+        follower.follow(
+            event,
+            |object: ConfigMap| match object.metadata.resource_version.as_deref() {
+                Some("bad") => Err((Box::new(object.metadata), "bad".to_owned())),
+                _ => {
+                    let object = Arc::new(object);
+                    Ok((object.clone(), Kept::Whole(object)))
+                }
+            },
+            &|change: Change<ConfigMap>| {
+                let what = match &change {
+                    Change::Applied(..) => "applied",
+                    Change::Deleted(_) => "deleted",
+                    Change::Invalid(..) => "invalid",
+                };
+                log.lock().push(format!("{what} {}", change.meta().name.clone().unwrap_or_default()));
+            },
+        );
+    }
+    (log.into_inner(), store)
+}
+
+#[test]
+fn the_annotation_of_kubectl_apply_is_not_stored() {
+    let words = |words: &[(&str, &str)]| {
+        Some(words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+    };
+    let meta = essential(ObjectMeta {
+        annotations: words(&[
+            ("kubectl.kubernetes.io/last-applied-configuration", "{\"data\": \"c2VjcmV0\"}"),
+            ("kraken-iac.eoinfennessy.com/content-hash", "h"),
+        ]),
+        labels: words(&[("app", "web"), ("core.kraken-iac.eoinfennessy.com/x", "y")]),
+        owner_references: Some(vec![]),
+        ..config_map("a", "1").metadata
+    });
+    assert!(!format!("{meta:?}").contains("c2VjcmV0"));
+    assert_eq!(meta.annotations.unwrap().into_values().collect::<Vec<_>>(), ["h"]);
+    assert_eq!(meta.labels.unwrap().into_values().collect::<Vec<_>>(), ["y"]);
+    assert_eq!((meta.name.as_deref(), meta.resource_version.as_deref()), (Some("a"), Some("1")));
+    assert_eq!(meta.owner_references, None);
+}
+
+/// The responses of an API server to the requests of one watch.
+async fn watched(
+    answer: impl Fn(usize, &str) -> (u16, serde_json::Value) + Send + Sync + 'static,
+    time: Duration,
+) -> (usize, Health) {
+    let requests = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (counted, answer) = (requests.clone(), Arc::new(answer));
+    let server = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let number = counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let (code, body) = answer(number, request.uri().query().unwrap_or_default());
+        let body = kube::client::Body::from(body.to_string().into_bytes());
+        std::future::ready(http::Response::builder().status(code).body(body))
+    });
+    let health = Health::default();
+    let watches = Watches {
+        client: KubeClient(Client::new(server, "default")),
+        namespaces: vec![],
+        shutdown: CancellationToken::new(),
+        health: health.clone(),
+        metrics: Metrics::new("test"),
+    };
+    let _store = watches.objects::<ConfigMap>("ConfigMap", &watcher::Config::default(), drop);
+    tokio::time::sleep(time).await;
+    watches.shutdown.cancel();
+    (requests.load(std::sync::atomic::Ordering::SeqCst), health)
+}
+
+fn refusal(code: u16) -> (u16, serde_json::Value) {
+    let status = serde_json::json!({"kind": "Status", "status": "Failure", "code": code, "message": "no such page",
+            "reason": "NotFound"});
+    (code, status)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_crd_is_retried_with_backoff_and_reported_by_readiness() {
+    let (requests, health) = watched(|_, _| refusal(404), Duration::from_mins(10)).await;
+    // 0.8, 1.6, ... 25.6 s, then each 30 s.
+    assert!((20..=28).contains(&requests), "{requests}");
+    let missing = health.not_ready(Instant::now());
+    assert!(missing[0].starts_with("ConfigMap has not synced: "), "{missing:?}");
+    assert!(missing[0].contains("is its CRD installed?"), "{missing:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forbidden_watch_with_an_allowed_list_is_retried_with_backoff() {
+    let answer = |_, query: &str| {
+        if query.contains("watch=true") {
+            return refusal(403);
+        }
+        (200, serde_json::json!({"metadata": {"resourceVersion": "1"}, "items": []}))
+    };
+    let (requests, health) = watched(answer, Duration::from_mins(10)).await;
+    assert!((20..=30).contains(&requests), "{requests}");
+    assert!(health.missing().is_empty(), "it has synced");
+    let complaints = health.not_ready(Instant::now());
+    assert!(complaints[0].starts_with("the watch of ConfigMap has failed for "), "{complaints:?}");
+}
+
+#[test]
+fn a_relist_reports_deletions_during_an_outage() {
+    use watcher::Event::{Init, InitApply, InitDone};
+    let (log, store) = followed(vec![
+        Init,
+        InitApply(config_map("a", "1")),
+        InitApply(config_map("b", "2")),
+        InitDone,
+        Init,
+        InitApply(config_map("b", "2")),
+        InitDone,
+    ]);
+    assert_eq!(log, ["applied a", "applied b", "deleted a"]);
+    assert_eq!(store.len(), 1);
+}
+
+#[test]
+fn an_undecodable_object_is_reported_and_does_not_block_others() {
+    use watcher::Event::{Apply, Delete};
+    let (log, store) = followed(vec![
+        Apply(config_map("a", "1")),
+        Apply(config_map("a", "bad")),
+        Apply(config_map("b", "3")),
+        Delete(config_map("a", "bad")),
+    ]);
+    assert_eq!(log, ["applied a", "invalid a", "applied b", "deleted a"]);
+    assert!(store.get(&ObjectKey::new("ns", "b")).is_some());
+}

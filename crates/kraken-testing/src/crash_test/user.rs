@@ -1,0 +1,71 @@
+//! The user of a run: applies and deletes objects.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::json;
+
+use super::desired::{Desired, Known, resolve};
+use super::kinds::key;
+use super::run::{POLL, Run};
+
+/// The maximum outage of the API server for the test itself.
+const OUTAGE_WITHIN: Duration = Duration::from_secs(30);
+
+impl Run {
+    /// Applies it like a user, and deletes previously applied objects that are not part of it.
+    pub(super) async fn apply(&mut self, desired: &Desired) -> Result<()> {
+        let params = PatchParams::apply("crash-test").force();
+        for manifest in &desired.manifests {
+            let known = Known { site: &self.recorder.cloud.site, objects: &self.known };
+            let (key, manifest) = (key(manifest), resolve(manifest, &known));
+            self.recorder.note(format!("a user applies {manifest}"));
+            let (kind, name) = key.split_once('/').unwrap_or_default();
+            let (api, patch, begun) = (self.api(kind), Patch::Apply(manifest), Instant::now());
+            let applied = loop {
+                self.recorder.api.revive()?;
+                match api.patch(name, &params, &patch).await.with_context(|| format!("cannot apply {key}")) {
+                    Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                    result => break result?,
+                }
+            };
+            self.known.insert(key, json!(applied));
+        }
+        let wanted: Vec<String> = desired.manifests.iter().map(key).collect();
+        let gone: Vec<String> = self.known.keys().filter(|key| !wanted.contains(key)).cloned().collect();
+        for key in gone {
+            self.delete(&key).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, key: &str) -> Result<()> {
+        self.recorder.note(format!("a user deletes {key}"));
+        let (kind, name) = key.split_once('/').unwrap_or_default();
+        let (api, begun) = (self.api(kind), Instant::now());
+        loop {
+            self.recorder.api.revive()?;
+            let deleted = match api.delete(name, &DeleteParams::default()).await {
+                Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+                result => result.map(drop).with_context(|| format!("cannot delete {key}")),
+            };
+            match deleted {
+                Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                result => return result,
+            }
+        }
+    }
+}
+
+/// Whether an error may be temporary: no response, or a server error.
+pub(super) fn is_passing(problem: &anyhow::Error, begun: Instant) -> bool {
+    if begun.elapsed() > OUTAGE_WITHIN {
+        return false;
+    }
+    match problem.chain().find_map(|cause| cause.downcast_ref::<kube::Error>()) {
+        Some(kube::Error::Api(status)) => status.code >= 500 || status.code == 429,
+        Some(_) => true,
+        None => false,
+    }
+}
