@@ -180,7 +180,7 @@ async fn every_write_is_reviewed_during_certificate_rotation() -> Result<()> {
         seen.insert(bundles().await?);
         match test_env.api("ConfigExport").patch("bad", &params, &Patch::Apply(&bad)).await {
             Err(kube::Error::Api(status)) if status.message.contains("spec.entries[0]") => rejected += 1,
-            other => bail!("after {} reviews: {other:?}", rejected),
+            other => bail!("after {rejected} reviews: {other:?}"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

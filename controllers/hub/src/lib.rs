@@ -5,8 +5,6 @@
 //! status of a DependencyRequest (`requests`), and a ConfigMap or Secret (`exports`). The same code reviews objects
 //! at admission (`admission`).
 
-#![warn(missing_docs)]
-
 mod admission;
 pub mod exports;
 mod program;

@@ -151,7 +151,9 @@ fn assign<T: Tagged>(requests: &[ObserveRequest], found: Vec<T>) -> Vec<Vec<T>> 
     let mut results = vec![vec![]; requests.len()];
     for (id, object) in &by_id {
         if mutants::active(Mutant::DropTagFilter) {
-            results.iter_mut().for_each(|result| result.push(object.clone()));
+            for result in &mut results {
+                result.push(object.clone());
+            }
             continue;
         }
         if tags::is_untagged(object.tags()) && object.has_own_id() && !mutants::active(Mutant::UntaggedIsGone)

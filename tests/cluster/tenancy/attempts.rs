@@ -47,6 +47,7 @@ fn from(source: &Value) -> Value {
 }
 
 /// The attempts. `theirs` is the other namespace's VPC, `owner` a reference to it.
+#[allow(clippy::too_many_lines)] // a table
 pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value, Expected)> {
     let id = theirs["status"]["externalIds"][0].clone();
     let owner = json!([{

@@ -25,9 +25,10 @@ fn followed(events: Vec<watcher::Event<ConfigMap>>) -> (Vec<String>, Store<Confi
     for event in events {
         follower.follow(
             event,
-            |object: ConfigMap| match object.metadata.resource_version.as_deref() {
-                Some("bad") => Err((Box::new(object.metadata), "bad".to_owned())),
-                _ => {
+            |object: ConfigMap| {
+                if let Some("bad") = object.metadata.resource_version.as_deref() {
+                    Err((Box::new(object.metadata), "bad".to_owned()))
+                } else {
                     let object = Arc::new(object);
                     Ok((object.clone(), Kept::Whole(object)))
                 }

@@ -99,10 +99,10 @@ impl Run {
             bail!("the controller ended by itself");
         }
         self.worker.restart()?;
-        if let Some(standby) = &mut self.standby {
-            if !standby.is_running() {
-                standby.restart()?;
-            }
+        if let Some(standby) = &mut self.standby
+            && !standby.is_running()
+        {
+            standby.restart()?;
         }
         self.record_pids();
         self.recorder.note("the controller is restarted");

@@ -53,7 +53,7 @@ impl WriteXml for ListenerRule {
         }
         xml.members("Conditions", &self.conditions, |xml, condition| condition.write_xml(xml));
         xml.members("Actions", self.actions.iter().zip(1..), |xml, (action, order)| {
-            action.write_xml(xml, order)
+            action.write_xml(xml, order);
         });
         xml.text("IsDefault", self.priority == DEFAULT);
     }
