@@ -123,7 +123,7 @@ impl<'a> Oracle<'a> {
     /// Whether an export reports something other than a missing value.
     fn is_hindered(&self, export: &Value) -> bool {
         let message = crate::check::ready_of(export)["message"].as_str().unwrap_or_default().to_lowercase();
-        ["circle", "cycle", "several", "type", "by hand", "large", "no owner", "withheld", "secret", "read"]
+        ["circle", "cycle", "several", "type", "manually", "large", "no owner", "withheld", "secret", "read"]
             .iter()
             .any(|word| message.contains(word))
     }

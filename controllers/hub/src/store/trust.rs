@@ -33,7 +33,7 @@ pub(crate) fn refusal(meta: &ObjectMeta, spec: &StateDeclarationSpec) -> Option<
     let published = annotations.and_then(|annotations| annotations.get(CONTENT_HASH_ANNOTATION));
     if published != Some(&spec.content_hash()) {
         return Some(format!(
-            "StateDeclaration {name} does not match the state that its controller published: it was edited manually, and its controller reverts the edit"
+            "StateDeclaration {name} does not match the state that its controller published: it was edited manually, and its controller reverts the edit, unless the resource is paused or being deleted"
         ));
     }
     let writer = writer_of_another(meta.managed_fields.as_deref().unwrap_or_default())?;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use kraken_spoke::api::interval;
 use kraken_testing::fault_proxy::Call;
 use serde_json::Value;
 
@@ -15,6 +16,9 @@ use crate::oracle::Oracle;
 
 /// The time for which writes are recorded.
 const REMEMBERED: Duration = Duration::from_mins(10);
+
+/// The resync interval of a resource within which it was certainly observed before convergence is checked.
+const OBSERVED: Duration = Duration::from_secs(25);
 
 /// The recent writes.
 #[derive(Debug, Default)]
@@ -113,8 +117,9 @@ impl Checks {
             _ => Some(1),
         };
         let title = record.title();
-        // Without resyncs, out-of-band changes are not detected before the next edit.
-        let unwatched = ["0", "0s"].map(Value::from).contains(&object["spec"]["lifecycle"]["resyncInterval"]);
+        // Without a resync until now, out-of-band changes are not detected before the next edit.
+        let own = object["spec"]["lifecycle"]["resyncInterval"].as_str().map(interval::parse);
+        let unwatched = own.is_some_and(|own| own.is_ok_and(|own| own.is_none_or(|own| own > OBSERVED)));
         if wanted.is_some_and(|wanted| wanted < live.len() || (wanted > live.len() && !unwatched)) {
             let message = format!(
                 "{title} is ready with {} live remote objects and not {wanted:?}: {live:?}",

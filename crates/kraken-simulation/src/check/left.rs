@@ -68,7 +68,10 @@ impl Checks {
         let staying: Vec<(&str, Kind)> = cloud
             .0
             .iter()
-            .filter(|(id, remote)| remote.alive && !is_made_along(remote) && self.may_stay(id, remote))
+            .filter(|(id, remote)| {
+                let is_made_along = is_made_along(remote) && !self.launched.contains_key(*id);
+                remote.alive && !is_made_along && self.may_stay(id, remote)
+            })
             .map(|(id, remote)| (plain(id), remote.kind))
             .collect();
         let resources: Vec<&Arc<Value>> = objects.iter().filter(|object| is_resource(object)).collect();
@@ -132,8 +135,8 @@ impl Checks {
 
 /// Whether the provider's error names no object, but implies one of these kinds.
 fn is_refused_for(message: &str, kinds: &[Kind]) -> bool {
-    // Termination protection that somebody else turned on.
-    if message.contains("'disableApiTermination'") {
+    // Termination protection that a user enabled, or a route table that a user made the main one.
+    if message.contains("'disableApiTermination'") || message.contains("it is the main route table of") {
         return true;
     }
     let of: &[Kind] = if message.contains("has some mapped public address(es)") {

@@ -594,6 +594,22 @@ fn a_remaining_resource_must_name_an_unmanaged_object() {
 }
 
 #[test]
+fn a_released_object_without_tags_explains_what_it_blocks() {
+    let mut deleting = vpc(json!({}));
+    deleting["metadata"]["deletionTimestamp"] = json!("now");
+    status(&mut deleting, "False", "Deleting", "it is used by sg-9");
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.made("vpc-1");
+    scene.object("sg-9", &[]);
+    scene.cloud.lock().0.get_mut("sg-9").unwrap().kind = Kind::SecurityGroup;
+    scene.checks.launched.insert("sg-9".into(), "gone".into());
+    scene.outside();
+    scene.set(deleting);
+    scene.checks.emptied(scene.now);
+    assert_eq!(scene.classes(), []);
+}
+
+#[test]
 fn an_unexpected_end_of_a_controller_is_detected() {
     let mut scene = up(json!({}));
     scene.checks.panicked(scene.now, "kraken-hub panicked");

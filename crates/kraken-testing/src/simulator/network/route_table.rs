@@ -133,9 +133,14 @@ impl Described for RouteTable {
 }
 
 fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    if let Some(used) = cloud.used(Kind::RouteTable, form)? {
+        let number = used.made.first().copied().unwrap_or_default();
+        return Ok(made::<RouteTable>(cloud, number, "routeTable"));
+    }
     let vpc = cloud.one::<Vpc>(form.required("VpcId")?)?.clone();
     let tags = given(form, Kind::RouteTable)?;
     let number = cloud.make(tags, |id| RouteTable::new(id, &vpc));
+    cloud.use_token(Kind::RouteTable, form, vec![number]);
     Ok(made::<RouteTable>(cloud, number, "routeTable"))
 }
 

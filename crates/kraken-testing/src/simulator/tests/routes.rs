@@ -128,3 +128,20 @@ fn another_table_can_become_the_main_one() {
     assert_eq!(account.texts("DescribeRouteTables", by_main, "routeTableSet", &["routeTableId"]), [new]);
     account.ok("DeleteRouteTable", &delete);
 }
+
+#[test]
+fn a_token_creates_one_route_table() {
+    let mut account = Account::new();
+    let (vpc, other) = (account.vpc(), account.vpc());
+    let create = |account: &mut Account, vpc: &str| {
+        account.text(
+            "CreateRouteTable",
+            &format!("VpcId={vpc} ClientToken=t"),
+            &["routeTable", "routeTableId"],
+        )
+    };
+    let id = create(&mut account, &vpc);
+    assert_eq!(create(&mut account, &vpc), id);
+    let mismatch = account.code("CreateRouteTable", &format!("VpcId={other} ClientToken=t"));
+    assert_eq!(mismatch, "IdempotentParameterMismatch");
+}
