@@ -139,8 +139,20 @@ impl AwsResource for RouteTables {
     async fn delete(aws: &Aws, table: &RouteTable) -> Result<(), Failure> {
         disassociate(aws, table.of_subnets()).await?;
         let call = aws.ec2().delete_route_table().route_table_id(&table.route_table_id);
-        aws.call("DeleteRouteTable", "failed to delete the route table", call.send()).await.map(drop)
+        let result = aws.call("DeleteRouteTable", "failed to delete the route table", call.send()).await;
+        result.map(drop).map_err(|failure| explained(failure, table))
     }
+}
+
+/// AWS does not say that a route table cannot be deleted because it was made the main one of its VPC.
+fn explained(failure: Failure, table: &RouteTable) -> Failure {
+    if failure.code != "DependencyViolation" || !table.is_main() {
+        return failure;
+    }
+    let (message, vpc) = (&failure.message, table.vpc_id.as_deref().unwrap_or("its VPC"));
+    let message =
+        format!("{message}; it is the main route table of {vpc}: make another one the main route table");
+    Failure { message, ..failure }
 }
 
 /// A subnet can have only one route table. If AWS reports one, the call succeeds if it is this one.

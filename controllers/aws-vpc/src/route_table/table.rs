@@ -69,6 +69,11 @@ impl RouteTable {
         self.associations.iter().filter(|association| !association.is_going && association.main != Some(true))
     }
 
+    /// Whether it applies to the subnets without an association.
+    pub(super) fn is_main(&self) -> bool {
+        self.associations.iter().any(|association| association.main == Some(true))
+    }
+
     #[cfg(test)]
     pub(super) fn with_subnet(mut self, id: &str) -> Self {
         let main = Association { main: Some(true), ..Association::default() };
