@@ -79,12 +79,17 @@ impl Checks {
         if let Some(value) = option.get("value") {
             return number(value);
         }
-        let source = &option["valueFrom"]["configMap"];
-        let (name, key) = (source["name"].as_str()?, source["key"].as_str()?);
-        let maps =
-            self.history.records.values().filter(|map| {
-                map.kind == "ConfigMap" && map.namespace == record.namespace && map.name == name
-            });
-        maps.flat_map(|map| &map.versions).filter_map(|version| number(&version.value["data"][key])).max()
+        let source = &option["valueFrom"];
+        let is_in_namespace = |map: &&Record| map.kind == "ConfigMap" && map.namespace == record.namespace;
+        let maps = self.history.records.values().filter(is_in_namespace);
+        if source["templateString"].is_string() {
+            // Any value of any ConfigMap: the templates of counts consist of one reference.
+            let data =
+                maps.flat_map(|map| &map.versions).filter_map(|version| version.value["data"].as_object());
+            return data.flat_map(|data| data.values().filter_map(number)).max();
+        }
+        let (name, key) = (source["configMap"]["name"].as_str()?, source["configMap"]["key"].as_str()?);
+        let versions = maps.filter(|map| map.name == name).flat_map(|map| &map.versions);
+        versions.filter_map(|version| number(&version.value["data"][key])).max()
     }
 }
