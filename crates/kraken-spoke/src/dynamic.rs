@@ -6,6 +6,7 @@
 
 mod object;
 mod opaque;
+mod schema;
 mod typed;
 
 use std::sync::Arc;
@@ -20,10 +21,10 @@ use serde_json::Value;
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
 use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
 
-pub use crate::fields::Schema;
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
 pub use opaque::{Change, Desired, Observed, Opaque, Payload};
+pub use schema::Schema;
 pub use typed::{calls_of, kind_of};
 
 /// The constants of a kind.

@@ -8,39 +8,21 @@
 #![warn(missing_docs)]
 
 pub mod account;
+mod actions;
 pub mod admission;
 pub mod args;
-mod batch;
-mod breaker;
-mod claims;
 mod context;
 pub mod controller;
-pub mod coverage;
-mod decide;
 pub mod dynamic;
 pub mod external;
 pub mod failure;
-mod fields;
-mod hub;
-mod hub_lease;
 mod ignored;
-mod in_place;
-mod intent;
-mod memory;
+mod model;
 pub mod orphans;
-mod outcome;
-mod plan;
 pub mod program;
 mod reconcile;
-mod release_policy;
-mod secrecy;
-mod secrets;
-mod share;
-pub mod state;
-mod status;
+mod shared;
 mod steps;
-mod summary;
-mod vanished;
 
 pub use args::LoopArgs;
 pub use external::{
@@ -55,5 +37,6 @@ pub use kraken_api::{
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Manager};
+pub use model::{coverage, state};
 pub use orphans::OrphanArgs;
 pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeProgram, main};

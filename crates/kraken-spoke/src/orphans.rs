@@ -16,7 +16,7 @@ use crate::{
     Identity,
     args::duration,
     dynamic::{DynExternal, DynKind, Observed},
-    outcome::listed,
+    model::ids::listed,
 };
 
 /// Flags of the orphan sweep.

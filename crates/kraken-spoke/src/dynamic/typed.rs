@@ -15,8 +15,8 @@ use crate::{
     Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, ObserveRequest,
     OwnSecret,
     account::{Connection, OnChange, Refusal},
+    dynamic::Schema,
     external::SpecOf,
-    fields::Schema,
 };
 
 /// The pure functions of a kind.

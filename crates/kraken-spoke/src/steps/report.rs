@@ -15,9 +15,11 @@ use tracing::{info, warn};
 use crate::{
     context::{Context, place},
     dynamic::Object,
-    memory::{Memory, Progress},
-    outcome::{HUB_GRACE, Outcome, PROGRESS},
-    status::{ReconcileFacts, UNFOLLOWED, status_of},
+    model::{
+        memory::{Memory, Progress},
+        outcome::{HUB_GRACE, Outcome, PROGRESS},
+        status::{ReconcileFacts, UNFOLLOWED, is_ready, status_of},
+    },
 };
 
 /// How long a deletion may be in progress before the status stops reporting the resource as ready.
@@ -85,12 +87,6 @@ fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bo
     let Some(status) = status.filter(|status| status.observed_generation == generation) else { return true };
     let ready = conditions::get(&status.conditions, conditions::READY);
     ready.is_some_and(|ready| PROGRESS.iter().any(|reason| reason.as_str() == ready.reason))
-}
-
-/// Whether a status reports the resource as ready.
-pub(crate) fn is_ready(status: Option<&ResourceStatus>) -> bool {
-    let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
-    ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
 }
 
 /// Publishes an event and writes a log line when the outcome differs from the previous one.
