@@ -1,6 +1,6 @@
 //! The controller of one kind.
 
-mod isolate;
+pub(crate) mod isolate;
 mod triggers;
 mod undecodable;
 

@@ -23,8 +23,10 @@ pub mod program;
 mod reconcile;
 mod shared;
 mod steps;
+#[cfg(test)]
+mod tests;
 
-pub use args::LoopArgs;
+pub use args::{LoopArgs, OrphanArgs};
 pub use external::{
     Candidate, Comparison, Difference, External, Identity, Launch, ObserveRequest, OwnSecret, Remedy,
     SpokeKind,
@@ -38,5 +40,4 @@ pub use kraken_api::{
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Manager};
 pub use model::{coverage, state};
-pub use orphans::OrphanArgs;
 pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeProgram, main};

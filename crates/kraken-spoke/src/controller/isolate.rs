@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// One reconcile, isolated from all others: a panic becomes a condition of its own resource.
-pub(super) async fn guarded(
+pub(crate) async fn guarded(
     context: Arc<Context>,
     kind: &'static str,
     key: ObjectKey,

@@ -1,0 +1,11 @@
+//! The loop on a scripted API server and a scripted cloud: each test states the expected calls of one reconcile in their
+//! order, with their responses, and asserts what a user would see: conditions, events, the requeue and the metric.
+
+mod deletion;
+mod disk;
+mod dynamic;
+mod outcomes;
+mod scene;
+mod script;
+mod server;
+mod steps;
