@@ -98,7 +98,7 @@ pub async fn run_among(
         }
     });
     let unreadable = Undecodable::default();
-    let seen = {
+    let on_change = {
         let (queue, unreadable) = (queue.clone(), unreadable.clone());
         move |change: Change<Object>| {
             let key = ObjectKey::of(change.meta());
@@ -119,7 +119,7 @@ pub async fn run_among(
         let of = of.clone();
         move |object: &RawObject| of.decode(object)
     };
-    let objects = watches.decoded(kind, &of.info().resource, seen, decode);
+    let objects = watches.decoded(kind, &of.info().resource, on_change, decode);
 
     let vanished = Arc::new(Vanished::new(args.vanished_share, args.vanished_minimum));
     let link = Link { batchers: Batchers::start(&external), external, vanished };

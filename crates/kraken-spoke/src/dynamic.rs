@@ -105,9 +105,9 @@ pub trait DynExternal: Send + Sync + 'static {
         namespace: &str,
         account: Option<&str>,
     ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal>;
-    fn on_account_change(&self, wake: OnChange);
+    fn on_account_change(&self, on_change: OnChange);
     async fn location(&self) -> Result<Option<Location>, Failure>;
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
     async fn create(
         &self,
         identity: &Identity,

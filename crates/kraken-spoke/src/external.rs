@@ -201,7 +201,7 @@ pub trait External: Send + Sync + 'static {
     /// Observes the objects of many resources in one batch; returns one result per [`ObserveRequest`], in order.
     fn observe(
         &self,
-        looks: &[ObserveRequest],
+        requests: &[ObserveRequest],
     ) -> impl Future<Output = Result<Vec<Self::Observed>, Failure>> + Send;
 
     /// Creates the objects that [`Comparison::missing`] describes, tagged with the identity and the epoch, and returns

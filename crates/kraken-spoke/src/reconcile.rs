@@ -12,18 +12,7 @@ use crate::{
     steps::{act, adopt, connect, decide, declare, gather, observe, remove, resolve, restore, resume, skip},
 };
 
-/// Carries out the steps. The controller reports the outcome, also that of a reconcile that panicked.
-pub(crate) async fn reconcile(reconcile: &mut Reconcile<'_>) -> Outcome {
-    let outcome = match steps(reconcile).await {
-        Ok(outcome) | Err(outcome) => outcome,
-    };
-    // 12. Resume a disruption that cannot be completed now. Client required.
-    let outcome = Box::pin(resume::resume(reconcile, outcome)).await;
-    let outcome = attributed(outcome, reconcile.context.rules.as_deref());
-    scrubbed(outcome, &reconcile.memory.secrets)
-}
-
-/// The steps up to the action. Each can end the reconcile with an outcome.
+/// The steps up to the action. Each of them can end the reconcile with an outcome.
 async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     // 1. Restore the finalizer and the intent if they were removed. Client required.
     Box::pin(restore::restore(reconcile)).await?;
@@ -49,4 +38,15 @@ async fn steps(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     Box::pin(declare::declare(reconcile, &observation, &decision)).await?;
     // 11. Act: carry out the decision. Client required.
     Box::pin(act::act(reconcile, &observation, decision)).await
+}
+
+/// Carries out the steps. The controller reports the outcome (`steps::report`), also that of a reconcile that panicked.
+pub(crate) async fn reconcile(reconcile: &mut Reconcile<'_>) -> Outcome {
+    let outcome = match steps(reconcile).await {
+        Ok(outcome) | Err(outcome) => outcome,
+    };
+    // 12. Resume a disruption that cannot be completed now. Client required.
+    let outcome = Box::pin(resume::resume(reconcile, outcome)).await;
+    let outcome = attributed(outcome, reconcile.context.rules.as_deref());
+    scrubbed(outcome, &reconcile.memory.secrets)
 }

@@ -1,17 +1,40 @@
 //! The steps of a reconcile, in their order. Each states whether it needs a client.
 
-pub(crate) mod act; // 11. client required
-pub(crate) mod adopt; // 9. client required
-pub(crate) mod connect; // 2. client required
-pub(crate) mod decide; // 8. no client required
-pub(crate) mod declare; // 10. client required
-pub(crate) mod gather; // 5. client required
-pub(crate) mod observe; // 7. client required
-pub(crate) mod remove; // 3. client required
-pub(crate) mod resolve; // 6. no client required
-pub(crate) mod restore; // 1. client required
-pub(crate) mod resume;
-pub(crate) mod skip; // 4. client required // 12. client required
+// 1. Client required.
+pub(crate) mod restore;
 
-// After the steps, on every path: client required.
+// 2. Client required.
+pub(crate) mod connect;
+
+// 3. Client required.
+pub(crate) mod remove;
+
+// 4. Client required.
+pub(crate) mod skip;
+
+// 5. Client required.
+pub(crate) mod gather;
+
+// 6. No client required.
+pub(crate) mod resolve;
+
+// 7. Client required.
+pub(crate) mod observe;
+
+// 8. No client required.
+pub(crate) mod decide;
+
+// 9. Client required.
+pub(crate) mod adopt;
+
+// 10. Client required.
+pub(crate) mod declare;
+
+// 11. Client required.
+pub(crate) mod act;
+
+// 12. Client required.
+pub(crate) mod resume;
+
+// After the steps, on every path. Client required.
 pub(crate) mod report;

@@ -13,7 +13,7 @@ use crate::{
     account::{DEFAULT_ACCOUNT, OnChange},
     context::Context,
     dynamic::{Object, account_of},
-    model::{recorded::has_finalizer, status::said_unfollowed},
+    model::{recorded::has_finalizer, status::unfollowed_condition},
     shared::hub_lease::Dependents,
 };
 
@@ -39,20 +39,20 @@ pub(super) fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dep
     // Weak references: the context owns the lease, and a reference cycle would never be freed, which matters if
     // controllers start and stop in one process.
     let (any, all) = (Arc::downgrade(context), Arc::downgrade(context));
-    let wake = move |is_silent: bool| {
+    let enqueue = move |is_silent: bool| {
         let Some(all) = all.upgrade() else { return };
         for request in all.requests.all() {
             let Some(owner) = owner_of(request.meta()) else { continue };
-            let says_so = all.objects.get(&owner).is_some_and(|object| {
-                object.status().is_some_and(|status| said_unfollowed(status).is_some())
+            let is_reported = all.objects.get(&owner).is_some_and(|object| {
+                object.status().is_some_and(|status| unfollowed_condition(status).is_some())
             });
-            if says_so != is_silent {
+            if is_reported != is_silent {
                 queue.add(owner, Lane::Resync);
             }
         }
     };
     let exist = move || any.upgrade().is_some_and(|context| !context.requests.is_empty());
-    Dependents { exist: Box::new(exist), wake: Box::new(wake) }
+    Dependents { exist: Box::new(exist), enqueue: Box::new(enqueue) }
 }
 
 /// The resource that owns a DependencyRequest or a StateDeclaration.
@@ -93,7 +93,7 @@ pub(super) fn is_trigger(change: &Change<Object>) -> bool {
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
         return true;
     }
-    if says_nothing(&**now) && !says_nothing(&**before) {
+    if is_unreported(now) && !is_unreported(before) {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());
@@ -110,7 +110,7 @@ pub(super) fn is_trigger(change: &Change<Object>) -> bool {
 
 /// Whether a status was not written by this controller: it has no Ready condition, or is about a generation that has
 /// not existed.
-fn says_nothing(object: &Object) -> bool {
+fn is_unreported(object: &Object) -> bool {
     let Some(status) = object.status() else { return true };
     conditions::get(&status.conditions, conditions::READY).is_none()
         || status.observed_generation.is_none()

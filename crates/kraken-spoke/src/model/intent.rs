@@ -129,7 +129,7 @@ pub(crate) fn is_same(intent: Option<&Intent>, hash: &str) -> bool {
 pub(crate) fn plan_launch(
     intent: Option<&Intent>,
     seen: i64,
-    fate: LaunchState,
+    state: LaunchState,
     is_idempotent: bool,
     hash: &str,
     clock: Clock,
@@ -139,14 +139,14 @@ pub(crate) fn plan_launch(
     if seen >= intent.epoch {
         // A launch may create several objects, which become visible one by one. Only the response to the call lists all
         // of them.
-        return match fate {
+        return match state {
             LaunchState::Unknown if intent.may_be_invisible(clock) => {
                 LaunchPlan::Wait("some objects of an earlier launch may not be visible yet")
             }
             _ => next,
         };
     }
-    match fate {
+    match state {
         LaunchState::Refused if intent.hash == hash => LaunchPlan::Repeat(intent.epoch),
         LaunchState::Unknown if is_idempotent => LaunchPlan::Repeat(intent.epoch),
         LaunchState::Confirmed if intent.may_be_invisible(clock) => {
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn partly_visible_launch_without_response_is_waited_for() {
-        let plan = |age, fate| plan_launch(Some(&intent(2, age)), 2, fate, true, "h", now());
+        let plan = |age, state| plan_launch(Some(&intent(2, age)), 2, state, true, "h", now());
         assert!(matches!(plan(5, LaunchState::Unknown), LaunchPlan::Wait(_)));
         assert_eq!(plan(600, LaunchState::Unknown), LaunchPlan::New(3));
         assert_eq!(plan(5, LaunchState::Confirmed), LaunchPlan::New(3));

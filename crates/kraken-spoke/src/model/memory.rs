@@ -178,11 +178,11 @@ impl<K> Memory<K> {
             || self.in_progress.is_some()
     }
 
-    /// Adds the resolved secrets to the known ones, without duplicates.
+    /// Adds the resolved secrets to the recorded ones, without duplicates.
     pub(crate) fn learn_secrets(&mut self, secrets: Vec<SecretString>) {
         const KEPT: usize = 256;
         for secret in secrets {
-            self.secrets.retain(|known| known.expose_secret() != secret.expose_secret());
+            self.secrets.retain(|kept| kept.expose_secret() != secret.expose_secret());
             self.secrets.push(secret);
         }
         let surplus = self.secrets.len().saturating_sub(KEPT);
@@ -255,7 +255,7 @@ impl<K: Resource> Memory<K> {
             self.latest = None;
         }
         self.watched = shown;
-        if self.latest.as_ref().is_some_and(|ours| version(&**ours) <= version(&**watched))
+        if self.latest.as_ref().is_some_and(|written| version(&**written) <= version(&**watched))
             && !mutants::active(Mutant::StaleCopy)
         {
             self.latest = None;
@@ -265,11 +265,11 @@ impl<K: Resource> Memory<K> {
     /// The latest known copy of an object: from the watch, or from the response to a later write of this controller.
     pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
         match &self.latest {
-            Some(ours)
-                if ours.meta().uid == watched.meta().uid
-                    && (version(&**ours) > version(&*watched) || mutants::active(Mutant::StaleCopy)) =>
+            Some(written)
+                if written.meta().uid == watched.meta().uid
+                    && (version(&**written) > version(&*watched) || mutants::active(Mutant::StaleCopy)) =>
             {
-                ours.clone()
+                written.clone()
             }
             _ => watched,
         }

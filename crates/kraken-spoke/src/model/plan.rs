@@ -156,7 +156,7 @@ fn stale(plan: &Plan, stored: Option<&Plan>, approved: &str) -> String {
 }
 
 /// A plan in one line.
-pub(crate) fn told(plan: &Plan) -> String {
+pub(crate) fn description(plan: &Plan) -> String {
     let changes: Vec<_> =
         plan.changes.iter().map(|c| format!("spec.{} from {} to {}", c.path, c.have, c.want)).collect();
     let changes = changes.join("; ");
@@ -173,7 +173,11 @@ pub(crate) fn told(plan: &Plan) -> String {
 /// How to approve a plan that awaits approval.
 pub(crate) fn awaited(plan: &Plan) -> String {
     let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
-    format!("{}{stale}; to approve, annotate it with {APPROVED_PLAN_ANNOTATION}={}", told(plan), plan.hash)
+    format!(
+        "{}{stale}; to approve, annotate it with {APPROVED_PLAN_ANNOTATION}={}",
+        description(plan),
+        plan.hash
+    )
 }
 
 #[cfg(test)]

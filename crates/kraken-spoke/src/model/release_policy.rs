@@ -27,12 +27,12 @@ impl ReleasePolicy<'_> {
             && !mutants::active(Mutant::RetainDeletes)
     }
 
-    /// Whether any of the known objects is deleted; without known objects, the policy of the resource decides.
-    pub(crate) fn deletes_any(&self, known: &[String]) -> bool {
+    /// Whether any of the recorded objects is deleted; without recorded objects, the policy of the resource decides.
+    pub(crate) fn deletes_any(&self, recorded: &[String]) -> bool {
         let by_default = self.adopted.is_empty() && self.lifecycle.adopt.is_none();
         match self.lifecycle.deletion {
             Some(deletion) => deletion == Deletion::Delete,
-            None => by_default || known.iter().any(|id| !self.keeps(id)),
+            None => by_default || recorded.iter().any(|id| !self.keeps(id)),
         }
     }
 }

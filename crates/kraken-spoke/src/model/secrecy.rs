@@ -66,9 +66,9 @@ impl Secrecy {
             return Difference { field, remedy };
         }
         let scrub = |text: &str| {
-            let mut known = self.secrets.clone();
-            known.extend([&field.want, &field.have].map(|text| SecretString::from(text.as_str())));
-            Scrubber::new(&known).scrub(text)
+            let mut texts = self.secrets.clone();
+            texts.extend([&field.want, &field.have].map(|text| SecretString::from(text.as_str())));
+            Scrubber::new(&texts).scrub(text)
         };
         let remedy = match remedy {
             Remedy::Immutable(why) => Remedy::Immutable(scrub(&why)),
@@ -265,9 +265,9 @@ mod tests {
 
     #[test]
     fn former_secret_is_absent_from_provider_messages() {
-        let known = [SecretString::from("old-password"), SecretString::from("new-password")];
+        let texts = [SecretString::from("old-password"), SecretString::from("new-password")];
         let said = Outcome::AdoptionRefused("not old-password, not new-password".into());
-        let Outcome::AdoptionRefused(why) = scrubbed(said, &known) else { panic!() };
+        let Outcome::AdoptionRefused(why) = scrubbed(said, &texts) else { panic!() };
         assert_eq!(why, "not ***, not ***");
     }
 }

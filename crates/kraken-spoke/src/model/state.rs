@@ -60,10 +60,10 @@ pub fn is_published(meta: &ObjectMeta, hash: &str, owner: &str) -> bool {
     has_content(meta, hash) && is_of(meta, owner)
 }
 
-/// The generation that a write of this content will have, if the object is `shown`; `known` is a later generation that the
+/// The generation that a write of this content will have, if the object is `shown`; `last` is a later generation that the
 /// writer knows of.
-pub fn expected_generation(shown: Option<&ObjectMeta>, known: Option<i64>, hash: &str) -> i64 {
-    let Some(latest) = shown.and_then(|meta| meta.generation).max(known) else { return 1 };
+pub fn expected_generation(shown: Option<&ObjectMeta>, last: Option<i64>, hash: &str) -> i64 {
+    let Some(latest) = shown.and_then(|meta| meta.generation).max(last) else { return 1 };
     // If only the metadata was edited, the content is unchanged, and so is the generation.
     if shown.is_some_and(|meta| has_content(meta, hash)) { latest } else { latest + 1 }
 }

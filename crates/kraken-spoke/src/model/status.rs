@@ -149,12 +149,12 @@ fn unfollowed(followed: &Followed, before: &ResourceStatus) -> Option<String> {
     match followed {
         Followed::Yes => None,
         Followed::No(message) => Some(message.clone()),
-        Followed::Unknown => said_unfollowed(before).map(|condition| condition.message.clone()),
+        Followed::Unknown => unfollowed_condition(before).map(|condition| condition.message.clone()),
     }
 }
 
 /// The condition that reports that references are not kept up to date, if there is one.
-pub(crate) fn said_unfollowed(status: &ResourceStatus) -> Option<&Condition> {
+pub(crate) fn unfollowed_condition(status: &ResourceStatus) -> Option<&Condition> {
     conditions::get(&status.conditions, DEPENDENCIES_RESOLVED)
         .filter(|condition| condition.reason == Reason::HubNotRunning.as_str())
 }
@@ -181,10 +181,10 @@ fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
 }
 
 fn dated(field: &FieldDiff, before: &[FieldDiff], now: Timestamp) -> FieldDiff {
-    let known =
+    let first =
         before.iter().find(|b| b.path == field.path && b.have == field.have).and_then(|b| b.since.clone());
     FieldDiff {
-        since: known.or_else(|| Some(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
+        since: first.or_else(|| Some(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
         ..field.clone()
     }
 }

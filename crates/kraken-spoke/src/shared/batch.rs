@@ -42,12 +42,12 @@ type Answer<O> = oneshot::Sender<Result<O, Failure>>;
 /// Observes in batches. Clones share the same task.
 #[derive(Debug)]
 pub(crate) struct Batcher<O> {
-    asks: mpsc::Sender<(ObserveRequest, Answer<O>)>,
+    requests: mpsc::Sender<(ObserveRequest, Answer<O>)>,
 }
 
 impl<O> Clone for Batcher<O> {
     fn clone(&self) -> Self {
-        Self { asks: self.asks.clone() }
+        Self { requests: self.requests.clone() }
     }
 }
 
@@ -58,7 +58,7 @@ impl<O: Send + 'static> Batcher<O> {
         F: Fn(Vec<ObserveRequest>) -> Answered + Clone + Send + Sync + 'static,
         Answered: Future<Output = Result<Vec<O>, Failure>> + Send,
     {
-        let (asks, mut looks) = mpsc::channel::<(ObserveRequest, Answer<O>)>(BACKLOG);
+        let (sender, mut receiver) = mpsc::channel::<(ObserveRequest, Answer<O>)>(BACKLOG);
         let permits = Arc::new(Semaphore::new(window.at_once));
         kraken_runtime::task::spawn(async move {
             // The request that did not fit into the previous batch starts the next one.
@@ -66,7 +66,7 @@ impl<O: Send + 'static> Batcher<O> {
             loop {
                 let first = match left_over.take() {
                     Some(first) => first,
-                    None => match looks.recv().await {
+                    None => match receiver.recv().await {
                         Some(first) => first,
                         None => return,
                     },
@@ -75,7 +75,7 @@ impl<O: Send + 'static> Batcher<O> {
                 let mut size = weight(&first.0);
                 let mut batch = vec![first];
                 while size < MAX_OBSERVE_REQUESTS {
-                    match timeout_at(deadline.min(Instant::now() + window.gap), looks.recv()).await {
+                    match timeout_at(deadline.min(Instant::now() + window.gap), receiver.recv()).await {
                         Ok(Some(next)) if size + weight(&next.0) > MAX_OBSERVE_REQUESTS => {
                             left_over = Some(next);
                             break;
@@ -96,16 +96,16 @@ impl<O: Send + 'static> Batcher<O> {
                 });
             }
         });
-        Self { asks }
+        Self { requests: sender }
     }
 
     /// The observed objects for this request.
     ///
     /// # Errors
     /// The failure of the call that the request was part of.
-    pub(crate) async fn observe(&self, look: ObserveRequest) -> Result<O, Failure> {
+    pub(crate) async fn observe(&self, request: ObserveRequest) -> Result<O, Failure> {
         let (answer, answered) = oneshot::channel();
-        if self.asks.send((look, answer)).await.is_err() {
+        if self.requests.send((request, answer)).await.is_err() {
             return Err(lost());
         }
         answered.await.unwrap_or_else(|_| Err(lost()))
@@ -123,9 +123,9 @@ impl Batchers {
     pub(crate) fn start(external: &Arc<dyn DynExternal>) -> Self {
         let observe = {
             let external = external.clone();
-            move |looks: Vec<ObserveRequest>| {
+            move |requests: Vec<ObserveRequest>| {
                 let external = external.clone();
-                async move { external.observe(&looks).await }
+                async move { external.observe(&requests).await }
             }
         };
         Self {
@@ -144,8 +144,8 @@ impl Batchers {
 }
 
 /// The size of a request: a search without ids counts as one id.
-fn weight(look: &ObserveRequest) -> usize {
-    look.ids.len().max(1)
+fn weight(request: &ObserveRequest) -> usize {
+    request.ids.len().max(1)
 }
 
 /// Observes a batch. If the call fails because of one request, the others must not fail with it: the batch is halved
@@ -166,8 +166,8 @@ where
         if batch.is_empty() {
             continue;
         }
-        let looks: Vec<ObserveRequest> = batch.iter().map(|(look, _)| look.clone()).collect();
-        let failure = match observe(looks).await {
+        let requests: Vec<ObserveRequest> = batch.iter().map(|(request, _)| request.clone()).collect();
+        let failure = match observe(requests).await {
             Ok(observed) if observed.len() == batch.len() => {
                 any_good = true;
                 for ((_, answer), observed) in batch.into_iter().zip(observed) {
@@ -179,14 +179,14 @@ where
             Err(failure) => failure,
         };
         refused += 1;
-        let may_be_one_look = match failure.class {
+        let may_be_one_request = match failure.class {
             // More calls would worsen the condition.
             FailureClass::Throttled | FailureClass::Credentials => false,
             // The network, or one request's part of the call: two failures and no success mean that it is the network.
             FailureClass::Transient => any_good || refused < 3,
             _ => true,
         };
-        if batch.len() > 1 && may_be_one_look && splits > 0 {
+        if batch.len() > 1 && may_be_one_request && splits > 0 {
             splits -= 1;
             let second = batch.split_off(batch.len() / 2);
             open.extend([batch, second]);
@@ -216,7 +216,7 @@ mod tests {
 
     type Calls = Arc<Mutex<Vec<usize>>>;
 
-    fn look(name: &str, ids: usize) -> ObserveRequest {
+    fn request(name: &str, ids: usize) -> ObserveRequest {
         ObserveRequest {
             identity: Identity { cluster: "c".into(), uid: name.into(), owner: String::new() },
             ids: (0..ids).map(|n| format!("{name}-{n}")).collect(),
@@ -234,12 +234,13 @@ mod tests {
     fn cloud(bad: Option<(&'static str, FailureClass)>) -> (Batcher<String>, Calls) {
         let calls = Calls::default();
         let noted = calls.clone();
-        let observe = move |looks: Vec<ObserveRequest>| {
-            noted.lock().push(looks.iter().map(|look| look.ids.len()).sum());
-            let is_bad = |(owner, _): &(&str, FailureClass)| looks.iter().any(|l| l.identity.uid == *owner);
+        let observe = move |requests: Vec<ObserveRequest>| {
+            noted.lock().push(requests.iter().map(|request| request.ids.len()).sum());
+            let is_bad =
+                |(owner, _): &(&str, FailureClass)| requests.iter().any(|l| l.identity.uid == *owner);
             let answer = match bad.filter(is_bad) {
                 Some((_, class)) => Err(failure(class)),
-                None => Ok(looks.into_iter().map(|look| look.identity.uid).collect()),
+                None => Ok(requests.into_iter().map(|request| request.identity.uid).collect()),
             };
             std::future::ready(answer)
         };
@@ -247,7 +248,7 @@ mod tests {
     }
 
     async fn sweep(batcher: &Batcher<String>, resources: usize, ids: usize) -> Vec<Result<String, Failure>> {
-        let each = (0..resources).map(|n| batcher.observe(look(&n.to_string(), ids)));
+        let each = (0..resources).map(|n| batcher.observe(request(&n.to_string(), ids)));
         futures::future::join_all(each).await
     }
 
@@ -280,15 +281,15 @@ mod tests {
             assert!(sweep(&batcher, 1000, 1).await.iter().all(Result::is_err));
             assert!(calls.lock().len() <= at_most, "{class:?}: {} calls", calls.lock().len());
         }
-        let down = |looks: Vec<ObserveRequest>| {
-            drop(looks);
+        let down = |requests: Vec<ObserveRequest>| {
+            drop(requests);
             std::future::ready(Err::<Vec<String>, _>(failure(FailureClass::Transient)))
         };
         let calls = Calls::default();
         let noted = calls.clone();
-        let counted = move |looks: Vec<ObserveRequest>| {
-            noted.lock().push(looks.len());
-            down(looks)
+        let counted = move |requests: Vec<ObserveRequest>| {
+            noted.lock().push(requests.len());
+            down(requests)
         };
         assert!(sweep(&Batcher::start(counted, FOR_A_RESYNC), 1000, 1).await.iter().all(Result::is_err));
         assert!(calls.lock().len() <= 5, "{} calls", calls.lock().len());

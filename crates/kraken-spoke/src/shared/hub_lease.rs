@@ -43,7 +43,7 @@ pub(crate) struct Dependents {
     /// Whether there are any.
     pub(crate) exist: Box<dyn Fn() -> bool + Send + Sync>,
     /// Reconciles those whose status does not report (true) or reports (false) that the hub is not running.
-    pub(crate) wake: Box<dyn Fn(bool) + Send + Sync>,
+    pub(crate) enqueue: Box<dyn Fn(bool) + Send + Sync>,
 }
 
 impl std::fmt::Debug for HubLease {
@@ -111,7 +111,7 @@ impl HubLease {
             _ if is_silent(before) => info!("{HUB_NAME} renews its lease again"),
             _ => {}
         }
-        self.shared.kinds.lock().iter().for_each(|kind| (kind.wake)(is_silent(holder)));
+        self.shared.kinds.lock().iter().for_each(|kind| (kind.enqueue)(is_silent(holder)));
     }
 
     fn is_needed(&self) -> bool {
@@ -149,7 +149,7 @@ mod tests {
         version: Arc<AtomicUsize>,
         reads: Arc<AtomicUsize>,
         has_references: Arc<AtomicBool>,
-        woken: Arc<Mutex<Vec<bool>>>,
+        enqueued: Arc<Mutex<Vec<bool>>>,
         lease: HubLease,
     }
 
@@ -158,10 +158,10 @@ mod tests {
             let this = Self::default();
             this.version.store(version, Ordering::SeqCst);
             this.has_references.store(has_references, Ordering::SeqCst);
-            let (exist, woken) = (this.has_references.clone(), this.woken.clone());
+            let (exist, enqueued) = (this.has_references.clone(), this.enqueued.clone());
             this.lease.add(Dependents {
                 exist: Box::new(move || exist.load(Ordering::SeqCst)),
-                wake: Box::new(move |silent| woken.lock().push(silent)),
+                enqueue: Box::new(move |silent| enqueued.lock().push(silent)),
             });
             let server = this.clone();
             let service = tower::service_fn(move |request: Request<Body>| {
@@ -200,8 +200,8 @@ mod tests {
             }
         }
 
-        fn woken(&self) -> Vec<bool> {
-            std::mem::take(&mut *self.woken.lock())
+        fn enqueued(&self) -> Vec<bool> {
+            std::mem::take(&mut *self.enqueued.lock())
         }
     }
 
@@ -209,12 +209,12 @@ mod tests {
     async fn dependents_are_enqueued_once_when_the_hub_stops_and_once_when_it_returns() {
         let s = Setting::start(1, true);
         s.pass(60, true).await;
-        assert_eq!((s.lease.holder(), s.woken()), (Holder::Alive, vec![false]));
+        assert_eq!((s.lease.holder(), s.enqueued()), (Holder::Alive, vec![false]));
         s.pass(300, false).await;
         let since = "2026-01-31T12:00:00Z".parse().ok();
-        assert_eq!((s.lease.holder(), s.woken()), (Holder::Silent(since), vec![true]));
+        assert_eq!((s.lease.holder(), s.enqueued()), (Holder::Silent(since), vec![true]));
         s.pass(60, true).await;
-        assert_eq!((s.lease.holder(), s.woken()), (Holder::Alive, vec![false]));
+        assert_eq!((s.lease.holder(), s.enqueued()), (Holder::Alive, vec![false]));
     }
 
     #[tokio::test(start_paused = true)]
@@ -232,6 +232,6 @@ mod tests {
     async fn hub_without_leader_election_counts_as_running() {
         let s = Setting::start(0, true);
         s.pass(300, false).await;
-        assert_eq!((s.lease.holder(), s.woken()), (Holder::Alive, vec![false]));
+        assert_eq!((s.lease.holder(), s.enqueued()), (Holder::Alive, vec![false]));
     }
 }

@@ -26,8 +26,8 @@ const LINGER: Duration = Duration::from_mins(1);
 /// The delay before a failed watch is restarted. Lists serve meanwhile.
 const PAUSE: Duration = Duration::from_secs(5);
 
-type Seen = PartialObjectMeta<DependencyRequest>;
-type Wake = Box<dyn Fn() + Send + Sync>;
+type Watched = PartialObjectMeta<DependencyRequest>;
+type Enqueue = Box<dyn Fn() + Send + Sync>;
 
 /// The deletions that wait for dependents; shared by all kinds of the process. Clones share the same state.
 #[derive(Clone, Default)]
@@ -38,7 +38,7 @@ pub(crate) struct Releases {
 #[derive(Default)]
 struct Inner {
     /// By namespace and resource: when it last registered, and the callback that enqueues it.
-    waiting: BTreeMap<String, BTreeMap<Node, (Instant, Wake)>>,
+    waiting: BTreeMap<String, BTreeMap<Node, (Instant, Enqueue)>>,
     /// By namespace: when references were last released.
     released: BTreeMap<String, Instant>,
     watch: Option<DropGuard>,
@@ -53,12 +53,19 @@ impl std::fmt::Debug for Releases {
 impl Releases {
     /// Registers a resource to be enqueued when references of its namespace are released, or at once if they were
     /// released since `asked`, when its dependents were listed. It registers again each time that it is blocked.
-    pub(crate) fn wait(&self, manager: &Manager, namespace: &str, of: Node, asked: Instant, wake: Wake) {
+    pub(crate) fn wait(
+        &self,
+        manager: &Manager,
+        namespace: &str,
+        of: Node,
+        asked: Instant,
+        enqueue: Enqueue,
+    ) {
         let mut inner = self.inner.lock();
         if inner.released.get(namespace).is_some_and(|released| *released >= asked) {
-            return wake();
+            return enqueue();
         }
-        inner.waiting.entry(namespace.to_owned()).or_default().insert(of, (Instant::now(), wake));
+        inner.waiting.entry(namespace.to_owned()).or_default().insert(of, (Instant::now(), enqueue));
         if inner.watch.is_none() {
             let stop = manager.shutdown.child_token();
             inner.watch = Some(stop.clone().drop_guard());
@@ -76,12 +83,12 @@ impl Releases {
         let mut inner = self.inner.lock();
         inner.released.insert(namespace.to_owned(), Instant::now());
         let waiting = inner.waiting.remove(namespace).unwrap_or_default();
-        waiting.into_values().for_each(|(_, wake)| wake());
+        waiting.into_values().for_each(|(_, enqueue)| enqueue());
     }
 
     async fn watch(self, manager: Manager, stop: CancellationToken) {
         let (client, namespaces) = (&manager.client, manager.args.namespaces.names());
-        let apis: Vec<Api<Seen>> = if namespaces.is_empty() {
+        let apis: Vec<Api<Watched>> = if namespaces.is_empty() {
             vec![Api::all(client.clone())]
         } else {
             namespaces.iter().map(|name| Api::namespaced(client.clone(), name)).collect()
@@ -101,7 +108,7 @@ impl Releases {
         }
     }
 
-    fn see(&self, event: &watcher::Event<Seen>) {
+    fn see(&self, event: &watcher::Event<Watched>) {
         match event {
             watcher::Event::Delete(request) => self.released(&request.namespace().unwrap_or_default()),
             watcher::Event::Apply(request) if !has_finalizer(&request.metadata) => {
@@ -140,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    fn request(namespace: &str, is_held: bool) -> Seen {
+    fn request(namespace: &str, is_held: bool) -> Watched {
         let mut request = DependencyRequest::new("subnet.aws.a", Default::default());
         request.metadata.namespace = Some(namespace.to_owned());
         request.metadata.finalizers = is_held.then(|| vec![REFERENCES_FINALIZER.to_owned()]);
@@ -149,38 +156,38 @@ mod tests {
 
     /// Two resources that wait in two namespaces, and how often each was enqueued.
     fn waiting() -> (Releases, [Arc<AtomicUsize>; 2]) {
-        let (releases, woken) = (Releases::default(), <[Arc<AtomicUsize>; 2]>::default());
-        for (namespace, woken) in ["a", "b"].into_iter().zip(woken.clone()) {
-            let wake: Wake = Box::new(move || {
-                woken.fetch_add(1, Ordering::SeqCst);
+        let (releases, enqueued) = (Releases::default(), <[Arc<AtomicUsize>; 2]>::default());
+        for (namespace, enqueued) in ["a", "b"].into_iter().zip(enqueued.clone()) {
+            let enqueue: Enqueue = Box::new(move || {
+                enqueued.fetch_add(1, Ordering::SeqCst);
             });
             let of = ("vpc.aws".to_owned(), "main".to_owned());
-            let at = (Instant::now(), wake);
+            let at = (Instant::now(), enqueue);
             releases.inner.lock().waiting.entry(namespace.to_owned()).or_default().insert(of, at);
         }
-        (releases, woken)
+        (releases, enqueued)
     }
 
     #[tokio::test(start_paused = true)]
     async fn waiting_deletion_is_enqueued_only_by_releases_in_its_namespace() {
         let (releases, [a, b]) = waiting();
-        let woken = || (a.load(Ordering::SeqCst), b.load(Ordering::SeqCst));
+        let enqueued = || (a.load(Ordering::SeqCst), b.load(Ordering::SeqCst));
         releases.see(&watcher::Event::InitApply(request("a", true)));
         releases.see(&watcher::Event::Apply(request("a", true)));
-        assert_eq!((woken(), releases.last("a")), ((0, 0), None));
+        assert_eq!((enqueued(), releases.last("a")), ((0, 0), None));
         releases.see(&watcher::Event::Delete(request("a", true)));
-        assert_eq!((woken(), releases.last("a")), ((1, 0), Some(Instant::now())));
+        assert_eq!((enqueued(), releases.last("a")), ((1, 0), Some(Instant::now())));
         releases.see(&watcher::Event::Delete(request("a", true)));
-        assert_eq!(woken(), (1, 0), "it must register again");
+        assert_eq!(enqueued(), (1, 0), "it must register again");
         releases.see(&watcher::Event::Apply(request("b", false)));
-        assert_eq!(woken(), (1, 1));
+        assert_eq!(enqueued(), (1, 1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn restarted_watch_enqueues_every_waiting_deletion() {
-        let (releases, woken) = waiting();
+        let (releases, enqueued) = waiting();
         releases.see(&watcher::Event::InitDone);
-        assert_eq!(woken.map(|woken| woken.load(Ordering::SeqCst)), [1, 1]);
+        assert_eq!(enqueued.map(|enqueued| enqueued.load(Ordering::SeqCst)), [1, 1]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -35,13 +35,11 @@ pub(crate) async fn act(
     prepare(reconcile, observation, &decision);
     let outcome = Box::pin(carry_out(reconcile, observation, decision)).await?;
     let Outcome::InPlace = outcome else { return Ok(outcome) };
-    match reconcile.unpublished.take() {
-        Some(error) => Ok(Outcome::Kubernetes(error)),
-        None => {
-            remember(reconcile, observation);
-            Ok(Outcome::InPlace)
-        }
+    if let Some(error) = reconcile.unpublished.take() {
+        return Ok(Outcome::Kubernetes(error));
     }
+    remember(reconcile, observation);
+    Ok(Outcome::InPlace)
 }
 
 /// Ends the reconcile if a person must approve the action and has not done so.

@@ -1,5 +1,7 @@
 //! Step 5: requests the values of the spec's references from the hub, and reads its response. Client required.
 
+mod own_secret;
+
 use std::sync::Arc;
 
 use kraken_api::{
@@ -15,7 +17,7 @@ use kube::{Api, Resource, ResourceExt, api::PostParams};
 use serde_json::{Value, json};
 
 use crate::{
-    actions::{own_secret, references},
+    actions::references,
     context::{Context, Reconcile, owner_reference, place},
     dynamic::Object,
     model::{

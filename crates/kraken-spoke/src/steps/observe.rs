@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// One observation by id or by tag, compared with the target.
-struct Look {
+struct Attempt {
     shown: Shown,
     parts: Parts,
     kept: Option<Desired>,
@@ -55,11 +55,11 @@ pub(crate) async fn observe<'t>(
     note_target(reconcile, target);
     let deep = is_deep(reconcile, target);
     let scope = Scope { target, recorded, clock, deep };
-    let look = look_until_certain(reconcile, &scope).await?;
+    let attempt = observe_until_certain(reconcile, &scope).await?;
     if deep {
         reconcile.memory.observed_deeply(reconcile.context.deep_interval);
     }
-    let observation = confirm(reconcile, scope, look, location);
+    let observation = confirm(reconcile, scope, attempt, location);
     if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
         let restored = restore::restore_from_tags(reconcile, observation.shown.epoch);
         Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
@@ -104,7 +104,7 @@ fn has_open_differences(status: Option<&ResourceStatus>) -> bool {
 }
 
 /// Before an object is created, and before a recorded one is treated as deleted, objects are observed by id and by tag.
-async fn look_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>) -> Result<Look, Outcome> {
+async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>) -> Result<Attempt, Outcome> {
     let recorded = &scope.recorded;
     let epoch = scope.target.intent.as_ref().map(|intent| intent.epoch);
     // A launch that the provider rejects because its token or its name is in use created no object that did not exist
@@ -112,24 +112,24 @@ async fn look_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>) ->
     let is_in_use = reconcile.memory.is_known_in_use(epoch);
     let mut search = !is_in_use && (recorded.needs_search() || reconcile.memory.searching);
     loop {
-        let look = look(reconcile, scope, search).await?;
-        let is_enough = !look.shown.hidden && look.comparison.missing.is_none();
+        let attempt = attempt(reconcile, scope, search).await?;
+        let is_certain = !attempt.shown.hidden && attempt.comparison.missing.is_none();
         // An object that cannot exist yet was not searched for, and need not be after it has been created and has an
         // id.
-        let is_known_missing = is_in_use && !look.shown.hidden;
-        reconcile.memory.searching = !is_enough && !is_known_missing && recorded.may_exist;
+        let is_known_missing = is_in_use && !attempt.shown.hidden;
+        reconcile.memory.searching = !is_certain && !is_known_missing && recorded.may_exist;
         if search && recorded.may_exist {
             reconcile.memory.searched();
         }
-        if search || is_enough || is_known_missing || mutants::active(Mutant::NoSearchByTag) {
-            return Ok(look);
+        if search || is_certain || is_known_missing || mutants::active(Mutant::NoSearchByTag) {
+            return Ok(attempt);
         }
         search = true;
     }
 }
 
 /// One observation.
-async fn look(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool) -> Result<Look, Outcome> {
+async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool) -> Result<Attempt, Outcome> {
     let request = scope.recorded.request(&reconcile.identity, search, scope.deep);
     let observed = reconcile.context.observe(reconcile.slot.lane(), request);
     let observed = reconcile.slot.release_while(observed).await.map_err(Outcome::Failed)?;
@@ -145,7 +145,7 @@ async fn look(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool) ->
         kind.without_ignored(&target.desired, &parts.current, &target.ignored)
     };
     let comparison = compare(reconcile, target, kept.as_ref(), &parts.current);
-    Ok(Look { shown, parts, kept, comparison, is_searched: search || !scope.recorded.may_exist })
+    Ok(Attempt { shown, parts, kept, comparison, is_searched: search || !scope.recorded.may_exist })
 }
 
 /// Restores owner tags that were removed, unless the resource only reports drift.
@@ -188,11 +188,11 @@ fn compare(
 fn confirm<'t>(
     reconcile: &mut Reconcile<'_>,
     scope: Scope<'t>,
-    look: Look,
+    attempt: Attempt,
     location: Option<Location>,
 ) -> Observation<'t> {
     let Scope { target, mut recorded, clock, deep } = scope;
-    let Look { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = look;
+    let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
     let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
     recorded.confirm(&shown, intent);
     // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible.

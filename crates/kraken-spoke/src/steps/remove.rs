@@ -1,5 +1,5 @@
-//! Step 3: the deletion of a resource. It needs only the identity, never a value or a valid spec. The finalizer is removed when the provider reports
-//! that all remote objects are deleted. Client required.
+//! Step 3: the deletion of a resource. It needs only the identity, never a value or a valid spec. The finalizer is removed
+//! when the provider reports that all remote objects are deleted. Client required.
 
 use kraken_api::{Approval, FINALIZER, PlanAction, reasons::Reason};
 use kraken_runtime::{

@@ -1,4 +1,4 @@
-//! Step 6: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
+//! The last step: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub(crate) async fn report(
         Err(error) if error.is_not_found() => return Ok(()),
         Err(error) => return Err(error),
     }
-    tell(context, object, before, &status, outcome).await;
+    publish(context, object, before, &status, outcome).await;
     Ok(())
 }
 
@@ -90,7 +90,7 @@ fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bo
 }
 
 /// Publishes an event and writes a log line when the outcome differs from the previous one.
-async fn tell(
+async fn publish(
     context: &Context,
     object: &Object,
     before: Option<&ResourceStatus>,

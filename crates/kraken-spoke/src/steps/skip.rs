@@ -5,7 +5,7 @@
 //! Secrets) and on the observed state. If both equal those of an earlier reconcile that found everything in place, the
 //! result is the same, and the values of Secrets, which are needed to compare and to repair, are not needed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use kraken_api::DependencyRequest;
 use kraken_options::{Dependencies, SecretData, Values};
@@ -50,7 +50,7 @@ async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies
     if !is_resync(reconcile, &before)? {
         return None;
     }
-    let values = versions(gather::answer(reconcile, dependencies)?, dependencies)?;
+    let values = versions(&*gather::answer(reconcile, dependencies)?, dependencies)?;
     if reconcile.context.inputs(&reconcile.identity.uid, &values) != before.inputs {
         return None;
     }
@@ -87,7 +87,7 @@ fn is_resync(reconcile: &mut Reconcile<'_>, before: &Unchanged) -> Option<bool> 
 
 /// The values of the hub's response, with the versions of Secrets instead of their data; `None` if the hub does not
 /// know one.
-fn versions(answer: Arc<DependencyRequest>, dependencies: &Dependencies) -> Option<Values> {
+fn versions(answer: &DependencyRequest, dependencies: &Dependencies) -> Option<Values> {
     let status = answer.status.as_ref().filter(|status| status.unmet.is_empty())?;
     let mut values = gather::values_of(&status.dependent_values);
     for key in &dependencies.secrets {

@@ -126,8 +126,10 @@ impl DynKind for Disks {
         Some(Desired::new(json!({"size": size, "image": image, "count": count, "max": max})))
     }
 
-    fn own_secret(&self, _: &dyn Spec) -> Option<OwnSecret> {
-        None
+    fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {
+        let make = || Ok([("password", "generated".to_owned().into())].into());
+        let own = OwnSecret { name: "s".to_owned(), type_: "Opaque", make };
+        (spec.json()["generate"] == true).then_some(own)
     }
 
     fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {

@@ -62,7 +62,7 @@ async fn in_place_is_ready_until_the_next_resync() {
 async fn waiting_names_the_missing_value_and_waits_for_the_watch() {
     let unmet = json!([{"kind": "ConfigMap", "name": "sizes", "entry": "small",
         "reason": "ConfigMapNotFound", "message": "ConfigMap sizes does not exist"}]);
-    let requests = vec![request(json!({"observedGeneration": 1, "unmet": unmet}))];
+    let requests = vec![request(&json!({"observedGeneration": 1, "unmet": unmet}))];
     let disk = disk().spec("size", from_config_map());
     let scene = Setup { requests, ..Setup::of(disk) }.start().await;
     let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
@@ -287,7 +287,7 @@ async fn launch_beyond_what_the_spec_accounts_for_is_refused() {
 async fn launch_limit_is_recorded_and_stops_the_resource() {
     let now = kraken_runtime::clock::now().to_string();
     let launches = json!({"launches": {"generation": 1, "at": [now]}});
-    let disk = disk().launched().status("externalIds", json!([])).intent(launches);
+    let disk = disk().launched().status("externalIds", json!([])).intent(&launches);
     let scene = Setup { launch_limit: 1, ..Setup::of(disk) }.start().await;
     let by_tag = call("observe by tag").returns(json!([]));
     let report = scene.reconcile([by_tag, call("PATCH disks/a"), call(STATUS), call(EVENT)]).await;

@@ -31,7 +31,19 @@ use crate::{
     controller::isolate::guarded,
     dynamic::{DynExternal, DynKind},
     model::{breaker::Breaker, fields::Fields},
-    shared::{batch::Batchers, connections::Link, memories::Memories, secrets::Secrets, vanished::Vanished},
+    shared::{
+        batch::Batchers,
+        blockers::References,
+        claims::Claims,
+        connections::{Connections, Link},
+        hub::Hub,
+        hub_lease::HubLease,
+        memories::Memories,
+        published::Published,
+        secrets::Secrets,
+        unselected::Unselected,
+        vanished::Vanished,
+    },
 };
 
 /// A Disk `a` in the namespace `ns`, as the API server stores it.
@@ -86,14 +98,14 @@ impl Disk {
             .status("externalIds", json!(["disk-1"]))
             .status("epoch", json!(1))
             .status("inPlace", in_place)
-            .intent(json!({}))
+            .intent(&json!({}))
             .creation("2020-01-01T00:00:00Z")
     }
 
     /// With the finalizer and the intent of the first launch, changed by these members.
-    pub(super) fn intent(mut self, members: Value) -> Self {
+    pub(super) fn intent(mut self, members: &Value) -> Self {
         let mut intent = json!({"epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
-        json_patch::merge(&mut intent, &members);
+        json_patch::merge(&mut intent, members);
         self.0["metadata"]["finalizers"] = json!([FINALIZER]);
         self.annotated(INTENT_ANNOTATION, &intent.to_string())
     }
@@ -140,7 +152,7 @@ pub(super) fn with(mut object: Value, field: &str, value: Value) -> Value {
 }
 
 /// The DependencyRequest of a Disk with a reference to ConfigMap `sizes`, with this status.
-pub(super) fn request(status: Value) -> Value {
+pub(super) fn request(status: &Value) -> Value {
     json!({
         "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1",
         "kind": "DependencyRequest",
@@ -208,18 +220,18 @@ impl Setup {
             requests: watches.objects::<DependencyRequest>("DependencyRequest", &all, |_| {}),
             states: watches.metadata::<StateDeclaration>("StateDeclaration", &all, |_| {}),
             kind,
-            connections: Default::default(),
+            connections: Connections::default(),
             queue: Queue::new(4),
-            unselected: Default::default(),
-            hub: Arc::default(),
-            hub_lease: Default::default(),
-            published: Default::default(),
-            undecodable: Default::default(),
-            references: Default::default(),
+            unselected: Unselected::default(),
+            hub: Arc::new(Hub::default()),
+            hub_lease: HubLease::default(),
+            published: Published::default(),
+            undecodable: Arc::default(),
+            references: References::default(),
             secrets: Secrets::default(),
             memories: Memories::default(),
             digest_key: 7,
-            claims: Default::default(),
+            claims: Claims::default(),
             visibility_window: self.visibility_window,
             deep_interval: Duration::from_hours(1),
             began: OnceLock::from(kraken_runtime::clock::now()),

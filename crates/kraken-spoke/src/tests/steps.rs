@@ -89,7 +89,7 @@ async fn skip_makes_no_call_for_a_paused_resource_at_rest() {
 fn with_password() -> Setup {
     let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
     let versions = json!({"fromSecrets": {"s": {"password": {"uid": "s-1", "resourceVersion": "3"}}}});
-    let mut request = request(json!({"observedGeneration": 1, "dependentValues": versions}));
+    let mut request = request(&json!({"observedGeneration": 1, "dependentValues": versions}));
     request["spec"] = json!({"secretDependencies": [{"name": "s", "key": "password"}]});
     let disk = disk().launched().spec("password", secret);
     Setup { requests: vec![request], ..Setup::of(disk) }
@@ -137,8 +137,19 @@ async fn gather_requests_the_references_and_reports_nothing_within_the_grace_per
 }
 
 #[tokio::test(start_paused = true)]
+async fn gather_creates_the_own_secret_of_a_resource_before_it_requests_it() {
+    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
+    let disk = disk().spec("generate", json!(true)).spec("password", secret);
+    let report = Scene::of(disk.clone()).await.reconcile([call("POST secrets"), call(REQUEST)]).await;
+    assert_eq!(report.body("POST secrets")["metadata"]["ownerReferences"][0]["uid"], "u-1");
+    let exists = call("POST secrets").rejected(409);
+    let read = call("GET secrets/s").returns(json!({"metadata": {"name": "s"}}));
+    Scene::of(disk).await.reconcile([exists, read, call(REQUEST)]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn gather_waits_for_a_response_to_the_current_generation() {
-    let requests = vec![request(json!({"observedGeneration": 0}))];
+    let requests = vec![request(&json!({"observedGeneration": 0}))];
     let disk = disk().ready().spec("size", from_config_map());
     let scene = Setup { requests, ..Setup::of(disk) }.start().await;
     let report = scene.reconcile([call(STATUS)]).await;
@@ -148,7 +159,7 @@ async fn gather_waits_for_a_response_to_the_current_generation() {
 #[tokio::test(start_paused = true)]
 async fn gather_passes_the_values_of_the_response_on() {
     let values = json!({"fromConfigMaps": {"sizes": {"small": "7"}}});
-    let requests = vec![request(json!({"observedGeneration": 1, "dependentValues": values}))];
+    let requests = vec![request(&json!({"observedGeneration": 1, "dependentValues": values}))];
     let scene = Setup { requests, ..Setup::of(disk().spec("size", from_config_map())) }.start().await;
     let created = call("create epoch 1").returns(json!([with(remote("disk-1"), "size", json!(7))]));
     scene.reconcile([call(INTENT), created, call(EVENT)]).await;
@@ -160,7 +171,7 @@ async fn gather_passes_the_values_of_the_response_on() {
 
 #[tokio::test(start_paused = true)]
 async fn gather_deletes_the_request_of_a_resource_without_references() {
-    let scene = Setup { requests: vec![request(Value::Null)], ..Setup::of(disk().launched()) }.start().await;
+    let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(disk().launched()) }.start().await;
     let report = scene
         .reconcile([
             call("PATCH dependencyrequests/disk.testing.a"),
@@ -175,7 +186,7 @@ async fn gather_deletes_the_request_of_a_resource_without_references() {
 
 #[tokio::test(start_paused = true)]
 async fn gather_drops_the_request_of_an_earlier_resource_of_the_name() {
-    let mut stale = request(Value::Null);
+    let mut stale = request(&Value::Null);
     stale["metadata"]["ownerReferences"][0]["uid"] = json!("u-0");
     let disk = disk().spec("size", from_config_map());
     let scene = Setup { requests: vec![stale], ..Setup::of(disk) }.start().await;
@@ -204,8 +215,8 @@ async fn gather_waits_for_the_deletion_in_a_terminating_namespace() {
 
 #[tokio::test(start_paused = true)]
 async fn resolve_reports_all_problems_together_and_makes_no_cloud_call() {
-    let disk = disk().launched().spec("size", json!({"value": 0})).lifecycle("ignoreChanges", json!(["x"]));
-    let report = Scene::of(disk).await.reconcile([call("observe disk-1"), call(STATUS), call(EVENT)]).await;
+    let disk = disk().spec("size", json!({"value": 0})).lifecycle("ignoreChanges", json!(["x"]));
+    let report = Scene::of(disk).await.reconcile([call(STATUS), call(EVENT)]).await;
     let message = report.message();
     assert!(message.contains("must be at least 1") && message.contains("ignoreChanges[0]"), "{message}");
 }
@@ -256,8 +267,9 @@ fn at_once() -> Requeue {
 async fn observe_restores_removed_owner_tags() {
     let scene = Scene::of(disk().launched()).await;
     let bare = with(remote("disk-1"), "tagged", json!(false));
-    let report =
-        scene.reconcile([observe(&[bare.clone()]), call("reclaim disk-1"), call(EVENT), call(STATUS)]).await;
+    let report = scene
+        .reconcile([observe(std::slice::from_ref(&bare)), call("reclaim disk-1"), call(EVENT), call(STATUS)])
+        .await;
     assert_eq!(report.events(), [("Normal", "DriftReverted")]);
     // Tags may become visible with a delay.
     let report = scene.reconcile([observe(&[bare])]).await;
@@ -474,7 +486,7 @@ async fn replacement_creates_first_if_the_lifecycle_says_so() {
 #[tokio::test(start_paused = true)]
 async fn replacement_keeps_a_protected_object() {
     let disk =
-        disk().launched().edited().intent(json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
     let disk = disk.lifecycle("replace", json!("DeleteFirst")).lifecycle("protect", json!(true));
     let scene = Scene::of(disk).await;
     let report =

@@ -85,10 +85,10 @@ async fn epoch(
 fn plan(reconcile: &Reconcile<'_>, observation: &Observation<'_>, hash: &str) -> LaunchPlan {
     let (kind, info) = (&reconcile.context.kind, reconcile.context.info());
     let (intent, recorded) = (observation.target.intent.as_ref(), observation.recorded.epoch);
-    let seen = kind.epoch(&observation.current).max(if intent.is_none() { recorded } else { 0 });
+    let highest = kind.epoch(&observation.current).max(if intent.is_none() { recorded } else { 0 });
     let state = launch_state(intent, reconcile.memory, recorded);
     let is_idempotent = info.is_idempotent && (!info.idempotent_by_name || is_same(intent, hash));
-    plan_launch(intent, seen, state, is_idempotent, hash, reconcile.clock())
+    plan_launch(intent, highest, state, is_idempotent, hash, reconcile.clock())
 }
 
 fn launch_state<K>(intent: Option<&Intent>, memory: &Memory<K>, confirmed: i64) -> LaunchState {

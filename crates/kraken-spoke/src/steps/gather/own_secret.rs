@@ -17,7 +17,7 @@ use crate::{
 
 /// Creates the Secret if the spec requires one, nothing was created yet, and no Secret of that name exists. An existing
 /// one is used, unless it is about to be deleted.
-pub(crate) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
+pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     let own = context.kind.own_secret(object.spec()).filter(|_| Intent::of(&**object).is_none());
     let Some(own) = own else {
