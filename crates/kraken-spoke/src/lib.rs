@@ -18,7 +18,7 @@ pub mod external;
 pub mod failure;
 mod ignored;
 mod model;
-pub mod orphans;
+mod orphans;
 pub mod program;
 mod reconcile;
 mod shared;

@@ -18,7 +18,7 @@ use crate::{
         outcome::{AT_ONCE, Outcome},
         status::ReconcileFacts,
     },
-    reconcile::reconcile,
+    reconcile::reconcile as steps,
     steps::report,
 };
 
@@ -39,23 +39,33 @@ pub(crate) async fn guarded(
         context.connections.forget(&key);
         return released(&context, &key).await;
     };
-    let started = Instant::now();
     let uid = watched.uid().unwrap_or_default();
     let mut memory = context.memories.take(&key, &uid);
     memory.caught_up(&watched);
     let object = memory.newest(watched);
-    let metrics = &context.manager.metrics;
+    let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
+    let outcome = caught(&mut reconcile, kind).await;
+    // The latest copy may be the response to the patch of the intent.
+    reconcile.object = reconcile.memory.newest(object);
+    let requeue = reported(&mut reconcile, &outcome).await;
+    if matches!(outcome, Outcome::Removed) {
+        context.memories.forget(&key);
+    } else {
+        context.memories.put(key, uid, memory);
+    }
+    requeue
+}
 
-    let run = async {
-        let mut run = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
-        (reconcile(&mut run).await, run.facts)
-    };
-    let run = AssertUnwindSafe(run).catch_unwind().await;
-    let (outcome, facts) = run.unwrap_or_else(|_| {
+/// The outcome of the steps; a panic is one. It is counted in the metrics.
+async fn caught(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outcome {
+    let started = Instant::now();
+    let caught = AssertUnwindSafe(steps(reconcile)).catch_unwind().await;
+    let metrics = &reconcile.context.manager.metrics;
+    let outcome = caught.unwrap_or_else(|_| {
         metrics.reconcile_panicked(kind);
-        memory = Memory::default();
-        let message = "internal error; retrying, see the controller log".to_owned();
-        (Outcome::Internal(message), ReconcileFacts::default())
+        *reconcile.memory = Memory::default();
+        reconcile.facts = ReconcileFacts::default();
+        Outcome::Internal("internal error; retrying, see the controller log".to_owned())
     });
     coverage::note(names::OUTCOME, names::outcome(&outcome));
     if let Outcome::Failed(failure) = &outcome {
@@ -67,26 +77,22 @@ pub(crate) async fn guarded(
     }
     metrics.reconciled(kind, outcome.label(), started.elapsed());
     debug!(outcome = outcome.label(), "reconciled");
+    outcome
+}
 
-    // The latest copy may be the response to the patch of the intent.
-    let object = memory.newest(object);
-    let refusals = memory.count_refusals(&outcome);
-    let reported = Box::pin(report::report(&context, &object, &mut memory, &outcome, &facts)).await;
-    let requeue = match reported {
-        Ok(()) => outcome.requeue(resync_of(&context, &object), refusals),
+/// Reports the outcome, and returns when the next reconcile is due.
+async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
+    let refusals = reconcile.memory.count_refusals(outcome);
+    match Box::pin(report::report(reconcile, outcome)).await {
+        Ok(()) => outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals),
         // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
         Err(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
         Err(error) => {
-            warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to write the status; retrying");
+            let ObjectKey { namespace, name } = reconcile.key();
+            warn!(namespace = &*namespace, name = &*name, %error, "failed to write the status; retrying");
             Requeue::Backoff
         }
-    };
-    if matches!(outcome, Outcome::Removed) {
-        context.memories.forget(&key);
-    } else {
-        context.memories.put(key, uid, memory);
     }
-    requeue
 }
 
 /// Releases what a deleted resource has left: needed only after a crash between its deletion and the release of its

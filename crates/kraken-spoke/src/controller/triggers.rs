@@ -44,7 +44,7 @@ pub(super) fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dep
         for request in all.requests.all() {
             let Some(owner) = owner_of(request.meta()) else { continue };
             let is_reported = all.objects.get(&owner).is_some_and(|object| {
-                object.status().is_some_and(|status| unfollowed_condition(status).is_some())
+                object.status().is_some_and(|status| unfollowed_condition(&status.conditions).is_some())
             });
             if is_reported != is_silent {
                 queue.add(owner, Lane::Resync);

@@ -64,53 +64,20 @@ pub(crate) fn status_of(
 ) -> ResourceStatus {
     let mut status = before.cloned().unwrap_or_default();
     status.observed_generation = generation;
-    if let Some(ids) = &facts.ids {
-        status.external_ids.clone_from(ids);
-        status.adopted.clone_from(&facts.adopted);
-        status.replaced_before = facts.replaced_before;
-        // Set with the first creation and not changed later.
-        if !ids.is_empty() && status.location.is_none() {
-            status.location.clone_from(&facts.location);
-        }
-    }
-    if let Some(summary) = &facts.summary {
-        status.summary.clone_from(summary);
-    }
-    if facts.replicas.is_some() {
-        status.replicas = facts.replicas;
-    }
-    if facts.epoch.is_some() {
-        status.epoch = facts.epoch;
-    }
-    if let Some(ids) = &facts.ids {
-        status.at_creation = recorded(status.at_creation.take(), &facts.at_creation, ids);
-    }
-    // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
-    if matches!(outcome, Outcome::InPlace) {
-        status.in_place.clone_from(&facts.in_place);
-    } else if facts.edit_under_way {
-        status.in_place = None;
-    }
+    record(&mut status, outcome, facts);
     if let Outcome::Drifted(fields) = outcome {
         status.drift = fields.iter().map(|field| dated(field, &status.drift, now)).collect();
     } else if outcome.has_compared() {
         status.drift.clear();
     }
     plan_of(outcome, &mut status);
-    let (state, reason, mut message) = outcome.ready();
-    if matches!(outcome, Outcome::InPlace) && !status.external_ids.is_empty() {
-        message = format!("in place: {}", listed(&status.external_ids));
-    }
-    if let (Outcome::Paused, Some(note)) = (outcome, &facts.note) {
-        message.push_str(note);
-    }
-    let unfollowed = unfollowed(&facts.followed, &status);
-    if unfollowed.is_some() && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {
-        message.push_str(UNFOLLOWED);
-    }
+    let mut conditions = std::mem::take(&mut status.conditions);
+    let unfollowed = unfollowed(&facts.followed, &conditions);
+    let message = ready_message(outcome, facts, &status.external_ids, unfollowed.is_some());
     let mut set = |kind, state, reason: &str, message: &str| {
-        conditions::set(&mut status.conditions, kind, state, reason, message, generation, now);
+        conditions::set(&mut conditions, kind, state, reason, message, generation, now);
     };
+    let (state, reason, _) = outcome.ready();
     set(READY, state, reason.as_str(), &message);
     if let Some((state, message)) = outcome.synced() {
         let reason = match outcome {
@@ -132,7 +99,7 @@ pub(crate) fn status_of(
         }
     }
     let mut set_while = |kind, held: Option<(&str, &str)>| {
-        conditions::set_while(&mut status.conditions, kind, held, generation, now);
+        conditions::set_while(&mut conditions, kind, held, generation, now);
     };
     set_while(RECONCILING, outcome.is_reconciling().then_some((reason.as_str(), &message)));
     set_while(STALLED, outcome.is_stalled().then_some((reason.as_str(), &message)));
@@ -141,11 +108,56 @@ pub(crate) fn status_of(
     } else if outcome.has_compared() {
         set_while(DRIFTED, None);
     }
+    status.conditions = conditions;
     status
 }
 
+/// Sets the record of the remote objects.
+fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts) {
+    if let Some(ids) = &facts.ids {
+        status.external_ids.clone_from(ids);
+        status.adopted.clone_from(&facts.adopted);
+        status.replaced_before = facts.replaced_before;
+        status.at_creation = recorded(status.at_creation.take(), &facts.at_creation, ids);
+        // Set with the first creation and not changed later.
+        if !ids.is_empty() && status.location.is_none() {
+            status.location.clone_from(&facts.location);
+        }
+    }
+    if let Some(summary) = &facts.summary {
+        status.summary.clone_from(summary);
+    }
+    if facts.replicas.is_some() {
+        status.replicas = facts.replicas;
+    }
+    if facts.epoch.is_some() {
+        status.epoch = facts.epoch;
+    }
+    // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
+    if matches!(outcome, Outcome::InPlace) {
+        status.in_place.clone_from(&facts.in_place);
+    } else if facts.edit_under_way {
+        status.in_place = None;
+    }
+}
+
+/// The message of the Ready condition.
+fn ready_message(outcome: &Outcome, facts: &ReconcileFacts, ids: &[String], is_unfollowed: bool) -> String {
+    let (state, _, mut message) = outcome.ready();
+    if matches!(outcome, Outcome::InPlace) && !ids.is_empty() {
+        message = format!("in place: {}", listed(ids));
+    }
+    if let (Outcome::Paused, Some(note)) = (outcome, &facts.note) {
+        message.push_str(note);
+    }
+    if is_unfollowed && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {
+        message.push_str(UNFOLLOWED);
+    }
+    message
+}
+
 /// The message about references that are not kept up to date, if so.
-fn unfollowed(followed: &Followed, before: &ResourceStatus) -> Option<String> {
+fn unfollowed(followed: &Followed, before: &[Condition]) -> Option<String> {
     match followed {
         Followed::Yes => None,
         Followed::No(message) => Some(message.clone()),
@@ -154,8 +166,8 @@ fn unfollowed(followed: &Followed, before: &ResourceStatus) -> Option<String> {
 }
 
 /// The condition that reports that references are not kept up to date, if there is one.
-pub(crate) fn unfollowed_condition(status: &ResourceStatus) -> Option<&Condition> {
-    conditions::get(&status.conditions, DEPENDENCIES_RESOLVED)
+pub(crate) fn unfollowed_condition(conditions: &[Condition]) -> Option<&Condition> {
+    conditions::get(conditions, DEPENDENCIES_RESOLVED)
         .filter(|condition| condition.reason == Reason::HubNotRunning.as_str())
 }
 

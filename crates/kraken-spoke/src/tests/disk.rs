@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Lifecycle, Location, names::owner_kind};
-use kraken_options::{Opt, OptionType, Resolved, Resolver};
+use kraken_options::{Governed, Opt, OptionType, Problem, ProblemKind, Resolved, Resolver, Taken};
 use kraken_runtime::watch::RawObject;
 use kube::core::ApiResource;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::script::{Reply, Script};
 use crate::{
     Candidate, Comparison, Difference, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret, Remedy,
-    account::{AccountKind, Connection, OnChange, Refusal},
+    account::{AccountKind, Connection, OnChange, Refusal, Rules},
     api::FieldDiff,
     dynamic::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded},
 };
@@ -245,8 +245,52 @@ impl DynKind for Disks {
 pub(super) struct Cloud {
     pub script: Script,
     pub location: Option<Location>,
-    /// Why no resource can be connected with its account, if so.
-    pub refusal: Option<String>,
+    /// The account of every resource, if the kind has accounts.
+    pub account: Option<Account>,
+}
+
+/// An account, as far as a test needs one.
+#[derive(Clone, Debug)]
+pub(super) enum Account {
+    /// It cannot be used, for this reason.
+    NotReady(String),
+    /// It forbids the spec, for this reason.
+    Forbids(Forbidden),
+}
+
+/// Rules that forbid every spec.
+#[derive(Clone, Debug)]
+pub(super) struct Forbidden {
+    governed: Governed,
+    why: String,
+}
+
+impl Forbidden {
+    pub(super) fn because(why: &str) -> Self {
+        Self { governed: Governed::default(), why: why.to_owned() }
+    }
+}
+
+impl Rules for Forbidden {
+    fn governed(&self) -> &Governed {
+        &self.governed
+    }
+
+    fn digest(&self) -> &'static str {
+        ""
+    }
+
+    fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+        vec![Problem { field: "size".into(), kind: ProblemKind::Invalid, message: self.why.clone() }]
+    }
+
+    fn misplaced(&self, _: &Location) -> Option<String> {
+        None
+    }
+
+    fn name(&self) -> &'static str {
+        "shop"
+    }
 }
 
 impl Cloud {
@@ -273,7 +317,11 @@ impl DynExternal for Cloud {
         _: &str,
         _: Option<&str>,
     ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal> {
-        self.refusal.clone().map_or(Ok(None), |why| Err(Refusal::NotReady(why)))
+        match self.account.clone() {
+            None => Ok(None),
+            Some(Account::NotReady(why)) => Err(Refusal::NotReady(why)),
+            Some(Account::Forbids(rules)) => Ok(Some(Connection { connected: None, rules: Arc::new(rules) })),
+        }
     }
 
     fn on_account_change(&self, _: OnChange) {}

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
+    disk::{Account, Forbidden},
     scene::{Report, Scene, Setup, disk, from_config_map, remote, request, with},
     script::{Call, call},
 };
@@ -308,10 +309,21 @@ async fn recreation_is_held_when_many_objects_vanish_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn unusable_account_is_checked_again_after_a_while() {
-    let scene = Setup { refusal: Some("no Secret".to_owned()), ..Setup::of(disk()) }.start().await;
+    let scene =
+        Setup { account: Some(Account::NotReady("no Secret".to_owned())), ..Setup::of(disk()) }.start().await;
     let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
     let requeue = Requeue::After(Duration::from_secs(30));
     assert_row(&report, &row("AccountNotReady", requeue, &[("Warning", "AccountNotReady")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn spec_that_the_account_forbids_is_stalled_until_an_edit() {
+    let account = Some(Account::Forbids(Forbidden::because("at most 0")));
+    let scene = Setup { account, ..Setup::of(disk()) }.start().await;
+    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
+    let events = [("Warning", "NotAllowedByAccount")];
+    assert_row(&report, &row("NotAllowedByAccount", Requeue::Never, &events));
+    assert_eq!(report.condition("Stalled"), ("True", "NotAllowedByAccount"));
 }
 
 #[tokio::test(start_paused = true)]

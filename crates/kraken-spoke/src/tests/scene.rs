@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    disk::{Cloud, Disks, GROUP},
+    disk::{Account, Cloud, Disks, GROUP},
     script::{Call, Script},
     server::{self, Stored},
 };
@@ -178,8 +178,8 @@ pub(super) struct Setup {
     pub disk: Disk,
     pub requests: Vec<Value>,
     pub location: Option<Location>,
-    /// Why the account cannot be used; the kind has accounts only then.
-    pub refusal: Option<String>,
+    /// The account; the kind has accounts only then.
+    pub account: Option<Account>,
     pub has_tags: bool,
     pub visibility_window: Duration,
     pub launch_limit: usize,
@@ -193,7 +193,7 @@ impl Setup {
             disk,
             requests: vec![],
             location: None,
-            refusal: None,
+            account: None,
             has_tags: true,
             visibility_window: Duration::ZERO,
             launch_limit: 10,
@@ -208,7 +208,7 @@ impl Setup {
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
         let lists = server::lists(vec![("disks", vec![self.disk.0]), ("dependencyrequests", self.requests)]);
         let watches = Watches { client: KubeClient(lists), ..manager.watches() };
-        let kind: Arc<dyn DynKind> = Arc::new(Disks::new(self.has_tags, self.refusal.is_some()));
+        let kind: Arc<dyn DynKind> = Arc::new(Disks::new(self.has_tags, self.account.is_some()));
         let decode = {
             let kind = kind.clone();
             move |object: &_| kind.decode(object)
@@ -238,7 +238,7 @@ impl Setup {
             breaker: Breaker { limit: self.launch_limit, window: Duration::from_mins(10) },
             manager: manager.clone(),
         };
-        let cloud = Cloud { script: script.clone(), location: self.location, refusal: self.refusal };
+        let cloud = Cloud { script: script.clone(), location: self.location, account: self.account };
         let external: Arc<dyn DynExternal> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));
         let link = Link { batchers: Batchers::start(&external), external, vanished };

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
+    disk::Account,
     scene::{Scene, Setup, disk, from_config_map, remote, request, with},
     script::{Call, call},
 };
@@ -60,7 +61,8 @@ async fn restore_that_is_rejected_ends_the_reconcile() {
 #[tokio::test(start_paused = true)]
 async fn connect_leaves_a_paused_resource_paused() {
     let disk = disk().lifecycle("paused", json!(true));
-    let scene = Setup { refusal: Some("no Secret".to_owned()), ..Setup::of(disk) }.start().await;
+    let scene =
+        Setup { account: Some(Account::NotReady("no Secret".to_owned())), ..Setup::of(disk) }.start().await;
     let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
     assert_eq!(report.condition("Ready"), ("False", "Paused"));
 }
@@ -68,7 +70,8 @@ async fn connect_leaves_a_paused_resource_paused() {
 #[tokio::test(start_paused = true)]
 async fn connect_is_not_needed_to_delete_a_resource_without_remote_objects() {
     let disk = disk().deleted();
-    let scene = Setup { refusal: Some("no Secret".to_owned()), ..Setup::of(disk) }.start().await;
+    let scene =
+        Setup { account: Some(Account::NotReady("no Secret".to_owned())), ..Setup::of(disk) }.start().await;
     let report = scene.reconcile([call("GET dependencyrequests/disk.testing.a")]).await;
     assert_eq!(report.metric, "Removed");
 }
