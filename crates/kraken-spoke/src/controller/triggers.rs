@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Enqueues the resources that use an account when the account changes.
-pub(super) fn enqueue_users(context: &Arc<Context>, queue: Queue<ObjectKey>) -> OnChange {
+pub(super) fn enqueue_users(context: &Arc<Context>) -> OnChange {
     // Weak, as in `dependents`: the provider keeps this as long as the process lives.
     let context = Arc::downgrade(context);
     Arc::new(move |account: &ObjectKey| {
@@ -28,14 +28,14 @@ pub(super) fn enqueue_users(context: &Arc<Context>, queue: Queue<ObjectKey>) -> 
             let is_in_namespace = object.metadata.namespace.as_deref() == Some(&*account.namespace);
             let used = || account_of(object.spec.as_deref()).ok().flatten();
             if is_in_namespace && used().as_deref().unwrap_or(DEFAULT_ACCOUNT) == &*account.name {
-                queue.add(ObjectKey::of(&object.metadata), Lane::Edit);
+                context.queue.add(ObjectKey::of(&object.metadata), Lane::Edit);
             }
         });
     })
 }
 
 /// The resources of this kind that have references: each has a DependencyRequest.
-pub(super) fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dependents {
+pub(super) fn dependents(context: &Arc<Context>) -> Dependents {
     // Weak references: the context owns the lease, and a reference cycle would never be freed, which matters if
     // controllers start and stop in one process.
     let (any, all) = (Arc::downgrade(context), Arc::downgrade(context));
@@ -47,7 +47,7 @@ pub(super) fn dependents(context: &Arc<Context>, queue: Queue<ObjectKey>) -> Dep
                 object.status().is_some_and(|status| unfollowed_condition(&status.conditions).is_some())
             });
             if is_reported != is_silent {
-                queue.add(owner, Lane::Resync);
+                all.queue.add(owner, Lane::Resync);
             }
         }
     };

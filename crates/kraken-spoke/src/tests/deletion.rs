@@ -7,15 +7,14 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    scene::{Disk, Scene, disk, remote, with},
-    script::{Call, call},
+    fixtures::{Disk, disk, remote, with},
+    scene::Scene,
+    script::{Call, EVENT, INTENT, STATUS, call},
 };
 use crate::FailureClass;
 
-const STATUS: &str = "PATCH disks/a/status";
-const EVENT: &str = "POST events";
-const FINALIZER: &str = "PATCH disks/a";
-const REQUEST: &str = "GET dependencyrequests/disk.testing.a";
+/// The read of the DependencyRequest, which is released with the resource.
+const READ_REQUEST: &str = "GET dependencyrequests/disk.testing.a";
 
 /// A Disk that is being deleted, with a status that is not ready.
 fn deleted() -> Disk {
@@ -51,7 +50,7 @@ async fn finalizer_is_removed_when_the_provider_reports_the_deletion() {
     let object = observe_by_tag(&[remote("disk-1")]);
     scene.reconcile([no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
     let by_id = call("observe disk-1").returns(json!([gone()]));
-    let calls = [by_id, observe_by_tag(&[gone()]), call(FINALIZER), call(EVENT), call(REQUEST)];
+    let calls = [by_id, observe_by_tag(&[gone()]), call(INTENT), call(EVENT), call(READ_REQUEST)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Removed", Requeue::Never));
     assert_eq!(report.disk["metadata"]["finalizers"], json!([]));
@@ -64,7 +63,7 @@ async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
     advance(Duration::from_secs(10)).await;
     let by_id = call("observe disk-1").returns(json!([]));
-    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(FINALIZER), call(EVENT), call(REQUEST)];
+    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(INTENT), call(EVENT), call(READ_REQUEST)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -72,7 +71,7 @@ async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
 async fn retained_object_is_released_and_not_deleted() {
     let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
     let object = observe_by_tag(&[remote("disk-1")]);
-    let calls = [object, call("release disk-1"), call(FINALIZER), call(EVENT), call(REQUEST)];
+    let calls = [object, call("release disk-1"), call(INTENT), call(EVENT), call(READ_REQUEST)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
 }
@@ -123,7 +122,7 @@ async fn deletion_awaits_approval() {
 #[tokio::test(start_paused = true)]
 async fn rejected_removal_of_the_finalizer_is_retried() {
     let scene = Scene::of(deleted()).await;
-    let rejected = call(FINALIZER).rejected(500);
+    let rejected = call(INTENT).rejected(500);
     let report = scene
         .reconcile([no_dependents(), observe_by_tag(&[gone()]), rejected, call(STATUS), call(EVENT)])
         .await;

@@ -8,15 +8,11 @@ use serde_json::{Value, json};
 
 use super::{
     disk::Disks,
-    scene::{Scene, Setup, disk, remote, with},
-    script::call,
+    fixtures::{disk, remote, with},
+    scene::{Scene, Setup},
+    script::{EVENT, INTENT, STATE, STATUS, call},
 };
 use crate::dynamic::{DynKind, Observed};
-
-const STATUS: &str = "PATCH disks/a/status";
-const STATE: &str = "PATCH statedeclarations/disk.testing.a";
-const EVENT: &str = "POST events";
-const INTENT: &str = "PATCH disks/a";
 
 #[test]
 fn observed_json_is_split_by_the_epoch_of_its_launch() {

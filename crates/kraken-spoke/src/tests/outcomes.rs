@@ -8,16 +8,12 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    disk::{Account, Forbidden},
-    scene::{Report, Scene, Setup, disk, from_config_map, remote, request, with},
-    script::{Call, call},
+    cloud::{Account, Forbidden},
+    fixtures::{disk, from_config_map, remote, request, with},
+    scene::{Report, Scene, Setup},
+    script::{Call, EVENT, STATE, STATUS, call},
 };
 use crate::FailureClass;
-
-/// The status write, which ends every reconcile whose outcome is reported.
-const STATUS: &str = "PATCH disks/a/status";
-const STATE: &str = "PATCH statedeclarations/disk.testing.a";
-const EVENT: &str = "POST events";
 
 const RESYNC: Requeue = Requeue::Tick(Duration::from_mins(5));
 const AT_ONCE: Requeue = Requeue::Soon(Duration::from_millis(100));

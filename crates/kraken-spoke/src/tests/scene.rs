@@ -1,177 +1,32 @@
 //! The fixture: one Disk, the API server and the cloud of one test.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use kraken_api::{
-    DependencyRequest, FINALIZER, INTENT_ANNOTATION, Location, OWNER_KIND_LABEL, REFERENCES_FINALIZER,
-    StateDeclaration,
-};
+use kraken_api::{INTENT_ANNOTATION, Location};
 use kraken_runtime::{
     Manager, RunArgs,
     metrics::Metrics,
     queue::{Lane, Queue, Requeue},
-    watch::{KubeClient, ObjectKey, Watches},
+    watch::ObjectKey,
     work::{self, Slot},
 };
-use kube::runtime::watcher;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    disk::{Account, Cloud, Disks, GROUP},
+    cloud::{Account, Cloud},
+    disk::Disks,
+    fixtures::Disk,
     script::{Call, Script},
     server::{self, Stored},
 };
 use crate::{
-    context::{Context, Shared},
-    controller::isolate::guarded,
+    LoopArgs,
+    context::Context,
+    controller::{Common, isolate::guarded, watch},
     dynamic::{DynExternal, DynKind},
-    model::{breaker::Breaker, fields::Fields},
-    shared::{
-        batch::Batchers,
-        blockers::References,
-        claims::Claims,
-        connections::{Connections, Link},
-        hub::Hub,
-        hub_lease::HubLease,
-        memories::Memories,
-        published::Published,
-        secrets::Secrets,
-        unselected::Unselected,
-        vanished::Vanished,
-    },
+    shared::{batch::Batchers, connections::Link, vanished::Vanished},
 };
-
-/// A Disk `a` in the namespace `ns`, as the API server stores it.
-#[derive(Clone, Debug)]
-pub(super) struct Disk(Value);
-
-/// A Disk that was just created: it has no status, and no remote objects can exist.
-pub(super) fn disk() -> Disk {
-    Disk(json!({
-        "apiVersion": format!("{GROUP}/v1"),
-        "kind": "Disk",
-        "metadata": {
-            "name": "a", "namespace": "ns", "uid": "u-1", "resourceVersion": "10", "generation": 1,
-            "creationTimestamp": "2100-01-01T00:00:00Z",
-        },
-        "spec": {"size": {"value": 1}, "lifecycle": {}},
-    }))
-}
-
-impl Disk {
-    pub(super) fn spec(mut self, field: &str, value: Value) -> Self {
-        self.0["spec"][field] = value;
-        self
-    }
-
-    pub(super) fn lifecycle(mut self, option: &str, value: Value) -> Self {
-        self.0["spec"]["lifecycle"][option] = value;
-        self
-    }
-
-    pub(super) fn annotated(mut self, name: &str, value: &str) -> Self {
-        self.0["metadata"]["annotations"][name] = json!(value);
-        self
-    }
-
-    pub(super) fn status(mut self, field: &str, value: Value) -> Self {
-        self.0["status"][field] = value;
-        self
-    }
-
-    /// With a status that reports the last generation as ready.
-    pub(super) fn ready(self) -> Self {
-        let ready = json!({"type": "Ready", "status": "True", "reason": "Available", "message": "in place: disk-1",
-            "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"});
-        self.status("conditions", json!([ready])).status("observedGeneration", json!(1))
-    }
-
-    /// With the remote object `disk-1`, which its first launch created and which was in place.
-    pub(super) fn launched(self) -> Self {
-        let in_place = json!({"generation": 1, "spec": "digest", "inputs": ""});
-        self.ready()
-            .status("externalIds", json!(["disk-1"]))
-            .status("epoch", json!(1))
-            .status("inPlace", in_place)
-            .intent(&json!({}))
-            .creation("2020-01-01T00:00:00Z")
-    }
-
-    /// With the finalizer and the intent of the first launch, changed by these members.
-    pub(super) fn intent(mut self, members: &Value) -> Self {
-        let mut intent = json!({"epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
-        json_patch::merge(&mut intent, members);
-        self.0["metadata"]["finalizers"] = json!([FINALIZER]);
-        self.annotated(INTENT_ANNOTATION, &intent.to_string())
-    }
-
-    /// With an edit of the spec since it was in place.
-    pub(super) fn edited(mut self) -> Self {
-        self.0["metadata"]["generation"] = json!(2);
-        self
-    }
-
-    /// With a request to delete it.
-    pub(super) fn deleted(mut self) -> Self {
-        self.0["metadata"]["deletionTimestamp"] = json!("2026-01-02T00:00:00Z");
-        self
-    }
-
-    /// Created at this time.
-    pub(super) fn creation(mut self, time: &str) -> Self {
-        self.0["metadata"]["creationTimestamp"] = json!(time);
-        self
-    }
-
-    /// The stored object.
-    pub(super) fn json(self) -> Value {
-        self.0
-    }
-
-    /// Without the finalizer, which another client removed.
-    pub(super) fn without_finalizer(mut self) -> Self {
-        self.0["metadata"].as_object_mut().unwrap().remove("finalizers");
-        self
-    }
-}
-
-/// A remote object of the first launch that is in place.
-pub(super) fn remote(id: &str) -> Value {
-    json!({"id": id, "state": "available", "size": 1, "epoch": 1})
-}
-
-/// The same with one other field.
-pub(super) fn with(mut object: Value, field: &str, value: Value) -> Value {
-    object[field] = value;
-    object
-}
-
-/// The DependencyRequest of a Disk with a reference to ConfigMap `sizes`, with this status.
-pub(super) fn request(status: &Value) -> Value {
-    json!({
-        "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1",
-        "kind": "DependencyRequest",
-        "metadata": {
-            "name": "disk.testing.a", "namespace": "ns", "uid": "r-1", "resourceVersion": "5", "generation": 1,
-            "labels": {OWNER_KIND_LABEL: "disk.testing"},
-            "finalizers": [REFERENCES_FINALIZER],
-            "ownerReferences": [{"apiVersion": format!("{GROUP}/v1"), "kind": "Disk", "name": "a", "uid": "u-1",
-                "controller": true}],
-        },
-        "spec": {"configMapDependencies": [{"name": "sizes", "key": "small"}]},
-        "status": status,
-    })
-}
-
-/// An option that refers to ConfigMap `sizes`.
-pub(super) fn from_config_map() -> Value {
-    json!({"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}})
-}
 
 /// The settings of a scene.
 pub(super) struct Setup {
@@ -203,41 +58,18 @@ impl Setup {
 
     /// Starts the controller: its stores are filled by watches.
     pub(super) async fn start(self) -> Scene {
-        let (script, stored) = (Script::default(), Stored::new(self.disk.0.clone()));
-        let client = server::client(&script, &stored);
+        let lists = vec![("disks", vec![self.disk.clone().json()]), ("dependencyrequests", self.requests)];
+        let (script, stored) = (Script::default(), Stored::new(self.disk.json()));
+        let client = server::client(&script, &stored, lists);
         let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
-        let lists = server::lists(vec![("disks", vec![self.disk.0]), ("dependencyrequests", self.requests)]);
-        let watches = Watches { client: KubeClient(lists), ..manager.watches() };
         let kind: Arc<dyn DynKind> = Arc::new(Disks::new(self.has_tags, self.account.is_some()));
-        let decode = {
-            let kind = kind.clone();
-            move |object: &_| kind.decode(object)
-        };
-        let (all, resource) = (watcher::Config::default(), kind.info().resource.clone());
-        let shared = Shared {
-            fields: Fields::of(kind.info()),
-            objects: watches.decoded("Disk", &resource, |_| {}, decode),
-            requests: watches.objects::<DependencyRequest>("DependencyRequest", &all, |_| {}),
-            states: watches.metadata::<StateDeclaration>("StateDeclaration", &all, |_| {}),
-            kind,
-            connections: Connections::default(),
-            queue: Queue::new(4),
-            unselected: Unselected::default(),
-            hub: Arc::new(Hub::default()),
-            hub_lease: HubLease::default(),
-            published: Published::default(),
-            undecodable: Arc::default(),
-            references: References::default(),
-            secrets: Secrets::default(),
-            memories: Memories::default(),
-            digest_key: 7,
-            claims: Claims::default(),
+        let args = LoopArgs {
             visibility_window: self.visibility_window,
-            deep_interval: Duration::from_hours(1),
-            began: OnceLock::from(kraken_runtime::clock::now()),
-            breaker: Breaker { limit: self.launch_limit, window: Duration::from_mins(10) },
-            manager: manager.clone(),
+            launch_limit: self.launch_limit,
+            ..LoopArgs::default()
         };
+        let shared = watch(&manager, kind, &args, Common::default());
+        let _ = shared.began.set(kraken_runtime::clock::now());
         let cloud = Cloud { script: script.clone(), location: self.location, account: self.account };
         let external: Arc<dyn DynExternal> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));

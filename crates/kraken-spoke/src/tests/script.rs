@@ -7,6 +7,17 @@ use serde_json::Value;
 
 use crate::{Failure, FailureClass};
 
+/// The write of the finalizer and the intent, or of the finalizer alone.
+pub(super) const INTENT: &str = "PATCH disks/a";
+/// The write of the status.
+pub(super) const STATUS: &str = "PATCH disks/a/status";
+/// The publication of an event.
+pub(super) const EVENT: &str = "POST events";
+/// The write of the DependencyRequest.
+pub(super) const REQUEST: &str = "PATCH dependencyrequests/disk.testing.a";
+/// The write of the StateDeclaration.
+pub(super) const STATE: &str = "PATCH statedeclarations/disk.testing.a";
+
 /// An expected call, such as `PATCH disks/a` or `create epoch 1`.
 #[derive(Clone, Debug)]
 pub(super) struct Call {

@@ -59,24 +59,41 @@ impl Stored {
     }
 }
 
+/// The objects that the watches of all namespaces list, by plural. They never change.
+pub(super) type Lists = Vec<(&'static str, Vec<Value>)>;
+
 /// A client of the server.
-pub(super) fn client(script: &Script, stored: &Stored) -> Client {
+pub(super) fn client(script: &Script, stored: &Stored, lists: Lists) -> Client {
     let (script, stored) = (script.clone(), stored.clone());
     let service = service_fn(move |request: Request<Body>| {
         let (script, stored) = (script.clone(), stored.clone());
+        let listed = listed(&request, &lists);
         async move {
-            let name = name(&request);
-            let accepts = request.headers().get("accept").and_then(|accept| accept.to_str().ok());
-            // The watch for released dependents, which runs in the background.
-            if name.ends_with("dependencyrequests") && accepts.is_some_and(|a| a.contains("PartialObject")) {
+            if request.uri().query().is_some_and(|query| query.contains("watch=")) {
                 pending::<()>().await;
             }
+            if let Some(list) = listed {
+                return Ok::<_, std::io::Error>(response(200, &list));
+            }
+            let name = name(&request);
             let body = request.into_body().collect_bytes().await.unwrap_or_default();
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            Ok::<_, std::io::Error>(answer(&name, &body, &script, &stored))
+            Ok(answer(&name, &body, &script, &stored))
         }
     });
     Client::new(service, "ns")
+}
+
+/// The response to the list request of a watch; no reconcile lists all namespaces.
+fn listed(request: &Request<Body>, lists: &Lists) -> Option<Value> {
+    let path = request.uri().path();
+    if path.contains("/namespaces/") {
+        return None;
+    }
+    let plural = path.rsplit('/').next().unwrap_or_default();
+    let items = lists.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone());
+    Some(json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"},
+        "items": items.unwrap_or_default()}))
 }
 
 /// The method and the path below the namespace, such as `PATCH disks/a/status`.
@@ -130,22 +147,4 @@ fn response(code: u16, body: &Value) -> Response<Body> {
     let mut response = Response::new(Body::from(body.to_string().into_bytes()));
     *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
     response
-}
-
-/// A client whose watches list these objects, by plural, and then never change.
-pub(super) fn lists(objects: Vec<(&'static str, Vec<Value>)>) -> Client {
-    let service = service_fn(move |request: Request<Body>| {
-        let plural = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
-        let items = objects.iter().find(|(of, _)| *of == plural).map(|(_, items)| items.clone());
-        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
-        async move {
-            if is_watch {
-                pending::<()>().await;
-            }
-            let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"},
-                "items": items.unwrap_or_default()});
-            Ok::<_, std::io::Error>(response(200, &list))
-        }
-    });
-    Client::new(service, "ns")
 }
