@@ -17,22 +17,12 @@ use crate::{
     context::Context,
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
     orphans,
-    shared::{
-        batch::Batchers, blockers::References, connections::Link, hub_lease::HubLease, vanished::Vanished,
-    },
+    shared::{batch::Batchers, connections::Link, vanished::Vanished},
 };
 use isolate::guarded;
 use triggers::{dependents, enqueue_users};
+pub use watch::Common;
 pub(crate) use watch::watch;
-
-/// What the kinds of one process share in addition to the manager.
-#[derive(Clone, Debug, Default)]
-pub struct Common {
-    /// The references of namespaces with deletions in progress.
-    pub(crate) references: References,
-    /// Whether the hub is running.
-    pub(crate) hub_lease: HubLease,
-}
 
 /// Runs the controller of one kind until shutdown.
 ///

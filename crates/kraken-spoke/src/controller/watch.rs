@@ -13,21 +13,28 @@ use kube::runtime::watcher;
 use crate::{
     args::LoopArgs,
     context::{Shared, Undecodable},
-    controller::{
-        Common,
-        triggers::{enqueue_owner, is_trigger},
-    },
+    controller::triggers::{enqueue_owner, is_trigger},
     dynamic::{DynKind, Object},
     model::{breaker::Breaker, fields::Fields},
     shared::{
-        batch::MAX_OBSERVE_REQUESTS, claims::Claims, connections::Connections, hub::Hub, memories::Memories,
-        published::Published, secrets::Secrets, unselected::Unselected,
+        batch::MAX_OBSERVE_REQUESTS, blockers::References, claims::Claims, connections::Connections,
+        hub::Hub, hub_lease::HubLease, memories::Memories, published::Published, secrets::Secrets,
+        unselected::Unselected,
     },
 };
 
 /// The in-flight limit. Most reconciles in progress wait for a batched read: three quarters, which resyncs may use,
 /// fill one batch.
 const IN_FLIGHT: usize = MAX_OBSERVE_REQUESTS + MAX_OBSERVE_REQUESTS / 3;
+
+/// What the kinds of one process share in addition to the manager.
+#[derive(Clone, Debug, Default)]
+pub struct Common {
+    /// The references of namespaces with deletions in progress.
+    pub(crate) references: References,
+    /// Whether the hub is running.
+    pub(crate) hub_lease: HubLease,
+}
 
 /// Starts the watches of a kind.
 pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, common: Common) -> Shared {
