@@ -10,20 +10,9 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
 };
-use kraken_api::{Adopt, Location, reasons::Reason};
+use kraken_api::{Adopt, Location};
 use kraken_options::{Governed, Problem, Taken};
-use kraken_runtime::{hash::HashMap, patch::ApiError, watch::ObjectKey};
-use parking_lot::Mutex;
-use tokio::time::Instant;
-
-use crate::{
-    FailureClass,
-    batch::Batchers,
-    context::{Context, place},
-    dynamic::{DynExternal, Object},
-    outcome::Outcome,
-    vanished::Vanished,
-};
+use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 
 /// The name of the account of a namespace that resources use which name none.
 pub const DEFAULT_ACCOUNT: &str = "default";
@@ -95,95 +84,8 @@ pub enum Refusal {
     Unreadable(ApiError),
 }
 
-impl From<Refusal> for Outcome {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::NotFound(why) => Self::Account(Reason::AccountNotFound, why),
-            Refusal::NotReady(why) => Self::Account(Reason::AccountNotReady, why),
-            Refusal::Unreadable(error) => Self::Kubernetes(error),
-        }
-    }
-}
-
 /// Called with the namespace and the name of an account that changed.
 pub type OnChange = Arc<dyn Fn(&ObjectKey) + Send + Sync>;
-
-/// The connections of one kind, by key.
-#[derive(Debug, Default)]
-pub(crate) struct Connections(Mutex<HashMap<Arc<str>, Kept>>);
-
-#[derive(Debug)]
-struct Kept {
-    link: Link,
-    used: Instant,
-}
-
-/// What belongs to one connection.
-#[derive(Clone)]
-pub(crate) struct Link {
-    pub(crate) external: Arc<dyn DynExternal>,
-    pub(crate) batchers: Batchers,
-    pub(crate) vanished: Arc<Vanished>,
-}
-
-impl Debug for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").finish_non_exhaustive()
-    }
-}
-
-impl Connections {
-    /// The link of this key. A new one takes the place of those that were not used for long.
-    fn link(&self, connected: Connected<Arc<dyn DynExternal>>, vanished: impl FnOnce() -> Vanished) -> Link {
-        let (now, mut links) = (Instant::now(), self.0.lock());
-        if let Some(kept) = links.get_mut(&connected.key) {
-            kept.used = now;
-            return kept.link.clone();
-        }
-        links.retain(|_, kept| kept.used + KEPT > now);
-        let Connected { external, key } = connected;
-        let link = Link { batchers: Batchers::start(&external), vanished: Arc::new(vanished()), external };
-        links.insert(key, Kept { link: link.clone(), used: now });
-        link
-    }
-
-    /// Forgets a resource that is gone.
-    pub(crate) fn forget(&self, key: &ObjectKey) {
-        for kept in self.0.lock().values() {
-            kept.link.vanished.forget(key);
-        }
-    }
-}
-
-/// The context of a resource that uses an account; `None` if it uses the controller's own connection without rules.
-pub(crate) async fn connect(context: &Context, object: &Object) -> Result<Option<Context>, Outcome> {
-    if context.info().accounts.is_none() {
-        return Ok(None);
-    }
-    let namespace = place(object).0;
-    let connection = context.external.connect(&namespace, object.account()).await?;
-    Ok(connection.map(|Connection { connected, rules }| {
-        let own = context.link();
-        let link = match connected {
-            Some(connected) => context.connections.link(connected, || own.vanished.like_this()),
-            None => own,
-        };
-        context.with(link, rules)
-    }))
-}
-
-/// The outcome of a reconcile: credentials of an account that the provider rejects are reported as a problem of the account, and not
-/// of the controller's settings.
-pub(crate) fn attributed(outcome: Outcome, rules: Option<&dyn Rules>) -> Outcome {
-    match (outcome, rules) {
-        (Outcome::Failed(failure), Some(rules))
-            if matches!(failure.class, FailureClass::Credentials | FailureClass::NotConfigured) =>
-        {
-            Outcome::Account(Reason::AccountNotReady, format!("Account {}: {failure}", rules.name()))
-        }
-        (outcome, _) => outcome,
-    }
-}
 
 /// Adds `spec.account` to the schema of a kind.
 pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKind) {
@@ -216,47 +118,6 @@ pub(crate) fn with_account(crd: &mut CustomResourceDefinition, kind: &AccountKin
 mod tests {
     use super::*;
 
-    #[derive(Debug)]
-    struct Shop(Governed);
-
-    impl Rules for Shop {
-        fn governed(&self) -> &Governed {
-            &self.0
-        }
-
-        fn digest(&self) -> &'static str {
-            ""
-        }
-
-        fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
-            vec![]
-        }
-
-        fn misplaced(&self, _: &Location) -> Option<String> {
-            None
-        }
-
-        fn name(&self) -> &'static str {
-            "shop"
-        }
-    }
-
-    #[test]
-    fn rejected_credentials_are_reported_for_the_account_that_has_them() {
-        let failed = |class| {
-            let failure =
-                crate::Failure { class, action: "failed".into(), code: "C".into(), message: "m".into() };
-            Outcome::Failed(failure)
-        };
-        let shop = Shop(Governed::default());
-        let (_, reason, message) = attributed(failed(FailureClass::Credentials), Some(&shop)).ready();
-        assert_eq!((reason, message.as_str()), (Reason::AccountNotReady, "Account shop: failed: m (C)"));
-        let (_, reason, _) = attributed(failed(FailureClass::Credentials), None).ready();
-        assert_eq!(reason, Reason::CredentialsMissing);
-        let (_, reason, _) = attributed(failed(FailureClass::Terminal), Some(&shop)).ready();
-        assert_eq!(reason, Reason::CloudRefused);
-    }
-
     #[test]
     fn a_kind_with_accounts_has_their_name_in_its_schema() {
         const KIND: AccountKind =
@@ -277,13 +138,5 @@ mod tests {
         assert_eq!(spec["account"]["required"], serde_json::json!(["name"]));
         assert_eq!(spec["account"]["properties"]["name"]["maxLength"], 253);
         assert!(spec["size"].is_object());
-    }
-
-    #[test]
-    fn a_refusal_is_a_condition_with_its_reason() {
-        let ready = |refusal: Refusal| Outcome::from(refusal).ready();
-        assert_eq!(ready(Refusal::NotFound("x".into())).1, Reason::AccountNotFound);
-        let (_, reason, message) = ready(Refusal::NotReady("no Secret".into()));
-        assert_eq!((reason, message.as_str()), (Reason::AccountNotReady, "no Secret"));
     }
 }

@@ -11,7 +11,11 @@ use kraken_runtime::{
     webhook::{Operation, Subject, Validator, Verdict},
 };
 
-use crate::{dynamic::SharedKind, fields::Fields, outcome::Outcome, steps::resolve};
+use crate::{
+    dynamic::SharedKind,
+    model::{fields::Fields, outcome::Outcome},
+    steps::resolve,
+};
 
 /// The message for the deletion of a protected resource.
 const PROTECTED: &str = "is true: the resource cannot be deleted; set lifecycle.protect to false first";

@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use kraken_api::interval;
 
-use crate::orphans::OrphanArgs;
-
 /// Flags of the loop.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LoopArgs {
@@ -57,8 +55,32 @@ impl Default for LoopArgs {
     }
 }
 
+/// Flags of the orphan sweep.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OrphanArgs {
+    /// The interval of the sweep for remote objects that no resource owns; 0 disables it
+    #[arg(long, env = "KRAKEN_ORPHAN_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
+    pub orphan_interval: Duration,
+
+    /// Delete orphans that two consecutive sweeps found, instead of only reporting them
+    #[arg(long, env = "KRAKEN_REMOVE_ORPHANS", default_value_t = false, action = clap::ArgAction::Set,
+          num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub remove_orphans: bool,
+
+    /// The maximum number of resources whose orphans one sweep may delete
+    #[arg(long, env = "KRAKEN_ORPHAN_LIMIT", value_name = "NUMBER", default_value_t = 10)]
+    pub orphan_limit: usize,
+}
+
+impl Default for OrphanArgs {
+    /// The defaults of the flags, regardless of the environment.
+    fn default() -> Self {
+        Self { orphan_interval: Duration::from_hours(1), remove_orphans: false, orphan_limit: 10 }
+    }
+}
+
 /// Parses a duration such as `90s`; `0` is valid.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> Result<Duration, String> {
     interval::parse(text).map(Option::unwrap_or_default)
 }
 

@@ -1,4 +1,6 @@
-//! The context of a reconcile: the handles that all reconciles of a kind share, and the input of one reconcile.
+//! The context of a reconcile: the handles that all reconciles of a kind share.
+
+mod reconcile;
 
 use std::{
     ops::Deref,
@@ -10,34 +12,38 @@ use kraken_runtime::hash::HashMap;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kraken_api::{DependencyRequest, Location, StateDeclaration, names::owned_name};
+use kraken_api::{DependencyRequest, StateDeclaration, names::owned_name};
 use kraken_options::Values;
 use kraken_runtime::{
     manager::Manager,
     patch::ApiError,
-    queue::Queue,
+    queue::{Lane, Queue},
     watch::{ObjectKey, RawObject, Store},
 };
 use kube::{Api, ResourceExt, core::PartialObjectMeta};
 use parking_lot::Mutex;
 
 use crate::{
-    Identity,
-    account::{Connections, Link, Rules},
-    batch::Batchers,
-    breaker::Breaker,
-    claims::Claims,
-    dynamic::{Desired, DynExternal, KindInfo, Object, Observed, SharedKind},
-    fields::Fields,
-    hub::Hub,
-    hub_lease::{self, Followed, HubLease},
-    in_place,
-    memory::Memories,
-    release_policy::ReleasePolicy,
-    secrets::Secrets,
-    steps::{blocked::References, declare::Published, observe::RecordedState, references::Unselected},
-    vanished::Vanished,
+    Failure, ObserveRequest,
+    account::Rules,
+    dynamic::{DynExternal, KindInfo, Object, Observed, SharedKind},
+    model::{breaker::Breaker, fields::Fields, followed::Followed, in_place},
+    shared::{
+        batch::Batchers,
+        blockers::References,
+        claims::Claims,
+        connections::{Connections, Link},
+        hub::Hub,
+        hub_lease::{self, HubLease},
+        memories::Memories,
+        published::Published,
+        secrets::Secrets,
+        unselected::Unselected,
+        vanished::Vanished,
+    },
 };
+
+pub(crate) use reconcile::Reconcile;
 
 /// The objects that do not decode as their kind, with the error.
 pub(crate) type Undecodable = Arc<Mutex<HashMap<ObjectKey, String>>>;
@@ -133,6 +139,22 @@ impl Context {
         in_place::governed_digest(uid, in_place::inputs_digest(uid, values), added)
     }
 
+    /// Observes remote objects through the batched reader. Without a request, which means that the resource cannot have remote
+    /// objects, no call is made.
+    ///
+    /// # Errors
+    /// The failure of the call.
+    pub(crate) async fn observe(
+        &self,
+        lane: Lane,
+        request: Option<ObserveRequest>,
+    ) -> Result<Observed, Failure> {
+        match request {
+            Some(request) => self.batchers.of(lane).observe(request).await,
+            None => Ok(self.kind.nothing()),
+        }
+    }
+
     /// When this process started to reconcile the kind.
     pub(crate) fn began(&self) -> Timestamp {
         self.began.get().copied().unwrap_or(Timestamp::MAX)
@@ -185,36 +207,4 @@ pub(crate) fn owner_reference(context: &Context, object: &Object) -> OwnerRefere
         controller: Some(true),
         block_owner_deletion: None,
     }
-}
-
-/// The owner of this resource's remote objects.
-pub(crate) fn identity_of(context: &Context, object: &Object) -> Identity {
-    let (namespace, name) = place(object);
-    Identity {
-        cluster: context.manager.cluster_id.clone(),
-        uid: object.uid().unwrap_or_default(),
-        owner: format!("{}/{namespace}/{name}", context.info().name),
-    }
-}
-
-/// The input of the decisions of one reconcile: the desired and the observed state, and the owner.
-pub(crate) struct Observation<'a> {
-    pub identity: Identity,
-    pub known: RecordedState,
-    /// Whether the objects were also searched for by tag, or cannot exist.
-    pub is_searched: bool,
-    pub desired: &'a Desired,
-    /// The same with the observed value in every ignored field: for comparisons and changes, not for creation.
-    pub effective: &'a Desired,
-    /// The current objects: all of them, or only the new ones during a replacement.
-    pub observed: Observed,
-    pub replacing: bool,
-    /// The ids of all objects that exist under the identity, including replaced ones.
-    pub live: Vec<String>,
-    /// The recorded ids that may not be visible yet.
-    pub unseen: Vec<String>,
-    /// Whether the replaced objects are deleted or kept.
-    pub policy: ReleasePolicy<'a>,
-    /// The location of this controller.
-    pub location: Option<Location>,
 }

@@ -6,6 +6,7 @@
 
 mod object;
 mod opaque;
+mod schema;
 mod typed;
 
 use std::sync::Arc;
@@ -20,10 +21,10 @@ use serde_json::Value;
 use crate::account::{AccountKind, Connection, OnChange, Refusal};
 use crate::{Candidate, Comparison, Failure, Identity, Ignored, Launch, ObserveRequest, OwnSecret};
 
-pub use crate::fields::Schema;
 pub(crate) use object::account_of;
 pub use object::{Object, Spec, Undecoded};
 pub use opaque::{Change, Desired, Observed, Opaque, Payload};
+pub use schema::Schema;
 pub use typed::{calls_of, kind_of};
 
 /// The constants of a kind.
@@ -104,9 +105,9 @@ pub trait DynExternal: Send + Sync + 'static {
         namespace: &str,
         account: Option<&str>,
     ) -> Result<Option<Connection<Arc<dyn DynExternal>>>, Refusal>;
-    fn on_account_change(&self, wake: OnChange);
+    fn on_account_change(&self, on_change: OnChange);
     async fn location(&self) -> Result<Option<Location>, Failure>;
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure>;
     async fn create(
         &self,
         identity: &Identity,

@@ -1,194 +1,24 @@
 //! The trait that a kind of infrastructure implements, and the types that it exchanges with the reconcile loop.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt::Debug, future::ready};
+mod calls;
+mod comparison;
+mod spoke_kind;
 
-use kraken_api::{Adopt, FieldDiff, HasLifecycle, Location, ResourceStatus};
+use std::{fmt::Debug, future::ready};
+
+use kraken_api::{Adopt, Location};
 use kraken_options::Resolver;
-use kraken_runtime::mutants::{self, Mutant};
-use kube::{
-    CustomResourceExt, Resource,
-    core::{
-        NamespaceResourceScope,
-        object::{HasSpec, HasStatus},
-    },
-};
-use secrecy::SecretString;
-use serde::{Serialize, de::DeserializeOwned};
+use kube::core::object::HasSpec;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::{
     Failure, Ignored,
     account::{AccountKind, Connection, OnChange, Refusal},
 };
 
-/// A custom resource that a spoke manages. The trait is implemented for every type with these bounds.
-pub trait SpokeKind:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope>
-    + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
-    + HasStatus<Status = ResourceStatus>
-    + CustomResourceExt
-    + Serialize
-    + DeserializeOwned
-    + Clone
-    + Debug
-    + Send
-    + Sync
-    + 'static
-{
-    /// The name of the kind, such as `VPC`.
-    fn kind_name() -> Cow<'static, str> {
-        Self::kind(&())
-    }
-}
-
-impl<K> SpokeKind for K where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + HasSpec<Spec: HasLifecycle + Serialize + DeserializeOwned + Debug + Send + Sync + 'static>
-        + HasStatus<Status = ResourceStatus>
-        + CustomResourceExt
-        + Serialize
-        + DeserializeOwned
-        + Clone
-        + Debug
-        + Send
-        + Sync
-        + 'static
-{
-}
-
-/// The owner of a remote object. The call that creates the object writes it as tags. Another object can take over a
-/// name, but not a UID.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Identity {
-    /// UID of the cluster's `kube-system` namespace.
-    pub cluster: String,
-    /// UID of the resource.
-    pub uid: String,
-    /// `Kind/namespace/name`, for people who use the provider's console.
-    pub owner: String,
-}
-
-impl Identity {
-    /// The idempotency token of one launch: 64 hexadecimal digits, the same for the same cluster, resource and epoch.
-    pub fn token(&self, epoch: i64) -> String {
-        let epoch = if mutants::active(Mutant::TokenReused) { 1 } else { epoch };
-        hex::encode(Sha256::digest(format!("{}/{}/{epoch}", self.cluster, self.uid)))
-    }
-}
-
-/// One create call, persisted before it is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// The number of this launch of the resource, from 1. It is a tag on the objects that the launch creates.
-    pub epoch: i64,
-    /// Sent as `ClientToken` where the API accepts one: a repeated call returns the same objects.
-    pub token: String,
-}
-
-/// One resource's request to observe its remote objects. One call serves many requests.
-#[derive(Clone, Debug)]
-pub struct ObserveRequest {
-    /// The owner of the objects.
-    pub identity: Identity,
-    /// The known ids of the owner's objects; may be empty.
-    pub ids: Vec<String>,
-    /// Also search by tag for objects of the owner that are not among `ids`: after a crash, and before the finalizer is
-    /// removed.
-    pub search: bool,
-    /// Also read attributes that need one call per object: after an edit, not on a resync.
-    pub deep: bool,
-}
-
-/// An existing remote object that could be adopted.
-#[derive(Clone, Debug)]
-pub struct Candidate<O> {
-    /// The provider's id.
-    pub id: String,
-    /// The owner according to the tags, if the object is owned by a resource of any cluster.
-    pub owner: Option<Identity>,
-    /// The object as [`External::observe`] returns it.
-    pub observed: O,
-}
-
-impl<T> Candidate<T> {
-    /// Converts the observed value to another type.
-    pub fn map<O>(self, form: impl FnOnce(T) -> O) -> Candidate<O> {
-        Candidate { id: self.id, owner: self.owner, observed: form(self.observed) }
-    }
-}
-
-/// A Secret that a resource creates for itself, such as a private key. The loop writes it before anything is created,
-/// and only if no Secret of that name exists; [`External::desired`] refers to it like to any other.
-#[derive(Clone, Debug)]
-pub struct OwnSecret {
-    /// Its name, in the resource's namespace.
-    pub name: String,
-    /// Its type, such as `kubernetes.io/ssh-auth`.
-    pub type_: &'static str,
-    /// Generates the data, by key; the error states why that was not possible.
-    pub make: fn() -> Result<BTreeMap<&'static str, SecretString>, String>,
-}
-
-/// How desired and observed differ; returned by [`External::compare`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Comparison<C> {
-    /// Set if an object must be created first; describes it: "1 instance of 2".
-    pub missing: Option<String>,
-    /// Set if an operation of the provider is still in progress; describes it: "instance i-0abc is pending".
-    pub settling: Option<String>,
-    /// Fields that differ, in the order in which they must be changed.
-    pub differences: Vec<Difference<C>>,
-}
-
-impl<C> Default for Comparison<C> {
-    fn default() -> Self {
-        Self { missing: None, settling: None, differences: vec![] }
-    }
-}
-
-/// A field that differs, and how it can be changed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference<C> {
-    /// The field and both values; never a value from a Secret.
-    pub field: FieldDiff,
-    /// How the difference can be removed.
-    pub remedy: Remedy<C>,
-}
-
-impl<C> Difference<C> {
-    /// Whether it is the remaining part of a disruption that has started.
-    pub(crate) fn is_resumption(&self) -> bool {
-        matches!(self.remedy, Remedy::Resume(_))
-    }
-
-    /// Converts the change to another type.
-    pub fn map<D>(self, form: impl FnOnce(C) -> D) -> Difference<D> {
-        let remedy = match self.remedy {
-            Remedy::Change(change) => Remedy::Change(form(change)),
-            Remedy::Disruptive(change, takes) => Remedy::Disruptive(form(change), takes),
-            Remedy::Resume(change) => Remedy::Resume(form(change)),
-            Remedy::Immutable(why) => Remedy::Immutable(why),
-        };
-        Difference { field: self.field, remedy }
-    }
-}
-
-/// How a difference can be removed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Remedy<C> {
-    /// A change in place by one call.
-    Change(C),
-    /// A change in place that interrupts the service, such as a stop, by one call; made only if `lifecycle.disruption`
-    /// allows it. The text states the condition: "AWS changes it only while the instance is stopped".
-    Disruptive(C, String),
-    /// The next step of a disruption that this resource started, such as starting an instance that it stopped. It
-    /// precedes every other change, is not drift, is not ignored, and needs no approval of its own.
-    Resume(C),
-    /// The provider does not support the change, or not in the current state; the text states what would make it
-    /// possible.
-    Immutable(String),
-}
+pub use calls::{Candidate, Identity, Launch, ObserveRequest, OwnSecret};
+pub use comparison::{Comparison, Difference, Remedy};
+pub use spoke_kind::SpokeKind;
 
 /// The spec of an [`External`]'s kind.
 pub type SpecOf<E> = <<E as External>::Kind as HasSpec>::Spec;
@@ -371,7 +201,7 @@ pub trait External: Send + Sync + 'static {
     /// Observes the objects of many resources in one batch; returns one result per [`ObserveRequest`], in order.
     fn observe(
         &self,
-        looks: &[ObserveRequest],
+        requests: &[ObserveRequest],
     ) -> impl Future<Output = Result<Vec<Self::Observed>, Failure>> + Send;
 
     /// Creates the objects that [`Comparison::missing`] describes, tagged with the identity and the epoch, and returns
@@ -466,23 +296,4 @@ pub trait External: Send + Sync + 'static {
         identity: &Identity,
         observed: &Self::Observed,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn identity() -> Identity {
-        Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
-    }
-
-    #[test]
-    fn token_is_stable_and_differs_by_epoch_uid_and_cluster() {
-        let token = identity().token(1);
-        assert_eq!(token.len(), 64);
-        assert_eq!(token, identity().token(1));
-        assert_ne!(token, identity().token(2));
-        assert_ne!(token, Identity { uid: "v".into(), ..identity() }.token(1));
-        assert_ne!(token, Identity { cluster: "d".into(), ..identity() }.token(1));
-    }
 }

@@ -6,41 +6,25 @@
 //! references, finalizer, exactly-once creation, batched reads, retries, drift, status, events, isolation.
 
 pub mod account;
+mod actions;
 pub mod admission;
 pub mod args;
-mod batch;
-mod breaker;
-mod claims;
 mod context;
 pub mod controller;
-pub mod coverage;
-mod decide;
 pub mod dynamic;
 pub mod external;
 pub mod failure;
-mod fields;
-mod hub;
-mod hub_lease;
 mod ignored;
-mod in_place;
-mod intent;
-mod memory;
-pub mod orphans;
-mod outcome;
-mod plan;
+mod model;
+mod orphans;
 pub mod program;
 mod reconcile;
-mod release_policy;
-mod secrecy;
-mod secrets;
-mod share;
-pub mod state;
-mod status;
+mod shared;
 mod steps;
-mod summary;
-mod vanished;
+#[cfg(test)]
+mod tests;
 
-pub use args::LoopArgs;
+pub use args::{LoopArgs, OrphanArgs};
 pub use external::{
     Candidate, Comparison, Difference, External, Identity, Launch, ObserveRequest, OwnSecret, Remedy,
     SpokeKind,
@@ -53,5 +37,5 @@ pub use kraken_api::{
 };
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Manager};
-pub use orphans::OrphanArgs;
+pub use model::{coverage, state};
 pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeProgram, main};

@@ -4,7 +4,7 @@
 //! orphan. Orphans are reported; they are deleted only if that is enabled, only if two consecutive sweeps found them,
 //! and only a few at a time.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use kraken_runtime::hash::HashSet;
 
@@ -14,34 +14,10 @@ use tracing::{info, warn};
 
 use crate::{
     Identity,
-    args::duration,
+    args::OrphanArgs,
     dynamic::{DynExternal, DynKind, Observed},
-    outcome::listed,
+    model::ids::listed,
 };
-
-/// Flags of the orphan sweep.
-#[derive(Clone, Debug, clap::Args)]
-pub struct OrphanArgs {
-    /// The interval of the sweep for remote objects that no resource owns; 0 disables it
-    #[arg(long, env = "KRAKEN_ORPHAN_INTERVAL", value_name = "DURATION", default_value = "1h", value_parser = duration)]
-    pub orphan_interval: Duration,
-
-    /// Delete orphans that two consecutive sweeps found, instead of only reporting them
-    #[arg(long, env = "KRAKEN_REMOVE_ORPHANS", default_value_t = false, action = clap::ArgAction::Set,
-          num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
-    pub remove_orphans: bool,
-
-    /// The maximum number of resources whose orphans one sweep may delete
-    #[arg(long, env = "KRAKEN_ORPHAN_LIMIT", value_name = "NUMBER", default_value_t = 10)]
-    pub orphan_limit: usize,
-}
-
-impl Default for OrphanArgs {
-    /// The defaults of the flags, regardless of the environment.
-    fn default() -> Self {
-        Self { orphan_interval: Duration::from_hours(1), remove_orphans: false, orphan_limit: 10 }
-    }
-}
 
 /// Sweeps until shutdown; called only on the leader.
 pub(crate) async fn run(manager: Manager, args: OrphanArgs, of: &dyn DynKind, external: &dyn DynExternal) {

@@ -15,8 +15,8 @@ use crate::{
     Candidate, Comparison, Difference, External, Failure, Identity, Ignored, Launch, ObserveRequest,
     OwnSecret,
     account::{Connection, OnChange, Refusal},
+    dynamic::Schema,
     external::SpecOf,
-    fields::Schema,
 };
 
 /// The pure functions of a kind.
@@ -191,16 +191,16 @@ impl<E: External> DynExternal for Calls<E> {
         Ok(connection.map(|connection| connection.map(calls_of)))
     }
 
-    fn on_account_change(&self, wake: OnChange) {
-        self.0.on_account_change(wake);
+    fn on_account_change(&self, on_change: OnChange) {
+        self.0.on_account_change(on_change);
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
         self.0.location().await
     }
 
-    async fn observe(&self, looks: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
-        Ok(self.0.observe(looks).await?.into_iter().map(Observed::new).collect())
+    async fn observe(&self, requests: &[ObserveRequest]) -> Result<Vec<Observed>, Failure> {
+        Ok(self.0.observe(requests).await?.into_iter().map(Observed::new).collect())
     }
 
     async fn create(

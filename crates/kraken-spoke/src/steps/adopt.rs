@@ -1,107 +1,107 @@
-//! Adoption: the resource takes ownership of one existing remote object, by setting its tags. Client required.
+//! Step 9: adoption. The resource takes ownership of one existing remote object, by setting its tags. Client required.
 //!
 //! No object is changed before it is certain that exactly one object matches, that no other resource owns it, and, if
 //! it would have to be changed, that a person has approved the plan.
 
-use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, ResourceStatus, reasons::Reason};
-use kraken_runtime::mutants::{self, Mutant};
+use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, reasons::Reason};
 use tokio::time::Instant;
 
 use crate::{
-    Comparison, FailureClass, Ignored,
-    context::{Context, Observation},
-    decide::{Remedies, heed, may_replace, remedies},
-    dynamic::{Change, Desired, DynKind, Object, Observed},
-    external::Candidate,
-    intent::{Intent, parameters_hash},
-    memory::{Claimed, Memory},
-    outcome::{Outcome, listed, refused},
-    plan::Proposal,
-    secrecy::Secrecy,
-    steps::{observe::union, persist::write, record::record},
+    Candidate, Comparison, FailureClass,
+    actions::{persist::write, record::record},
+    context::Reconcile,
+    dynamic::{Change, Desired, DynKind, Observed},
+    model::{
+        decide::{Remedies, heed, may_replace, remedies},
+        ids::listed,
+        intent::{Intent, parameters_hash},
+        memory::Claimed,
+        observation::Observation,
+        outcome::{Outcome, refused},
+        plan::Proposal,
+    },
 };
 
-/// Whether the resource must adopt, and has neither adopted nor created an object yet.
-pub(crate) fn is_due(kind: &dyn DynKind, intent: Option<&Intent>, sight: &Observation<'_>) -> bool {
-    let seen = sight.known.epoch.max(kind.epoch(&sight.observed));
-    let is_open = intent.map_or(seen == 0, |intent| intent.adopts && seen < intent.epoch);
-    is_open && kind.ids(&sight.observed).is_empty()
-}
-
-/// The ids that existed before the resource, from the status and the intent.
-pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
-    if mutants::active(Mutant::ForgetAdoption) {
-        return vec![];
-    }
-    let of_status = status.map(|status| status.adopted.clone()).unwrap_or_default();
-    union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
-}
-
-/// Adopts the object, or returns why not.
+/// Adopts the object that the spec names, if the resource must adopt and has neither adopted nor created an object yet.
 pub(crate) async fn adopt(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-    sight: &Observation<'_>,
-    (lifecycle, wanted, secrecy): (&Lifecycle, &Adopt, &Secrecy),
-) -> Outcome {
-    let found = match context.external.find(wanted).await {
-        Ok(found) => found,
-        Err(failure) => return Outcome::Failed(failure),
-    };
-    let candidate = match the_one(&*context.kind, found, wanted, &sight.identity.uid) {
-        Ok(candidate) => candidate,
-        Err(why) => return Outcome::AdoptionRefused(why),
-    };
-    let id = candidate.id.clone();
-    let ignored = Ignored::new(&lifecycle.ignore_changes);
-    let comparison = heed(
-        secrecy.mask(context.kind.compare(sight.desired, &candidate.observed)),
-        &ignored,
-        Some(context.info().missing_path),
-    );
-    let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
-    let proposal = proposal(&id, comparison, lifecycle, sight.desired);
-    if (lifecycle.approval == Approval::Manual || differs)
-        && let Err(outcome) = proposal.approved(object)
-    {
-        return outcome;
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+) -> Result<(), Outcome> {
+    let object = reconcile.object.clone();
+    match &object.lifecycle().adopt {
+        Some(wanted) if is_due(&*reconcile.context.kind, observation) => {
+            let candidate = candidate(reconcile, observation, wanted).await?;
+            Err(claim(reconcile, observation, candidate).await)
+        }
+        _ => Ok(()),
     }
-    let epoch = Intent::of(object).map_or(1, |intent| intent.epoch);
+}
+
+fn is_due(kind: &dyn DynKind, observation: &Observation<'_>) -> bool {
+    let highest = observation.recorded.epoch.max(kind.epoch(&observation.current));
+    let intent = observation.target.intent.as_ref();
+    let is_open = intent.map_or(highest == 0, |intent| intent.adopts && highest < intent.epoch);
+    is_open && kind.ids(&observation.current).is_empty()
+}
+
+/// The object to adopt, if a person has approved every consequence.
+async fn candidate(
+    reconcile: &Reconcile<'_>,
+    observation: &Observation<'_>,
+    wanted: &Adopt,
+) -> Result<Candidate<Observed>, Outcome> {
+    let Reconcile { context, object, identity, .. } = reconcile;
+    let (target, lifecycle) = (observation.target, object.lifecycle());
+    let found = context.external.find(wanted).await.map_err(Outcome::Failed)?;
+    let candidate =
+        the_one(&*context.kind, found, wanted, &identity.uid).map_err(Outcome::AdoptionRefused)?;
+    let comparison = context.kind.compare(&target.desired, &candidate.observed);
+    let missing_path = Some(context.info().missing_path);
+    let comparison = heed(target.secrecy.mask(comparison), &target.ignored, missing_path);
+    let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
+    if lifecycle.approval == Approval::Manual || differs {
+        proposal(&candidate.id, comparison, lifecycle, &target.desired).approved(&**object)?;
+    }
+    Ok(candidate)
+}
+
+/// Takes ownership of the object.
+async fn claim(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    candidate: Candidate<Observed>,
+) -> Outcome {
+    let (context, id) = (reconcile.context.clone(), candidate.id);
+    let before = observation.target.intent.as_ref();
+    let epoch = before.map_or(1, |intent| intent.epoch);
     let hash = parameters_hash(&id, "adopt");
-    let before = Intent::of(object);
     let mut intent =
-        Intent { adopts: true, ..Intent::next(before.as_ref(), epoch, kraken_runtime::clock::now(), hash) };
+        Intent { adopts: true, ..Intent::next(before, epoch, kraken_runtime::clock::now(), hash) };
     intent.asks = Some(1);
     intent.adopted = vec![id.clone()];
-    intent.location = sight.location.clone().or(intent.location);
+    intent.location = observation.location.clone().or(intent.location);
     // If two resources adopt the same object, the second must observe the new owner.
-    if !context.claims.take(&id, &sight.identity.uid, context.visibility_window) {
+    if !context.claims.take(&id, &reconcile.identity.uid, context.visibility_window) {
         return Outcome::AdoptionRefused(format!(
             "spec.lifecycle.adopt: {id} is being adopted by another resource: specify another object"
         ));
     }
-    if let Err(error) = write(context, object, memory, &intent).await {
-        context.claims.give_back(&id, &sight.identity.uid);
+    if let Err(error) = write(reconcile, &intent).await {
+        context.claims.give_back(&id, &reconcile.identity.uid);
         return Outcome::Kubernetes(error);
     }
-    match context.external.claim(&sight.identity, epoch, &candidate.observed).await {
-        Ok(()) => {
-            // From now on the object is observed by its id and not adopted again, also while its tags are not visible
-            // yet.
-            memory.created = Some((epoch, vec![id.clone()]));
-            memory.claimed = Some(Claimed { ids: vec![id.clone()], at: Instant::now(), times: 0 });
-            let note = format!("adopted {id}");
-            record(context, object, Reason::Adopted, &note).await;
-            Outcome::Changed(note)
+    if let Err(failure) = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await {
+        if failure.class == FailureClass::Terminal {
+            context.claims.give_back(&id, &reconcile.identity.uid);
         }
-        Err(failure) => {
-            if failure.class == FailureClass::Terminal {
-                context.claims.give_back(&id, &sight.identity.uid);
-            }
-            refused(failure, Reason::Creating)
-        }
+        return refused(failure, Reason::Creating);
     }
+    // From now on the object is observed by its id and not adopted again, also while its tags are not visible yet.
+    reconcile.memory.created = Some((epoch, vec![id.clone()]));
+    reconcile.memory.claimed = Some(Claimed { ids: vec![id.clone()], at: Instant::now(), times: 0 });
+    let note = format!("adopted {id}");
+    record(reconcile, Reason::Adopted, &note).await;
+    Outcome::Changed(note)
 }
 
 /// The one object that matches and may be adopted, or why there is none.

@@ -1,10 +1,11 @@
-//! Step 1: requests the values of the spec's references from the hub, and reads its response. Client required.
+//! Step 5: requests the values of the spec's references from the hub, and reads its response. Client required.
+
+mod own_secret;
 
 use std::sync::Arc;
 
 use kraken_api::{
     DependencyRequest, DependencyRequestSpec, OWNER_KIND_LABEL, dependency_request::DependentValues,
-    reasons::Reason,
 };
 use kraken_options::{Dependencies, Values};
 use kraken_runtime::{
@@ -16,67 +17,89 @@ use kube::{Api, Resource, ResourceExt, api::PostParams};
 use serde_json::{Value, json};
 
 use crate::{
-    context::{Context, owner_reference, place},
+    actions::references,
+    context::{Context, Reconcile, owner_reference, place},
     dynamic::Object,
-    outcome::Outcome,
-    steps::{own_secret, references},
+    model::{
+        outcome::{Outcome, in_namespace},
+        request,
+    },
+    steps::resolve,
 };
 
 /// The name of a DependencyRequest that is never stored: a dry run with it shows whether objects can be created in the
 /// namespace.
 const PROBE: &str = "kraken-probe";
 
-/// The values of a resource's references.
-pub(crate) struct Gathered {
-    pub values: Values,
+/// The values of the references. A problem that no response of the hub can solve is reported without waiting for it.
+pub(crate) async fn gather(
+    reconcile: &Reconcile<'_>,
+    dependencies: &Dependencies,
+) -> Result<Values, Outcome> {
+    let gathered = request(reconcile, dependencies).await;
+    let Err(Outcome::Asked) = gathered else { return gathered };
+    let Reconcile { context, object, .. } = reconcile;
+    Err(resolve::certain(&*context.kind, object.spec(), &context.fields).unwrap_or(Outcome::Asked))
 }
 
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
-pub(crate) async fn gather(
-    context: &Context,
-    object: &Object,
-    dependencies: &Dependencies,
-) -> Result<Gathered, Outcome> {
-    let (namespace, name) = place(object);
+async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Result<Values, Outcome> {
+    let Reconcile { context, object, .. } = reconcile;
+    let (namespace, name) = place(&**object);
     let key = ObjectKey::new(&namespace, &context.owned_name(&name));
     let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &namespace);
     let (manager, found) = (context.manager.name, context.requests.get(&key));
 
-    if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, object)) {
+    if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, &**object)) {
         // The request of an earlier resource of the name. Its deletion triggers a reconcile.
-        references::drop_request(&api, manager, stale).await.map_err(failed)?;
+        references::drop_request(&api, manager, stale).await.map_err(in_namespace)?;
         return Err(Outcome::Asked);
     }
     if dependencies.is_empty() {
         if let Some(request) = &found {
-            references::drop_request(&api, manager, request).await.map_err(failed)?;
+            references::drop_request(&api, manager, request).await.map_err(in_namespace)?;
         }
-        return Ok(Gathered { values: Values::default() });
+        return Ok(Values::default());
     }
     if let Some(request) = found.as_ref().filter(|request| request.meta().deletion_timestamp.is_some()) {
         // While its namespace is being deleted, the finalizer keeps the request, and with it the order of deletion.
-        is_alive(&api).await.map_err(failed)?;
-        references::release(&api, manager, request).await.map_err(failed)?;
+        is_alive(&api).await.map_err(in_namespace)?;
+        references::release(&api, manager, request).await.map_err(in_namespace)?;
         return Err(Outcome::Asked);
     }
 
     let wanted = DependencyRequestSpec::from(dependencies);
-    let Some(request) = found.filter(|request| request.spec == wanted && references::is_held(request)) else {
-        let request = json!({
-            "apiVersion": DependencyRequest::api_version(&()),
-            "kind": DependencyRequest::kind(&()),
-            "metadata": {
-                "name": &*key.name,
-                "labels": {OWNER_KIND_LABEL: context.info().key},
-                "finalizers": references::finalizers(),
-                "ownerReferences": [owner_reference(context, object)],
-            },
-            "spec": explicit(&wanted),
-        });
-        own_secret::make(context, object).await?;
-        apply(&api, manager, &key.name, &request).await.map_err(failed)?;
+    let Some(request) = found.filter(|request| request.spec == wanted && request::is_held(request)) else {
+        own_secret::make(reconcile).await?;
+        let request = document(context, object, &key.name, &wanted);
+        apply(&api, manager, &key.name, &request).await.map_err(in_namespace)?;
         return Err(Outcome::Asked);
     };
+    response(reconcile, dependencies, &request).await
+}
+
+/// The DependencyRequest to apply.
+fn document(context: &Context, object: &Object, name: &str, spec: &DependencyRequestSpec) -> Value {
+    json!({
+        "apiVersion": DependencyRequest::api_version(&()),
+        "kind": DependencyRequest::kind(&()),
+        "metadata": {
+            "name": name,
+            "labels": {OWNER_KIND_LABEL: context.info().key},
+            "finalizers": request::finalizers(),
+            "ownerReferences": [owner_reference(context, object)],
+        },
+        "spec": explicit(spec),
+    })
+}
+
+/// The values of the hub's response, and those of Secrets, which only the spoke reads.
+async fn response(
+    reconcile: &Reconcile<'_>,
+    dependencies: &Dependencies,
+    request: &DependencyRequest,
+) -> Result<Values, Outcome> {
+    let context = &reconcile.context;
     let Some(status) = &request.status else { return Err(Outcome::Asked) };
     if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
         return Err(Outcome::Asked);
@@ -84,12 +107,13 @@ pub(crate) async fn gather(
     let mut values = values_of(&status.dependent_values);
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();
     let answered = &status.dependent_values.from_secrets;
+    let (namespace, _) = place(&*reconcile.object);
     context
         .secrets
         .read(&context.manager.client, &namespace, dependencies, answered, &mut values)
         .await
         .map_err(Outcome::Kubernetes)?;
-    Ok(Gathered { values })
+    Ok(values)
 }
 
 /// The spec with its empty lists: server-side apply does not change a field that is not sent, so an entry that another
@@ -104,16 +128,16 @@ fn explicit(spec: &DependencyRequestSpec) -> Value {
 
 /// The request with the hub's response, if it is for the current references.
 pub(super) fn answer(
-    context: &Context,
-    object: &Object,
+    reconcile: &Reconcile<'_>,
     dependencies: &Dependencies,
 ) -> Option<Arc<DependencyRequest>> {
-    let (namespace, name) = place(object);
+    let Reconcile { context, object, .. } = reconcile;
+    let (namespace, name) = place(&**object);
     let request = context.requests.get(&ObjectKey::new(&namespace, &context.owned_name(&name)))?;
-    let is_current = is_owned_by(&*request, object)
+    let is_current = is_owned_by(&*request, &**object)
         && request.meta().deletion_timestamp.is_none()
         && request.spec == DependencyRequestSpec::from(dependencies)
-        && references::is_held(&request);
+        && request::is_held(&request);
     let status = request.status.as_ref()?;
     (is_current && status.observed_generation == request.metadata.generation).then_some(request)
 }
@@ -127,15 +151,6 @@ async fn is_alive(api: &Api<DependencyRequest>) -> Result<(), ApiError> {
         // Any other error is about the probe and not about the namespace.
         _ => Ok(()),
     }
-}
-
-/// In a namespace that is being deleted, the reconcile can only wait for the deletion of the resource itself.
-pub(crate) fn failed(error: ApiError) -> Outcome {
-    if error.is_namespace_terminating() {
-        let message = "the namespace is being deleted: no object is created or changed in it".to_owned();
-        return Outcome::InProgress(Reason::Deleting, message);
-    }
-    Outcome::Kubernetes(error)
 }
 
 /// Whether the object's controller is this resource, and not an earlier one of its name.

@@ -1,176 +1,231 @@
-//! Step 3: observes the remote objects, through the batched reader. Client required, but not always used.
+//! Step 7: observes the remote objects, through the batched reader, by id and, if that is not enough, by tag. Client
+//! required, but not always used.
 
-use jiff::Timestamp;
-use kraken_api::{FINALIZER, ResourceStatus};
-use kraken_runtime::{
-    mutants::{self, Mutant},
-    queue::Lane,
-};
-use kube::{Resource, ResourceExt, core::object::HasStatus};
+use kraken_api::{Drift, FieldDiff, Location, ResourceStatus, conditions, reasons::Reason};
+use kraken_runtime::mutants::{self, Mutant};
+use kube::core::object::HasStatus;
 
 use crate::{
-    Failure, Identity, ObserveRequest,
-    context::Context,
-    dynamic::{DynKind, Observed},
-    intent::{Clock, Intent},
-    memory::Memory,
+    Comparison,
+    actions::{
+        location,
+        retag::{Untagged, retag},
+    },
+    context::Reconcile,
+    dynamic::{Change, Desired, Observed},
+    model::{
+        decide::heed,
+        ids::{listed, union},
+        in_place,
+        intent::Clock,
+        observation::{Observation, Parts, Target},
+        outcome::Outcome,
+        recorded::{RecordedState, Shown, has_finalizer},
+        release_policy::adopted,
+    },
+    steps::restore,
 };
 
-/// What is known of a resource's remote objects before they are observed.
-#[derive(Debug)]
-pub(crate) struct RecordedState {
-    /// The ids that were recorded, in the status or by this process.
-    pub ids: Vec<String>,
-    /// The highest epoch that is known to have taken effect.
-    pub epoch: i64,
-    /// Whether a launch may have been made whose result is not recorded.
-    pub outstanding: bool,
-    /// Whether any remote object can exist.
-    pub may_exist: bool,
+/// One observation by id or by tag, compared with the target.
+struct Attempt {
+    shown: Shown,
+    parts: Parts,
+    kept: Option<Desired>,
+    comparison: Comparison<Change>,
+    is_searched: bool,
 }
 
-impl RecordedState {
-    /// `began` is when this process started to reconcile the kind: the record of a resource that is older may have been
-    /// wiped, or a backup from before its launch may have been restored.
-    pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
-        object: &K,
-        memory: &Memory<K>,
-        intent: Option<&Intent>,
-        clock: Clock,
-        began: Timestamp,
-    ) -> Self {
-        let status = object.status();
-        let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
-        let mut epoch = status.and_then(|s| s.epoch).unwrap_or_default();
-        if let Some((created, new)) = &memory.created {
-            epoch = epoch.max(*created);
-            ids = union(ids, new);
-        }
-        ids.retain(|id| !memory.released_ids.contains(id));
-        let outstanding = is_outstanding(intent, epoch, memory, clock);
-        let is_new = mutants::active(Mutant::NewWhateverAge)
-            || object.creation_timestamp().is_some_and(|created| created.0 >= began);
-        let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
-        Self { ids, epoch, outstanding, may_exist }
-    }
-
-    /// Records a launch of which all objects are visible.
-    pub(crate) fn confirm(&mut self, shown: &Shown, intent: Option<&Intent>) {
-        if let Some(intent) = intent.filter(|_| shown.is_complete) {
-            self.epoch = self.epoch.max(intent.epoch);
-        }
-    }
-
-    /// Whether ids are not enough to find all objects: ids are lost with a status; tags are not.
-    pub(crate) fn needs_search(&self) -> bool {
-        self.outstanding || self.ids.is_empty()
-    }
-}
-
-/// Whether the launch of the intent may have created objects that are not recorded, `epoch` being the highest recorded
-/// one.
-pub(crate) fn is_outstanding<K>(
-    intent: Option<&Intent>,
-    epoch: i64,
-    memory: &Memory<K>,
+/// What the observations of one reconcile have in common.
+struct Scope<'t> {
+    target: &'t Target,
+    recorded: RecordedState,
     clock: Clock,
-) -> bool {
-    intent.is_some_and(|intent| {
-        intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
+    deep: bool,
+}
+
+/// Observes the remote objects. Ends the reconcile while the result is not certain: objects without tags, objects that
+/// are not recorded, and objects that are not visible yet.
+pub(crate) async fn observe<'t>(
+    reconcile: &mut Reconcile<'_>,
+    target: &'t Target,
+) -> Result<Observation<'t>, Outcome> {
+    let clock = reconcile.clock();
+    let recorded = reconcile.recorded(target.intent.as_ref(), clock);
+    let location = location::here(reconcile, target.intent.as_ref()).await?;
+    note_target(reconcile, target);
+    let deep = is_deep(reconcile, target);
+    let scope = Scope { target, recorded, clock, deep };
+    let attempt = observe_until_certain(reconcile, &scope).await?;
+    if deep {
+        reconcile.memory.observed_deeply(reconcile.context.deep_interval);
+    }
+    let observation = confirm(reconcile, scope, attempt, location);
+    if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
+        let restored = restore::restore_from_tags(reconcile, observation.shown.epoch);
+        Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
+        return Err(Outcome::Changed(format!("found {} by its tags", listed(&observation.shown.live))));
+    }
+    if observation.comparison.missing.is_some() && !observation.shown.unseen.is_empty() {
+        let message = format!("waiting for {} to become visible", listed(&observation.shown.unseen));
+        return Err(Outcome::InProgress(Reason::Creating, message));
+    }
+    Ok(observation)
+}
+
+/// Records what the status reports of the target.
+fn note_target(reconcile: &mut Reconcile<'_>, target: &Target) {
+    let Reconcile { identity, memory, facts, .. } = reconcile;
+    facts.in_place = Some(target.in_place.clone());
+    facts.edit_under_way = memory.edit_under_way;
+    facts.at_creation = match &memory.at_creation {
+        Some(at_creation) => at_creation.clone(),
+        None => in_place::at_creation(&identity.uid, &target.at_creation),
+    };
+}
+
+/// Whether attributes that need one call per object are read: after an edit, while a difference in them is open, and
+/// periodically to find drift in them.
+fn is_deep(reconcile: &mut Reconcile<'_>, target: &Target) -> bool {
+    let Reconcile { context, object, identity, memory, .. } = reconcile;
+    context.kind.needs_deep_observation(&target.desired)
+        && (target.is_edited
+            || memory.changed.is_some()
+            || has_open_differences(object.status())
+            || memory.is_deep_due(context.deep_interval, &identity.uid))
+}
+
+/// Whether the status reports a difference that is not removed: it must not disappear from the status because it was
+/// not read.
+fn has_open_differences(status: Option<&ResourceStatus>) -> bool {
+    status.is_some_and(|status| {
+        let ready = conditions::get(&status.conditions, conditions::READY);
+        !status.drift.is_empty() || ready.is_some_and(|ready| ready.reason == Reason::ImmutableField.as_str())
     })
 }
 
-/// Whether a resource has Kraken's finalizer.
-pub(crate) fn has_finalizer(object: &impl Resource) -> bool {
-    object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
-}
-
-/// Observes by the known ids and, if `search` is set, also by tag. A resource that cannot have remote objects costs no
-/// call.
-pub(crate) async fn observe(
-    context: &Context,
-    lane: Lane,
-    identity: &Identity,
-    known: &RecordedState,
-    search: bool,
-    deep: bool,
-) -> Result<Observed, Failure> {
-    if !known.may_exist {
-        return Ok(context.kind.nothing());
-    }
-    let look = ObserveRequest { identity: identity.clone(), ids: known.ids.clone(), search, deep };
-    context.batchers.of(lane).observe(look).await
-}
-
-/// What an observation shows of the ids that were known before it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shown {
-    /// Existing objects, known before or not.
-    pub live: Vec<String>,
-    /// Recorded ids that were not returned and may not be visible yet.
-    pub unseen: Vec<String>,
-    /// Recorded ids that do not exist any more although their deletion was not requested.
-    pub lost: Vec<String>,
-    /// Recorded ids, visible before, that were not returned, not even as deleted, although this process did not request
-    /// their deletion.
-    pub vanished: Vec<String>,
-    /// Whether a known id was not returned, not even as deleted, and its deletion was not requested.
-    pub hidden: bool,
-    /// Recorded ids that do not exist any more, regardless of who requested their deletion.
-    pub gone: Vec<String>,
-    /// The highest epoch of all returned objects.
-    pub epoch: i64,
-    /// Whether all objects that the launch of the intent can have created were returned.
-    pub is_complete: bool,
-}
-
-impl Shown {
-    pub(crate) fn of(
-        kind: &dyn DynKind,
-        observed: &Observed,
-        known: &RecordedState,
-        memory: &Memory,
-        intent: Option<&Intent>,
-        clock: Clock,
-    ) -> Self {
-        let shown = kind.shown(observed);
-        let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
-        let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
-        let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
-        this.is_complete = intent.is_some_and(|intent| {
-            let asks = intent.asks.map_or(usize::MAX, |asks| asks.max(1));
-            known.epoch < intent.epoch
-                && this.epoch >= intent.epoch
-                && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= asks
-        });
-        for id in known.ids.iter().filter(|id| !this.live.contains(id)) {
-            // Outgoing objects were visible before: if they are not returned, they are deleted.
-            if memory.deleted_ids.contains(id) || outgoing.contains(id) {
-                if !shown.contains(id) {
-                    this.gone.push(id.clone());
-                    this.vanished.extend((!memory.deleted_ids.contains(id)).then(|| id.clone()));
-                }
-                continue;
-            }
-            this.hidden |= !shown.contains(id);
-            if !shown.contains(id) && may_be_invisible && !mutants::active(Mutant::PartlyVisible) {
-                this.unseen.push(id.clone());
-            } else {
-                this.vanished.extend((!shown.contains(id)).then(|| id.clone()));
-                this.lost.push(id.clone());
-                this.gone.push(id.clone());
-            }
+/// Before an object is created, and before a recorded one is treated as deleted, objects are observed by id and by tag.
+async fn observe_until_certain(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>) -> Result<Attempt, Outcome> {
+    let recorded = &scope.recorded;
+    let epoch = scope.target.intent.as_ref().map(|intent| intent.epoch);
+    // A launch that the provider rejects because its token or its name is in use created no object that did not exist
+    // at the last search.
+    let is_in_use = reconcile.memory.is_known_in_use(epoch);
+    let mut search = !is_in_use && (recorded.needs_search() || reconcile.memory.searching);
+    loop {
+        let attempt = attempt(reconcile, scope, search).await?;
+        let is_certain = !attempt.shown.hidden && attempt.comparison.missing.is_none();
+        // An object that cannot exist yet was not searched for, and need not be after it has been created and has an
+        // id.
+        let is_known_missing = is_in_use && !attempt.shown.hidden;
+        reconcile.memory.searching = !is_certain && !is_known_missing && recorded.may_exist;
+        if search && recorded.may_exist {
+            reconcile.memory.searched();
         }
-        this
+        if search || is_certain || is_known_missing || mutants::active(Mutant::NoSearchByTag) {
+            return Ok(attempt);
+        }
+        search = true;
     }
 }
 
-/// The first ids, followed by the others that are not among them.
-pub(crate) fn union(mut ids: Vec<String>, others: &[String]) -> Vec<String> {
-    for id in others {
-        if !ids.contains(id) {
-            ids.push(id.clone());
-        }
+/// One observation.
+async fn attempt(reconcile: &mut Reconcile<'_>, scope: &Scope<'_>, search: bool) -> Result<Attempt, Outcome> {
+    let request = scope.recorded.request(&reconcile.identity, search, scope.deep);
+    let observed = reconcile.context.observe(reconcile.slot.lane(), request);
+    let observed = reconcile.slot.release_while(observed).await.map_err(Outcome::Failed)?;
+    restore_tags(reconcile, scope, &observed).await?;
+    let (target, intent) = (scope.target, scope.target.intent.as_ref());
+    let kind = &*reconcile.context.kind;
+    reconcile.facts.replicas = kind.replicas(&observed);
+    let shown = Shown::of(kind, &observed, &scope.recorded, reconcile.memory, intent, scope.clock);
+    let parts = Parts::of(kind, intent, observed);
+    let kept = if target.ignored.is_empty() {
+        None
+    } else {
+        kind.without_ignored(&target.desired, &parts.current, &target.ignored)
+    };
+    let comparison = compare(reconcile, target, kept.as_ref(), &parts.current);
+    Ok(Attempt { shown, parts, kept, comparison, is_searched: search || !scope.recorded.may_exist })
+}
+
+/// Restores owner tags that were removed, unless the resource only reports drift.
+async fn restore_tags(
+    reconcile: &mut Reconcile<'_>,
+    scope: &Scope<'_>,
+    observed: &Observed,
+) -> Result<(), Outcome> {
+    let ids = reconcile.context.kind.untagged(observed);
+    if ids.is_empty() {
+        return Ok(());
     }
-    ids
+    if !scope.target.is_edited && reconcile.lifecycle().drift == Drift::Report {
+        let field = FieldDiff::new("tags", "the owner tags of this resource", "absent");
+        return Err(Outcome::Drifted(vec![field]));
+    }
+    let (epoch, desired) = (scope.recorded.epoch, Some(&scope.target.desired));
+    let untagged = Untagged { observed, ids: &ids, epoch, desired };
+    let note = Box::pin(retag(reconcile, untagged)).await.map_err(Outcome::Failed)?;
+    Err(Outcome::InProgress(Reason::Updating, note))
+}
+
+/// The differences that are not ignored, without secret values.
+fn compare(
+    reconcile: &Reconcile<'_>,
+    target: &Target,
+    kept: Option<&Desired>,
+    current: &Observed,
+) -> Comparison<Change> {
+    let Reconcile { context, object, identity, .. } = reconcile;
+    let ids = context.kind.ids(current);
+    let mut comparison = context.kind.compare(kept.unwrap_or(&target.desired), current);
+    let fixed = in_place::edits_at_creation(&identity.uid, target.at_creation.clone(), object.status(), &ids);
+    comparison.differences.extend(fixed);
+    let missing_path = (!ids.is_empty()).then_some(context.info().missing_path);
+    heed(target.secrecy.mask(comparison), &target.ignored, missing_path)
+}
+
+/// Records in the status what the observation confirms.
+fn confirm<'t>(
+    reconcile: &mut Reconcile<'_>,
+    scope: Scope<'t>,
+    attempt: Attempt,
+    location: Option<Location>,
+) -> Observation<'t> {
+    let Scope { target, mut recorded, clock, deep } = scope;
+    let Attempt { shown, parts: Parts { outgoing, current }, kept, comparison, is_searched } = attempt;
+    let (intent, is_missing) = (target.intent.as_ref(), comparison.missing.is_some());
+    recorded.confirm(&shown, intent);
+    // The epoch of a launch is recorded when all its objects are: not while some of them may be invisible.
+    let is_settled = !is_missing || intent.is_none_or(|intent| !intent.may_be_invisible(clock));
+    let epoch = if is_settled { shown.epoch.max(recorded.epoch) } else { recorded.epoch };
+    let Reconcile { object, memory, facts, .. } = reconcile;
+    facts.epoch = (epoch > 0).then_some(epoch);
+    facts.location.clone_from(&location);
+    facts.replaced_before = intent.and_then(|intent| intent.replaced_before);
+    // A read that lags must not remove an existing object from the record, even if that delays the removal of a deleted
+    // one.
+    let vanishing = if memory.is_vanishing(&shown.vanished) { shown.vanished.clone() } else { vec![] };
+    let adopted = adopted(object.status(), intent);
+    facts.of(&ids_on_record(&shown, is_missing, &vanishing), adopted.clone());
+    Observation {
+        target,
+        recorded,
+        shown,
+        vanishing,
+        current,
+        outgoing,
+        kept,
+        comparison,
+        adopted,
+        is_searched,
+        is_deep: deep,
+        location,
+    }
+}
+
+/// The ids to record: existing objects, and, while objects are missing, those that may not be visible yet, and lost ones,
+/// which stay recorded until their recreation is decided.
+fn ids_on_record(shown: &Shown, is_missing: bool, vanishing: &[String]) -> Vec<String> {
+    let (unseen, lost) = if is_missing { (&shown.unseen[..], &shown.lost[..]) } else { (&[][..], &[][..]) };
+    union(union(shown.live.clone(), unseen), &union(lost.to_vec(), vanishing))
 }

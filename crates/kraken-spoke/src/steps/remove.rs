@@ -1,5 +1,5 @@
-//! Deletion: needs only the identity, never a value or a valid spec. The finalizer is removed when the provider reports
-//! that all remote objects are deleted. Client required.
+//! Step 3: the deletion of a resource. It needs only the identity, never a value or a valid spec. The finalizer is removed
+//! when the provider reports that all remote objects are deleted. Client required.
 
 use kraken_api::{Approval, FINALIZER, PlanAction, reasons::Reason};
 use kraken_runtime::{
@@ -8,166 +8,158 @@ use kraken_runtime::{
     patch::{ApiError, json_patch},
     queue::Lane,
     watch::{ObjectKey, RawObject},
-    work::Slot,
 };
 use kube::{Api, Resource, ResourceExt, core::object::HasStatus};
 use serde_json::{Value, json};
 
 use crate::{
-    Failure, FailureClass, Identity,
-    context::{Context, identity_of, place},
-    dynamic::{Object, Observed},
-    intent::Intent,
-    memory::Memory,
-    outcome::{Outcome, listed, refused},
-    plan::Proposal,
-    release_policy::ReleasePolicy,
-    steps::{
-        adopt::adopted,
+    Failure, FailureClass,
+    actions::{
         location,
-        observe::{RecordedState, Shown, has_finalizer, is_outstanding, observe, union},
         record::record,
         references::{self, Expected},
-        retag::retag,
+        retag::{Untagged, retag},
         unprotect::unprotect,
+    },
+    context::{Reconcile, place},
+    dynamic::Observed,
+    model::{
+        ids::{listed, union},
+        intent::{Clock, Intent},
+        outcome::{Outcome, refused},
+        plan::Proposal,
+        recorded::{RecordedState, Shown, has_finalizer, is_outstanding},
+        release_policy::{ReleasePolicy, adopted},
     },
 };
 
 /// One step of the deletion of a resource.
-pub(crate) async fn remove(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-    slot: &mut Slot,
-) -> Outcome {
-    if !has_finalizer(object) {
-        return released(context, object).await;
+pub(crate) async fn remove(reconcile: &mut Reconcile<'_>) -> Outcome {
+    match removed(reconcile).await {
+        Ok(outcome) | Err(outcome) => outcome,
+    }
+}
+
+/// What a deletion knows of the remote objects.
+struct Remains<'a> {
+    intent: Option<&'a Intent>,
+    policy: ReleasePolicy<'a>,
+    recorded: RecordedState,
+    clock: Clock,
+}
+
+async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
+    let object = reconcile.object.clone();
+    if !has_finalizer(&*object) {
+        return Ok(released(reconcile).await);
     }
     let lifecycle = object.lifecycle();
     if lifecycle.paused {
-        return Outcome::Paused;
+        return Ok(Outcome::Paused);
     }
     // In another location the objects are not visible and must not be treated as deleted.
-    let intent = Intent::of(object).or_else(|| memory.intent.clone());
-    if let Err(outcome) = location::here(context, object, intent.as_ref()).await {
-        return outcome;
+    let intent = Intent::of(&*object).or_else(|| reconcile.memory.intent.clone());
+    location::here(reconcile, intent.as_ref()).await?;
+    let clock = reconcile.clock();
+    let recorded = reconcile.recorded(intent.as_ref(), clock);
+    let adopted = adopted(object.status(), intent.as_ref());
+    let policy = ReleasePolicy { lifecycle, adopted: &adopted };
+    let expects_deletion = policy.deletes_any(&recorded.ids);
+    if expects_deletion {
+        permitted(reconcile).await?;
     }
-    let clock = memory.clock(context.visibility_window);
-    let mut known = RecordedState::of(object, memory, intent.as_ref(), clock, context.began());
-    let policy = ReleasePolicy { lifecycle, adopted: adopted(object.status(), intent.as_ref()) };
-    let expects_deletion = policy.deletes_any(&known.ids);
-    if expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
-        return outcome;
-    }
-    let identity = identity_of(context, object);
-    let observed = match slot.release_while(last_look(context, &identity, memory, &mut known)).await {
-        Ok(observed) => observed,
-        Err(failure) => return Outcome::Failed(failure),
-    };
-    let untagged: Vec<String> =
-        context.kind.untagged(&observed).into_iter().filter(|id| !policy.keeps(id)).collect();
-    if !untagged.is_empty() {
-        // An object without owner tags is not deleted.
-        return match retag(context, object, memory, &identity, &observed, &untagged, (&known, None)).await {
-            Ok(note) => Outcome::InProgress(Reason::Deleting, note),
-            Err(failure) => Outcome::Failed(failure),
-        };
-    }
-
-    // A response that lags is no proof: a launch may not be visible yet, or only in part. Recorded objects were visible
-    // before, or are known by id.
-    let shown = Shown::of(&*context.kind, &observed, &known, memory, intent.as_ref(), clock);
-    known.confirm(&shown, intent.as_ref());
-    let is_unseen = memory.is_vanishing(&shown.vanished)
-        || !shown.unseen.is_empty()
-        || is_outstanding(intent.as_ref(), known.epoch, memory, clock);
-    let kept: Vec<String> = context.kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
-    let (kept, doomed) = context.kind.select(observed, &kept);
-    let is_asked_for = memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
-    if !context.kind.is_gone(&doomed) && !is_asked_for {
-        if !expects_deletion && let Err(outcome) = permitted(context, object, memory).await {
-            return outcome;
+    let mut remains = Remains { intent: intent.as_ref(), policy, recorded, clock };
+    let observed = observe(reconcile, &mut remains.recorded).await.map_err(Outcome::Failed)?;
+    restore_tags(reconcile, &remains, &observed).await?;
+    let is_unseen = is_unseen(reconcile, &mut remains, &observed);
+    let kept: Vec<String> =
+        reconcile.context.kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
+    let (kept, doomed) = reconcile.context.kind.select(observed, &kept);
+    let is_asked_for = reconcile.memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
+    if !reconcile.context.kind.is_gone(&doomed) && !is_asked_for {
+        if !expects_deletion {
+            permitted(reconcile).await?;
         }
-        return delete(context, object, memory, &identity, &doomed).await;
+        return delete(reconcile, &doomed).await;
     }
     if is_unseen && !mutants::active(Mutant::EmptyAnswerBelieved) {
         // An object that is not visible would be left behind, or keep its tags.
         let message = "waiting to confirm that no object remains that is not visible yet".to_owned();
-        return Outcome::InProgress(Reason::Deleting, message);
+        return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
-    let ids = context.kind.ids(&kept);
+    release(reconcile, &kept).await
+}
+
+/// Restores owner tags that were removed from objects to delete: an object without owner tags is not deleted.
+async fn restore_tags(
+    reconcile: &mut Reconcile<'_>,
+    remains: &Remains<'_>,
+    observed: &Observed,
+) -> Result<(), Outcome> {
+    let untagged = reconcile.context.kind.untagged(observed);
+    let ids: Vec<String> = untagged.into_iter().filter(|id| !remains.policy.keeps(id)).collect();
     if ids.is_empty() {
-        return finish(context, object, Reason::Deleted, "all remote objects are deleted").await;
+        return Ok(());
     }
-    if let Err(failure) = context.external.release(&identity, &kept).await {
-        return Outcome::Failed(failure);
-    }
-    memory.released(&ids);
-    finish(
-        context,
-        object,
-        Reason::Released,
-        &format!("released {}: it is kept without Kraken's tags", listed(&ids)),
-    )
-    .await
+    let untagged = Untagged { observed, ids: &ids, epoch: remains.recorded.epoch, desired: None };
+    let note = retag(reconcile, untagged).await.map_err(Outcome::Failed)?;
+    Err(Outcome::InProgress(Reason::Deleting, note))
+}
+
+/// Whether an object may exist that was not observed. A response that lags is no proof: a launch may not be visible yet,
+/// or only in part. Recorded objects were visible before, or are known by id.
+fn is_unseen(reconcile: &mut Reconcile<'_>, remains: &mut Remains<'_>, observed: &Observed) -> bool {
+    let Remains { intent, recorded, clock, .. } = remains;
+    let Reconcile { context, memory, .. } = reconcile;
+    let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
+    recorded.confirm(&shown, *intent);
+    memory.is_vanishing(&shown.vanished)
+        || !shown.unseen.is_empty()
+        || is_outstanding(*intent, recorded.epoch, memory, *clock)
 }
 
 /// Whether objects may be deleted now: not if they are protected, and not before their dependents.
-async fn permitted(context: &Context, object: &Object, memory: &Memory) -> Result<(), Outcome> {
-    if object.lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
+async fn permitted(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
+    if reconcile.lifecycle().protect && !mutants::active(Mutant::DeletionIgnoresProtect) {
         return Err(Outcome::Protected(
             "spec.lifecycle.protect is true: set it to false to allow the deletion".to_owned(),
         ));
     }
-    let (namespace, name) = place(object);
-    unblocked(context, (&namespace, &name), memory).await
+    unblocked(reconcile).await
 }
 
-/// Whether the resource of this namespace and name has no dependents any more. After the deletion was requested, this
-/// is not checked again.
-async fn unblocked(
-    context: &Context,
-    (namespace, name): (&str, &str),
-    memory: &Memory,
-) -> Result<(), Outcome> {
+/// Whether the resource has no dependents any more. After the deletion was requested, this is not checked again.
+async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
+    let Reconcile { context, object, memory, .. } = reconcile;
     if memory.deleted.is_some() || mutants::active(Mutant::DeletionIgnoresReferences) {
         return Ok(());
     }
-    let (node, asked) = ((context.info().key.clone(), name.to_owned()), Instant::now());
-    match context.references.blockers(&context.manager.client, namespace, &node).await {
-        Ok(blockers) if blockers.is_empty() => Ok(()),
-        Ok(blockers) => {
-            let (queue, key) = (context.queue.clone(), ObjectKey::new(namespace, name));
-            let wake = Box::new(move || queue.add(key.clone(), Lane::Edit));
-            context.references.releases.wait(&context.manager, namespace, node, asked, wake);
-            Err(Outcome::Blocked(blockers))
-        }
-        Err(error) => Err(Outcome::Kubernetes(error)),
+    let (namespace, name) = place(&**object);
+    let (node, asked) = ((context.info().key.clone(), name.clone()), Instant::now());
+    let blockers = context.references.blockers(&context.manager.client, &namespace, &node).await;
+    let blockers = blockers.map_err(Outcome::Kubernetes)?;
+    if blockers.is_empty() {
+        return Ok(());
     }
+    let (queue, key) = (context.queue.clone(), ObjectKey::new(&namespace, &name));
+    let enqueue = Box::new(move || queue.add(key.clone(), Lane::Edit));
+    context.references.releases.wait(&context.manager, &namespace, node, asked, enqueue);
+    Err(Outcome::Blocked(blockers))
 }
 
 /// Requests the deletion of the remaining objects, or waits for it.
-async fn delete(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-    identity: &Identity,
-    doomed: &Observed,
-) -> Outcome {
-    let ids = context.kind.ids(doomed);
+async fn delete(reconcile: &mut Reconcile<'_>, doomed: &Observed) -> Result<Outcome, Outcome> {
+    let ids = reconcile.context.kind.ids(doomed);
     if ids.is_empty() {
-        return Outcome::InProgress(
-            Reason::Deleting,
-            "waiting for the provider to finish the deletion".to_owned(),
-        );
+        let message = "waiting for the provider to finish the deletion".to_owned();
+        return Ok(Outcome::InProgress(Reason::Deleting, message));
     }
-    if object.lifecycle().approval == Approval::Manual {
+    if reconcile.lifecycle().approval == Approval::Manual {
         let (what, changes, target) = (listed(&ids), vec![], String::new());
         let proposal = Proposal { action: PlanAction::Delete, what, changes, target };
-        if let Err(outcome) = proposal.approved(object) {
-            return outcome;
-        }
+        proposal.approved(&*reconcile.object)?;
     }
+    let Reconcile { context, memory, identity, .. } = reconcile;
     let is_first = memory.deleted.is_none();
     match context.external.delete(identity, doomed).await {
         Ok(()) => {
@@ -175,60 +167,71 @@ async fn delete(
             memory.deleting(&ids);
             if is_first {
                 let note = format!("requested the deletion of {}", listed(&ids));
-                record(context, object, Reason::Deleted, &note).await;
+                record(reconcile, Reason::Deleted, &note).await;
             }
-            Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids)))
+            Ok(Outcome::InProgress(Reason::Deleting, format!("deleting {}", listed(&ids))))
         }
         Err(failure) if failure.class == FailureClass::Protected => {
-            unprotect(context, object, identity, doomed, failure, Reason::Deleting).await
+            Ok(unprotect(reconcile, doomed, failure, Reason::Deleting).await)
         }
         // Another object must be deleted first; the provider's message names it.
-        Err(failure) => refused(failure, Reason::Deleting),
+        Err(failure) => Err(refused(failure, Reason::Deleting)),
     }
 }
 
 /// Observes all objects of all launches of this resource: by tag when the deletion starts and again before it
 /// completes, and by id in between.
-async fn last_look(
-    context: &Context,
-    identity: &Identity,
-    memory: &mut Memory,
-    known: &mut RecordedState,
-) -> Result<Observed, Failure> {
-    if let Some(found) = &memory.found {
-        known.ids = union(std::mem::take(&mut known.ids), found);
-        let observed = observe(context, Lane::Edit, identity, known, false, false).await?;
-        if !context.kind.is_gone(&observed) {
-            return Ok(observed);
+async fn observe(reconcile: &mut Reconcile<'_>, recorded: &mut RecordedState) -> Result<Observed, Failure> {
+    let Reconcile { context, identity, memory, slot, .. } = reconcile;
+    let observed = async {
+        if let Some(found) = &memory.found {
+            recorded.ids = union(std::mem::take(&mut recorded.ids), found);
+            let observed = context.observe(Lane::Edit, recorded.request(identity, false, false)).await?;
+            if !context.kind.is_gone(&observed) {
+                return Ok(observed);
+            }
         }
-    }
-    let observed = observe(context, Lane::Edit, identity, known, true, false).await?;
-    memory.found = Some(context.kind.ids(&observed));
-    Ok(observed)
+        let observed = context.observe(Lane::Edit, recorded.request(identity, true, false)).await?;
+        memory.found = Some(context.kind.ids(&observed));
+        Ok(observed)
+    };
+    slot.release_while(observed).await
 }
 
-async fn finish(context: &Context, object: &Object, reason: Reason, note: &str) -> Outcome {
-    let api = context.api(&place(object).0);
-    match take_finalizer_off(&api, context.manager.name, object).await {
-        Ok(()) => {
-            record(context, object, reason, note).await;
-            released(context, object).await
-        }
-        Err(error) if error.is_not_found() => released(context, object).await,
-        Err(error) => Outcome::Kubernetes(error),
+/// Releases the objects that are kept, and removes the finalizer.
+async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed) -> Result<Outcome, Outcome> {
+    let Reconcile { context, memory, identity, .. } = reconcile;
+    let ids = context.kind.ids(kept);
+    if ids.is_empty() {
+        return finish(reconcile, Reason::Deleted, "all remote objects are deleted").await;
     }
+    context.external.release(identity, kept).await.map_err(Outcome::Failed)?;
+    memory.released(&ids);
+    let note = format!("released {}: it is kept without Kraken's tags", listed(&ids));
+    finish(reconcile, Reason::Released, &note).await
+}
+
+async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
+    let Reconcile { context, object, .. } = reconcile;
+    let api = context.api(&place(&**object).0);
+    match remove_finalizer(&api, context.manager.name, &**object).await {
+        Ok(()) => record(reconcile, reason, note).await,
+        Err(error) if error.is_not_found() => {}
+        Err(error) => return Err(Outcome::Kubernetes(error)),
+    }
+    Ok(released(reconcile).await)
 }
 
 /// Releases the dependencies of this resource for deletion.
-async fn released(context: &Context, object: &Object) -> Outcome {
-    match references::release_of(context, &ObjectKey::of(object.meta()), Expected::Yes).await {
+async fn released(reconcile: &Reconcile<'_>) -> Outcome {
+    match references::release_of(&reconcile.context, &reconcile.key(), Expected::Yes).await {
         Ok(()) => Outcome::Removed,
         Err(error) => Outcome::Kubernetes(error),
     }
 }
 
 /// Removes the finalizer. Fails if the object is another one of the same name, or if its finalizers changed meanwhile.
-async fn take_finalizer_off(
+async fn remove_finalizer(
     api: &Api<RawObject>,
     manager: &str,
     object: &impl Resource,

@@ -1,4 +1,4 @@
-//! Step 6: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
+//! The last step: converts the outcome to the status, on every path, by one write, and only if it changed. Client required.
 
 use std::time::Duration;
 
@@ -13,69 +13,77 @@ use serde_json::json;
 use tracing::{info, warn};
 
 use crate::{
-    context::{Context, place},
-    dynamic::Object,
-    memory::{Memory, Progress},
-    outcome::{HUB_GRACE, Outcome, PROGRESS},
-    status::{ReconcileFacts, UNFOLLOWED, status_of},
+    context::{Reconcile, place},
+    model::{
+        memory::Progress,
+        outcome::{HUB_GRACE, Outcome, PROGRESS},
+        status::{UNFOLLOWED, is_ready, status_of},
+    },
 };
 
 /// How long a deletion may be in progress before the status stops reporting the resource as ready.
 const DELETION_GRACE: Duration = Duration::from_secs(1);
 
 /// Writes the status and publishes the event of the outcome.
-pub(crate) async fn report(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-    outcome: &Outcome,
-    facts: &ReconcileFacts,
-) -> Result<(), ApiError> {
-    if matches!(outcome, Outcome::Removed) {
+pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Result<(), ApiError> {
+    if matches!(outcome, Outcome::Removed) || is_silent(reconcile, outcome) {
         return Ok(());
     }
-    let before = object.status();
-    let generation = object.meta().generation;
-    if outcome.is_in_progress() {
-        // A resource that is being deleted is not ready, and must not be reported as ready for long.
-        let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
-        let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
-        let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
-        let for_hub = matches!(outcome, Outcome::Asked);
-        // The hub responds to other resources of this kind: this response is expected soon.
-        let is_heard = for_hub && context.hub.was_heard(HUB_GRACE);
-        if (memory.progress(grace, for_hub).is_fresh() || is_heard) && is_silent {
-            return Ok(());
+    let object = reconcile.object.clone();
+    let (before, generation) = (object.status(), object.meta().generation);
+    let now = kraken_runtime::clock::now();
+    let status = status_of(outcome, &reconcile.facts, before, generation, now);
+    let is_written = before != Some(&status);
+    if is_written {
+        match write(reconcile, &status, outcome).await {
+            // The object was deleted during the reconcile: there is no status to write.
+            Err(error) if error.is_not_found() => return Ok(()),
+            written => written?,
         }
-    } else {
+    }
+    reconcile.memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
+    if is_written {
+        publish(reconcile, before, &status, outcome).await;
+    }
+    Ok(())
+}
+
+/// Whether progress need not be reported yet.
+fn is_silent(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
+    let Reconcile { context, object, memory, .. } = reconcile;
+    if !outcome.is_in_progress() {
         memory.in_progress = None;
+        return false;
     }
-    let status = status_of(outcome, facts, before, generation, kraken_runtime::clock::now());
-    if before == Some(&status) {
-        memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
-        return Ok(());
+    let (before, generation) = (object.status(), object.meta().generation);
+    // A resource that is being deleted is not ready, and must not be reported as ready for long.
+    let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
+    let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
+    let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
+    let for_hub = matches!(outcome, Outcome::Asked);
+    // The hub responds to other resources of this kind: this response is expected soon.
+    let is_heard = for_hub && context.hub.was_heard(HUB_GRACE);
+    (memory.progress(grace, for_hub).is_fresh() || is_heard) && is_silent
+}
+
+/// Writes the whole status, regardless of other field owners: a condition that another manager's field keeps alive would
+/// fail the schema forever. The UID protects a later object of the same name from this outcome, the version protects
+/// writes made meanwhile.
+async fn write(
+    reconcile: &mut Reconcile<'_>,
+    status: &ResourceStatus,
+    outcome: &Outcome,
+) -> Result<(), ApiError> {
+    let Reconcile { context, object, memory, facts, .. } = reconcile;
+    let (namespace, name) = place(&**object);
+    let (api, version) = (context.api(&namespace), Version::of(&**object));
+    let written = replace_status(&api, context.manager.name, &name, &version, json!(status)).await?;
+    memory.latest = Some(context.written("write the status", &written)?);
+    let for_hub = matches!(outcome, Outcome::Asked);
+    memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
+    if facts.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
+        memory.at_creation = None;
     }
-    let (namespace, name) = place(object);
-    let api = context.api(&namespace);
-    // The whole status, regardless of other field owners: a condition that another manager's field keeps alive would
-    // fail the schema forever. The UID protects a later object of the same name from this outcome, the version protects
-    // writes made meanwhile.
-    let version = Version::of(object);
-    match replace_status(&api, context.manager.name, &name, &version, json!(status)).await {
-        Ok(written) => {
-            memory.latest = Some(context.written("write the status", &written)?);
-            memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
-            let for_hub = matches!(outcome, Outcome::Asked);
-            memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
-            if facts.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
-                memory.at_creation = None;
-            }
-        }
-        // The object was deleted during the reconcile: there is no status to write.
-        Err(error) if error.is_not_found() => return Ok(()),
-        Err(error) => return Err(error),
-    }
-    tell(context, object, before, &status, outcome).await;
     Ok(())
 }
 
@@ -87,16 +95,9 @@ fn is_still_true(status: Option<&ResourceStatus>, generation: Option<i64>) -> bo
     ready.is_some_and(|ready| PROGRESS.iter().any(|reason| reason.as_str() == ready.reason))
 }
 
-/// Whether a status reports the resource as ready.
-pub(crate) fn is_ready(status: Option<&ResourceStatus>) -> bool {
-    let ready = status.and_then(|status| conditions::get(&status.conditions, conditions::READY));
-    ready.is_some_and(|ready| ready.status == conditions::State::True.as_str())
-}
-
 /// Publishes an event and writes a log line when the outcome differs from the previous one.
-async fn tell(
-    context: &Context,
-    object: &Object,
+async fn publish(
+    reconcile: &Reconcile<'_>,
     before: Option<&ResourceStatus>,
     after: &ResourceStatus,
     outcome: &Outcome,
@@ -111,7 +112,8 @@ async fn tell(
     }) {
         return;
     }
-    let (namespace, name) = place(object);
+    let Reconcile { context, object, .. } = reconcile;
+    let (namespace, name) = place(&**object);
     if outcome.is_warning() {
         warn!(namespace, name, reason = ready.reason, message = ready.message, "not ready");
     } else {

@@ -1,16 +1,53 @@
-//! Step 2: resolves options and values to the desired state, or reports all problems together. No client required.
+//! Step 6: resolves options and values to the desired state, or reports all problems together. No client required.
 
 use kraken_api::{Lifecycle, reasons::Reason};
 use kraken_options::{
     Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values, summary,
 };
+use kraken_runtime::mutants::{self, Mutant};
+use kube::{Resource, core::object::HasStatus};
 
 use crate::{
+    Ignored,
     account::Rules,
+    context::Reconcile,
     dynamic::{Desired, DynKind, Spec},
-    fields::Fields,
-    outcome::Outcome,
+    model::{
+        fields::Fields, in_place, intent::Intent, observation::Target, outcome::Outcome, secrecy::Secrecy,
+        status::is_ready,
+    },
 };
+
+/// The desired state, and what decides how a difference from it is treated.
+pub(crate) fn resolve(
+    reconcile: &mut Reconcile<'_>,
+    dependencies: &Dependencies,
+    values: &Values,
+) -> Result<Target, Outcome> {
+    let Reconcile { context, object, identity, memory, .. } = reconcile;
+    let (desired, resolution) =
+        desired(&*context.kind, object.spec(), values, &context.fields, context.rules.as_deref())?;
+    memory.learn_secrets(resolution.secrets);
+    let secrecy = Secrecy::of(context.info(), &resolution.secret_fields, memory.secrets.clone());
+    let before = object.status().and_then(|status| status.in_place.as_ref());
+    let inputs = context.inputs(&identity.uid, values);
+    let spec = || object.spec().json();
+    let in_place = in_place::current(&identity.uid, spec, object.meta().generation, inputs.clone(), before);
+    let is_edited = memory.edit_under_way
+        || in_place::is_edited(before, &in_place)
+        || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
+    Ok(Target {
+        at_creation: secrecy.at_creation(context.kind.at_creation(&desired)),
+        ignored: Ignored::new(&object.lifecycle().ignore_changes),
+        intent: Intent::of(&**object),
+        has_secrets: !dependencies.secrets.is_empty(),
+        desired,
+        secrecy,
+        inputs,
+        in_place,
+        is_edited,
+    })
+}
 
 /// The references of a spec. They are found by resolving the spec without values, so that the requested references
 /// cannot differ from the ones that are used.

@@ -1,4 +1,4 @@
-//! Restores the finalizer and the intent after they were removed: by `kubectl replace`, a restored backup, or a person.
+//! Step 1: restores the finalizer and the intent after they were removed: by `kubectl replace`, a restored backup, or a person.
 //! Without them a deletion would leave all remote objects behind, and a crash could cause a second launch. Client
 //! required.
 
@@ -13,14 +13,14 @@ use kube::{Resource, core::object::HasStatus};
 use tracing::warn;
 
 use crate::{
-    context::{Context, place},
-    dynamic::Object,
-    intent::Intent,
-    memory::Memory,
-    outcome::listed,
-    steps::{
-        observe::{has_finalizer, union},
-        persist::write,
+    actions::persist::write,
+    context::{Reconcile, place},
+    model::{
+        ids::{listed, union},
+        intent::Intent,
+        memory::Memory,
+        outcome::Outcome,
+        recorded::has_finalizer,
     },
 };
 
@@ -64,41 +64,32 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
     }
 }
 
-/// Restores what is missing; returns whether anything was.
-pub(crate) async fn restore(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-) -> Result<bool, ApiError> {
-    if let Some(intent) = Intent::of(object) {
-        memory.intent = Some(intent);
+/// Restores what is missing. Also of a paused resource: no remote object may be left behind when it is deleted.
+pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
+    if let Some(intent) = Intent::of(&*reconcile.object) {
+        reconcile.memory.intent = Some(intent);
     }
-    let Some(intent) = due(object, memory, kraken_runtime::clock::now()) else { return Ok(false) };
-    put_back(context, object, memory, &intent).await?;
-    Ok(true)
+    let now = kraken_runtime::clock::now();
+    let Some(intent) = due(&*reconcile.object, reconcile.memory, now) else { return Ok(()) };
+    put_back(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+    if let Some(restored) = &reconcile.memory.latest {
+        reconcile.object = restored.clone();
+    }
+    Ok(())
 }
 
 /// Restores the record of a resource whose remote objects are known only by their tags.
-pub(crate) async fn restore_from_tags(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-    epoch: i64,
-) -> Result<(), ApiError> {
-    let intent = rebuilt(object.status(), epoch, kraken_runtime::clock::now());
-    put_back(context, object, memory, &intent).await
+pub(crate) async fn restore_from_tags(reconcile: &mut Reconcile<'_>, epoch: i64) -> Result<(), ApiError> {
+    let intent = rebuilt(reconcile.object.status(), epoch, kraken_runtime::clock::now());
+    put_back(reconcile, &intent).await
 }
 
-async fn put_back(
-    context: &Context,
-    object: &Object,
-    memory: &mut Memory,
-    intent: &Intent,
-) -> Result<(), ApiError> {
-    write(context, object, memory, intent).await?;
-    let (namespace, name) = place(object);
-    let known = memory.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
-    let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &known);
+async fn put_back(reconcile: &mut Reconcile<'_>, intent: &Intent) -> Result<(), ApiError> {
+    write(reconcile, intent).await?;
+    let Reconcile { context, object, memory, .. } = reconcile;
+    let (namespace, name) = place(&**object);
+    let created = memory.created.as_ref().map(|(_, ids)| ids.clone()).unwrap_or_default();
+    let ids = union(object.status().map(|status| status.external_ids.clone()).unwrap_or_default(), &created);
     let what = if ids.is_empty() { "remote objects".to_owned() } else { listed(&ids) };
     let note = format!(
         "restored the finalizer and the launch record, which were removed although this resource manages {what}; to \

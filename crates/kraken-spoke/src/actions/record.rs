@@ -1,0 +1,30 @@
+//! Publishes one event for each action on remote objects, after the action: the events are the audit trail. Client
+//! required.
+
+use kraken_api::reasons::Reason;
+use kraken_runtime::events::EventType;
+use kube::Resource;
+
+use crate::context::Reconcile;
+
+/// Records an action on the remote objects of this resource.
+pub(crate) async fn record(reconcile: &Reconcile<'_>, reason: Reason, note: &str) {
+    let Reconcile { context, object, .. } = reconcile;
+    let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
+    context.manager.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;
+}
+
+/// The verb of an event's `action`.
+fn action_of(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Created => "Create",
+        Reason::Scaled => "Scale",
+        Reason::Updated => "Update",
+        Reason::Replaced => "Replace",
+        Reason::Deleted => "Delete",
+        Reason::Released => "Release",
+        Reason::Adopted => "Adopt",
+        Reason::DriftReverted => "Revert",
+        _ => "Reconcile",
+    }
+}

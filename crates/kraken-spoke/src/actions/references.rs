@@ -1,0 +1,92 @@
+//! The finalizer of DependencyRequests: it keeps the references of a resource on record until the remote objects of
+//! that resource are deleted. Client required.
+//!
+//! When a namespace is deleted, Kubernetes deletes the objects in it in no particular order. Without the finalizer the
+//! requests could be deleted first, and a VPC would be deleted although a protected instance depends on it.
+
+use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
+use kraken_runtime::{
+    patch::{ApiError, json_patch, within},
+    watch::ObjectKey,
+};
+use kube::{
+    Api, Resource, ResourceExt,
+    api::{DeleteParams, Preconditions},
+};
+use serde_json::json;
+
+use crate::{context::Context, model::request::has_finalizer};
+
+/// Whether a request may exist that the watch does not return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// The resource is about to be removed: an API read is worthwhile, because no later reconcile would release the
+    /// request.
+    Yes,
+    /// Only if the request left the watch with its finalizer.
+    IfUnselected,
+}
+
+/// Removes the finalizer, so that Kubernetes deletes the request during garbage collection, or at once if its deletion
+/// was requested already.
+pub(crate) async fn release(
+    api: &Api<DependencyRequest>,
+    manager: &str,
+    request: &DependencyRequest,
+) -> Result<(), ApiError> {
+    if !has_finalizer(request.meta()) {
+        return Ok(());
+    }
+    let before = request.finalizers();
+    let after: Vec<&String> = before.iter().filter(|finalizer| *finalizer != REFERENCES_FINALIZER).collect();
+    let operations = json!([
+        {"op": "test", "path": "/metadata/uid", "value": request.meta().uid},
+        {"op": "test", "path": "/metadata/finalizers", "value": before},
+        {"op": "replace", "path": "/metadata/finalizers", "value": after},
+    ]);
+    match json_patch(api, manager, &request.name_any(), operations).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        released => released.map(drop),
+    }
+}
+
+/// Deletes a request that is no longer needed.
+pub(crate) async fn drop_request(
+    api: &Api<DependencyRequest>,
+    manager: &str,
+    request: &DependencyRequest,
+) -> Result<(), ApiError> {
+    release(api, manager, request).await?;
+    if request.meta().deletion_timestamp.is_some() {
+        return Ok(());
+    }
+    let preconditions = Preconditions { uid: request.uid(), resource_version: None };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    match within("delete the DependencyRequest", api.delete(&request.name_any(), &params)).await {
+        Err(error) if error.is_not_found() => Ok(()),
+        deleted => deleted.map(drop),
+    }
+}
+
+/// Deletes the request of a resource whose remote objects are deleted, so that its dependencies may be deleted. The
+/// garbage collector would do so too, but as one of thousands of objects and at a few calls per second.
+pub(crate) async fn release_of(
+    context: &Context,
+    owner: &ObjectKey,
+    expected: Expected,
+) -> Result<(), ApiError> {
+    let key = ObjectKey::new(&owner.namespace, &context.owned_name(&owner.name));
+    let api: Api<DependencyRequest> = Api::namespaced(context.manager.client.clone(), &owner.namespace);
+    let manager = context.manager.name;
+    if let Some(request) = context.requests.get(&key) {
+        return drop_request(&api, manager, &request).await;
+    }
+    if expected == Expected::IfUnselected && !context.unselected.contains(&key) {
+        return Ok(());
+    }
+    if let Some(request) = within("read the DependencyRequest", api.get_opt(&key.name)).await? {
+        drop_request(&api, manager, &request).await?;
+    }
+    context.unselected.forget(&key);
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Restores owner tags that were removed: without them an object is found by its id only, and must not be deleted.
+//! Client required.
+
+use kraken_api::reasons::Reason;
+use tokio::time::Instant;
+
+use crate::{
+    Failure,
+    actions::record::record,
+    context::Reconcile,
+    dynamic::{Desired, Observed},
+    model::{ids::listed, intent::Intent, memory::Claimed},
+};
+
+/// Objects whose owner tags are missing.
+#[derive(Debug)]
+pub(crate) struct Untagged<'a> {
+    /// All observed objects of the resource.
+    pub observed: &'a Observed,
+    /// The ids of those without tags.
+    pub ids: &'a [String],
+    /// The highest recorded epoch.
+    pub epoch: i64,
+    /// The desired state; `None` during a deletion.
+    pub desired: Option<&'a Desired>,
+}
+
+/// Restores the tags, or waits for tags that were set recently; returns a description.
+pub(crate) async fn retag(reconcile: &mut Reconcile<'_>, untagged: Untagged<'_>) -> Result<String, Failure> {
+    let Reconcile { context, object, memory, identity, .. } = reconcile;
+    let (ids, epoch) = batch(untagged.ids, Intent::of(&**object).as_ref(), untagged.epoch);
+    if memory.claimed.as_ref().is_some_and(|claimed| claimed.is_recent(&ids)) {
+        return Ok(format!("waiting for the owner tags of {} to become visible", listed(&ids)));
+    }
+    let (bare, _) = context.kind.select(untagged.observed.clone(), &ids);
+    context.external.reclaim(identity, epoch, untagged.desired, &bare).await?;
+    let note = format!("restored the owner tags of {}", listed(&ids));
+    let times = match &memory.claimed {
+        Some(before) if before.ids == ids => before.times + 1,
+        _ => 0,
+    };
+    memory.claimed = Some(Claimed { ids, at: Instant::now(), times });
+    record(reconcile, Reason::DriftReverted, &note).await;
+    Ok(note)
+}
+
+/// The objects to tag with one call, and the epoch that assigns them to the correct side of a replacement: outgoing
+/// objects first.
+fn batch(ids: &[String], intent: Option<&Intent>, recorded: i64) -> (Vec<String>, i64) {
+    let Some(intent) = intent else { return (ids.to_vec(), recorded.max(1)) };
+    let boundary = intent.replaced_before.unwrap_or_default();
+    let (outgoing, current): (Vec<_>, Vec<_>) =
+        ids.iter().cloned().partition(|id| boundary > 0 && intent.outgoing.contains(id));
+    if outgoing.is_empty() { (current, recorded.max(boundary).max(1)) } else { (outgoing, boundary - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retagged_object_stays_on_its_side_of_a_replacement() {
+        let ids = ["i-old", "i-new"].map(str::to_owned);
+        let intent = Intent { replaced_before: Some(4), outgoing: vec!["i-old".into()], ..Intent::default() };
+        assert_eq!(batch(&ids, Some(&intent), 3), (vec!["i-old".to_owned()], 3));
+        assert_eq!(batch(&ids[1..], Some(&intent), 3), (vec!["i-new".to_owned()], 4));
+        assert_eq!(batch(&ids, None, 0).1, 1);
+    }
+}

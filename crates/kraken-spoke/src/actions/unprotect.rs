@@ -1,0 +1,43 @@
+//! Handles a deletion that the provider's own deletion protection rejects: turns the protection off if the spec states
+//! so, and otherwise reports which field to edit. Client required.
+//!
+//! A deletion needs only the identity and may precede an edit that is not applied yet. Therefore neither observed nor
+//! resolved values count here, but only a literal in the spec.
+
+use kraken_api::reasons::Reason;
+use kraken_runtime::mutants::{self, Mutant};
+
+use crate::{
+    Failure, Ignored,
+    actions::record::record,
+    context::Reconcile,
+    dynamic::Observed,
+    model::{ids::listed, outcome::Outcome},
+};
+
+/// Handles the rejection. `reason` is the purpose of the deletion.
+pub(crate) async fn unprotect(
+    reconcile: &Reconcile<'_>,
+    observed: &Observed,
+    refusal: Failure,
+    reason: Reason,
+) -> Outcome {
+    let Reconcile { context, object, identity, .. } = reconcile;
+    let ignored = Ignored::new(&object.lifecycle().ignore_changes);
+    let Some(field) = context
+        .kind
+        .unprotected_by(object.spec())
+        .filter(|field| !ignored.covers(field) && !mutants::active(Mutant::ProtectionStays))
+    else {
+        return Outcome::Failed(refusal);
+    };
+    if let Err(failure) = context.external.unprotect(identity, observed).await {
+        return Outcome::Failed(failure);
+    }
+    let what = format!(
+        "turned off the deletion protection of {}, as spec.{field} specifies",
+        listed(&context.kind.ids(observed))
+    );
+    record(reconcile, Reason::Updated, &what).await;
+    Outcome::InProgress(reason, what)
+}

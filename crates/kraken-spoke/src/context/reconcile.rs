@@ -1,0 +1,82 @@
+//! One reconcile of one resource: the input of its steps, and what they leave behind.
+
+use std::sync::Arc;
+
+use kraken_api::Lifecycle;
+use kraken_runtime::{patch::ApiError, watch::ObjectKey, work::Slot};
+use kube::{Resource, ResourceExt};
+
+use crate::{
+    Identity,
+    context::{Context, place},
+    dynamic::Object,
+    model::{
+        intent::{Clock, Intent},
+        memory::Memory,
+        recorded::RecordedState,
+        status::ReconcileFacts,
+    },
+};
+
+/// One reconcile: what every step reads and writes.
+pub(crate) struct Reconcile<'a> {
+    /// The context; the connect step replaces it by that of the resource's account.
+    pub context: Arc<Context>,
+    /// The newest known copy of the resource; the restore step replaces it by the restored one.
+    pub object: Arc<Object>,
+    /// The owner of the resource's remote objects.
+    pub identity: Identity,
+    /// What the controller keeps in memory of the resource.
+    pub memory: &'a mut Memory,
+    /// The place in its lane, which the reconcile gives up while it waits for a batched read.
+    pub slot: &'a mut Slot,
+    /// What the status reports in addition to the outcome.
+    pub facts: ReconcileFacts,
+    /// Whether the connect step has succeeded.
+    pub is_connected: bool,
+    /// Why the state is not published although it is due.
+    pub unpublished: Option<ApiError>,
+}
+
+impl<'a> Reconcile<'a> {
+    pub(crate) fn new(
+        context: Arc<Context>,
+        object: Arc<Object>,
+        memory: &'a mut Memory,
+        slot: &'a mut Slot,
+    ) -> Self {
+        let (namespace, name) = place(&*object);
+        let identity = Identity {
+            cluster: context.manager.cluster_id.clone(),
+            uid: object.uid().unwrap_or_default(),
+            owner: format!("{}/{namespace}/{name}", context.info().name),
+        };
+        let facts = ReconcileFacts::default();
+        Self { context, object, identity, memory, slot, facts, is_connected: false, unpublished: None }
+    }
+
+    /// The lifecycle options of the resource.
+    pub(crate) fn lifecycle(&self) -> &Lifecycle {
+        self.object.lifecycle()
+    }
+
+    /// Whether the resource is being deleted.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.object.meta().deletion_timestamp.is_some()
+    }
+
+    /// The key of the resource.
+    pub(crate) fn key(&self) -> ObjectKey {
+        ObjectKey::of(self.object.meta())
+    }
+
+    /// The reference for the age of a launch.
+    pub(crate) fn clock(&self) -> Clock {
+        self.memory.clock(self.context.visibility_window)
+    }
+
+    /// What is recorded of the remote objects, `intent` being the last launch.
+    pub(crate) fn recorded(&self, intent: Option<&Intent>, clock: Clock) -> RecordedState {
+        RecordedState::of(&*self.object, self.memory, intent, clock, self.context.began())
+    }
+}

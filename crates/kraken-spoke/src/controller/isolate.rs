@@ -1,0 +1,117 @@
+//! One reconcile, isolated from all others, and the report of its outcome.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use kraken_runtime::{clock::Instant, coverage, queue::Requeue, watch::ObjectKey, work::Slot};
+use kube::ResourceExt;
+use tracing::{debug, warn};
+
+use crate::{
+    actions::references,
+    context::{Context, Reconcile},
+    controller::undecodable,
+    dynamic::Object,
+    model::{
+        coverage as names,
+        memory::Memory,
+        outcome::{AT_ONCE, Outcome},
+        status::ReconcileFacts,
+    },
+    reconcile::reconcile as steps,
+    steps::report,
+};
+
+/// One reconcile, isolated from all others: a panic becomes a condition of its own resource.
+pub(crate) async fn guarded(
+    context: Arc<Context>,
+    kind: &'static str,
+    key: ObjectKey,
+    mut slot: Slot,
+) -> Requeue {
+    let unreadable = context.undecodable.lock().get(&key).cloned();
+    if let Some(error) = unreadable {
+        return Box::pin(undecodable::run(&context, &key, &error, &mut slot)).await;
+    }
+    let Some(watched) = context.objects.get(&key) else {
+        context.memories.forget(&key);
+        context.vanished.forget(&key);
+        context.connections.forget(&key);
+        return released(&context, &key).await;
+    };
+    let uid = watched.uid().unwrap_or_default();
+    let mut memory = context.memories.take(&key, &uid);
+    memory.caught_up(&watched);
+    let object = memory.newest(watched);
+    let mut reconcile = Reconcile::new(context.clone(), object.clone(), &mut memory, &mut slot);
+    let outcome = caught(&mut reconcile, kind).await;
+    // The latest copy may be the response to the patch of the intent.
+    reconcile.object = reconcile.memory.newest(object);
+    let requeue = reported(&mut reconcile, &outcome).await;
+    if matches!(outcome, Outcome::Removed) {
+        context.memories.forget(&key);
+    } else {
+        context.memories.put(key, uid, memory);
+    }
+    requeue
+}
+
+/// The outcome of the steps; a panic is one. It is counted in the metrics.
+async fn caught(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outcome {
+    let started = Instant::now();
+    let caught = AssertUnwindSafe(steps(reconcile)).catch_unwind().await;
+    let metrics = &reconcile.context.manager.metrics;
+    let outcome = caught.unwrap_or_else(|_| {
+        metrics.reconcile_panicked(kind);
+        *reconcile.memory = Memory::default();
+        reconcile.facts = ReconcileFacts::default();
+        Outcome::Internal("internal error; retrying, see the controller log".to_owned())
+    });
+    coverage::note(names::OUTCOME, names::outcome(&outcome));
+    if let Outcome::Failed(failure) = &outcome {
+        coverage::note(names::FAILURE, names::failure(failure.class));
+        metrics.reconcile_failed(kind, failure.class.as_str());
+    }
+    if let Some(reason) = outcome.withheld() {
+        metrics.launch_withheld(kind, reason);
+    }
+    metrics.reconciled(kind, outcome.label(), started.elapsed());
+    debug!(outcome = outcome.label(), "reconciled");
+    outcome
+}
+
+/// Reports the outcome, and returns when the next reconcile is due.
+async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
+    let refusals = reconcile.memory.count_refusals(outcome);
+    match Box::pin(report::report(reconcile, outcome)).await {
+        Ok(()) => outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals),
+        // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
+        Err(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
+        Err(error) => {
+            let ObjectKey { namespace, name } = reconcile.key();
+            warn!(namespace = &*namespace, name = &*name, %error, "failed to write the status; retrying");
+            Requeue::Backoff
+        }
+    }
+}
+
+/// Releases what a deleted resource has left: needed only after a crash between its deletion and the release of its
+/// request.
+async fn released(context: &Context, key: &ObjectKey) -> Requeue {
+    context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
+    match references::release_of(context, key, references::Expected::IfUnselected).await {
+        Ok(()) => Requeue::Never,
+        Err(error) => {
+            warn!(namespace = &*key.namespace, name = &*key.name, %error, "failed to release the DependencyRequest");
+            Requeue::Backoff
+        }
+    }
+}
+
+fn resync_of(context: &Context, object: &Object) -> Option<Duration> {
+    match object.lifecycle().resync_interval.as_ref().map(kraken_api::Interval::duration) {
+        Some(Ok(own)) => own,
+        // An invalid interval is reported as a problem of the spec.
+        Some(Err(_)) | None => context.manager.args.resync(),
+    }
+}

@@ -1,0 +1,118 @@
+//! The changes that trigger a reconcile.
+
+use std::sync::Arc;
+
+use kraken_api::{INTENT_ANNOTATION, OWNER_KIND_LABEL, conditions, names::owner_name};
+use kraken_runtime::{
+    queue::{Lane, Queue},
+    watch::{Change, ObjectKey},
+};
+use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus};
+
+use crate::{
+    account::{DEFAULT_ACCOUNT, OnChange},
+    context::Context,
+    dynamic::{Object, account_of},
+    model::{recorded::has_finalizer, status::unfollowed_condition},
+    shared::hub_lease::Dependents,
+};
+
+/// Enqueues the resources that use an account when the account changes.
+pub(super) fn enqueue_users(context: &Arc<Context>) -> OnChange {
+    // Weak, as in `dependents`: the provider keeps this as long as the process lives.
+    let context = Arc::downgrade(context);
+    Arc::new(move |account: &ObjectKey| {
+        let Some(context) = context.upgrade() else { return };
+        // Every Account is a change at the start: only the text of the resources of its namespace is read.
+        context.objects.visit_raw(|object| {
+            let is_in_namespace = object.metadata.namespace.as_deref() == Some(&*account.namespace);
+            let used = || account_of(object.spec.as_deref()).ok().flatten();
+            if is_in_namespace && used().as_deref().unwrap_or(DEFAULT_ACCOUNT) == &*account.name {
+                context.queue.add(ObjectKey::of(&object.metadata), Lane::Edit);
+            }
+        });
+    })
+}
+
+/// The resources of this kind that have references: each has a DependencyRequest.
+pub(super) fn dependents(context: &Arc<Context>) -> Dependents {
+    // Weak references: the context owns the lease, and a reference cycle would never be freed, which matters if
+    // controllers start and stop in one process.
+    let (any, all) = (Arc::downgrade(context), Arc::downgrade(context));
+    let enqueue = move |is_silent: bool| {
+        let Some(all) = all.upgrade() else { return };
+        for request in all.requests.all() {
+            let Some(owner) = owner_of(request.meta()) else { continue };
+            let is_reported = all.objects.get(&owner).is_some_and(|object| {
+                object.status().is_some_and(|status| unfollowed_condition(&status.conditions).is_some())
+            });
+            if is_reported != is_silent {
+                all.queue.add(owner, Lane::Resync);
+            }
+        }
+    };
+    let exist = move || any.upgrade().is_some_and(|context| !context.requests.is_empty());
+    Dependents { exist: Box::new(exist), enqueue: Box::new(enqueue) }
+}
+
+/// The resource that owns a DependencyRequest or a StateDeclaration.
+fn owner_of(meta: &ObjectMeta) -> Option<ObjectKey> {
+    let owners = meta.owner_references.iter().flatten();
+    let controller = owners.into_iter().find(|reference| reference.controller == Some(true));
+    // After `kubectl delete --cascade=orphan` only the name identifies the owner.
+    let by_name = || {
+        let kind = meta.labels.as_ref()?.get(OWNER_KIND_LABEL)?;
+        owner_name(kind, meta.name.as_deref()?)
+    };
+    let name = controller.map(|reference| reference.name.as_str()).or_else(by_name)?;
+    Some(ObjectKey::new(meta.namespace.as_deref().unwrap_or_default(), name))
+}
+
+/// Enqueues the resource that owns the changed object.
+pub(super) fn enqueue_owner<K: Resource>(
+    queue: Queue<ObjectKey>,
+) -> impl Fn(Change<K>) + Send + Sync + Clone + 'static {
+    move |change| {
+        // If a client removed the owner reference, the previous owner is enqueued.
+        let before = match &change {
+            Change::Applied(_, Some(before)) => Some(before.meta()),
+            _ => None,
+        };
+        if let Some(owner) = owner_of(change.meta()).or_else(|| before.and_then(owner_of)) {
+            queue.add(owner, Lane::Edit);
+        }
+    }
+}
+
+/// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and intent do not; every
+/// other change does. This controller never removes finalizer or intent before its work is complete, and every status
+/// that it writes has a condition.
+pub(super) fn is_trigger(change: &Change<Object>) -> bool {
+    let Change::Applied(now, Some(before)) = change else { return true };
+    let has_intent = |object: &Object| object.annotations().contains_key(INTENT_ANNOTATION);
+    if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
+        return true;
+    }
+    if is_unreported(now) && !is_unreported(before) {
+        return true;
+    }
+    let (now, before) = (now.meta(), before.meta());
+    let annotations = |meta: &ObjectMeta| {
+        let mut annotations = meta.annotations.clone().unwrap_or_default();
+        annotations.remove(INTENT_ANNOTATION);
+        annotations
+    };
+    now.uid != before.uid
+        || now.generation != before.generation
+        || now.deletion_timestamp != before.deletion_timestamp
+        || annotations(now) != annotations(before)
+}
+
+/// Whether a status was not written by this controller: it has no Ready condition, or is about a generation that has
+/// not existed.
+fn is_unreported(object: &Object) -> bool {
+    let Some(status) = object.status() else { return true };
+    conditions::get(&status.conditions, conditions::READY).is_none()
+        || status.observed_generation.is_none()
+        || status.observed_generation > object.meta().generation
+}

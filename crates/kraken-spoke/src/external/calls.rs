@@ -1,0 +1,99 @@
+//! What the loop passes to the calls of a kind, and what they return.
+
+use std::collections::BTreeMap;
+
+use kraken_runtime::mutants::{self, Mutant};
+use secrecy::SecretString;
+use sha2::{Digest, Sha256};
+
+/// The owner of a remote object. The call that creates the object writes it as tags. Another object can take over a
+/// name, but not a UID.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// UID of the cluster's `kube-system` namespace.
+    pub cluster: String,
+    /// UID of the resource.
+    pub uid: String,
+    /// `Kind/namespace/name`, for people who use the provider's console.
+    pub owner: String,
+}
+
+impl Identity {
+    /// The idempotency token of one launch: 64 hexadecimal digits, the same for the same cluster, resource and epoch.
+    pub fn token(&self, epoch: i64) -> String {
+        let epoch = if mutants::active(Mutant::TokenReused) { 1 } else { epoch };
+        hex::encode(Sha256::digest(format!("{}/{}/{epoch}", self.cluster, self.uid)))
+    }
+}
+
+/// One create call, persisted before it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The number of this launch of the resource, from 1. It is a tag on the objects that the launch creates.
+    pub epoch: i64,
+    /// Sent as `ClientToken` where the API accepts one: a repeated call returns the same objects.
+    pub token: String,
+}
+
+/// One resource's request to observe its remote objects. One call serves many requests.
+#[derive(Clone, Debug)]
+pub struct ObserveRequest {
+    /// The owner of the objects.
+    pub identity: Identity,
+    /// The known ids of the owner's objects; may be empty.
+    pub ids: Vec<String>,
+    /// Also search by tag for objects of the owner that are not among `ids`: after a crash, and before the finalizer is
+    /// removed.
+    pub search: bool,
+    /// Also read attributes that need one call per object: after an edit, not on a resync.
+    pub deep: bool,
+}
+
+/// An existing remote object that could be adopted.
+#[derive(Clone, Debug)]
+pub struct Candidate<O> {
+    /// The provider's id.
+    pub id: String,
+    /// The owner according to the tags, if the object is owned by a resource of any cluster.
+    pub owner: Option<Identity>,
+    /// The object as [`crate::External::observe`] returns it.
+    pub observed: O,
+}
+
+impl<T> Candidate<T> {
+    /// Converts the observed value to another type.
+    pub fn map<O>(self, form: impl FnOnce(T) -> O) -> Candidate<O> {
+        Candidate { id: self.id, owner: self.owner, observed: form(self.observed) }
+    }
+}
+
+/// A Secret that a resource creates for itself, such as a private key. The loop writes it before anything is created,
+/// and only if no Secret of that name exists; [`crate::External::desired`] refers to it like to any other.
+#[derive(Clone, Debug)]
+pub struct OwnSecret {
+    /// Its name, in the resource's namespace.
+    pub name: String,
+    /// Its type, such as `kubernetes.io/ssh-auth`.
+    pub type_: &'static str,
+    /// Generates the data, by key; the error states why that was not possible.
+    pub make: fn() -> Result<BTreeMap<&'static str, SecretString>, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity { cluster: "c".into(), uid: "u".into(), owner: "EC2Instance/ns/a".into() }
+    }
+
+    #[test]
+    fn token_is_stable_and_differs_by_epoch_uid_and_cluster() {
+        let token = identity().token(1);
+        assert_eq!(token.len(), 64);
+        assert_eq!(token, identity().token(1));
+        assert_ne!(token, identity().token(2));
+        assert_ne!(token, Identity { uid: "v".into(), ..identity() }.token(1));
+        assert_ne!(token, Identity { cluster: "d".into(), ..identity() }.token(1));
+    }
+}

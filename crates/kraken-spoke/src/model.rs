@@ -1,0 +1,24 @@
+//! The types and decisions of the loop. Pure: no client is required, and no module depends on a step.
+
+pub(crate) mod breaker;
+pub mod coverage;
+pub(crate) mod decide;
+pub(crate) mod fields;
+pub(crate) mod followed;
+pub(crate) mod graph;
+pub(crate) mod ids;
+pub(crate) mod in_place;
+pub(crate) mod intent;
+pub(crate) mod memory;
+pub(crate) mod observation;
+pub(crate) mod outcome;
+pub(crate) mod plan;
+pub(crate) mod recorded;
+pub(crate) mod release_policy;
+pub(crate) mod request;
+pub(crate) mod secrecy;
+pub(crate) mod share;
+pub mod state;
+pub(crate) mod status;
+pub(crate) mod summary;
+pub(crate) mod unchanged;

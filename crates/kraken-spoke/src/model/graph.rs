@@ -1,0 +1,127 @@
+//! The references between the resources of a namespace, and the dependents that are deleted before a resource. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kraken_api::{
+    DependencyRequest, OWNER_KIND_LABEL,
+    names::{owner_kind, owner_name, referenced_kind},
+};
+use kube::ResourceExt;
+
+/// A resource: its kind with its group, and its name. In a reference the group may be missing.
+pub(crate) type Node = (String, String);
+/// The references between resources.
+pub(crate) type Graph = BTreeMap<Node, BTreeSet<Node>>;
+
+pub(crate) fn graph_of(requests: &[DependencyRequest]) -> Graph {
+    let mut graph = Graph::new();
+    for request in requests {
+        let Some(owner) = owner_of(request) else { continue };
+        let to = request.spec.kraken_resource_dependencies.iter();
+        let to = to.map(|d| (referenced_kind(&d.kind), d.name.clone()));
+        graph.entry(owner).or_default().extend(to);
+    }
+    graph
+}
+
+/// The resource whose references a request contains. After `kubectl delete --cascade=orphan` only the request's name
+/// and label identify it.
+fn owner_of(request: &DependencyRequest) -> Option<Node> {
+    if let Some(owner) = request.owner_references().iter().find(|owner| owner.controller == Some(true)) {
+        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        return Some((owner_kind(&owner.kind, group), owner.name.clone()));
+    }
+    let kind = request.labels().get(OWNER_KIND_LABEL)?;
+    Some((kind.clone(), owner_name(kind, &request.name_any())?.to_owned()))
+}
+
+/// The dependents of `of`, except those that `of` depends on in turn: a cycle would block itself forever.
+pub(crate) fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![of];
+    while let Some(node) = open.pop() {
+        if reached.insert(node) {
+            open.extend(graph.get(node).into_iter().flatten().flat_map(|to| meant_by(graph, to)));
+        }
+    }
+    let refers = |(from, to): &(&Node, &BTreeSet<Node>)| {
+        !reached.contains(*from) && to.iter().any(|to| may_mean(to, of))
+    };
+    graph.iter().filter(refers).map(|(from, _)| from.clone()).collect()
+}
+
+/// Whether a reference may refer to this resource. Without a group it may refer to one of any group.
+fn may_mean(reference: &Node, resource: &Node) -> bool {
+    let kind = &resource.0;
+    let is_kind = *kind == reference.0
+        || kind.strip_prefix(reference.0.as_str()).is_some_and(|group| group.starts_with('.'));
+    is_kind && resource.1 == reference.1
+}
+
+/// The resources with references of their own among those that a reference may refer to.
+fn meant_by<'a>(graph: &'a Graph, reference: &'a Node) -> impl Iterator<Item = &'a Node> {
+    // All kinds that begin with this name: the next character of the kind is a dot, and a slash follows the dot in
+    // ASCII.
+    let of_kind = (reference.0.clone(), String::new())..(format!("{}/", reference.0), String::new());
+    graph.range(of_kind).map(|(node, _)| node).filter(|node| may_mean(reference, node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str) -> Node {
+        ("gadget".to_owned(), name.to_owned())
+    }
+
+    fn graph(edges: &[(&str, &str)]) -> Graph {
+        let mut graph = Graph::new();
+        for (from, to) in edges {
+            graph.entry(node(from)).or_default().insert(node(to));
+        }
+        graph
+    }
+
+    #[test]
+    fn dependents_are_deleted_first() {
+        let graph = graph(&[("subnet", "vpc"), ("instance", "subnet")]);
+        assert_eq!(blockers(&graph, &node("vpc")), [node("subnet")]);
+        assert_eq!(blockers(&graph, &node("subnet")), [node("instance")]);
+        assert!(blockers(&graph, &node("instance")).is_empty());
+    }
+
+    #[test]
+    fn request_without_owner_reference_belongs_to_the_resource_in_its_name() {
+        let request = serde_json::json!({
+            "metadata": {"name": "subnet.aws.a", "labels": {OWNER_KIND_LABEL: "subnet.aws"}},
+            "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "main", "type": "any"}]},
+        });
+        let graph = graph_of(&[serde_json::from_value(request).unwrap()]);
+        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+        assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
+    }
+
+    #[test]
+    fn reference_without_group_matches_a_resource_of_any_group() {
+        let at = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+        let graph = Graph::from([
+            (at("subnet.aws", "a"), BTreeSet::from([at("vpc", "main")])),
+            (at("subnet.acme", "b"), BTreeSet::from([at("vpc.acme", "main")])),
+            (at("vpc.aws", "looped"), BTreeSet::from([at("vpcpeering", "p")])),
+            (at("vpcpeering.aws", "p"), BTreeSet::from([at("vpc", "looped")])),
+        ]);
+        assert_eq!(blockers(&graph, &at("vpc.aws", "main")), [at("subnet.aws", "a")]);
+        assert_eq!(
+            blockers(&graph, &at("vpc.acme", "main")),
+            [at("subnet.acme", "b"), at("subnet.aws", "a")]
+        );
+        assert!(blockers(&graph, &at("vpc.aws", "looped")).is_empty(), "a cycle");
+    }
+
+    #[test]
+    fn cycle_does_not_block_its_members_but_an_outside_dependent_does() {
+        let graph = graph(&[("a", "b"), ("b", "a"), ("outside", "a")]);
+        assert_eq!(blockers(&graph, &node("a")), [node("outside")]);
+        assert!(blockers(&graph, &node("b")).is_empty());
+    }
+}

@@ -1,0 +1,284 @@
+//! What the controller keeps in memory of a resource between two reconciles. All of it can be lost at any time: it
+//! saves calls and writes, and compensates for the lag of caches and of the provider's reads, but correctness does not
+//! depend on it.
+
+mod records;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    watch::{self},
+};
+use kube::Resource;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
+
+use crate::{
+    FailureClass,
+    dynamic::Object,
+    model::{
+        intent::{Clock, Intent},
+        outcome::Outcome,
+        unchanged::Unchanged,
+    },
+};
+
+pub(crate) use records::{Changed, Claimed, Progress, TokenUsed};
+
+/// How long an object that was visible must be missing from responses before it is treated as deleted. An object that
+/// the provider returns as deleted is treated so at once.
+pub(crate) const CONFIRMED_AFTER: Duration = Duration::from_secs(10);
+
+/// The in-memory record of one resource.
+#[derive(Debug)]
+pub(crate) struct Memory<K = Object> {
+    /// The object from the API server's response to the last write of this controller; the watch may not have caught up
+    /// with it.
+    pub latest: Option<Arc<K>>,
+    /// The version of the object that the watch returned last.
+    pub watched: Option<u128>,
+    /// The intent that this process read or wrote last: a client may remove the annotation.
+    pub intent: Option<Intent>,
+    /// The epoch that this process saw confirmed, and the ids that it created.
+    pub created: Option<(i64, Vec<String>)>,
+    /// The epoch under which nothing was created, according to the provider: this process persisted it, and every call
+    /// since was rejected. One rejected call proves nothing about another one without a response.
+    pub refused: Option<i64>,
+    /// When the last create call was made, or else when this process first knew the resource.
+    pub asked: Timestamp,
+    /// The epoch whose token cannot be used again.
+    pub spent: Option<i64>,
+    /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
+    /// deletion, and an empty response means that the objects are deleted.
+    pub deleted: Option<i64>,
+    /// The ids that a search by tag found when the deletion started. A search may list the whole account, so a deletion
+    /// in progress searches again only before the finalizer is removed.
+    pub found: Option<Vec<String>>,
+    /// The last change, and how many times in a row it was made without effect.
+    pub changed: Option<Changed>,
+    /// Whether a change was made because of an edit that is not in place yet: reverting it is an edit too.
+    pub edit_under_way: bool,
+    /// The values of fields that are applied only at creation, as digests, of the objects created last.
+    pub at_creation: Option<BTreeMap<String, String>>,
+    /// How many times in a row the provider rejected an operation as not possible yet.
+    pub refusals: u32,
+    /// When the next deep resync of this resource is due.
+    pub deep_due: Option<Instant>,
+    /// The ids whose deletion this process requested: they are expected to be missing from responses.
+    pub deleted_ids: Vec<String>,
+    /// The ids that this process released: the resource does not own them any more.
+    pub released_ids: Vec<String>,
+    /// The recorded ids that are missing from responses although their deletion was not requested, and since when.
+    pub missing: BTreeMap<String, Instant>,
+    /// Whether the next observation searches by tag from the start, because the last one had to.
+    pub searching: bool,
+    /// The launch that the provider rejects because its token or its name is in use.
+    pub token_used: Option<TokenUsed>,
+    /// The ids that were retagged last, when, and how many times in a row.
+    pub claimed: Option<Claimed>,
+    /// The last reconcile, if it found everything in place and the resource refers to Secrets.
+    pub unchanged: Option<Arc<Unchanged>>,
+    /// Since when the resource has been in progress without a status write.
+    pub in_progress: Option<Progress>,
+    /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
+    pub secrets: Vec<SecretString>,
+}
+
+impl<K> Default for Memory<K> {
+    fn default() -> Self {
+        Self {
+            latest: None,
+            watched: None,
+            intent: None,
+            created: None,
+            refused: None,
+            asked: kraken_runtime::clock::now(),
+            spent: None,
+            deleted: None,
+            found: None,
+            deleted_ids: vec![],
+            released_ids: vec![],
+            missing: BTreeMap::new(),
+            searching: false,
+            token_used: None,
+            claimed: None,
+            changed: None,
+            edit_under_way: false,
+            at_creation: None,
+            refusals: 0,
+            deep_due: None,
+            unchanged: None,
+            in_progress: None,
+            secrets: vec![],
+        }
+    }
+}
+
+impl<K> Memory<K> {
+    /// Tracks the recorded ids that the last observation did not return, and returns whether one of them has been
+    /// missing for less than [`CONFIRMED_AFTER`]: a single response may come from a replica that lags.
+    pub(crate) fn is_vanishing(&mut self, ids: &[String]) -> bool {
+        self.missing.retain(|id, _| ids.contains(id));
+        for id in ids {
+            self.missing.entry(id.clone()).or_insert_with(Instant::now);
+        }
+        self.missing.values().any(|since| since.elapsed() < CONFIRMED_AFTER)
+            && !mutants::active(Mutant::VanishedBelieved)
+    }
+
+    /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
+    pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
+        self.asked = kraken_runtime::clock::now();
+        let in_use = self.token_used.take().filter(|in_use| in_use.epoch == epoch);
+        if matches!(answer, Err(FailureClass::TokenUsed)) {
+            self.token_used = Some(in_use.unwrap_or(TokenUsed::new(epoch)));
+        }
+        match answer {
+            Ok(ids) => {
+                self.created = Some((epoch, ids));
+                self.refused = None;
+            }
+            Err(FailureClass::TokenSpent) => self.spent = Some(epoch),
+            // The provider states that this call created nothing.
+            Err(
+                FailureClass::Terminal
+                | FailureClass::Throttled
+                | FailureClass::Credentials
+                | FailureClass::NotConfigured
+                | FailureClass::NotYet
+                | FailureClass::Protected,
+            ) => {}
+            Err(_) if mutants::active(Mutant::LostAnswerIsRefusal) => {}
+            Err(FailureClass::Transient | FailureClass::TokenUsed) => {
+                self.refused = None;
+            }
+        }
+    }
+
+    /// Whether the launch of this epoch was recently rejected as in use, and a search found no object.
+    pub(crate) fn is_known_in_use(&self, epoch: Option<i64>) -> bool {
+        self.token_used.is_some_and(|in_use| Some(in_use.epoch) == epoch && !in_use.is_search_due())
+    }
+
+    /// Records that a search by tag was made.
+    pub(crate) fn searched(&mut self) {
+        if let Some(in_use) = &mut self.token_used {
+            in_use.searched();
+        }
+    }
+
+    /// Whether an operation is in progress that the next reconcile must continue.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.edit_under_way
+            || self.changed.is_some()
+            || self.searching
+            || self.token_used.is_some()
+            || self.in_progress.is_some()
+    }
+
+    /// Adds the resolved secrets to the recorded ones, without duplicates.
+    pub(crate) fn learn_secrets(&mut self, secrets: Vec<SecretString>) {
+        const KEPT: usize = 256;
+        for secret in secrets {
+            self.secrets.retain(|kept| kept.expose_secret() != secret.expose_secret());
+            self.secrets.push(secret);
+        }
+        let surplus = self.secrets.len().saturating_sub(KEPT);
+        self.secrets.drain(..surplus);
+    }
+
+    /// Records that the deletion of these was requested.
+    pub(crate) fn deleting(&mut self, ids: &[String]) {
+        self.deleted_ids
+            .extend(ids.iter().filter(|id| !self.deleted_ids.contains(id)).cloned().collect::<Vec<_>>());
+    }
+
+    /// Records that the resource does not own these any more.
+    pub(crate) fn released(&mut self, ids: &[String]) {
+        self.released_ids.extend(ids.iter().cloned());
+        if let Some((_, created)) = &mut self.created {
+            created.retain(|id| !ids.contains(id));
+        }
+    }
+
+    /// Forgets ids that were created and do not exist any more according to an observation by id and by tag.
+    pub(crate) fn forget_ids(&mut self, gone: &[String]) {
+        if let Some((_, created)) = &mut self.created {
+            created.retain(|id| !gone.contains(id));
+        }
+        self.deleted_ids.retain(|id| !gone.contains(id));
+    }
+
+    /// The reference for the age of a launch.
+    pub(crate) fn clock(&self, window: Duration) -> Clock {
+        Clock { now: kraken_runtime::clock::now(), asked: self.asked, window }
+    }
+
+    /// Continues or starts progress with this grace period. `for_hub`: the resource waits for the hub.
+    pub(crate) fn progress(&mut self, grace: Duration, for_hub: bool) -> Progress {
+        let going_on = self.in_progress.filter(|progress| progress.is_same(grace, for_hub));
+        *self.in_progress.insert(going_on.unwrap_or_else(|| Progress::begin(grace, for_hub)))
+    }
+
+    /// Whether a deep resync of this resource is due. The time of the first one after a restart depends on the UID, so
+    /// that the deep resyncs of many resources are spread over the interval.
+    pub(crate) fn is_deep_due(&mut self, interval: Duration, uid: &str) -> bool {
+        if interval.is_zero() {
+            return false;
+        }
+        let share =
+            uid.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 1000;
+        let first = || Instant::now() + interval.saturating_mul(share) / 1000;
+        *self.deep_due.get_or_insert_with(first) <= Instant::now()
+    }
+
+    /// Records a deep resync.
+    pub(crate) fn observed_deeply(&mut self, interval: Duration) {
+        self.deep_due = Some(Instant::now() + interval);
+    }
+
+    /// How many times in a row the provider rejected an operation as not possible yet, including this outcome.
+    pub(crate) fn count_refusals(&mut self, outcome: &Outcome) -> u32 {
+        self.refusals = if outcome.is_not_yet() { self.refusals.saturating_add(1) } else { 0 };
+        self.refusals
+    }
+}
+
+impl<K: Resource> Memory<K> {
+    /// Drops this controller's copy when the watch has caught up with it, to save memory.
+    pub(crate) fn caught_up(&mut self, watched: &Arc<K>) {
+        let shown = version(&**watched);
+        if shown < self.watched {
+            // A backup was restored: what was written after the backup does not exist any more.
+            self.latest = None;
+        }
+        self.watched = shown;
+        if self.latest.as_ref().is_some_and(|written| version(&**written) <= version(&**watched))
+            && !mutants::active(Mutant::StaleCopy)
+        {
+            self.latest = None;
+        }
+    }
+
+    /// The latest known copy of an object: from the watch, or from the response to a later write of this controller.
+    pub(crate) fn newest(&self, watched: Arc<K>) -> Arc<K> {
+        match &self.latest {
+            Some(written)
+                if written.meta().uid == watched.meta().uid
+                    && (version(&**written) > version(&*watched) || mutants::active(Mutant::StaleCopy)) =>
+            {
+                written.clone()
+            }
+            _ => watched,
+        }
+    }
+}
+
+fn version(object: &impl Resource) -> Option<u128> {
+    watch::version(object.meta())
+}
+
+#[cfg(test)]
+mod tests;

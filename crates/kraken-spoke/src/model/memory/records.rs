@@ -1,0 +1,98 @@
+//! The parts of the in-memory record of a resource.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A launch that the provider rejects because its token or its name is in use: it was not made, so a search by tag
+/// finds nothing new unless an earlier call of the same launch becomes visible.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenUsed {
+    pub epoch: i64,
+    /// When it was last searched for since then, and how many times.
+    searched: Option<(Instant, u32)>,
+}
+
+impl TokenUsed {
+    /// A launch that was not searched for yet.
+    pub(crate) fn new(epoch: i64) -> Self {
+        Self { epoch, searched: None }
+    }
+
+    /// Records a search by tag.
+    pub(crate) fn searched(&mut self) {
+        let times = self.searched.map_or(0, |(_, times)| times);
+        self.searched = Some((Instant::now(), times.saturating_add(1)));
+    }
+
+    /// Whether another search is due: after 10, 20, 40 s and so on, at most ten minutes. A search may list all objects
+    /// of a kind in the account.
+    pub(crate) fn is_search_due(&self) -> bool {
+        const FIRST: Duration = Duration::from_secs(10);
+        const LONGEST: Duration = Duration::from_mins(10);
+        self.searched.is_none_or(|(at, times)| {
+            at.elapsed() >= FIRST.saturating_mul(1 << times.saturating_sub(1).min(16)).min(LONGEST)
+        })
+    }
+}
+
+/// A change in place that the provider accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    /// The field with its old and its new value.
+    pub what: String,
+    /// How many times in a row it was made.
+    pub times: u32,
+    /// When it was made last.
+    pub at: Instant,
+}
+
+impl Changed {
+    /// How long the provider may return the old value after the change before the change is repeated.
+    pub(crate) fn delay(&self) -> Duration {
+        Duration::from_secs(1 << self.times.saturating_sub(1).min(6))
+    }
+}
+
+/// A claim of objects whose tags were missing. Tags may become visible with a delay.
+#[derive(Clone, Debug)]
+pub(crate) struct Claimed {
+    pub ids: Vec<String>,
+    pub at: Instant,
+    pub times: u32,
+}
+
+impl Claimed {
+    /// Whether it is too early to claim these again: the delay doubles each time.
+    pub(crate) fn is_recent(&self, ids: &[String]) -> bool {
+        const LONGEST: u32 = 6;
+        self.ids == ids && self.at.elapsed() < Duration::from_secs(1 << self.times.min(LONGEST))
+    }
+}
+
+/// Progress that was not reported yet. Waiting for the hub is distinguished from other progress: after a long wait for
+/// the hub, the operation may still complete quickly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    since: Instant,
+    /// How long it need not be reported.
+    grace: Duration,
+    /// Whether the resource waits for the hub.
+    for_hub: bool,
+}
+
+impl Progress {
+    pub(crate) fn begin(grace: Duration, for_hub: bool) -> Self {
+        Self { since: Instant::now(), grace, for_hub }
+    }
+
+    /// Whether it is progress of the same kind.
+    pub(crate) fn is_same(&self, grace: Duration, for_hub: bool) -> bool {
+        self.grace == grace && self.for_hub == for_hub
+    }
+
+    /// Whether it may complete before it needs to be reported.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.since.elapsed() < self.grace
+    }
+}

@@ -1,0 +1,126 @@
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
+
+use super::*;
+use crate::model::outcome::{GRACE, HUB_GRACE};
+
+fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
+    Arc::new(ConfigMap {
+        metadata: ObjectMeta {
+            uid: Some(uid.into()),
+            resource_version: Some(version.into()),
+            ..ObjectMeta::default()
+        },
+        ..ConfigMap::default()
+    })
+}
+
+#[test]
+fn copy_written_after_a_backup_is_dropped_when_the_backup_is_restored() {
+    let mut memory = Memory::<ConfigMap>::default();
+    memory.caught_up(&object("u", "7"));
+    memory.latest = Some(object("u", "9"));
+    memory.caught_up(&object("u", "7"));
+    assert_eq!(version(&*memory.newest(object("u", "7"))), Some(9), "the watch lags behind");
+    memory.caught_up(&object("u", "5"));
+    assert_eq!(version(&*memory.newest(object("u", "5"))), Some(5));
+}
+
+#[test]
+fn rejected_call_does_not_settle_another_call_without_response() {
+    let persisted = || Memory::<ConfigMap> { refused: Some(1), ..Memory::default() };
+    let mut memory = persisted();
+    memory.answered(1, Err(FailureClass::Throttled));
+    memory.answered(1, Err(FailureClass::NotYet));
+    assert_eq!(memory.refused, Some(1));
+    memory.answered(1, Err(FailureClass::Transient));
+    memory.answered(1, Err(FailureClass::Throttled));
+    assert_eq!(memory.refused, None);
+    let mut after_a_restart = Memory::<ConfigMap>::default();
+    after_a_restart.answered(1, Err(FailureClass::Throttled));
+    assert_eq!(after_a_restart.refused, None);
+    let mut memory = persisted();
+    memory.answered(1, Ok(vec!["i-1".into()]));
+    assert_eq!((memory.refused, memory.created), (None, Some((1, vec!["i-1".into()]))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn id_counts_as_deleted_only_after_it_was_missing_without_interruption() {
+    let ids = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    let mut memory = Memory::<ConfigMap>::default();
+    assert!(memory.is_vanishing(&ids(&["vpc-1"])));
+    tokio::time::advance(CONFIRMED_AFTER / 2).await;
+    assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])));
+    tokio::time::advance(CONFIRMED_AFTER / 2).await;
+    assert!(memory.is_vanishing(&ids(&["vpc-1", "vpc-2"])), "the second not yet");
+    assert!(!memory.is_vanishing(&ids(&["vpc-1"])));
+    assert!(!memory.is_vanishing(&[]));
+    assert!(memory.is_vanishing(&ids(&["vpc-1"])), "it was visible in between");
+}
+
+#[tokio::test(start_paused = true)]
+async fn launch_in_use_is_searched_for_with_backoff() {
+    let mut memory = Memory::<ConfigMap>::default();
+    memory.answered(1, Err(FailureClass::TokenUsed));
+    let mut searches = vec![];
+    for second in 0..3600 {
+        if !memory.is_known_in_use(Some(1)) {
+            searches.push(second);
+            memory.searched();
+        }
+        memory.answered(1, Err(FailureClass::TokenUsed));
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    assert_eq!(searches[..6], [0, 10, 30, 70, 150, 310]);
+    assert_eq!(searches.len(), 11, "{searches:?}");
+    assert!(!memory.is_known_in_use(Some(2)), "another launch");
+    memory.answered(1, Err(FailureClass::Transient));
+    assert!(!memory.is_known_in_use(Some(1)), "a call that may have taken place");
+}
+
+#[tokio::test(start_paused = true)]
+async fn grace_period_restarts_after_waiting_for_the_hub() {
+    let mut memory = Memory::<ConfigMap>::default();
+    assert!(memory.progress(HUB_GRACE, true).is_fresh());
+    tokio::time::advance(HUB_GRACE / 2).await;
+    assert!(memory.progress(HUB_GRACE, true).is_fresh());
+    assert!(memory.progress(GRACE, false).is_fresh());
+    tokio::time::advance(GRACE).await;
+    assert!(!memory.progress(GRACE, false).is_fresh());
+}
+
+#[tokio::test(start_paused = true)]
+async fn deep_resyncs_are_spread_over_the_interval() {
+    const HOUR: Duration = Duration::from_hours(1);
+    let mut turns = std::collections::BTreeSet::new();
+    let mut memories: Vec<Memory<ConfigMap>> = (0..100).map(|_| Memory::default()).collect();
+    for minute in 0..60 {
+        for (number, memory) in memories.iter_mut().enumerate() {
+            if memory.is_deep_due(HOUR, &format!("uid-{number}")) {
+                assert!(turns.insert((number, minute)), "{number}");
+                memory.observed_deeply(HOUR);
+            }
+        }
+        tokio::time::advance(Duration::from_mins(1)).await;
+    }
+    assert_eq!(turns.len(), 100, "each resource once");
+    let at_most = (0..60).map(|minute| turns.iter().filter(|turn| turn.1 == minute).count()).max();
+    assert!(at_most.is_some_and(|most| most < 30), "{at_most:?}");
+    assert!(!Memory::<ConfigMap>::default().is_deep_due(Duration::ZERO, "u"));
+}
+
+#[test]
+fn later_write_takes_precedence_over_a_watch_that_lags() {
+    let memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
+    assert_eq!(memory.newest(object("u", "99")).metadata.resource_version.as_deref(), Some("100"));
+    assert_eq!(memory.newest(object("u", "101")).metadata.resource_version.as_deref(), Some("101"));
+}
+
+#[test]
+fn copy_is_dropped_when_the_watch_has_caught_up() {
+    let mut memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
+    memory.caught_up(&object("u", "99"));
+    assert!(memory.latest.is_some());
+    memory.caught_up(&object("u", "100"));
+    assert!(memory.latest.is_none());
+}

@@ -1,0 +1,99 @@
+//! The input of the decisions of one reconcile: the target, and what an observation shows. Pure.
+
+use kraken_api::{InPlace, Lifecycle, Location};
+
+use crate::{
+    Comparison, Ignored,
+    dynamic::{Change, Desired, DynKind, Observed},
+    model::{
+        intent::Intent,
+        recorded::{RecordedState, Shown},
+        release_policy::ReleasePolicy,
+        secrecy::Secrecy,
+    },
+};
+
+/// What a reconcile applies.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The desired state.
+    pub desired: Desired,
+    /// What must not be shown.
+    pub secrecy: Secrecy,
+    /// The differences that the resource ignores.
+    pub ignored: Ignored,
+    /// The last launch.
+    pub intent: Option<Intent>,
+    /// A digest of the values of all references.
+    pub inputs: String,
+    /// The record of what is in place if this reconcile finds it so.
+    pub in_place: InPlace,
+    /// Whether a difference is an edit to apply, and not drift.
+    pub is_edited: bool,
+    /// Whether the spec refers to Secrets.
+    pub has_secrets: bool,
+    /// The values of fields that are applied only at creation.
+    pub at_creation: Vec<(&'static str, String)>,
+}
+
+/// The objects on both sides of a replacement.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The objects to delete, while a replacement is in progress.
+    pub outgoing: Option<Observed>,
+    /// The objects that count as the resource's current ones.
+    pub current: Observed,
+}
+
+impl Parts {
+    /// Splits replaced objects from their replacements by the epoch of their launch: the boundary is the launch that
+    /// started the replacement, regardless of how many followed.
+    pub(crate) fn of(kind: &dyn DynKind, intent: Option<&Intent>, observed: Observed) -> Self {
+        let Some(boundary) = intent.and_then(|intent| intent.replaced_before) else {
+            return Self { outgoing: None, current: observed };
+        };
+        let (before, since) = kind.split(observed, boundary);
+        let outgoing = (!kind.is_gone(&before)).then_some(before);
+        Self { outgoing, current: since }
+    }
+}
+
+/// What was observed of a resource, compared with its target.
+#[derive(Debug)]
+pub(crate) struct Observation<'t> {
+    pub target: &'t Target,
+    /// What was recorded before the observation.
+    pub recorded: RecordedState,
+    /// What the observation shows of it.
+    pub shown: Shown,
+    /// The recorded ids of which one more observation must confirm that they are deleted.
+    pub vanishing: Vec<String>,
+    /// The current objects: all of them, or only the new ones during a replacement.
+    pub current: Observed,
+    /// The objects to delete, while a replacement is in progress.
+    pub outgoing: Option<Observed>,
+    /// The desired state with the observed value in every ignored field, if that differs.
+    pub kept: Option<Desired>,
+    /// How desired and observed differ, without what is ignored.
+    pub comparison: Comparison<Change>,
+    /// The ids that existed before the resource.
+    pub adopted: Vec<String>,
+    /// Whether the objects were also searched for by tag, or cannot exist.
+    pub is_searched: bool,
+    /// Whether attributes that need one call per object were read.
+    pub is_deep: bool,
+    /// The location of this controller.
+    pub location: Option<Location>,
+}
+
+impl Observation<'_> {
+    /// The desired state with the observed value in every ignored field: for comparisons and changes, not for creation.
+    pub(crate) fn effective(&self) -> &Desired {
+        self.kept.as_ref().unwrap_or(&self.target.desired)
+    }
+
+    /// Whether the replaced objects are deleted or kept.
+    pub(crate) fn policy<'a>(&'a self, lifecycle: &'a Lifecycle) -> ReleasePolicy<'a> {
+        ReleasePolicy { lifecycle, adopted: &self.adopted }
+    }
+}

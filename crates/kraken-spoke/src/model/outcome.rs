@@ -1,0 +1,217 @@
+//! The outcome of a reconcile, and its consequences: the conditions, the event, and the requeue. Pure, and the only
+//! place where any of them is decided.
+
+mod conditions;
+mod failed;
+mod requeue;
+
+use std::time::Duration;
+
+use kraken_api::{FieldDiff, Location, Plan, reasons::Reason};
+use kraken_options::Problem;
+use kraken_runtime::patch::ApiError;
+
+use crate::{Failure, FailureClass};
+
+pub(crate) use failed::{attributed, in_namespace, refused};
+pub(crate) use requeue::AT_ONCE;
+
+/// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is
+/// saved.
+pub(crate) const GRACE: Duration = Duration::from_secs(10);
+/// The same for the hub's response. The report is delayed further only while the hub responds to other resources of the
+/// kind.
+pub(crate) const HUB_GRACE: Duration = Duration::from_secs(10);
+
+/// The reasons that report progress.
+pub(crate) const PROGRESS: [Reason; 8] = [
+    Reason::WaitingForHub,
+    Reason::Creating,
+    Reason::Updating,
+    Reason::Replacing,
+    Reason::Deleting,
+    Reason::DeletionBlocked,
+    Reason::Throttled,
+    Reason::CloudUnavailable,
+];
+
+/// The outcome of a reconcile.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Observed equals desired.
+    InPlace,
+    /// References have no value yet.
+    Waiting(Vec<Problem>),
+    /// The spec cannot be applied as written.
+    Invalid(Vec<Problem>),
+    /// The hub has not responded yet.
+    Asked,
+    /// An operation is in progress; observe again.
+    InProgress(Reason, String),
+    /// The provider rejects the operation because another one must finish first; retry with backoff.
+    NotYet(Reason, String),
+    /// A change in place was just made; observe again at once.
+    Changed(String),
+    /// A change in place was made recently, and reads lag behind it; observe again after this delay.
+    Unseen(String, Duration),
+    /// A change in place was made several times without effect; retry with backoff.
+    Unheeded(String),
+    /// A changed field cannot be changed in place.
+    Immutable(Vec<(FieldDiff, String)>),
+    /// Drift that is not reverted.
+    Drifted(Vec<FieldDiff>),
+    /// These actions await approval.
+    AwaitingApproval(Box<Plan>),
+    /// The plan is approved; continue at once.
+    Approved(Box<Plan>),
+    /// The object cannot be adopted.
+    AdoptionRefused(String),
+    /// The provider call failed.
+    Failed(Failure),
+    /// The remote objects are in the first location, and the controller works in the second.
+    Elsewhere(Location, Location),
+    /// More objects exist than the spec accounts for: nothing is launched.
+    LaunchRefused(String),
+    /// The launch limit is reached: nothing is launched until a person confirms.
+    LaunchLimit(String),
+    /// Many remote objects vanished at once: nothing is recreated until a person confirms.
+    Held(String),
+    /// The account that it uses does not exist, cannot be used, or forbids what it asks for.
+    Account(Reason, String),
+    /// `lifecycle.paused`.
+    Paused,
+    /// A deletion is due, and `lifecycle.protect` is set; the message states what and how to allow it.
+    Protected(String),
+    /// The resource is being deleted, and these are its dependents.
+    Blocked(Vec<String>),
+    /// A call to the Kubernetes API failed.
+    Kubernetes(ApiError),
+    /// An internal error of this controller.
+    Internal(String),
+    /// The finalizer is removed: there is no status to write any more.
+    Removed,
+}
+
+impl Outcome {
+    /// The value of the metric label.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Removed => "Removed",
+            other => other.ready().1.as_str(),
+        }
+    }
+
+    /// Whether the operation may complete before it needs to be reported.
+    pub(crate) fn is_in_progress(&self) -> bool {
+        match self {
+            Self::Asked
+            | Self::InProgress(..)
+            | Self::NotYet(..)
+            | Self::Changed(_)
+            | Self::Unseen(..)
+            | Self::Blocked(_) => true,
+            Self::Failed(failure) => match failure.class {
+                FailureClass::NotYet
+                | FailureClass::TokenUsed
+                | FailureClass::TokenSpent
+                | FailureClass::Throttled
+                | FailureClass::Transient => true,
+                FailureClass::Terminal
+                | FailureClass::Credentials
+                | FailureClass::NotConfigured
+                | FailureClass::Protected => false,
+            },
+            Self::Kubernetes(error) => error.is_conflict(),
+            _ => false,
+        }
+    }
+
+    /// Whether the provider rejected the operation as not possible yet.
+    pub(crate) fn is_not_yet(&self) -> bool {
+        let waits = |class| matches!(class, FailureClass::NotYet | FailureClass::TokenUsed);
+        match self {
+            Self::NotYet(..) => true,
+            Self::Failed(failure) => waits(failure.class),
+            _ => false,
+        }
+    }
+
+    /// Whether only an edit helps: kstatus, Flux and Argo CD then report a failure at once.
+    pub(crate) fn is_stalled(&self) -> bool {
+        match self {
+            Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
+            Self::Elsewhere(..) | Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) => true,
+            Self::Account(reason, _) => *reason == Reason::NotAllowedByAccount,
+            Self::Failed(failure) => failure.class == FailureClass::Terminal,
+            _ => false,
+        }
+    }
+
+    /// Whether the controller is working on the resource, or retries by itself.
+    pub(crate) fn is_reconciling(&self) -> bool {
+        self.is_in_progress()
+            || matches!(self, Self::Approved(_) | Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_))
+    }
+
+    /// Whether the outcome results from a comparison with the observed state; any other outcome states nothing about
+    /// drift.
+    pub(crate) fn has_compared(&self) -> bool {
+        match self {
+            Self::InPlace
+            | Self::InProgress(..)
+            | Self::Changed(_)
+            | Self::Unseen(..)
+            | Self::Unheeded(_)
+            | Self::LaunchRefused(_)
+            | Self::LaunchLimit(_)
+            | Self::Held(_)
+            | Self::Immutable(_)
+            | Self::Drifted(_)
+            | Self::AwaitingApproval(_)
+            | Self::Approved(_) => true,
+            Self::Waiting(_)
+            | Self::Invalid(_)
+            | Self::Asked
+            | Self::NotYet(..)
+            | Self::AdoptionRefused(_)
+            | Self::Elsewhere(..)
+            | Self::Account(..)
+            | Self::Failed(_)
+            | Self::Paused
+            | Self::Protected(_)
+            | Self::Blocked(_)
+            | Self::Kubernetes(_)
+            | Self::Internal(_)
+            | Self::Removed => false,
+        }
+    }
+
+    /// How long the operation may take before it needs to be reported.
+    pub(crate) fn grace(&self) -> Duration {
+        if matches!(self, Self::Asked) { HUB_GRACE } else { GRACE }
+    }
+
+    /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last
+    /// reported state still holds.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
+    }
+
+    /// Whether its event is a warning.
+    pub(crate) fn is_warning(&self) -> bool {
+        let is_fine = matches!(
+            self,
+            Self::InPlace | Self::Removed | Self::Paused | Self::AwaitingApproval(_) | Self::Approved(_)
+        );
+        !is_fine && (!self.is_in_progress() || self.is_not_yet())
+    }
+
+    /// The reason why a due launch was not made, as the value of a metric label.
+    pub(crate) fn withheld(&self) -> Option<&'static str> {
+        matches!(self, Self::LaunchRefused(_) | Self::LaunchLimit(_) | Self::Held(_) | Self::Elsewhere(..))
+            .then(|| self.label())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+use kraken_api::conditions::State;
+use kraken_runtime::queue::Requeue;
+
+use super::*;
+
+fn failure(class: FailureClass) -> Outcome {
+    Outcome::Failed(Failure { class, action: "a".into(), code: "c".into(), message: "m".into() })
+}
+
+#[test]
+fn rejected_call_is_retried_with_backoff_and_a_missing_value_is_awaited() {
+    let resync = Some(Duration::from_mins(5));
+    assert_eq!(failure(FailureClass::Terminal).requeue(None, 0), Requeue::Backoff);
+    assert_eq!(failure(FailureClass::Throttled).requeue(resync, 0), Requeue::Backoff);
+    assert_eq!(Outcome::Waiting(vec![]).requeue(resync, 0), Requeue::Never);
+    assert_eq!(Outcome::InPlace.requeue(resync, 0), Requeue::Tick(Duration::from_mins(5)));
+}
+
+#[test]
+fn operation_not_possible_yet_is_retried_with_backoff_up_to_a_minute() {
+    let not_yet = refused(
+        Failure { class: FailureClass::NotYet, action: "a".into(), code: "c".into(), message: "m".into() },
+        Reason::Deleting,
+    );
+    let delays: Vec<Requeue> = (1..=8).map(|tries| not_yet.requeue(None, tries)).collect();
+    let seconds = [1, 2, 4, 8, 16, 32, 60, 60];
+    assert_eq!(delays, seconds.map(|seconds| Requeue::After(Duration::from_secs(seconds))));
+    assert_eq!(not_yet.ready().1, Reason::Deleting);
+    assert!(not_yet.is_not_yet() && not_yet.is_in_progress() && not_yet.is_warning());
+    assert_eq!(failure(FailureClass::TokenUsed).requeue(None, 3), not_yet.requeue(None, 3));
+}
+
+#[test]
+fn only_outcomes_that_need_an_edit_are_stalled_and_never_also_reconciling() {
+    let stalled = [
+        Outcome::Invalid(vec![]),
+        Outcome::Immutable(vec![]),
+        Outcome::AdoptionRefused(String::new()),
+        failure(FailureClass::Terminal),
+    ];
+    let reconciling = [
+        Outcome::Asked,
+        Outcome::InProgress(Reason::Creating, String::new()),
+        Outcome::Changed(String::new()),
+        Outcome::Blocked(vec![]),
+        Outcome::Internal(String::new()),
+        failure(FailureClass::NotYet),
+        failure(FailureClass::Throttled),
+        failure(FailureClass::Transient),
+    ];
+    let neither = [
+        Outcome::InPlace,
+        Outcome::Waiting(vec![]),
+        Outcome::Drifted(vec![]),
+        Outcome::Paused,
+        Outcome::Protected(String::new()),
+        failure(FailureClass::Credentials),
+    ];
+    for outcome in &stalled {
+        assert!(outcome.is_stalled() && !outcome.is_reconciling(), "{outcome:?}");
+    }
+    for outcome in &reconciling {
+        assert!(!outcome.is_stalled() && outcome.is_reconciling(), "{outcome:?}");
+    }
+    for outcome in &neither {
+        assert!(!outcome.is_stalled() && !outcome.is_reconciling(), "{outcome:?}");
+    }
+}
+
+#[test]
+fn reported_drift_does_not_change_ready() {
+    let drifted = Outcome::Drifted(vec![FieldDiff::new("size", "3", "9")]);
+    assert_eq!((drifted.ready().0, drifted.ready().1), (State::True, Reason::Available));
+    assert_eq!(drifted.synced().unwrap().0, State::False);
+    assert!(drifted.drift().unwrap().contains("spec.size: observed 9, desired 3"));
+}

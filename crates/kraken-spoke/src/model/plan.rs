@@ -1,0 +1,280 @@
+//! Plans: the actions shown to a person before they are carried out, and whether that person has approved them. Pure.
+//!
+//! The hash covers the actions, the desired state, and the plan carried out before, so that one approval is valid for
+//! one plan. A plan of several steps is approved once: each further step must be part of it and lead to the same
+//! desired state.
+
+use kraken_api::{APPROVED_PLAN_ANNOTATION, FieldDiff, Plan, PlanAction, ResourceStatus};
+use kraken_runtime::mutants::{self, Mutant};
+use kube::{Resource, ResourceExt, core::object::HasStatus};
+use sha2::{Digest, Sha256};
+
+use crate::model::{decide::Decision, outcome::Outcome};
+
+/// The proposed actions, not yet a plan of a particular resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Proposal {
+    pub action: PlanAction,
+    /// The objects that are created, adopted or deleted.
+    pub what: String,
+    pub changes: Vec<FieldDiff>,
+    /// A digest of the whole desired state.
+    pub target: String,
+}
+
+/// Whether a proposal is approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Approved and recorded: continue.
+    Granted,
+    /// Approved, and to be recorded first, so that its further steps are known to be part of it.
+    ToRecord(Plan),
+    /// Not approved, or changed since the approval.
+    Awaited(Plan),
+}
+
+impl Proposal {
+    /// The remote action of a decision, if it has one.
+    pub(crate) fn of<C>(decision: &Decision<C>, target: &str) -> Option<Self> {
+        let (action, what, changes) = match decision {
+            Decision::Create(what) => (PlanAction::Create, what.clone(), vec![]),
+            Decision::Change(fields, _) => (PlanAction::Change, String::new(), fields.clone()),
+            Decision::Replace(fields) => (PlanAction::Replace, String::new(), fields.clone()),
+            // The completion of a disruption was approved with the change that started it.
+            Decision::InPlace
+            | Decision::Settle(_)
+            | Decision::Resume(..)
+            | Decision::Immutable(_)
+            | Decision::Report(_) => {
+                return None;
+            }
+        };
+        Some(Self { action, what, changes, target: target.to_owned() })
+    }
+
+    /// Whether the actions may be carried out on this object now; otherwise the outcome of the reconcile.
+    pub(crate) fn approved<K>(self, object: &K) -> Result<(), Outcome>
+    where
+        K: Resource + HasStatus<Status = ResourceStatus>,
+    {
+        let approved = object.annotations().get(APPROVED_PLAN_ANNOTATION).map(String::as_str);
+        match self.judged(object.status(), approved) {
+            Verdict::Granted => Ok(()),
+            Verdict::ToRecord(plan) => Err(Outcome::Approved(plan.into())),
+            Verdict::Awaited(plan) => Err(Outcome::AwaitingApproval(plan.into())),
+        }
+    }
+
+    fn judged(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
+        let completed = status.and_then(|status| status.completed_plan.as_deref());
+        // Permission to write a status must not imply permission to approve: a plan counts only if its hash matches its
+        // content.
+        let is_genuine = |plan: &&Plan| {
+            mutants::active(Mutant::PlanHashBelieved)
+                || plan.hash == hash_of(plan.action, &plan.what, &plan.changes, &plan.target, completed)
+        };
+        let stored = status.and_then(|status| status.plan.as_ref()).filter(is_genuine);
+        let mut plan = self.into_plan(completed);
+        match (stored, approved) {
+            (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => Verdict::Granted,
+            (Some(stored), Some(hash)) if stored.hash == hash && goes_on(&plan, stored) => Verdict::Granted,
+            (_, Some(hash)) if plan.hash == hash => Verdict::ToRecord(plan),
+            (stored, Some(hash)) if Some(hash) != completed => {
+                plan.stale = Some(stale(&plan, stored, hash));
+                Verdict::Awaited(plan)
+            }
+            _ => Verdict::Awaited(plan),
+        }
+    }
+
+    fn into_plan(self, completed: Option<&str>) -> Plan {
+        let Self { action, what, changes, target } = self;
+        let hash = hash_of(action, &what, &changes, &target, completed);
+        Plan { hash, action, what, changes, target, stale: None }
+    }
+}
+
+/// The hash of a plan: of its content, and of the plan that was carried out before it.
+fn hash_of(
+    action: PlanAction,
+    what: &str,
+    changes: &[FieldDiff],
+    target: &str,
+    completed: Option<&str>,
+) -> String {
+    let fields: Vec<_> = changes.iter().map(|c| (&c.path, &c.want, &c.have)).collect();
+    let text = format!("{action:?}/{what:?}/{fields:?}/{target:?}/{completed:?}");
+    hex::encode(Sha256::digest(text).get(..8).unwrap_or_default())
+}
+
+/// Whether a plan is the remainder of an approved one. Creation and replacement include all steps to the same desired
+/// state; changes include only themselves.
+fn goes_on(plan: &Plan, approved: &Plan) -> bool {
+    use PlanAction::{Adopt, Change, Create, Delete, Replace};
+    if plan.hash == approved.hash {
+        return true;
+    }
+    let is_part = || plan.changes.iter().all(|change| approved.changes.iter().any(|c| same(c, change)));
+    plan.target == approved.target
+        && match (approved.action, plan.action) {
+            (Create, Create | Change) | (Replace, Create | Change | Replace) | (Delete, Delete) => true,
+            (Change, Change) | (Adopt, Adopt | Change) => is_part(),
+            _ => false,
+        }
+}
+
+fn same(a: &FieldDiff, b: &FieldDiff) -> bool {
+    (&a.path, &a.want, &a.have) == (&b.path, &b.want, &b.have)
+}
+
+/// Why an approval does not count, for the person who gave it.
+fn stale(plan: &Plan, stored: Option<&Plan>, approved: &str) -> String {
+    match stored {
+        Some(stored) if stored.hash == approved => {
+            let news: Vec<_> = plan
+                .changes
+                .iter()
+                .filter(|change| !stored.changes.iter().any(|c| same(c, change)))
+                .map(|c| format!("spec.{} would become {}, currently {}", c.path, c.want, c.have))
+                .collect();
+            let what = match (news.is_empty(), plan.action == stored.action) {
+                (false, _) => format!("now {}", news.join("; ")),
+                (true, false) => format!("the action was {:?} and is now {:?}", stored.action, plan.action),
+                (true, true) => "the desired state has changed".to_owned(),
+            };
+            format!("the approval of {approved} is stale: {what}")
+        }
+        // The approval was reported as stale before, and the plan since then is the one shown: the first reason is
+        // kept.
+        Some(stored)
+            if stored.hash == plan.hash && stored.stale.as_ref().is_some_and(|s| s.contains(approved)) =>
+        {
+            stored.stale.clone().unwrap_or_default()
+        }
+        _ => format!("the approval of {approved} is for another plan"),
+    }
+}
+
+/// A plan in one line.
+pub(crate) fn description(plan: &Plan) -> String {
+    let changes: Vec<_> =
+        plan.changes.iter().map(|c| format!("spec.{} from {} to {}", c.path, c.have, c.want)).collect();
+    let changes = changes.join("; ");
+    match plan.action {
+        PlanAction::Create => format!("would create {}", plan.what),
+        PlanAction::Change => format!("would change {changes}"),
+        PlanAction::Replace => format!("would replace the remote objects to change {changes}"),
+        PlanAction::Adopt if changes.is_empty() => format!("would adopt {}", plan.what),
+        PlanAction::Adopt => format!("would adopt {}; would change {changes}", plan.what),
+        PlanAction::Delete => format!("would delete {}", plan.what),
+    }
+}
+
+/// How to approve a plan that awaits approval.
+pub(crate) fn awaited(plan: &Plan) -> String {
+    let stale = plan.stale.as_ref().map(|stale| format!("; {stale}")).unwrap_or_default();
+    format!(
+        "{}{stale}; to approve, annotate it with {APPROVED_PLAN_ANNOTATION}={}",
+        description(plan),
+        plan.hash
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, have: &str, want: &str) -> FieldDiff {
+        FieldDiff::new(path, want, have)
+    }
+
+    fn proposal(action: PlanAction, changes: Vec<FieldDiff>, target: &str) -> Proposal {
+        Proposal { action, what: String::new(), changes, target: target.to_owned() }
+    }
+
+    fn resize() -> Proposal {
+        proposal(PlanAction::Change, vec![change("size", "3", "5"), change("colour", "red", "blue")], "t")
+    }
+
+    /// The status after a proposal was shown.
+    fn shown(proposal: Proposal, completed: Option<&str>) -> (ResourceStatus, String) {
+        let plan = proposal.into_plan(completed);
+        let hash = plan.hash.clone();
+        let completed_plan = completed.map(str::to_owned);
+        (ResourceStatus { plan: Some(plan), completed_plan, ..ResourceStatus::default() }, hash)
+    }
+
+    fn stale_reason(verdict: Verdict) -> String {
+        let Verdict::Awaited(plan) = verdict else { panic!("{verdict:?}") };
+        plan.stale.unwrap_or_default()
+    }
+
+    #[test]
+    fn plan_requires_approval() {
+        assert!(matches!(resize().judged(None, None), Verdict::Awaited(plan) if plan.stale.is_none()));
+        let (status, hash) = shown(resize(), None);
+        assert_eq!(resize().judged(Some(&status), Some(&hash)), Verdict::Granted);
+    }
+
+    #[test]
+    fn approval_given_before_the_plan_was_shown_is_recorded_first() {
+        let (_, hash) = shown(resize(), None);
+        assert!(matches!(resize().judged(None, Some(&hash)), Verdict::ToRecord(plan) if plan.hash == hash));
+    }
+
+    #[test]
+    fn further_steps_of_an_approved_plan_need_no_approval() {
+        let (status, hash) = shown(resize(), None);
+        let rest = proposal(PlanAction::Change, vec![change("colour", "red", "blue")], "t");
+        assert_eq!(rest.judged(Some(&status), Some(&hash)), Verdict::Granted);
+        let (status, hash) =
+            shown(proposal(PlanAction::Replace, vec![change("colour", "a", "b")], "t"), None);
+        let create = proposal(PlanAction::Create, vec![], "t");
+        assert_eq!(create.judged(Some(&status), Some(&hash)), Verdict::Granted);
+    }
+
+    #[test]
+    fn change_outside_the_plan_is_not_approved() {
+        let (status, hash) = shown(resize(), None);
+        let more = proposal(PlanAction::Change, vec![change("size", "4", "5")], "t");
+        assert!(
+            stale_reason(more.judged(Some(&status), Some(&hash)))
+                .contains("spec.size would become 5, currently 4")
+        );
+        let other_end = proposal(PlanAction::Change, vec![change("size", "3", "5")], "other");
+        assert!(stale_reason(other_end.judged(Some(&status), Some(&hash))).contains("stale"));
+        let replace = proposal(PlanAction::Replace, vec![change("size", "3", "5")], "t");
+        assert!(matches!(replace.judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+    }
+
+    #[test]
+    fn message_of_a_stale_approval_is_stable() {
+        let (mut status, hash) = shown(resize(), None);
+        let edited = || proposal(PlanAction::Change, vec![change("size", "3", "7")], "other");
+        let Verdict::Awaited(plan) = edited().judged(Some(&status), Some(&hash)) else { panic!() };
+        status.plan = Some(plan.clone());
+        assert_eq!(edited().judged(Some(&status), Some(&hash)), Verdict::Awaited(plan));
+    }
+
+    #[test]
+    fn forged_plan_is_not_approved_by_the_hash_of_another() {
+        let (mut status, hash) = shown(resize(), None);
+        // A client with permission to write the status stores another plan under the hash that a person approved.
+        let forged = || proposal(PlanAction::Delete, vec![], "t");
+        status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None) });
+        assert!(matches!(forged().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        // Or the client extends the approved plan.
+        let (mut status, hash) = shown(resize(), None);
+        let wider = || proposal(PlanAction::Change, vec![change("size", "3", "99")], "t");
+        status.plan.as_mut().unwrap().changes.push(change("size", "3", "99"));
+        assert!(matches!(wider().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+    }
+
+    #[test]
+    fn approval_is_valid_for_one_plan() {
+        let (_, hash) = shown(resize(), None);
+        let later = ResourceStatus { completed_plan: Some(hash.clone()), ..ResourceStatus::default() };
+        let verdict = resize().judged(Some(&later), Some(&hash));
+        assert!(matches!(verdict, Verdict::Awaited(plan) if plan.hash != hash && plan.stale.is_none()));
+    }
+}

@@ -1,0 +1,158 @@
+//! What is recorded of the remote objects of a resource before they are observed, and what an observation shows of it. Pure.
+
+use jiff::Timestamp;
+use kraken_api::{FINALIZER, ResourceStatus};
+use kraken_runtime::mutants::{self, Mutant};
+use kube::{Resource, ResourceExt, core::object::HasStatus};
+
+use crate::{
+    Identity, ObserveRequest,
+    dynamic::{DynKind, Observed},
+    model::{
+        ids::union,
+        intent::{Clock, Intent},
+        memory::Memory,
+    },
+};
+
+/// What is known of a resource's remote objects before they are observed.
+#[derive(Debug)]
+pub(crate) struct RecordedState {
+    /// The ids that were recorded, in the status or by this process.
+    pub ids: Vec<String>,
+    /// The highest epoch that is known to have taken effect.
+    pub epoch: i64,
+    /// Whether a launch may have been made whose result is not recorded.
+    pub outstanding: bool,
+    /// Whether any remote object can exist.
+    pub may_exist: bool,
+}
+
+impl RecordedState {
+    /// `began` is when this process started to reconcile the kind: the record of a resource that is older may have been
+    /// wiped, or a backup from before its launch may have been restored.
+    pub(crate) fn of<K: Resource + HasStatus<Status = ResourceStatus>>(
+        object: &K,
+        memory: &Memory<K>,
+        intent: Option<&Intent>,
+        clock: Clock,
+        began: Timestamp,
+    ) -> Self {
+        let status = object.status();
+        let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
+        let mut epoch = status.and_then(|s| s.epoch).unwrap_or_default();
+        if let Some((created, new)) = &memory.created {
+            epoch = epoch.max(*created);
+            ids = union(ids, new);
+        }
+        ids.retain(|id| !memory.released_ids.contains(id));
+        let outstanding = is_outstanding(intent, epoch, memory, clock);
+        let is_new = mutants::active(Mutant::NewWhateverAge)
+            || object.creation_timestamp().is_some_and(|created| created.0 >= began);
+        let may_exist = has_finalizer(object) || outstanding || !ids.is_empty() || !is_new;
+        Self { ids, epoch, outstanding, may_exist }
+    }
+
+    /// Records a launch of which all objects are visible.
+    pub(crate) fn confirm(&mut self, shown: &Shown, intent: Option<&Intent>) {
+        if let Some(intent) = intent.filter(|_| shown.is_complete) {
+            self.epoch = self.epoch.max(intent.epoch);
+        }
+    }
+
+    /// The request to observe the objects by id and, if `search` is set, also by tag; `None` if none can exist.
+    pub(crate) fn request(&self, identity: &Identity, search: bool, deep: bool) -> Option<ObserveRequest> {
+        self.may_exist.then(|| ObserveRequest {
+            identity: identity.clone(),
+            ids: self.ids.clone(),
+            search,
+            deep,
+        })
+    }
+
+    /// Whether ids are not enough to find all objects: ids are lost with a status; tags are not.
+    pub(crate) fn needs_search(&self) -> bool {
+        self.outstanding || self.ids.is_empty()
+    }
+}
+
+/// Whether the launch of the intent may have created objects that are not recorded, `epoch` being the highest recorded
+/// one.
+pub(crate) fn is_outstanding<K>(
+    intent: Option<&Intent>,
+    epoch: i64,
+    memory: &Memory<K>,
+    clock: Clock,
+) -> bool {
+    intent.is_some_and(|intent| {
+        intent.epoch > epoch && memory.refused != Some(intent.epoch) && intent.may_be_invisible(clock)
+    })
+}
+
+/// Whether a resource has Kraken's finalizer.
+pub(crate) fn has_finalizer(object: &impl Resource) -> bool {
+    object.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
+}
+
+/// What an observation shows of the ids that were known before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// Existing objects, known before or not.
+    pub live: Vec<String>,
+    /// Recorded ids that were not returned and may not be visible yet.
+    pub unseen: Vec<String>,
+    /// Recorded ids that do not exist any more although their deletion was not requested.
+    pub lost: Vec<String>,
+    /// Recorded ids, visible before, that were not returned, not even as deleted, although this process did not request
+    /// their deletion.
+    pub vanished: Vec<String>,
+    /// Whether a known id was not returned, not even as deleted, and its deletion was not requested.
+    pub hidden: bool,
+    /// Recorded ids that do not exist any more, regardless of who requested their deletion.
+    pub gone: Vec<String>,
+    /// The highest epoch of all returned objects.
+    pub epoch: i64,
+    /// Whether all objects that the launch of the intent can have created were returned.
+    pub is_complete: bool,
+}
+
+impl Shown {
+    pub(crate) fn of(
+        kind: &dyn DynKind,
+        observed: &Observed,
+        recorded: &RecordedState,
+        memory: &Memory,
+        intent: Option<&Intent>,
+        clock: Clock,
+    ) -> Self {
+        let shown = kind.shown(observed);
+        let may_be_invisible = intent.is_some_and(|intent| intent.may_be_invisible(clock));
+        let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+        let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
+        this.is_complete = intent.is_some_and(|intent| {
+            let asks = intent.asks.map_or(usize::MAX, |asks| asks.max(1));
+            recorded.epoch < intent.epoch
+                && this.epoch >= intent.epoch
+                && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= asks
+        });
+        for id in recorded.ids.iter().filter(|id| !this.live.contains(id)) {
+            // Outgoing objects were visible before: if they are not returned, they are deleted.
+            if memory.deleted_ids.contains(id) || outgoing.contains(id) {
+                if !shown.contains(id) {
+                    this.gone.push(id.clone());
+                    this.vanished.extend((!memory.deleted_ids.contains(id)).then(|| id.clone()));
+                }
+                continue;
+            }
+            this.hidden |= !shown.contains(id);
+            if !shown.contains(id) && may_be_invisible && !mutants::active(Mutant::PartlyVisible) {
+                this.unseen.push(id.clone());
+            } else {
+                this.vanished.extend((!shown.contains(id)).then(|| id.clone()));
+                this.lost.push(id.clone());
+                this.gone.push(id.clone());
+            }
+        }
+        this
+    }
+}

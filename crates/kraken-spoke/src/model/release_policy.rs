@@ -1,0 +1,86 @@
+//! Whether a remote object is deleted or kept: adopted or created is a property of each object, and not of the
+//! resource. Pure.
+
+use kraken_api::{Deletion, Lifecycle, ResourceStatus};
+use kraken_runtime::mutants::{self, Mutant};
+
+use crate::model::{ids::union, intent::Intent};
+
+/// What happens to each remote object when it is deleted or replaced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReleasePolicy<'a> {
+    pub lifecycle: &'a Lifecycle,
+    /// The ids that existed before the resource.
+    pub adopted: &'a [String],
+}
+
+impl ReleasePolicy<'_> {
+    /// Whether the object is kept.
+    pub(crate) fn keeps(&self, id: &String) -> bool {
+        // Without a record of adopted ids, every object may have been adopted.
+        let is_unknown = self.adopted.is_empty()
+            && self.lifecycle.adopt.is_some()
+            && !mutants::active(Mutant::ForgetAdoption);
+        let is_adopted = self.adopted.contains(id)
+            || (mutants::active(Mutant::AdoptedAsWhole) && !self.adopted.is_empty());
+        self.lifecycle.deletion(is_unknown || is_adopted) == Deletion::Retain
+            && !mutants::active(Mutant::RetainDeletes)
+    }
+
+    /// Whether any of the recorded objects is deleted; without recorded objects, the policy of the resource decides.
+    pub(crate) fn deletes_any(&self, recorded: &[String]) -> bool {
+        let by_default = self.adopted.is_empty() && self.lifecycle.adopt.is_none();
+        match self.lifecycle.deletion {
+            Some(deletion) => deletion == Deletion::Delete,
+            None => by_default || recorded.iter().any(|id| !self.keeps(id)),
+        }
+    }
+}
+
+/// The ids that existed before the resource, from the status and the intent.
+pub(crate) fn adopted(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> Vec<String> {
+    if mutants::active(Mutant::ForgetAdoption) {
+        return vec![];
+    }
+    let of_status = status.map(|status| status.adopted.clone()).unwrap_or_default();
+    union(of_status, intent.map(|intent| intent.adopted.as_slice()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(list: &[&str]) -> Vec<String> {
+        list.iter().map(|id| (*id).to_owned()).collect()
+    }
+
+    #[test]
+    fn adopted_object_is_kept_and_created_object_is_deleted() {
+        let lifecycle = Lifecycle::default();
+        let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: &ids(&["i-1"]) };
+        assert!(policy.keeps(&"i-1".to_owned()));
+        assert!(!policy.keeps(&"i-2".to_owned()));
+        assert!(!policy.deletes_any(&ids(&["i-1"])));
+        assert!(policy.deletes_any(&ids(&["i-1", "i-2"])));
+    }
+
+    #[test]
+    fn explicit_deletion_policy_applies_to_all_objects() {
+        for (deletion, keeps) in [(Deletion::Retain, true), (Deletion::Delete, false)] {
+            let lifecycle = Lifecycle { deletion: Some(deletion), ..Lifecycle::default() };
+            let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: &ids(&["i-1"]) };
+            assert!(["i-1", "i-2"].iter().all(|id| policy.keeps(&(*id).to_owned()) == keeps));
+            assert_eq!(policy.deletes_any(&[]), !keeps);
+        }
+    }
+
+    #[test]
+    fn missing_adoption_record_prevents_deletion() {
+        let adopt = kraken_api::Adopt::Id(kraken_api::ById { id: "i-1".into() });
+        let lifecycle = Lifecycle { adopt: Some(adopt), ..Lifecycle::default() };
+        let policy = ReleasePolicy { lifecycle: &lifecycle, adopted: &[] };
+        assert!(policy.keeps(&"i-2".to_owned()) && !policy.deletes_any(&[]));
+        let nothing = Lifecycle::default();
+        assert!(ReleasePolicy { lifecycle: &nothing, adopted: &[] }.deletes_any(&[]));
+    }
+}

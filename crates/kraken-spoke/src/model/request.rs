@@ -1,0 +1,39 @@
+//! The finalizer of DependencyRequests. Pure.
+
+use kraken_api::{DependencyRequest, REFERENCES_FINALIZER};
+use kraken_runtime::mutants::{self, Mutant};
+use kube::{Resource, api::ObjectMeta};
+
+/// The finalizers of a request.
+pub(crate) fn finalizers() -> &'static [&'static str] {
+    if mutants::active(Mutant::RequestNotHeld) { &[] } else { &[REFERENCES_FINALIZER] }
+}
+
+/// Whether the request exists until its spoke releases it. A request that is being deleted can get no finalizer any
+/// more.
+pub(crate) fn is_held(request: &DependencyRequest) -> bool {
+    mutants::active(Mutant::RequestNotHeld)
+        || request.meta().deletion_timestamp.is_some()
+        || has_finalizer(request.meta())
+}
+
+pub(crate) fn has_finalizer(meta: &ObjectMeta) -> bool {
+    meta.finalizers.iter().flatten().any(|finalizer| finalizer == REFERENCES_FINALIZER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(finalizers: &[&str]) -> DependencyRequest {
+        let mut request = DependencyRequest::new("gadget-a", kraken_api::DependencyRequestSpec::default());
+        request.metadata.finalizers = Some(finalizers.iter().map(|f| (*f).to_owned()).collect());
+        request
+    }
+
+    #[test]
+    fn request_is_held_only_by_its_finalizer() {
+        assert!(!is_held(&request(&["other"])));
+        assert!(is_held(&request(&["other", REFERENCES_FINALIZER])));
+    }
+}

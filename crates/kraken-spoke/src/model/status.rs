@@ -1,0 +1,205 @@
+//! The next status, from an outcome and the previous status. Pure.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kraken_api::{
+    FieldDiff, InPlace, Location, ResourceStatus,
+    conditions::{self, DEPENDENCIES_RESOLVED, DRIFTED, READY, RECONCILING, STALLED, SYNCED, State},
+    reasons::Reason,
+};
+
+use crate::model::{followed::Followed, ids::listed, in_place::recorded, outcome::Outcome};
+
+/// The suffix of the Ready message while references are not kept up to date. It does not change the outcome, and no
+/// event is published for it.
+pub(crate) const UNFOLLOWED: &str = "; kraken-hub is not running: see DependenciesResolved";
+
+/// What a reconcile determined in addition to its outcome.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReconcileFacts {
+    /// The ids of the remote objects, if they were observed.
+    pub ids: Option<Vec<String>>,
+    /// The number of remote objects, of a kind that scales.
+    pub replicas: Option<i32>,
+    /// The highest epoch known to have taken effect.
+    pub epoch: Option<i64>,
+    /// The record of what is in place if the outcome is `InPlace`.
+    pub in_place: Option<InPlace>,
+    /// An addition to the message of a paused resource.
+    pub note: Option<String>,
+    /// Whether changes of the references have an effect.
+    pub followed: Followed,
+    /// Whether a change was made because of an edit: the record of what was in place before is void.
+    pub edit_under_way: bool,
+    /// The values of fields that are applied only at creation, as digests.
+    pub at_creation: BTreeMap<String, String>,
+    /// Selected public values of the remote objects, if they are published.
+    pub summary: Option<BTreeMap<String, String>>,
+    /// The adopted ids among them.
+    pub adopted: Vec<String>,
+    /// Their location.
+    pub location: Option<Location>,
+    /// The epoch from which objects are current.
+    pub replaced_before: Option<i64>,
+}
+
+impl ReconcileFacts {
+    /// Sets the ids of the remote objects, and which of them were adopted.
+    pub(crate) fn of(&mut self, ids: &[String], mut adopted: Vec<String>) {
+        adopted.retain(|id| ids.contains(id));
+        self.adopted = adopted;
+        self.ids = Some(ids.to_vec());
+    }
+}
+
+/// The next status, from an outcome and the previous status.
+pub(crate) fn status_of(
+    outcome: &Outcome,
+    facts: &ReconcileFacts,
+    before: Option<&ResourceStatus>,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> ResourceStatus {
+    let mut status = before.cloned().unwrap_or_default();
+    status.observed_generation = generation;
+    record(&mut status, outcome, facts);
+    if let Outcome::Drifted(fields) = outcome {
+        status.drift = fields.iter().map(|field| dated(field, &status.drift, now)).collect();
+    } else if outcome.has_compared() {
+        status.drift.clear();
+    }
+    plan_of(outcome, &mut status);
+    let mut conditions = std::mem::take(&mut status.conditions);
+    let unfollowed = unfollowed(&facts.followed, &conditions);
+    let message = ready_message(outcome, facts, &status.external_ids, unfollowed.is_some());
+    let mut set = |kind, state, reason: &str, message: &str| {
+        conditions::set(&mut conditions, kind, state, reason, message, generation, now);
+    };
+    let (state, reason, _) = outcome.ready();
+    set(READY, state, reason.as_str(), &message);
+    if let Some((state, message)) = outcome.synced() {
+        let reason = match outcome {
+            Outcome::InPlace => "InSync",
+            Outcome::Drifted(_) => Reason::Drifted.as_str(),
+            _ => reason.as_str(),
+        };
+        set(SYNCED, state, reason, &message);
+    }
+    match (outcome.dependencies(), unfollowed) {
+        (None, _) => {}
+        // Not for `Unknown`: then the request has not been answered at all.
+        (Some((State::True | State::False, _)), Some(unfollowed)) => {
+            set(DEPENDENCIES_RESOLVED, State::Unknown, Reason::HubNotRunning.as_str(), &unfollowed);
+        }
+        (Some((state, message)), _) => {
+            let reason = if state == State::True { "Resolved" } else { reason.as_str() };
+            set(DEPENDENCIES_RESOLVED, state, reason, &message);
+        }
+    }
+    let mut set_while = |kind, held: Option<(&str, &str)>| {
+        conditions::set_while(&mut conditions, kind, held, generation, now);
+    };
+    set_while(RECONCILING, outcome.is_reconciling().then_some((reason.as_str(), &message)));
+    set_while(STALLED, outcome.is_stalled().then_some((reason.as_str(), &message)));
+    if let Some(drift) = outcome.drift() {
+        set_while(DRIFTED, Some((Reason::Drifted.as_str(), &drift)));
+    } else if outcome.has_compared() {
+        set_while(DRIFTED, None);
+    }
+    status.conditions = conditions;
+    status
+}
+
+/// Sets the record of the remote objects.
+fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts) {
+    if let Some(ids) = &facts.ids {
+        status.external_ids.clone_from(ids);
+        status.adopted.clone_from(&facts.adopted);
+        status.replaced_before = facts.replaced_before;
+        status.at_creation = recorded(status.at_creation.take(), &facts.at_creation, ids);
+        // Set with the first creation and not changed later.
+        if !ids.is_empty() && status.location.is_none() {
+            status.location.clone_from(&facts.location);
+        }
+    }
+    if let Some(summary) = &facts.summary {
+        status.summary.clone_from(summary);
+    }
+    if facts.replicas.is_some() {
+        status.replicas = facts.replicas;
+    }
+    if facts.epoch.is_some() {
+        status.epoch = facts.epoch;
+    }
+    // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
+    if matches!(outcome, Outcome::InPlace) {
+        status.in_place.clone_from(&facts.in_place);
+    } else if facts.edit_under_way {
+        status.in_place = None;
+    }
+}
+
+/// The message of the Ready condition.
+fn ready_message(outcome: &Outcome, facts: &ReconcileFacts, ids: &[String], is_unfollowed: bool) -> String {
+    let (state, _, mut message) = outcome.ready();
+    if matches!(outcome, Outcome::InPlace) && !ids.is_empty() {
+        message = format!("in place: {}", listed(ids));
+    }
+    if let (Outcome::Paused, Some(note)) = (outcome, &facts.note) {
+        message.push_str(note);
+    }
+    if is_unfollowed && (state == State::True || matches!(outcome, Outcome::Waiting(_))) {
+        message.push_str(UNFOLLOWED);
+    }
+    message
+}
+
+/// The message about references that are not kept up to date, if so.
+fn unfollowed(followed: &Followed, before: &[Condition]) -> Option<String> {
+    match followed {
+        Followed::Yes => None,
+        Followed::No(message) => Some(message.clone()),
+        Followed::Unknown => unfollowed_condition(before).map(|condition| condition.message.clone()),
+    }
+}
+
+/// The condition that reports that references are not kept up to date, if there is one.
+pub(crate) fn unfollowed_condition(conditions: &[Condition]) -> Option<&Condition> {
+    conditions::get(conditions, DEPENDENCIES_RESOLVED)
+        .filter(|condition| condition.reason == Reason::HubNotRunning.as_str())
+}
+
+/// Whether a status reports the resource as ready.
+pub(crate) fn is_ready(status: Option<&ResourceStatus>) -> bool {
+    let ready = status.and_then(|status| conditions::get(&status.conditions, READY));
+    ready.is_some_and(|ready| ready.status == State::True.as_str())
+}
+
+/// A plan is shown from the time it awaits approval until it is complete; then its approval is not valid any more.
+fn plan_of(outcome: &Outcome, status: &mut ResourceStatus) {
+    match outcome {
+        Outcome::AwaitingApproval(plan) | Outcome::Approved(plan) => status.plan = Some((**plan).clone()),
+        Outcome::InPlace | Outcome::Immutable(_) | Outcome::Drifted(_) => {
+            if let Some(plan) = status.plan.take() {
+                status.completed_plan = Some(plan.hash);
+            }
+        }
+        // The plan is based on inputs that do not exist any more.
+        Outcome::Waiting(_) | Outcome::Invalid(_) | Outcome::AdoptionRefused(_) => status.plan = None,
+        _ => {}
+    }
+}
+
+fn dated(field: &FieldDiff, before: &[FieldDiff], now: Timestamp) -> FieldDiff {
+    let first =
+        before.iter().find(|b| b.path == field.path && b.have == field.have).and_then(|b| b.since.clone());
+    FieldDiff {
+        since: first.or_else(|| Some(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
+        ..field.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! What the reconciles of one kind, or of one process, share: batches, caches and counts. It is kept in memory and can be
+//! lost at any time.
+
+pub(crate) mod batch;
+pub(crate) mod blockers;
+pub(crate) mod claims;
+pub(crate) mod connections;
+pub(crate) mod hub;
+pub(crate) mod hub_lease;
+pub(crate) mod memories;
+pub(crate) mod published;
+pub(crate) mod releases;
+pub(crate) mod secrets;
+pub(crate) mod unselected;
+pub(crate) mod vanished;

@@ -1,0 +1,163 @@
+//! The dependents of a resource that is being deleted: they are deleted first. Client required only to list them.
+//!
+//! In many cases the provider would reject the deletion anyway, but each attempt costs a call, and its message names no
+//! resource.
+
+use std::{sync::Arc, time::Duration};
+
+use kraken_runtime::hash::HashMap;
+
+use kraken_api::DependencyRequest;
+use kraken_runtime::patch::{ApiError, within};
+use kube::{
+    Api, Client,
+    api::{ListParams, VersionMatch},
+};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{
+    model::graph::{Graph, Node, blockers, graph_of},
+    shared::releases::Releases,
+};
+
+/// The maximum age of a list without dependents: remote objects are deleted because of it.
+const FRESH: Duration = Duration::from_secs(1);
+/// The maximum age of a list with dependents. It starts at `FRESH` and doubles while the list does not change: a
+/// protected resource may block others for days.
+const STALE: Duration = Duration::from_secs(8);
+
+/// The recently listed references of each namespace with a deletion in progress; shared by all kinds of the process.
+/// Clones share the same state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct References {
+    namespaces: Arc<Mutex<HashMap<String, Arc<tokio::sync::Mutex<Listed>>>>>,
+    /// The deletions that wait for dependents to be deleted.
+    pub(crate) releases: Releases,
+}
+
+/// The latest list of one namespace.
+#[derive(Debug, Default)]
+struct Listed {
+    newest: Option<(Instant, Arc<Graph>)>,
+    /// How long the list is valid while it shows dependents.
+    serves: Duration,
+}
+
+impl References {
+    /// The resources that refer to this one and must be deleted first, as `kind name`.
+    pub(crate) async fn blockers(
+        &self,
+        client: &Client,
+        namespace: &str,
+        of: &Node,
+    ) -> Result<Vec<String>, ApiError> {
+        let listed = self.of(namespace);
+        // Held during the list call: other callers wait for its result instead of making their own call.
+        let mut listed = listed.lock().await;
+        if let Some((at, graph)) = &listed.newest {
+            let blockers = blockers(graph, of);
+            // A list that shows dependents too long delays a deletion; a list without dependents must be current.
+            let serves = if blockers.is_empty() { FRESH } else { listed.serves };
+            let is_outdated = self.releases.last(namespace).is_some_and(|released| released >= *at);
+            if at.elapsed() < serves && !is_outdated {
+                return Ok(named(blockers));
+            }
+        }
+        let graph = Arc::new(list(client, namespace).await?);
+        let is_same = listed.newest.as_ref().is_some_and(|(_, before)| *before == graph);
+        listed.serves = if is_same { (listed.serves * 2).clamp(FRESH, STALE) } else { FRESH };
+        listed.newest = Some((Instant::now(), graph.clone()));
+        Ok(named(blockers(&graph, of)))
+    }
+
+    fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<Listed>> {
+        let mut namespaces = self.namespaces.lock();
+        // Lists that were not used for a while are dropped; a locked list is in use.
+        let is_in_use = |listed: &Arc<tokio::sync::Mutex<Listed>>| {
+            let Ok(listed) = listed.try_lock() else { return true };
+            listed.newest.as_ref().is_some_and(|(at, _)| at.elapsed() < STALE * 2)
+        };
+        namespaces.retain(|name, listed| name == namespace || is_in_use(listed));
+        namespaces.entry(namespace.to_owned()).or_default().clone()
+    }
+}
+
+async fn list(client: &Client, namespace: &str) -> Result<Graph, ApiError> {
+    let api: Api<DependencyRequest> = Api::namespaced(client.clone(), namespace);
+    // Served from the API server's cache: a second of staleness is acceptable, and etcd is not read.
+    let params = ListParams {
+        version_match: Some(VersionMatch::NotOlderThan),
+        resource_version: Some("0".to_owned()),
+        ..ListParams::default()
+    };
+    let requests = within("list the references of the namespace", api.list(&params)).await?;
+    Ok(graph_of(&requests.items))
+}
+
+fn named(blockers: Vec<Node>) -> Vec<String> {
+    let shown = |(kind, name): Node| format!("{} {name}", kind.split('.').next().unwrap_or_default());
+    blockers.into_iter().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An API server on which `subnet a` refers to `vpc a`, and which counts its list calls.
+    fn server() -> (Client, Arc<std::sync::atomic::AtomicUsize>) {
+        let lists = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = lists.clone();
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let body = serde_json::json!({"metadata": {}, "items": [{
+                "metadata": {"name": "subnet-a", "ownerReferences": [
+                    {"apiVersion": "a/v1", "kind": "Subnet", "name": "a", "uid": "u", "controller": true}]},
+                "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "a", "type": "any"}]},
+            }]});
+            async move {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let body = kube::client::Body::from(body.to_string().into_bytes());
+                Ok::<_, std::io::Error>(http::Response::new(body))
+            }
+        });
+        (Client::new(service, "default"), lists)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn deletions_of_all_kinds_share_a_list_and_a_long_block_is_listed_rarely() {
+        let (client, lists) = server();
+        let (vpc, references) = (("vpc".to_owned(), "a".to_owned()), References::default());
+        let other_kind = references.clone();
+        let all = (0..1000).map(|n| {
+            let references = if n % 2 == 0 { &references } else { &other_kind };
+            references.blockers(&client, "ns", &vpc)
+        });
+        for blockers in futures::future::join_all(all).await {
+            assert_eq!(blockers.unwrap(), ["subnet a"]);
+        }
+        assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), 1);
+        for _ in 0..300 {
+            references.blockers(&client, "ns", &vpc).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        let listed = lists.load(std::sync::atomic::Ordering::SeqCst);
+        assert!((60..90).contains(&listed), "{listed} lists in ten minutes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn absence_of_dependents_requires_a_fresh_list() {
+        let (client, lists) = server();
+        let (vpc, subnet) = (("vpc".to_owned(), "a".to_owned()), ("subnet".to_owned(), "a".to_owned()));
+        let references = References::default();
+        for _ in 0..5 {
+            references.blockers(&client, "ns", &vpc).await.unwrap();
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+        references.blockers(&client, "ns", &vpc).await.unwrap();
+        let before = lists.load(std::sync::atomic::Ordering::SeqCst);
+        tokio::time::sleep(FRESH).await;
+        assert!(references.blockers(&client, "ns", &subnet).await.unwrap().is_empty());
+        assert_eq!(lists.load(std::sync::atomic::Ordering::SeqCst), before + 1);
+    }
+}

@@ -1,0 +1,70 @@
+//! The in-memory records of the resources of one kind.
+
+use kraken_runtime::{hash::HashMap, watch::ObjectKey};
+use parking_lot::Mutex;
+
+use crate::{dynamic::Object, model::memory::Memory};
+
+/// The in-memory records of all resources of one kind.
+#[derive(Debug)]
+pub(crate) struct Memories<K = Object> {
+    of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
+}
+
+impl<K> Default for Memories<K> {
+    fn default() -> Self {
+        Self { of: Mutex::new(HashMap::default()) }
+    }
+}
+
+impl<K> Memories<K> {
+    /// Takes the record of this resource. If a reconcile does not put it back, it is lost, which is safe. The record of
+    /// an earlier object of the same name (another UID) is dropped.
+    pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
+        match self.of.lock().remove(key) {
+            Some((of, memory)) if of == uid => memory,
+            _ => Memory::default(),
+        }
+    }
+
+    /// Keeps it for the next reconcile.
+    pub(crate) fn put(&self, key: ObjectKey, uid: String, memory: Memory<K>) {
+        self.of.lock().insert(key, (uid, memory));
+    }
+
+    /// Forgets a deleted resource.
+    pub(crate) fn forget(&self, key: &ObjectKey) {
+        self.of.lock().remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::ObjectMeta;
+
+    use super::*;
+
+    fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
+        Arc::new(ConfigMap {
+            metadata: ObjectMeta {
+                uid: Some(uid.into()),
+                resource_version: Some(version.into()),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        })
+    }
+
+    #[test]
+    fn new_object_of_the_same_name_starts_without_memory() {
+        let memory = Memory { latest: Some(object("old", "100")), ..Memory::default() };
+        assert_eq!(memory.newest(object("new", "1")).metadata.uid.as_deref(), Some("new"));
+        let memories = Memories::default();
+        let key = ObjectKey::new("ns", "a");
+        memories.put(key.clone(), "old".into(), memory);
+        assert!(memories.take(&key, "new").latest.is_none());
+    }
+}

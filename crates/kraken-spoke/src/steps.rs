@@ -1,0 +1,40 @@
+//! The steps of a reconcile, in their order. Each states whether it needs a client.
+
+// 1. Client required.
+pub(crate) mod restore;
+
+// 2. Client required.
+pub(crate) mod connect;
+
+// 3. Client required.
+pub(crate) mod remove;
+
+// 4. Client required.
+pub(crate) mod skip;
+
+// 5. Client required.
+pub(crate) mod gather;
+
+// 6. No client required.
+pub(crate) mod resolve;
+
+// 7. Client required.
+pub(crate) mod observe;
+
+// 8. No client required.
+pub(crate) mod decide;
+
+// 9. Client required.
+pub(crate) mod adopt;
+
+// 10. Client required.
+pub(crate) mod declare;
+
+// 11. Client required.
+pub(crate) mod act;
+
+// 12. Client required.
+pub(crate) mod resume;
+
+// After the steps, on every path. Client required.
+pub(crate) mod report;

@@ -1,0 +1,118 @@
+//! Replacement of remote objects because of a field that cannot be changed in place, if `lifecycle.replace` allows it.
+//! Client required.
+//!
+//! The replacement is persisted as an intent with the epoch from which objects are new. Each further step is decided
+//! from the observed objects, so after a crash at any point the replacement continues.
+
+use kraken_api::{FieldDiff, Replace, reasons::Reason};
+use kraken_runtime::mutants::{self, Mutant};
+
+use crate::{
+    FailureClass,
+    actions::{persist::persist, record::record, unprotect::unprotect},
+    context::Reconcile,
+    dynamic::Observed,
+    model::{
+        ids::{listed, union},
+        intent::{Intent, parameters_hash},
+        observation::Observation,
+        outcome::{Outcome, refused},
+    },
+    steps::act::guard,
+};
+
+/// Persists that the existing objects are to be replaced. The next steps are decided from that record, also after a
+/// crash.
+pub(super) async fn begin(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    fields: &[FieldDiff],
+) -> Result<Outcome, Outcome> {
+    // The replacement in progress is not desired any more either. It is deleted first: so there are never more than the
+    // original objects and one replacement of them.
+    if observation.outgoing.is_some() {
+        return Ok(let_go(reconcile, observation, &observation.current).await);
+    }
+    let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
+    let missing = kind.compare(desired, &kind.nothing()).missing.unwrap_or_default();
+    let intent = observation.target.intent.as_ref();
+    let last = intent
+        .map_or(0, |intent| intent.epoch)
+        .max(observation.recorded.epoch)
+        .max(kind.epoch(&observation.current));
+    let asks = Some(kind.max_objects(desired));
+    let hash = parameters_hash(desired, &missing);
+    let intent = guard::new_launch(reconcile, observation, last + 1, hash).await?;
+    let outgoing = union(observation.shown.live.clone(), &observation.shown.unseen);
+    let intent = Intent { replaced_before: Some(intent.epoch), outgoing, asks, ..intent };
+    persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
+    let paths: Vec<String> = fields.iter().map(|field| format!("spec.{}", field.path)).collect();
+    Ok(Outcome::InProgress(Reason::Replacing, format!("replacing, to change {}", paths.join(", "))))
+}
+
+/// Deletes the outgoing objects of a replacement when they are due, and ends the reconcile then. `is_up` means that
+/// their replacement is in place.
+pub(super) async fn retire(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    is_up: bool,
+) -> Result<(), Outcome> {
+    let Some(outgoing) = &observation.outgoing else { return Ok(()) };
+    let lifecycle = reconcile.lifecycle();
+    // `Never`, set while a replacement is in progress, must not leave the resource without objects.
+    let is_due = is_up || lifecycle.replace == Replace::DeleteFirst;
+    if is_due && lifecycle.protect && !mutants::active(Mutant::ReplaceIgnoresProtect) {
+        let ids = listed(&reconcile.context.kind.ids(outgoing));
+        return Err(Outcome::Protected(format!(
+            "{ids} is replaced and kept while spec.lifecycle.protect is true: set it to false to allow its deletion"
+        )));
+    }
+    if is_due { Err(let_go(reconcile, observation, outgoing).await) } else { Ok(()) }
+}
+
+/// Requests the deletion of the replaced objects, and releases those that are to be kept.
+async fn let_go(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+    replaced: &Observed,
+) -> Outcome {
+    let object = reconcile.object.clone();
+    let (context, policy) = (&reconcile.context, observation.policy(object.lifecycle()));
+    let kept: Vec<String> = context.kind.ids(replaced).into_iter().filter(|id| policy.keeps(id)).collect();
+    let (to_keep, to_delete) = context.kind.select(replaced.clone(), &kept);
+    let ids = context.kind.ids(&to_delete);
+    if !ids.is_empty() {
+        return delete(reconcile, &to_delete, &ids).await;
+    }
+    if kept.is_empty() {
+        let message = "waiting for the provider to finish the deletion of the replaced objects".to_owned();
+        return Outcome::InProgress(Reason::Replacing, message);
+    }
+    if let Err(failure) = context.external.release(&reconcile.identity, &to_keep).await {
+        return refused(failure, Reason::Replacing);
+    }
+    reconcile.memory.released(&kept);
+    let note = format!("released {}, which is replaced: it is kept without Kraken's tags", listed(&kept));
+    record(reconcile, Reason::Released, &note).await;
+    Outcome::InProgress(Reason::Replacing, note)
+}
+
+async fn delete(reconcile: &mut Reconcile<'_>, replaced: &Observed, ids: &[String]) -> Outcome {
+    let Reconcile { context, memory, identity, .. } = reconcile;
+    match context.external.delete(identity, replaced).await {
+        Ok(()) => {
+            let is_first = ids.iter().any(|id| !memory.deleted_ids.contains(id));
+            memory.deleting(ids);
+            if is_first {
+                let note = format!("requested the deletion of {}, which is replaced", listed(ids));
+                record(reconcile, Reason::Replaced, &note).await;
+            }
+            Outcome::InProgress(Reason::Replacing, format!("deleting {}, which is replaced", listed(ids)))
+        }
+        Err(failure) if failure.class == FailureClass::Protected => {
+            unprotect(reconcile, replaced, failure, Reason::Replacing).await
+        }
+        // Another object must be deleted first; the provider's message names it.
+        Err(failure) => refused(failure, Reason::Replacing),
+    }
+}

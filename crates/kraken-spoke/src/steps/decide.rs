@@ -1,0 +1,70 @@
+//! Step 8: decides on the next action, and withholds the recreation of objects that vanished. No client required.
+
+use kraken_api::{conditions, reasons::Reason};
+use kraken_runtime::coverage;
+use kube::core::object::HasStatus;
+
+use crate::{
+    context::Reconcile,
+    dynamic::Change,
+    model::{
+        breaker::confirmed_at,
+        coverage as names,
+        decide::{self, Decision},
+        ids::listed,
+        observation::Observation,
+        outcome::Outcome,
+    },
+    shared::vanished::{CONFIRMED_FOR, Verdict, message},
+};
+
+/// The next action.
+pub(crate) fn decide(
+    reconcile: &mut Reconcile<'_>,
+    observation: &mut Observation<'_>,
+) -> Result<Decision<Change>, Outcome> {
+    let comparison = std::mem::take(&mut observation.comparison);
+    let is_missing = comparison.missing.is_some();
+    let decision = decide::decide(comparison, reconcile.lifecycle(), observation.target.is_edited);
+    coverage::note(names::DECISION, names::decision(&decision));
+    let withheld = withheld(reconcile, observation, is_missing);
+    if let (Decision::Create(_), Some(outcome)) = (&decision, withheld) {
+        return Err(outcome);
+    }
+    if !observation.vanishing.is_empty() {
+        let ids = listed(&observation.vanishing);
+        let message = format!("{ids} is not found; waiting to confirm that it is deleted");
+        return Err(Outcome::InProgress(Reason::Updating, message));
+    }
+    reconcile.memory.forget_ids(&observation.shown.gone);
+    reconcile.facts.of(&observation.shown.live, observation.adopted.clone());
+    Ok(decision)
+}
+
+/// Why the vanished objects are not recreated now, if many objects of the kind vanished at once.
+fn withheld(reconcile: &Reconcile<'_>, observation: &Observation<'_>, is_missing: bool) -> Option<Outcome> {
+    let Reconcile { context, object, .. } = reconcile;
+    let (key, shown) = (reconcile.key(), &observation.shown);
+    if shown.lost.is_empty() || !is_missing {
+        if !shown.live.is_empty() {
+            context.vanished.present(&key);
+        }
+        return None;
+    }
+    let now = kraken_runtime::clock::now();
+    let confirmed = confirmed_at(&**object, now);
+    if confirmed.is_some_and(|at| at.duration_until(now).unsigned_abs() < CONFIRMED_FOR) {
+        context.vanished.forget(&key);
+        return None;
+    }
+    let ready = object.status().and_then(|status| conditions::get(&status.conditions, conditions::READY));
+    let was_held = ready.is_some_and(|ready| ready.reason == Reason::RecreationHeld.as_str());
+    match context.vanished.lost(&key, was_held) {
+        Verdict::Go => None,
+        Verdict::Wait => {
+            let message = format!("{} vanished; checking for losses of other resources", listed(&shown.lost));
+            Some(Outcome::InProgress(Reason::Creating, message))
+        }
+        Verdict::Hold(lost, all) => Some(Outcome::Held(message(&shown.lost, lost, all))),
+    }
+}

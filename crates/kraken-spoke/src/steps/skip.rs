@@ -1,0 +1,99 @@
+//! Step 4: skips a resource that is paused, and the resync of one that refers to Secrets and is unchanged: no Secret is
+//! read if the desired and the observed state are the same as when everything was last in place. Client required.
+//!
+//! The result of a reconcile depends on the desired state (the generation, the values of references, the versions of
+//! Secrets) and on the observed state. If both equal those of an earlier reconcile that found everything in place, the
+//! result is the same, and the values of Secrets, which are needed to compare and to repair, are not needed.
+
+use std::collections::BTreeMap;
+
+use kraken_api::DependencyRequest;
+use kraken_options::{Dependencies, SecretData, Values};
+use kraken_runtime::{
+    mutants::{self, Mutant},
+    queue::Lane,
+};
+use kube::{Resource, core::object::HasStatus};
+
+use crate::{
+    actions::location,
+    context::Reconcile,
+    model::{
+        intent::Intent,
+        outcome::Outcome,
+        status::ReconcileFacts,
+        unchanged::{Unchanged, digest},
+    },
+    shared::secrets,
+    steps::{gather, resolve},
+};
+
+/// Ends the reconcile of a resource that is paused or unchanged; returns the references of any other.
+pub(crate) async fn skip(reconcile: &mut Reconcile<'_>) -> Result<Dependencies, Outcome> {
+    if reconcile.lifecycle().paused && !mutants::active(Mutant::PausedIgnored) {
+        return Err(Outcome::Paused);
+    }
+    let dependencies = resolve::dependencies(&*reconcile.context.kind, reconcile.object.spec());
+    if !dependencies.is_empty() {
+        reconcile.facts.followed = reconcile.context.followed();
+    }
+    if !dependencies.secrets.is_empty() && is_unchanged(reconcile, &dependencies).await.is_some() {
+        return Err(Outcome::InPlace);
+    }
+    reconcile.memory.unchanged = None;
+    Ok(dependencies)
+}
+
+/// Whether everything is in place according to a comparison that reads no Secret; `None` if that is not known.
+async fn is_unchanged(reconcile: &mut Reconcile<'_>, dependencies: &Dependencies) -> Option<()> {
+    let before = reconcile.memory.unchanged.clone()?;
+    if !is_resync(reconcile, &before)? {
+        return None;
+    }
+    let values = versions(&*gather::answer(reconcile, dependencies)?, dependencies)?;
+    if reconcile.context.inputs(&reconcile.identity.uid, &values) != before.inputs {
+        return None;
+    }
+    let intent = Intent::of(&*reconcile.object);
+    location::here(reconcile, intent.as_ref()).await.ok()?;
+    let recorded = reconcile.recorded(intent.as_ref(), reconcile.clock());
+    if recorded.needs_search() {
+        return None;
+    }
+    // A failure is reported by the full reconcile.
+    let request = recorded.request(&reconcile.identity, false, false);
+    let observed =
+        reconcile.slot.release_while(reconcile.context.observe(Lane::Resync, request)).await.ok()?;
+    if digest(reconcile.context.digest_key, &observed) != before.observed {
+        return None;
+    }
+    reconcile.context.vanished.present(&reconcile.key());
+    let followed = reconcile.facts.followed.clone();
+    reconcile.facts = ReconcileFacts { followed, ..before.facts.clone() };
+    Some(())
+}
+
+/// Whether this is a resync of what was recorded. An edit, a deletion and a requested reconcile use the edit lane, and
+/// everything is reconciled in full.
+fn is_resync(reconcile: &mut Reconcile<'_>, before: &Unchanged) -> Option<bool> {
+    let Reconcile { context, object, identity, memory, slot, .. } = reconcile;
+    let status = object.status()?;
+    let is_resync = slot.lane() == Lane::Resync && !memory.is_busy();
+    let is_deep = !before.is_shallow && memory.is_deep_due(context.deep_interval, &identity.uid);
+    let is_as_reported = object.meta().generation == before.generation
+        && status.in_place.as_ref().is_some_and(|in_place| in_place.inputs == before.inputs);
+    Some(is_resync && !is_deep && is_as_reported)
+}
+
+/// The values of the hub's response, with the versions of Secrets instead of their data; `None` if the hub does not
+/// know one.
+fn versions(answer: &DependencyRequest, dependencies: &Dependencies) -> Option<Values> {
+    let status = answer.status.as_ref().filter(|status| status.unmet.is_empty())?;
+    let mut values = gather::values_of(&status.dependent_values);
+    for key in &dependencies.secrets {
+        let keys = status.dependent_values.from_secrets.get(&key.name)?;
+        let version = secrets::version(keys)?;
+        values.secrets.insert(key.name.clone(), SecretData { version, keys: BTreeMap::new() });
+    }
+    Some(values)
+}

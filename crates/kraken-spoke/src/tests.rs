@@ -1,0 +1,15 @@
+//! The loop on a scripted API server and a scripted cloud: each test states the expected calls of one reconcile in their
+//! order, with their responses, and asserts what a user would see: conditions, events, the requeue and the metric.
+
+mod act;
+mod cloud;
+mod deletion;
+mod disk;
+mod dynamic;
+mod fixtures;
+mod observe;
+mod outcomes;
+mod prepare;
+mod scene;
+mod script;
+mod server;

@@ -1,0 +1,256 @@
+//! Steps 9 to 12, and the report of the outcome.
+
+use std::time::Duration;
+
+use kraken_api::FINALIZER;
+use kraken_runtime::queue::Requeue;
+use serde_json::{Value, json};
+
+use super::{
+    fixtures::{disk, remote, with},
+    scene::{Scene, Setup},
+    script::{Call, EVENT, INTENT, STATE, STATUS, call},
+};
+use crate::FailureClass;
+
+fn observe(objects: &[Value]) -> Call {
+    call("observe disk-1").returns(json!(objects))
+}
+
+fn observe_by_tag(objects: &[Value]) -> Call {
+    call("observe disk-1,by tag").returns(json!(objects))
+}
+
+fn at_once() -> Requeue {
+    Requeue::Soon(Duration::from_millis(100))
+}
+
+// 9. adopt
+
+fn adopting() -> Setup {
+    Setup::of(disk().lifecycle("adopt", json!({"id": "disk-9"})))
+}
+
+#[tokio::test(start_paused = true)]
+async fn adopt_records_its_intent_before_it_claims_the_object() {
+    let scene = adopting().start().await;
+    let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
+    let report = scene.reconcile([found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
+    assert_eq!(report.intent()["adopted"], json!(["disk-9"]));
+    assert_eq!((report.events(), report.requeue), (vec![("Normal", "Adopted")], at_once()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn adopt_refuses_an_object_of_another_resource() {
+    let scene = adopting().start().await;
+    let found = call("find").returns(json!([with(remote("disk-9"), "owner", json!("u-2"))]));
+    let report = scene.reconcile([found, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "AdoptionRefused"));
+    assert!(report.message().contains("is owned by Disk/ns/u-2"), "{}", report.message());
+}
+
+#[tokio::test(start_paused = true)]
+async fn adopt_awaits_approval_if_the_object_would_have_to_change() {
+    let scene = adopting().start().await;
+    let found = call("find").returns(json!([with(remote("disk-9"), "size", json!(5))]));
+    let report = scene.reconcile([found, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "AwaitingApproval"));
+    assert_eq!(report.disk["status"]["plan"]["action"], "Adopt");
+}
+
+// 10. declare
+
+#[tokio::test(start_paused = true)]
+async fn declare_publishes_the_state_once() {
+    let scene = Scene::of(disk().launched()).await;
+    let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATE), call(STATUS)]).await;
+    assert_eq!(report.body(STATE)["spec"]["data"], json!({"disk": {"size": 1}}));
+    assert_eq!(report.disk["status"]["summary"]["size"], "1");
+    let report = scene.reconcile([observe(&[remote("disk-1")])]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn declare_waits_until_the_object_is_ready() {
+    let scene = Scene::of(disk().launched()).await;
+    let pending = with(remote("disk-1"), "state", json!("pending"));
+    scene.reconcile([observe(&[pending]), call(STATUS)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn declare_that_is_rejected_is_reported() {
+    let scene = Scene::of(disk().launched()).await;
+    let rejected = call(STATE).rejected(500);
+    let report = scene.reconcile([observe(&[remote("disk-1")]), rejected, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn declare_waits_for_the_deletion_in_a_terminating_namespace() {
+    let scene = Scene::of(disk().launched()).await;
+    let rejected = call(STATE).rejected_in_terminating_namespace();
+    let report = scene.reconcile([observe(&[remote("disk-1")]), rejected, call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+}
+
+// 11. act
+
+#[tokio::test(start_paused = true)]
+async fn create_records_its_intent_before_the_call() {
+    let scene = Scene::of(disk()).await;
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    let report = scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
+    assert_eq!(report.intent()["epoch"], 1);
+    assert_eq!(report.body(INTENT)["metadata"]["resourceVersion"], "10");
+    assert_eq!(report.events(), [("Normal", "Created")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn create_is_not_called_if_the_intent_is_not_stored() {
+    let scene = Scene::of(disk()).await;
+    let report = scene.reconcile([call(INTENT).rejected(409)]).await;
+    assert_eq!(report.requeue, at_once());
+}
+
+#[tokio::test(start_paused = true)]
+async fn create_without_a_response_is_repeated_with_the_same_epoch() {
+    let scene = Scene::of(disk()).await;
+    scene.reconcile([call(INTENT), call("create epoch 1").fails(FailureClass::Transient)]).await;
+    let none = call("observe by tag").returns(json!([]));
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    scene.reconcile([none, created, call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn create_retries_after_throttling() {
+    let scene = Scene::of(disk()).await;
+    let report = scene.reconcile([call(INTENT), call("create epoch 1").fails(FailureClass::Throttled)]).await;
+    assert_eq!(report.requeue, Requeue::Backoff);
+    let none = call("observe by tag").returns(json!([]));
+    let created = call("create epoch 1").returns(json!([remote("disk-1")]));
+    scene.reconcile([none, created, call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn create_adds_only_the_missing_objects() {
+    let scene = Scene::of(disk().launched().edited().spec("count", json!(2))).await;
+    let one = [remote("disk-1")];
+    let created = call("create epoch 2").returns(json!([remote("disk-2")]));
+    let report =
+        scene.reconcile([observe(&one), observe_by_tag(&one), call(INTENT), created, call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Scaled")]);
+    assert_eq!(report.intent()["asks"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn update_after_an_edit_is_not_reported_as_drift() {
+    let scene = Scene::of(disk().launched().edited().spec("size", json!({"value": 2}))).await;
+    let report = scene.reconcile([observe(&[remote("disk-1")]), call("update size 2"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Updated")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejected_update_is_reported_and_retried() {
+    let scene = Scene::of(disk().launched().edited().spec("size", json!({"value": 2}))).await;
+    let update = call("update size 2").fails(FailureClass::Terminal);
+    let report = scene.reconcile([observe(&[remote("disk-1")]), update, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "CloudRefused"));
+}
+
+/// A Disk whose image was edited, and which is replaced in this way.
+fn replacing(how: &str) -> Setup {
+    let disk = disk().launched().edited().spec("image", json!({"value": "b"}));
+    Setup::of(disk.lifecycle("replace", json!(how)))
+}
+
+fn old() -> Value {
+    with(remote("disk-1"), "image", json!("a"))
+}
+
+fn new() -> Value {
+    with(with(remote("disk-2"), "image", json!("b")), "epoch", json!(2))
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_deletes_first_if_the_lifecycle_says_so() {
+    let scene = replacing("DeleteFirst").start().await;
+    let report = scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    assert_eq!((report.intent()["replacedBefore"].clone(), report.metric.as_str()), (json!(2), "Replacing"));
+    let seen = [observe(&[old()]), observe_by_tag(&[old()])];
+    let report = scene.reconcile(seen.into_iter().chain([call("delete disk-1"), call(EVENT)])).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+    let gone = with(old(), "state", json!("deleted"));
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe_by_tag(&[gone]), created, call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_creates_first_if_the_lifecycle_says_so() {
+    let scene = replacing("CreateFirst").start().await;
+    scene.reconcile([observe(&[old()]), call(STATE), call(INTENT)]).await;
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
+    let both = call("observe disk-1,disk-2,by tag").returns(json!([old(), new()]));
+    let report = scene.reconcile([both, call(STATE), call("delete disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_keeps_a_protected_object() {
+    let disk =
+        disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));
+    let disk = disk.lifecycle("replace", json!("DeleteFirst")).lifecycle("protect", json!(true));
+    let scene = Scene::of(disk).await;
+    let report =
+        scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "DeletionProtected"));
+}
+
+// 12. resume
+
+fn stopped() -> Value {
+    with(remote("disk-1"), "state", json!("stopped"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn resume_starts_an_object_whose_change_cannot_be_made_any_more() {
+    let scene = Scene::of(disk().launched().edited().spec("size", json!({"value": 0}))).await;
+    let report = scene
+        .reconcile([observe(&[stopped()]), call("resume disk-1"), call(EVENT), call(STATUS), call(EVENT)])
+        .await;
+    assert_eq!(report.events(), [("Normal", "Updated"), ("Warning", "InvalidSpec")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn resume_only_reports_a_stopped_object_of_a_paused_resource() {
+    let scene = Scene::of(disk().launched().lifecycle("paused", json!(true))).await;
+    let report = scene.reconcile([observe(&[stopped()]), call(STATUS), call(EVENT)]).await;
+    assert!(report.message().contains("disk-1 was stopped for a change"), "{}", report.message());
+}
+
+// report
+
+#[tokio::test(start_paused = true)]
+async fn report_that_meets_a_conflict_is_repeated_at_once() {
+    let scene = Scene::of(disk().launched()).await;
+    let conflict = call(STATUS).rejected(409);
+    let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATE), conflict]).await;
+    assert_eq!(report.requeue, at_once());
+}
+
+#[tokio::test(start_paused = true)]
+async fn report_that_is_rejected_is_retried_with_backoff() {
+    let scene = Scene::of(disk().launched()).await;
+    let rejected = call(STATUS).rejected(500);
+    let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATE), rejected]).await;
+    assert_eq!(report.requeue, Requeue::Backoff);
+}
+
+#[tokio::test(start_paused = true)]
+async fn report_of_a_deleted_resource_is_not_written() {
+    let scene = Scene::of(disk().launched()).await;
+    let absent = call(STATUS).rejected(404);
+    let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATE), absent]).await;
+    assert_eq!(report.events(), []);
+}

@@ -1,0 +1,238 @@
+//! A kind that is known at run time only: its spec, its desired and observed states and its changes are JSON values.
+
+use kraken_api::{Lifecycle, names::owner_kind};
+use kraken_options::{Opt, OptionType, Resolved, Resolver};
+use kraken_runtime::watch::RawObject;
+use kube::core::ApiResource;
+use serde_json::{Value, json};
+
+use crate::{
+    Comparison, Difference, Ignored, OwnSecret, Remedy,
+    account::AccountKind,
+    api::FieldDiff,
+    dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded},
+};
+
+pub(super) const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
+
+/// The spec of a Disk.
+#[derive(Debug)]
+struct DiskSpec {
+    lifecycle: Lifecycle,
+    json: Value,
+}
+
+impl Spec for DiskSpec {
+    fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    fn json(&self) -> Value {
+        self.json.clone()
+    }
+}
+
+/// The pure functions of the kind.
+pub(super) struct Disks {
+    info: KindInfo,
+    /// Whether the provider has tags. Without them, objects are found by id only.
+    has_tags: bool,
+}
+
+impl Disks {
+    pub(super) fn new(has_tags: bool, has_accounts: bool) -> Self {
+        let account =
+            AccountKind { group: GROUP, plural: "accounts", description: "d", name_description: "n" };
+        let info = KindInfo {
+            name: "Disk",
+            resource: ApiResource {
+                group: GROUP.into(),
+                version: "v1".into(),
+                api_version: format!("{GROUP}/v1"),
+                kind: "Disk".into(),
+                plural: "disks".into(),
+            },
+            key: owner_kind("Disk", GROUP),
+            schema: Schema::new(Default::default),
+            is_idempotent: true,
+            idempotent_by_name: false,
+            drift_paths: &[],
+            secret_field_paths: &[("password", &[])],
+            summary: &[("Size", "disk.size")],
+            missing_path: "count",
+            whole_paths: &[],
+            disrupts: true,
+            accounts: has_accounts.then_some(account),
+        };
+        Self { info, has_tags }
+    }
+}
+
+/// An option of the spec, if it is set.
+fn option<T>(spec: &Value, field: &str, values: &mut Resolver<'_>) -> Option<Resolved<T>>
+where
+    T: OptionType + serde::de::DeserializeOwned,
+{
+    let option: Opt<T> = serde_json::from_value(spec[field].clone()).ok()?;
+    values.take(field, &option)
+}
+
+pub(super) fn objects(observed: &Observed) -> Vec<Value> {
+    observed.get::<Value>().as_array().cloned().unwrap_or_default()
+}
+
+pub(super) fn of(objects: Vec<Value>) -> Observed {
+    Observed::new(Value::Array(objects))
+}
+
+pub(super) fn id(object: &Value) -> String {
+    object["id"].as_str().unwrap_or_default().to_owned()
+}
+
+fn is_live(object: &Value) -> bool {
+    object["state"] != "deleted"
+}
+
+impl DynKind for Disks {
+    fn info(&self) -> &KindInfo {
+        &self.info
+    }
+
+    fn decode(&self, object: &RawObject) -> Result<Object, Undecoded> {
+        let undecoded = |error: serde_json::Error| (Box::new(object.metadata.clone()), error.to_string());
+        let json: Value = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
+        let lifecycle = serde_json::from_value(json["lifecycle"].clone()).map_err(undecoded)?;
+        let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
+        Ok(Object::new(object.metadata.clone(), DiskSpec { lifecycle, json }, status))
+    }
+
+    fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {
+        let spec = spec.json();
+        let size = option::<i64>(&spec, "size", values);
+        let image = option::<String>(&spec, "image", values);
+        let _password = option::<String>(&spec, "password", values);
+        let size = *size?.expose();
+        if size < 1 {
+            values.problem("size", "must be at least 1");
+            return None;
+        }
+        let count = spec["count"].as_u64().unwrap_or(1);
+        let max = spec["max"].as_u64().unwrap_or(count);
+        let image = image.map(|image| image.expose().clone());
+        Some(Desired::new(json!({"size": size, "image": image, "count": count, "max": max})))
+    }
+
+    fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {
+        let make = || Ok([("password", "generated".to_owned().into())].into());
+        let own = OwnSecret { name: "s".to_owned(), type_: "Opaque", make };
+        (spec.json()["generate"] == true).then_some(own)
+    }
+
+    fn unprotected_by(&self, spec: &dyn Spec) -> Option<&'static str> {
+        (spec.json()["locked"] == false).then_some("locked")
+    }
+
+    fn nothing(&self) -> Observed {
+        of(vec![])
+    }
+
+    fn compare(&self, desired: &Desired, observed: &Observed) -> Comparison<Change> {
+        let (desired, live) = (desired.get::<Value>(), objects(observed));
+        let live: Vec<&Value> = live.iter().filter(|object| is_live(object)).collect();
+        let mut comparison = Comparison::default();
+        let count = usize::try_from(desired["count"].as_u64().unwrap_or_default()).unwrap();
+        if live.len() < count {
+            comparison.missing = Some(format!("{} disk of {count}", count - live.len()));
+        }
+        for object in live {
+            if object["state"] == "pending" {
+                comparison.settling = Some(format!("{} is pending", id(object)));
+            }
+            let field = |path: &str| {
+                let text = |value: &Value| value.to_string().replace('"', "");
+                FieldDiff::new(path, text(&desired[path]), text(&object[path]))
+            };
+            if object["state"] == "stopped" {
+                let (field, start) = (FieldDiff::new("state", "running", "stopped"), json!("start"));
+                comparison.differences.push(Difference { field, remedy: Remedy::Resume(Change::new(start)) });
+            }
+            if object["size"] != desired["size"] {
+                let change = Change::new(json!(format!("size {}", desired["size"])));
+                comparison
+                    .differences
+                    .push(Difference { field: field("size"), remedy: Remedy::Change(change) });
+            }
+            if !desired["image"].is_null() && object["image"] != desired["image"] {
+                let remedy = Remedy::Immutable("an image is fixed".into());
+                comparison.differences.push(Difference { field: field("image"), remedy });
+            }
+        }
+        comparison
+    }
+
+    fn without_ignored(&self, _: &Desired, _: &Observed, _: &Ignored) -> Option<Desired> {
+        None
+    }
+
+    fn state(&self, _: &Desired, observed: &Observed) -> Value {
+        let first = objects(observed).into_iter().next();
+        json!({"disk": {"size": first.map(|object| object["size"].clone())}})
+    }
+
+    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
+
+    fn max_objects(&self, desired: &Desired) -> usize {
+        usize::try_from(desired.get::<Value>()["max"].as_u64().unwrap_or_default()).unwrap()
+    }
+
+    fn needs_deep_observation(&self, _: &Desired) -> bool {
+        false
+    }
+
+    fn what_is_done(&self, _: &Change) -> Option<String> {
+        None
+    }
+
+    fn ids(&self, observed: &Observed) -> Vec<String> {
+        objects(observed).iter().filter(|object| is_live(object)).map(id).collect()
+    }
+
+    fn shown(&self, observed: &Observed) -> Vec<String> {
+        objects(observed).iter().map(id).collect()
+    }
+
+    fn select(&self, observed: Observed, ids: &[String]) -> (Observed, Observed) {
+        let (one, other) = objects(&observed).into_iter().partition(|object| ids.contains(&id(object)));
+        (of(one), of(other))
+    }
+
+    fn untagged(&self, observed: &Observed) -> Vec<String> {
+        let is_bare = |object: &&Value| is_live(object) && object["tagged"] == false;
+        if self.has_tags { objects(observed).iter().filter(is_bare).map(id).collect() } else { vec![] }
+    }
+
+    fn replicas(&self, _: &Observed) -> Option<i32> {
+        None
+    }
+
+    fn disrupted(&self, observed: &Observed) -> (Vec<String>, bool) {
+        let stopped = objects(observed).into_iter().filter(|object| object["state"] == "stopped");
+        (stopped.map(|object| id(&object)).collect(), true)
+    }
+
+    fn is_gone(&self, observed: &Observed) -> bool {
+        objects(observed).iter().all(|object| !is_live(object))
+    }
+
+    fn epoch(&self, observed: &Observed) -> i64 {
+        objects(observed).iter().filter_map(|object| object["epoch"].as_i64()).max().unwrap_or_default()
+    }
+
+    fn split(&self, observed: Observed, epoch: i64) -> (Observed, Observed) {
+        let is_before = |object: &Value| object["epoch"].as_i64().unwrap_or_default() < epoch;
+        let (before, since) = objects(&observed).into_iter().partition(is_before);
+        (of(before), of(since))
+    }
+}

@@ -1,0 +1,76 @@
+//! A kind that is known at run time only passes through the whole loop: with JSON values, with and without tags, and with
+//! asynchronous creation.
+
+use std::time::Duration;
+
+use kraken_runtime::queue::Requeue;
+use serde_json::{Value, json};
+
+use super::{
+    disk::Disks,
+    fixtures::{disk, remote, with},
+    scene::{Scene, Setup},
+    script::{EVENT, INTENT, STATE, STATUS, call},
+};
+use crate::dynamic::{DynKind, Observed};
+
+#[test]
+fn observed_json_is_split_by_the_epoch_of_its_launch() {
+    let kind = Disks::new(true, false);
+    let both = json!([remote("disk-1"), with(remote("disk-2"), "epoch", json!(2))]);
+    let (before, since) = kind.split(Observed::new(both), 2);
+    assert_eq!((kind.ids(&before), kind.ids(&since)), (vec!["disk-1".to_owned()], vec!["disk-2".to_owned()]));
+    assert_eq!((kind.epoch(&before), kind.epoch(&since)), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn asynchronous_creation_is_followed_until_the_object_is_available() {
+    let scene = Scene::of(disk()).await;
+    let pending = || with(remote("disk-1"), "state", json!("pending"));
+    let accepted = call("create epoch 1").returns(json!([pending()]));
+    scene.reconcile([call(INTENT), accepted, call(EVENT)]).await;
+    let by_id = |object: Value| call("observe disk-1").returns(json!([object]));
+    for _ in 0..3 {
+        let report = scene.reconcile([by_id(pending())]).await;
+        assert_eq!(report.requeue, Requeue::Soon(Duration::from_secs(1)));
+    }
+    let available = by_id(remote("disk-1"));
+    let report = scene.reconcile([available, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn creation_that_returns_no_id_is_found_by_its_tags() {
+    let scene = Setup { visibility_window: Duration::from_secs(90), ..Setup::of(disk()) }.start().await;
+    scene.reconcile([call(INTENT), call("create epoch 1"), call(EVENT)]).await;
+    let by_tag = |objects: Value| call("observe by tag").returns(objects);
+    let report = scene.reconcile([by_tag(json!([]))]).await;
+    assert_eq!(report.requeue, Requeue::Soon(Duration::from_secs(1)), "no second object is created");
+    let found = by_tag(json!([remote("disk-1")]));
+    let report = scene.reconcile([found, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn kind_without_tags_is_identified_by_its_recorded_ids() {
+    let scene = Setup { has_tags: false, ..Setup::of(disk()) }.start().await;
+    let bare = || with(remote("disk-1"), "tagged", json!(false));
+    scene.reconcile([call(INTENT), call("create epoch 1").returns(json!([bare()])), call(EVENT)]).await;
+    let by_id = call("observe disk-1").returns(json!([bare()]));
+    let report = scene.reconcile([by_id, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn object_that_does_not_decode_is_reported() {
+    // The lifecycle does not decode: the store has never had the object, and the controller reads it.
+    let scene = Scene::of(disk().spec("lifecycle", json!("none"))).await;
+    scene.undecodable("invalid type: string");
+    let object = disk().spec("lifecycle", json!("none"));
+    let read = call("GET disks/a").returns(object.json());
+    let report = scene.reconcile([read, call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "InvalidSpec"));
+    assert!(report.message().contains("does not decode as Disk"), "{}", report.message());
+}

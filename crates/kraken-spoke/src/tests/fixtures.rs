@@ -1,0 +1,133 @@
+//! The objects of the tests: Disks, remote objects and requests.
+
+use kraken_api::{FINALIZER, INTENT_ANNOTATION, OWNER_KIND_LABEL, REFERENCES_FINALIZER};
+use serde_json::{Value, json};
+
+use super::disk::GROUP;
+
+/// A Disk `a` in the namespace `ns`, as the API server stores it.
+#[derive(Clone, Debug)]
+pub(super) struct Disk(Value);
+
+/// A Disk that was just created: it has no status, and no remote objects can exist.
+pub(super) fn disk() -> Disk {
+    Disk(json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": "Disk",
+        "metadata": {
+            "name": "a", "namespace": "ns", "uid": "u-1", "resourceVersion": "10", "generation": 1,
+            "creationTimestamp": "2100-01-01T00:00:00Z",
+        },
+        "spec": {"size": {"value": 1}, "lifecycle": {}},
+    }))
+}
+
+impl Disk {
+    pub(super) fn spec(mut self, field: &str, value: Value) -> Self {
+        self.0["spec"][field] = value;
+        self
+    }
+
+    pub(super) fn lifecycle(mut self, option: &str, value: Value) -> Self {
+        self.0["spec"]["lifecycle"][option] = value;
+        self
+    }
+
+    pub(super) fn annotated(mut self, name: &str, value: &str) -> Self {
+        self.0["metadata"]["annotations"][name] = json!(value);
+        self
+    }
+
+    pub(super) fn status(mut self, field: &str, value: Value) -> Self {
+        self.0["status"][field] = value;
+        self
+    }
+
+    /// With a status that reports the last generation as ready.
+    pub(super) fn ready(self) -> Self {
+        let ready = json!({"type": "Ready", "status": "True", "reason": "Available", "message": "in place: disk-1",
+            "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        self.status("conditions", json!([ready])).status("observedGeneration", json!(1))
+    }
+
+    /// With the remote object `disk-1`, which its first launch created and which was in place.
+    pub(super) fn launched(self) -> Self {
+        let in_place = json!({"generation": 1, "spec": "digest", "inputs": ""});
+        self.ready()
+            .status("externalIds", json!(["disk-1"]))
+            .status("epoch", json!(1))
+            .status("inPlace", in_place)
+            .intent(&json!({}))
+            .creation("2020-01-01T00:00:00Z")
+    }
+
+    /// With the finalizer and the intent of the first launch, changed by these members.
+    pub(super) fn intent(mut self, members: &Value) -> Self {
+        let mut intent = json!({"epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "digest"});
+        json_patch::merge(&mut intent, members);
+        self.0["metadata"]["finalizers"] = json!([FINALIZER]);
+        self.annotated(INTENT_ANNOTATION, &intent.to_string())
+    }
+
+    /// With an edit of the spec since it was in place.
+    pub(super) fn edited(mut self) -> Self {
+        self.0["metadata"]["generation"] = json!(2);
+        self
+    }
+
+    /// With a request to delete it.
+    pub(super) fn deleted(mut self) -> Self {
+        self.0["metadata"]["deletionTimestamp"] = json!("2026-01-02T00:00:00Z");
+        self
+    }
+
+    /// Created at this time.
+    pub(super) fn creation(mut self, time: &str) -> Self {
+        self.0["metadata"]["creationTimestamp"] = json!(time);
+        self
+    }
+
+    /// The stored object.
+    pub(super) fn json(self) -> Value {
+        self.0
+    }
+
+    /// Without the finalizer, which another client removed.
+    pub(super) fn without_finalizer(mut self) -> Self {
+        self.0["metadata"].as_object_mut().unwrap().remove("finalizers");
+        self
+    }
+}
+
+/// A remote object of the first launch that is in place.
+pub(super) fn remote(id: &str) -> Value {
+    json!({"id": id, "state": "available", "size": 1, "epoch": 1})
+}
+
+/// The same with one other field.
+pub(super) fn with(mut object: Value, field: &str, value: Value) -> Value {
+    object[field] = value;
+    object
+}
+
+/// The DependencyRequest of a Disk with a reference to ConfigMap `sizes`, with this status.
+pub(super) fn request(status: &Value) -> Value {
+    json!({
+        "apiVersion": "core.kraken-iac.eoinfennessy.com/v1alpha1",
+        "kind": "DependencyRequest",
+        "metadata": {
+            "name": "disk.testing.a", "namespace": "ns", "uid": "r-1", "resourceVersion": "5", "generation": 1,
+            "labels": {OWNER_KIND_LABEL: "disk.testing"},
+            "finalizers": [REFERENCES_FINALIZER],
+            "ownerReferences": [{"apiVersion": format!("{GROUP}/v1"), "kind": "Disk", "name": "a", "uid": "u-1",
+                "controller": true}],
+        },
+        "spec": {"configMapDependencies": [{"name": "sizes", "key": "small"}]},
+        "status": status,
+    })
+}
+
+/// An option that refers to ConfigMap `sizes`.
+pub(super) fn from_config_map() -> Value {
+    json!({"valueFrom": {"configMap": {"name": "sizes", "key": "small"}}})
+}

@@ -1,0 +1,227 @@
+//! Steps 1 to 6: everything before the remote objects are observed.
+
+use std::time::Duration;
+
+use kraken_api::FINALIZER;
+use kraken_runtime::queue::{Lane, Requeue};
+use serde_json::{Value, json};
+use tokio::time::advance;
+
+use super::{
+    cloud::Account,
+    fixtures::{disk, from_config_map, remote, request, with},
+    scene::{Scene, Setup},
+    script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
+};
+use crate::FailureClass;
+
+fn observe(objects: &[Value]) -> Call {
+    call("observe disk-1").returns(json!(objects))
+}
+
+// 1. restore
+
+#[tokio::test(start_paused = true)]
+async fn restore_writes_a_removed_finalizer_before_anything_else() {
+    let scene = Scene::of(disk().launched().without_finalizer()).await;
+    let object = observe(&[remote("disk-1")]);
+    let report = scene.reconcile([call(INTENT), call(EVENT), object, call(STATE), call(STATUS)]).await;
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
+    assert_eq!(report.events(), [("Warning", "RecordRestored")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn restore_includes_a_paused_resource() {
+    let disk = disk().launched().without_finalizer().lifecycle("paused", json!(true));
+    let object = observe(&[remote("disk-1")]);
+    let calls = [call(INTENT), call(EVENT), object, call(STATUS), call(EVENT)];
+    let report = Scene::of(disk).await.reconcile(calls).await;
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([FINALIZER]));
+    assert_eq!(report.condition("Ready"), ("False", "Paused"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn restore_that_is_rejected_ends_the_reconcile() {
+    let scene = Scene::of(disk().launched().without_finalizer()).await;
+    let report = scene.reconcile([call(INTENT).rejected(500), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "KubernetesError"));
+}
+
+// 2. connect
+
+#[tokio::test(start_paused = true)]
+async fn connect_leaves_a_paused_resource_paused() {
+    let disk = disk().lifecycle("paused", json!(true));
+    let scene =
+        Setup { account: Some(Account::NotReady("no Secret".to_owned())), ..Setup::of(disk) }.start().await;
+    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Paused"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn connect_is_not_needed_to_delete_a_resource_without_remote_objects() {
+    let disk = disk().deleted();
+    let scene =
+        Setup { account: Some(Account::NotReady("no Secret".to_owned())), ..Setup::of(disk) }.start().await;
+    let report = scene.reconcile([call("GET dependencyrequests/disk.testing.a")]).await;
+    assert_eq!(report.metric, "Removed");
+}
+
+// 3. remove: see `deletion`.
+
+// 4. skip
+
+#[tokio::test(start_paused = true)]
+async fn skip_makes_no_call_for_a_paused_resource_at_rest() {
+    let scene = Scene::of(disk().lifecycle("paused", json!(true))).await;
+    scene.reconcile([call(STATUS), call(EVENT)]).await;
+    let report = scene.reconcile([]).await;
+    assert_eq!(report.requeue, Requeue::Never);
+}
+
+/// A Disk with a password from a Secret, and the hub's response.
+fn with_password() -> Setup {
+    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
+    let versions = json!({"fromSecrets": {"s": {"password": {"uid": "s-1", "resourceVersion": "3"}}}});
+    let mut request = request(&json!({"observedGeneration": 1, "dependentValues": versions}));
+    request["spec"] = json!({"secretDependencies": [{"name": "s", "key": "password"}]});
+    let disk = disk().launched().spec("password", secret);
+    Setup { requests: vec![request], ..Setup::of(disk) }
+}
+
+fn read_secret() -> Call {
+    call("GET secrets/s").returns(json!({
+        "metadata": {"name": "s", "namespace": "ns", "uid": "s-1", "resourceVersion": "3"},
+        "data": {"password": "aHVudGVyMg=="},
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn skip_reads_no_secret_in_a_resync_that_finds_nothing_changed() {
+    let scene = with_password().start().await;
+    let object = || observe(&[remote("disk-1")]);
+    scene.reconcile([read_secret(), object(), call(STATE), call(STATUS)]).await;
+    advance(Duration::from_mins(5)).await;
+    let report = scene.reconcile_in(Lane::Resync, [object()]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    // An edit, or a requested reconcile, is reconciled in full.
+    scene.reconcile_in(Lane::Edit, [read_secret(), object()]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn skip_ends_when_the_remote_object_has_changed() {
+    let scene = with_password().start().await;
+    scene.reconcile([read_secret(), observe(&[remote("disk-1")]), call(STATE), call(STATUS)]).await;
+    advance(Duration::from_mins(5)).await;
+    let drifted = || observe(&[with(remote("disk-1"), "size", json!(5))]);
+    let calls = [drifted(), read_secret(), drifted(), call(STATE), call("update size 1"), call(EVENT)];
+    let report = scene.reconcile_in(Lane::Resync, calls.into_iter().chain([call(STATUS)])).await;
+    assert_eq!(report.condition("Ready"), ("False", "Updating"));
+}
+
+// 5. gather
+
+#[tokio::test(start_paused = true)]
+async fn gather_requests_the_references_and_reports_nothing_within_the_grace_period() {
+    let scene = Scene::of(disk().spec("size", from_config_map())).await;
+    let report = scene.reconcile([call(REQUEST)]).await;
+    let spec = &report.body(REQUEST)["spec"];
+    assert_eq!(spec["configMapDependencies"], json!([{"name": "sizes", "key": "small"}]));
+    assert_eq!(report.condition("Ready"), ("", ""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_creates_the_own_secret_of_a_resource_before_it_requests_it() {
+    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
+    let disk = disk().spec("generate", json!(true)).spec("password", secret);
+    let report = Scene::of(disk.clone()).await.reconcile([call("POST secrets"), call(REQUEST)]).await;
+    assert_eq!(report.body("POST secrets")["metadata"]["ownerReferences"][0]["uid"], "u-1");
+    let exists = call("POST secrets").rejected(409);
+    let read = call("GET secrets/s").returns(json!({"metadata": {"name": "s"}}));
+    Scene::of(disk).await.reconcile([exists, read, call(REQUEST)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_waits_for_a_response_to_the_current_generation() {
+    let requests = vec![request(&json!({"observedGeneration": 0}))];
+    let disk = disk().ready().spec("size", from_config_map());
+    let scene = Setup { requests, ..Setup::of(disk) }.start().await;
+    let report = scene.reconcile([call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "WaitingForHub"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_passes_the_values_of_the_response_on() {
+    let values = json!({"fromConfigMaps": {"sizes": {"small": "7"}}});
+    let requests = vec![request(&json!({"observedGeneration": 1, "dependentValues": values}))];
+    let scene = Setup { requests, ..Setup::of(disk().spec("size", from_config_map())) }.start().await;
+    let created = call("create epoch 1").returns(json!([with(remote("disk-1"), "size", json!(7))]));
+    scene.reconcile([call(INTENT), created, call(EVENT)]).await;
+    let object = observe(&[with(remote("disk-1"), "size", json!(7))]);
+    let report = scene.reconcile([object, call(STATE), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    assert_eq!(report.condition("DependenciesResolved"), ("True", "Resolved"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_deletes_the_request_of_a_resource_without_references() {
+    let scene = Setup { requests: vec![request(&Value::Null)], ..Setup::of(disk().launched()) }.start().await;
+    let report = scene
+        .reconcile([
+            call("PATCH dependencyrequests/disk.testing.a"),
+            call("DELETE dependencyrequests/disk.testing.a"),
+            observe(&[remote("disk-1")]),
+            call(STATE),
+            call(STATUS),
+        ])
+        .await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_drops_the_request_of_an_earlier_resource_of_the_name() {
+    let mut stale = request(&Value::Null);
+    stale["metadata"]["ownerReferences"][0]["uid"] = json!("u-0");
+    let disk = disk().spec("size", from_config_map());
+    let scene = Setup { requests: vec![stale], ..Setup::of(disk) }.start().await;
+    let drop = call("DELETE dependencyrequests/disk.testing.a");
+    scene.reconcile([call("PATCH dependencyrequests/disk.testing.a"), drop]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_reports_an_invalid_field_without_waiting_for_the_hub() {
+    let disk = disk().spec("size", from_config_map()).lifecycle("ignoreChanges", json!(["nothing"]));
+    let report = Scene::of(disk).await.reconcile([call(REQUEST), call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "InvalidSpec"));
+    assert!(report.message().contains("ignoreChanges"), "{}", report.message());
+}
+
+#[tokio::test(start_paused = true)]
+async fn gather_waits_for_the_deletion_in_a_terminating_namespace() {
+    let scene = Scene::of(disk().ready().spec("size", from_config_map())).await;
+    let rejected = call(REQUEST).rejected_in_terminating_namespace();
+    let report = scene.reconcile([rejected, call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("False", "Deleting"));
+    assert!(report.message().contains("the namespace is being deleted"), "{}", report.message());
+}
+
+// 6. resolve
+
+#[tokio::test(start_paused = true)]
+async fn resolve_reports_all_problems_together_and_makes_no_cloud_call() {
+    let disk = disk().spec("size", json!({"value": 0})).lifecycle("ignoreChanges", json!(["x"]));
+    let report = Scene::of(disk).await.reconcile([call(STATUS), call(EVENT)]).await;
+    let message = report.message();
+    assert!(message.contains("must be at least 1") && message.contains("ignoreChanges[0]"), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn secret_value_is_absent_from_status_and_events() {
+    let scene = with_password().start().await;
+    let quoting = call("observe disk-1").fails_with(FailureClass::Terminal, "hunter2 is invalid");
+    let report = scene.reconcile([read_secret(), quoting, call(STATUS), call(EVENT)]).await;
+    assert!(report.message().contains("*** is invalid"), "{}", report.message());
+    for name in [EVENT, STATUS] {
+        assert!(!report.body(name).to_string().contains("hunter2"), "{}", report.body(name));
+    }
+}
