@@ -50,11 +50,11 @@ async fn all_mistakes_of_a_spec_are_rejected_at_once_with_their_fields() -> Resu
     let refusal = test_env
         .refused(&vpc(
             "bad",
-            "cidrBlock: {value: 10.0.0.0/99}, tags: {Team: {valueFrom: {krakenResource: {kind: vpc, name: a, path: 'x[0'}}}}, \
+            "cidrBlock: {value: 10.0.0.0/16}, secondaryCIDRBlocks: {value: [10.0.0.0/24]}, tags: {Team: {valueFrom: {krakenResource: {kind: vpc, name: a, path: 'x[0'}}}}, \
              lifecycle: {ignoreChanges: [tgas]}",
         ))
         .await?;
-    for field in ["spec.cidrBlock", "spec.tags[\"Team\"]", "spec.lifecycle.ignoreChanges[0]"] {
+    for field in ["spec.secondaryCIDRBlocks", "spec.tags[\"Team\"]", "spec.lifecycle.ignoreChanges[0]"] {
         assert!(refusal.contains(field), "{field}: {refusal}");
     }
     let refusal = test_env.refused(&export("bad", "app", "{templateString: '{{ .ConfigMap.a }}'}")).await?;

@@ -10,6 +10,7 @@ mod compatibility;
 mod crash;
 mod exports;
 mod gadgets;
+mod generated_inputs;
 mod gitops;
 mod install;
 mod instance_changes;

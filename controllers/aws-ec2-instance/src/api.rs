@@ -1,16 +1,19 @@
 //! EC2Instance, the API type.
 
-use kraken_aws::{TagOptions, tags};
+use kraken_aws::{
+    TagOptions,
+    bounds::{self, IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID, literal},
+    tags,
+};
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object,
     options::{ListOpt, Public},
 };
 use kube::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::rules::MAX_COUNT;
+use crate::rules;
 
 /// One or more identical EC2 instances.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,60 +34,72 @@ use crate::rules::MAX_COUNT;
              || self.minCount.value <= self.maxCount.value",
     "message": "minCount must not be greater than maxCount, unless that is 0",
     "fieldPath": ".minCount",
+}, {
+    "rule": "!has(self.privateIPAddress) || !has(self.maxCount.value) || self.maxCount.value <= 1",
+    "message": "requires a maxCount of 1: instances cannot share an address",
+    "fieldPath": ".privateIPAddress",
 }]))]
 pub(crate) struct EC2InstanceSpec {
     /// The image (AMI) to launch from. Immutable. Example: `{value: ami-0abc1234def567890}`
     #[serde(rename = "imageID")]
+    #[schemars(transform = literal(&rules::IMAGE_ID))]
     pub(crate) image_id: Opt<String>,
 
     /// The instance type. AWS can change it only on a stopped instance: with `lifecycle.disruption: Allow`, Kraken
     /// stops, changes and starts the instances one at a time. Example: `{value: t2.nano}`
     #[serde(rename = "instanceType")]
+    #[schemars(transform = literal(&rules::INSTANCE_TYPE))]
     pub(crate) instance_type: Opt<String>,
 
     /// The minimum number of instances of a launch, 0 to 500, at most `maxCount` unless that is 0. AWS launches no
     /// instance if it has capacity for fewer. Applies to launches only. Example: `{value: 1}`
     #[serde(rename = "minCount")]
-    #[schemars(schema_with = "count")]
+    #[schemars(transform = literal(&rules::COUNT))]
     pub(crate) min_count: Public<Opt<i32>>,
 
     /// The desired number of instances, 0 to 500, or fewer if they have many tags, because their state must fit into one
     /// Kubernetes object. A change scales up or down; the newest instances are terminated first. With a `value` (not
     /// `valueFrom`), `kubectl scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
     #[serde(rename = "maxCount")]
-    #[schemars(schema_with = "count")]
+    #[schemars(transform = literal(&rules::COUNT))]
     pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. Immutable. Default: a subnet of the default VPC. Example:
     /// `{valueFrom: {krakenResource: {kind: subnet, name: a}}}`
     #[serde(rename = "subnetID", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&SUBNET_ID))]
     pub(crate) subnet_id: Option<Opt<String>>,
 
     /// The security groups, 1 to 16. Changed in place. Default: the VPC's default security group; existing security
     /// groups are not managed. Example:
     /// `{value: [sg-0abc1234def567890, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
     #[serde(rename = "securityGroupIDs", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&SECURITY_GROUP_ID).items(1, rules::MAX_GROUPS))]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
 
     /// The name of the key pair for SSH, 1 to 255 characters. Applied at launch only: it cannot be changed or removed
     /// later, because the key is on the instance's disk. Default: none. Example: `{value: ops}`
     #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&KEY_NAME))]
     pub(crate) key_name: Option<Public<Opt<String>>>,
 
     /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance
     /// (see `instanceType`), and does not run it again automatically. Kraken never shows it, but every process that can
     /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
     #[serde(rename = "userData", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::USER_DATA))]
     pub(crate) user_data: Option<Opt<String>>,
 
     /// The IAM instance profile, by name or ARN. Changed in place. An empty string removes the profile. Default: none at
     /// launch; an existing profile is not managed. Example: `{value: web}`
     #[serde(rename = "iamInstanceProfile", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::INSTANCE_PROFILE))]
     pub(crate) iam_instance_profile: Option<Opt<String>>,
 
     /// The primary private IPv4 address, in the subnet's range. Only with a `maxCount` of 1. Immutable. Default: chosen
     /// by AWS. Example: `{value: 10.0.0.10}`
     #[serde(rename = "privateIPAddress", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&IPV4))]
     pub(crate) private_ip_address: Option<Opt<String>>,
 
     /// Whether the instance gets a public IPv4 address. Applied at launch only: a later change is reported and requires a
@@ -118,23 +133,13 @@ pub(crate) struct EC2InstanceSpec {
     /// value is a literal or a reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
+    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted. A stopped instance is drift at the path `state`: Kraken
     /// starts it, unless `ignoreChanges` contains `state`.
     #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
-}
-
-/// A number of instances, with its bounds in the schema of the literal, because `kubectl scale` is validated only by
-/// them.
-fn count(generator: &mut SchemaGenerator) -> Schema {
-    let mut schema = <Public<Opt<i32>>>::json_schema(generator);
-    if let Some(value) = schema.pointer_mut("/properties/value").and_then(Value::as_object_mut) {
-        value.insert("minimum".to_owned(), 0.into());
-        value.insert("maximum".to_owned(), MAX_COUNT.into());
-    }
-    schema
 }
 
 impl HasLifecycle for EC2InstanceSpec {
@@ -145,10 +150,27 @@ impl HasLifecycle for EC2InstanceSpec {
 
 /// The root volume of an instance. Fields that are not set are taken from the image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.iops) || !has(self.type) || !(self.type in ['io1', 'io2'])",
+    "message": "is required for the types io1 and io2",
+    "fieldPath": ".iops",
+}, {
+    "rule": "!has(self.iops) || !has(self.type) || self.type in ['gp3', 'io1', 'io2']",
+    "message": "is only allowed for the types gp3, io1 and io2; remove it or change the type",
+    "fieldPath": ".iops",
+}, {
+    "rule": "!has(self.throughput) || !has(self.type) || self.type == 'gp3'",
+    "message": "is only allowed for the type gp3; remove it or change the type",
+    "fieldPath": ".throughput",
+}, {
+    "rule": "!has(self.kmsKeyID) || (has(self.encrypted) && self.encrypted == true)",
+    "message": "requires encrypted: true",
+    "fieldPath": ".kmsKeyID",
+}]))]
 pub(crate) struct RootVolume {
     /// The size in GiB, 1 to 65536, at least the size in the image. Example: `20`
     #[serde(rename = "sizeGiB", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 65_536))]
+    #[schemars(transform = literal(&rules::SIZE_GIB))]
     pub(crate) size_gib: Option<i32>,
 
     /// The volume type: `gp2`, `gp3`, `io1`, `io2` or `standard`. Example: `gp3`
@@ -158,12 +180,12 @@ pub(crate) struct RootVolume {
     /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Example:
     /// `3000`
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 100, max = 256_000))]
+    #[schemars(transform = literal(&rules::IOPS))]
     pub(crate) iops: Option<i32>,
 
     /// Throughput in MiB/s, 125 to 2000, for `gp3` only. Example: `125`
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 125, max = 2_000))]
+    #[schemars(transform = literal(&rules::THROUGHPUT))]
     pub(crate) throughput: Option<i32>,
 
     /// Whether the volume is encrypted. Example: `true`
@@ -173,7 +195,7 @@ pub(crate) struct RootVolume {
     /// The KMS key for encryption, by id, alias or ARN. Requires `encrypted: true`. Default: the account's key for EBS.
     /// Example: `alias/disks`
     #[serde(rename = "kmsKeyID", skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 2048))]
+    #[schemars(transform = literal(&KMS_KEY))]
     pub(crate) kms_key_id: Option<String>,
 
     /// Whether the volume is deleted with the instance. Example: `true`
@@ -203,7 +225,7 @@ pub(crate) struct MetadataOptions {
     /// The maximum number of network hops of the token, 1 to 64; use 2 for containers on the instance. Default: AWS's
     /// default.
     #[serde(rename = "httpPutResponseHopLimit", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(transform = literal(&rules::HOP_LIMIT))]
     pub(crate) hop_limit: Option<i32>,
 
     /// Whether the metadata service is available: `enabled` or `disabled`. If disabled, the other two fields have no

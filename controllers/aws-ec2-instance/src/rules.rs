@@ -1,11 +1,10 @@
 //! Validation rules for values that AWS would reject. Pure. No message contains a value, because it may come from a
 //! Secret.
 
-use std::net::Ipv4Addr;
-
 use kraken_aws::{
     Tags,
-    rules::{Verdict, a_text, an_id, between, each, ensure},
+    bounds::{Bytes, IPV4, Id, KEY_NAME, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID},
+    rules::{Verdict, each, ensure},
 };
 
 use crate::api::{MetadataOptions, RootVolume, VolumeType};
@@ -21,27 +20,39 @@ pub(crate) const TAG_BYTES: usize = 24;
 /// The maximum size of user data, in bytes before encoding.
 pub(crate) const MAX_USER_DATA: usize = 16 * 1024;
 /// The maximum number of security groups of one network interface, with the highest quota that AWS grants.
-const MAX_GROUPS: usize = 16;
+pub(crate) const MAX_GROUPS: usize = 16;
+pub(crate) const IMAGE_ID: Id = Id("ami-");
+/// A family and a size.
+pub(crate) static INSTANCE_TYPE: Pattern =
+    Pattern::new(r"^[a-z0-9-]+\.[a-z0-9-]+$", 64, "must be a family and a size, such as t3.micro");
+pub(crate) const COUNT: Range = Range(0, MAX_COUNT);
+/// A name or an ARN, or empty for none.
+pub(crate) static INSTANCE_PROFILE: Pattern = Pattern::new(
+    r"(?s)^($|[a-zA-Z0-9+=,.@_-]{1,128}$|arn:.*:instance-profile/)",
+    2_048,
+    "must be a name or ARN of an instance profile, or empty for none",
+);
+/// User data, before encoding.
+pub(crate) const USER_DATA: Bytes = Bytes(MAX_USER_DATA);
+pub(crate) const SIZE_GIB: Range = Range(1, 65_536);
+pub(crate) const IOPS: Range = Range(100, 256_000);
+pub(crate) const THROUGHPUT: Range = Range(125, 2_000);
+pub(crate) const HOP_LIMIT: Range = Range(1, 64);
 
 pub(crate) fn image_id(id: &str) -> Verdict {
-    an_id(id, "ami-")
+    IMAGE_ID.check(id)
 }
 
 pub(crate) fn subnet_id(id: &str) -> Verdict {
-    an_id(id, "subnet-")
+    SUBNET_ID.check(id)
 }
 
 pub(crate) fn instance_type(name: &str) -> Verdict {
-    let part = |part: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-    };
-    let fits =
-        name.len() <= 64 && name.split_once('.').is_some_and(|(family, size)| part(family) && part(size));
-    ensure(fits, || "must be a family and a size, such as t3.micro".to_owned())
+    INSTANCE_TYPE.check(name)
 }
 
 pub(crate) fn count(count: i32) -> Verdict {
-    between(count, 0, MAX_COUNT)
+    COUNT.check(count)
 }
 
 /// Whether the state of so many instances with these tags can be published: it is one Kubernetes object.
@@ -58,35 +69,27 @@ pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
 
 pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
     ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
-    each(ids, |id| an_id(id, "sg-"))
+    each(ids, |id| SECURITY_GROUP_ID.check(id))
 }
 
 pub(crate) fn key_name(name: &str) -> Verdict {
-    a_text(name, 255)
+    KEY_NAME.check(name)
 }
 
 pub(crate) fn user_data(text: &str) -> Verdict {
-    ensure(text.len() <= MAX_USER_DATA, || {
-        format!("has {} bytes; at most {MAX_USER_DATA} are allowed", text.len())
-    })
+    USER_DATA.check(text)
 }
 
 pub(crate) fn iam_instance_profile(profile: &str) -> Verdict {
-    let is_arn =
-        profile.starts_with("arn:") && profile.contains(":instance-profile/") && profile.len() <= 2048;
-    let is_name = (1..=128).contains(&profile.len())
-        && profile.chars().all(|c| c.is_ascii_alphanumeric() || "+=,.@_-".contains(c));
-    ensure(is_arn || is_name || profile.is_empty(), || {
-        "must be a name or ARN of an instance profile, or empty for none".to_owned()
-    })
+    INSTANCE_PROFILE.check(profile)
 }
 
 pub(crate) fn private_ip_address(address: &str) -> Verdict {
-    ensure(address.parse::<Ipv4Addr>().is_ok(), || "must be an IPv4 address such as 10.0.0.10".to_owned())
+    IPV4.check(address)
 }
 
 pub(crate) fn metadata_options(options: &MetadataOptions) -> Verdict {
-    let limit = options.hop_limit.map_or(Ok(()), |limit| between(limit, 1, 64));
+    let limit = options.hop_limit.map_or(Ok(()), |limit| HOP_LIMIT.check(limit));
     limit.map_err(|why| format!("httpPutResponseHopLimit {why}"))
 }
 
@@ -94,12 +97,10 @@ pub(crate) fn metadata_options(options: &MetadataOptions) -> Verdict {
 pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
     let RootVolume { size_gib, volume_type, iops, throughput, encrypted, kms_key_id, .. } = volume;
     let mut wrong = vec![];
-    for (name, value, min, max) in [
-        ("sizeGiB", size_gib, 1, 65_536),
-        ("iops", iops, 100, 256_000),
-        ("throughput", throughput, 125, 2_000),
-    ] {
-        if let Some(Err(why)) = value.map(|value| between(value, min, max)) {
+    for (name, value, range) in
+        [("sizeGiB", size_gib, SIZE_GIB), ("iops", iops, IOPS), ("throughput", throughput, THROUGHPUT)]
+    {
+        if let Some(Err(why)) = value.map(|value| range.check(value)) {
             wrong.push(format!("{name} {why}"));
         }
     }
@@ -121,8 +122,8 @@ pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
     if kms_key_id.is_some() && *encrypted != Some(true) {
         wrong.push("kmsKeyID requires encrypted: true".to_owned());
     }
-    if kms_key_id.as_ref().is_some_and(String::is_empty) {
-        wrong.push("kmsKeyID is empty".to_owned());
+    if let Some(Err(why)) = kms_key_id.as_ref().map(|key| KMS_KEY.check(key)) {
+        wrong.push(format!("kmsKeyID {why}"));
     }
     ensure(wrong.is_empty(), || wrong.join("; "))
 }

@@ -6,23 +6,86 @@
 
 use std::net::IpAddr;
 
-use kraken_aws::rules::{Verdict, an_id, between, each, ensure};
+use kraken_aws::{
+    bounds::{Bytes, INSTANCE_ID, Id, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID, VPC_ID, Words},
+    rules::{Verdict, each, ensure},
+};
 
 use crate::words::TargetType;
 
-/// The maximum length of the name of a load balancer or target group.
-const MAX_NAME: usize = 32;
+/// The name of a load balancer or target group.
+pub(crate) static NAME: Pattern = Pattern::new(
+    "^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$",
+    32,
+    "must have 1 to 32 letters, digits and hyphens, with no hyphen at its ends",
+);
+pub(crate) const IDLE_TIMEOUT: Range = Range(1, 4_000);
+pub(crate) const PORT: Range = Range(1, 65_535);
+pub(crate) const INTERVAL_SECONDS: Range = Range(5, 300);
+pub(crate) const TIMEOUT_SECONDS: Range = Range(2, 120);
+pub(crate) const THRESHOLD: Range = Range(2, 10);
+/// The status code of a fixed response. That it is no redirect is validated separately.
+pub(crate) const RESPONSE_STATUS: Range = Range(200, 599);
+pub(crate) const PRIORITY: Range = Range(1, 50_000);
+/// The duration of stickiness, at most a week.
+pub(crate) const STICKINESS_SECONDS: Range = Range(0, 604_800);
+pub(crate) const WEIGHT: Range = Range(0, 999);
+pub(crate) static LOAD_BALANCER_ARN: Pattern =
+    Pattern::new("(?s)^arn:.*:loadbalancer/", 2_048, "must be the ARN of a load balancer");
+pub(crate) static LISTENER_ARN: Pattern =
+    Pattern::new("(?s)^arn:.*:listener/", 2_048, "must be the ARN of a listener");
+pub(crate) static TARGET_GROUP_ARN: Pattern =
+    Pattern::new("(?s)^arn:.*:targetgroup/", 2_048, "must be the ARN of a target group");
+pub(crate) static CERTIFICATE_ARN: Pattern = Pattern::new(
+    "(?s)^arn:.*:(certificate|server-certificate)/",
+    2_048,
+    "must be the ARN of a certificate of ACM or IAM",
+);
+pub(crate) static SSL_POLICY: Pattern = Pattern::new(
+    "^[a-zA-Z0-9_.-]+$",
+    256,
+    "must be the name of a policy, such as ELBSecurityPolicy-TLS13-1-2-2021-06",
+);
+pub(crate) static REDIRECT_PORT: Pattern = Pattern::or_number(
+    r"^(#\{port\}|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$",
+    7,
+    "must be 1 to 65535, or #{port}",
+);
+pub(crate) static REDIRECT_PROTOCOL: Words = Words(&["HTTP", "HTTPS", "#{protocol}"]);
+pub(crate) static REDIRECT_PART: Pattern =
+    Pattern::new("^[!-~]+$", 128, "must have 1 to 128 printable ASCII characters, without spaces");
+pub(crate) static REDIRECT_PATH: Pattern =
+    Pattern::new("^/", 128, "must start with / and have at most 128 characters");
+pub(crate) static REDIRECT_QUERY: Pattern = Pattern::new(
+    "^([ ->@-~][ -~]*)?$",
+    128,
+    "must have at most 128 printable ASCII characters and no ? at its start",
+);
+pub(crate) const RESPONSE_BODY: Bytes = Bytes(1_024);
+pub(crate) static HEALTH_CHECK_PORT: Pattern = Pattern::or_number(
+    "^(traffic-port|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$",
+    12,
+    "must be 1 to 65535, or traffic-port",
+);
+pub(crate) static HEALTH_CHECK_PATH: Pattern =
+    Pattern::new("^/", 1_024, "must start with / and have at most 1024 characters");
+/// HTTP codes and ranges. That a range is not reversed is validated separately.
+pub(crate) static MATCHER: Pattern = Pattern::new(
+    "^[2-5][0-9]{2}(-[2-5][0-9]{2})?(,[2-5][0-9]{2}(-[2-5][0-9]{2})?)*$",
+    1_024,
+    "must be HTTP codes and ranges of them, such as 200 or 200-299,301",
+);
+/// A target of any type. Which one is validated by the type of the target group.
+pub(crate) static TARGET: Pattern = Pattern::new(
+    "(?s)^(i-[a-z0-9]+|[0-9.]+|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*|arn:.*(:lambda:|:loadbalancer/app/).*)$",
+    2_048,
+    "must be the id of an instance, an IP address or an ARN",
+);
 /// The maximum number of targets of one group.
 const MAX_TARGETS: usize = 1000;
 
 pub(crate) fn name(name: &str) -> Verdict {
-    let fits = (1..=MAX_NAME).contains(&name.len())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-        && !name.starts_with('-')
-        && !name.ends_with('-');
-    ensure(fits, || {
-        format!("must have 1 to {MAX_NAME} letters, digits and hyphens, with no hyphen at its ends")
-    })
+    NAME.check(name)
 }
 
 pub(crate) fn balancer_name(text: &str) -> Verdict {
@@ -33,69 +96,60 @@ pub(crate) fn balancer_name(text: &str) -> Verdict {
 }
 
 pub(crate) fn subnet_ids(ids: &[String]) -> Verdict {
-    some_ids(ids, "subnet-")
+    some_ids(ids, SUBNET_ID)
 }
 
 pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
-    some_ids(ids, "sg-")
+    some_ids(ids, SECURITY_GROUP_ID)
 }
 
-fn some_ids(ids: &[String], prefix: &str) -> Verdict {
+fn some_ids(ids: &[String], id: Id) -> Verdict {
     ensure(!ids.is_empty(), || "must have at least 1 item".to_owned())?;
-    each(ids, |id| an_id(id, prefix))
+    each(ids, |text| id.check(text))
 }
 
 pub(crate) fn idle_timeout(seconds: &i32) -> Verdict {
-    between(*seconds, 1, 4000)
+    IDLE_TIMEOUT.check(*seconds)
 }
 
 pub(crate) fn load_balancer_arn(text: &str) -> Verdict {
-    arn(text, &[":loadbalancer/"], "a load balancer")
+    LOAD_BALANCER_ARN.check(text)
 }
 
 pub(crate) fn listener_arn(text: &str) -> Verdict {
-    arn(text, &[":listener/"], "a listener")
+    LISTENER_ARN.check(text)
 }
 
 pub(crate) fn target_group_arn(text: &str) -> Verdict {
-    arn(text, &[":targetgroup/"], "a target group")
+    TARGET_GROUP_ARN.check(text)
 }
 
 pub(crate) fn certificate_arn(text: &str) -> Verdict {
-    arn(text, &[":certificate/", ":server-certificate/"], "a certificate of ACM or IAM")
+    CERTIFICATE_ARN.check(text)
 }
 
 pub(crate) fn ssl_policy(text: &str) -> Verdict {
-    let fits = (1..=256).contains(&text.len())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    ensure(fits, || "must be the name of a policy, such as ELBSecurityPolicy-TLS13-1-2-2021-06".to_owned())
+    SSL_POLICY.check(text)
 }
 
 pub(crate) fn redirect_port(port: &str) -> Verdict {
-    let fits = port == "#{port}" || port.parse().is_ok_and(|number: i32| self::port(&number).is_ok());
-    ensure(fits, || "must be 1 to 65535, or #{port}".to_owned())
+    REDIRECT_PORT.check(port)
 }
 
 pub(crate) fn redirect_protocol(protocol: &str) -> Verdict {
-    ensure(["HTTP", "HTTPS", "#{protocol}"].contains(&protocol), || {
-        "must be HTTP, HTTPS or #{protocol}".to_owned()
-    })
+    REDIRECT_PROTOCOL.check(protocol)
 }
 
 pub(crate) fn redirect_part(part: &str) -> Verdict {
-    ensure((1..=128).contains(&part.len()), || "must have 1 to 128 characters".to_owned())
+    REDIRECT_PART.check(part)
 }
 
 pub(crate) fn redirect_path(path: &str) -> Verdict {
-    ensure(path.starts_with('/') && path.len() <= 128, || {
-        "must start with / and have at most 128 characters".to_owned()
-    })
+    REDIRECT_PATH.check(path)
 }
 
 pub(crate) fn redirect_query(query: &str) -> Verdict {
-    ensure(query.len() <= 128 && !query.starts_with('?'), || {
-        "must have at most 128 characters and no ? at its start".to_owned()
-    })
+    REDIRECT_QUERY.check(query)
 }
 
 pub(crate) fn response_status(code: &i32) -> Verdict {
@@ -104,22 +158,22 @@ pub(crate) fn response_status(code: &i32) -> Verdict {
 }
 
 pub(crate) fn response_body(body: &str) -> Verdict {
-    ensure(body.len() <= 1024, || "must have at most 1024 bytes".to_owned())
+    RESPONSE_BODY.check(body)
 }
 
 pub(crate) fn port(port: &i32) -> Verdict {
-    between(*port, 1, 65_535)
+    PORT.check(*port)
 }
 
 pub(crate) fn vpc_id(id: &str) -> Verdict {
-    an_id(id, "vpc-")
+    VPC_ID.check(id)
 }
 
 pub(crate) fn targets(kind: TargetType, targets: &[String]) -> Verdict {
     let max = if matches!(kind, TargetType::Lambda | TargetType::Alb) { 1 } else { MAX_TARGETS };
     ensure(targets.len() <= max, || format!("must have at most {max} items for targets of type {kind}"))?;
     each(targets, |target| match kind {
-        TargetType::Instance => an_id(target, "i-"),
+        TargetType::Instance => INSTANCE_ID.check(target),
         TargetType::Ip => {
             ensure(target.parse::<IpAddr>().is_ok(), || "must be an IP address such as 10.0.0.10".to_owned())
         }
@@ -129,37 +183,30 @@ pub(crate) fn targets(kind: TargetType, targets: &[String]) -> Verdict {
 }
 
 pub(crate) fn health_check_port(port: &str) -> Verdict {
-    let fits = port == "traffic-port" || port.parse().is_ok_and(|number: i32| self::port(&number).is_ok());
-    ensure(fits, || "must be 1 to 65535, or traffic-port".to_owned())
+    HEALTH_CHECK_PORT.check(port)
 }
 
 pub(crate) fn health_check_path(path: &str) -> Verdict {
-    ensure(path.starts_with('/') && path.len() <= 1024, || {
-        "must start with / and have at most 1024 characters".to_owned()
-    })
+    HEALTH_CHECK_PATH.check(path)
 }
 
 pub(crate) fn interval_seconds(seconds: &i32) -> Verdict {
-    between(*seconds, 5, 300)
+    INTERVAL_SECONDS.check(*seconds)
 }
 
 pub(crate) fn timeout_seconds(seconds: &i32) -> Verdict {
-    between(*seconds, 2, 120)
+    TIMEOUT_SECONDS.check(*seconds)
 }
 
 pub(crate) fn threshold(count: &i32) -> Verdict {
-    between(*count, 2, 10)
+    THRESHOLD.check(*count)
 }
 
 pub(crate) fn matcher(codes: &str) -> Verdict {
-    let code = |code: &str| code.parse().is_ok_and(|code: u16| (200..=599).contains(&code));
-    let part = |part: &str| match part.split_once('-') {
-        Some((first, last)) => code(first) && code(last) && first <= last,
-        None => code(part),
-    };
-    ensure(codes.split(',').all(part), || {
-        "must be HTTP codes and ranges of them, such as 200 or 200-299,301".to_owned()
-    })
+    MATCHER.check(codes)?;
+    // Codes have three digits, so that their order is that of their texts.
+    let is_ordered = |part: &str| part.split_once('-').is_none_or(|(first, last)| first <= last);
+    ensure(codes.split(',').all(is_ordered), || "must have no range that ends before it starts".to_owned())
 }
 
 /// An ARN with one of these parts in it.
@@ -217,13 +264,13 @@ mod tests {
         accepts(redirect_port, "443");
         accepts(redirect_port, "#{port}");
         rejects(redirect_port("65536"), "1 to 65535");
-        rejects(redirect_protocol("TCP"), "HTTP, HTTPS");
+        rejects(redirect_protocol("TCP"), "one of HTTP, HTTPS");
         rejects(redirect_path("x"), "start with /");
         rejects(redirect_query("?a"), "no ?");
         rejects(redirect_part(""), "1 to 128");
         accepts(response_status, &503);
         rejects(response_status(&301), "200 to 299");
-        rejects(response_body(&"x".repeat(1025)), "1024 bytes");
+        rejects(response_body(&"x".repeat(1025)), "at most 1024");
         rejects(ssl_policy("a b"), "name of a policy");
     }
 
@@ -265,9 +312,10 @@ mod tests {
         for right in ["200", "200-299", "200,301-302"] {
             accepts(matcher, right);
         }
-        for wrong in ["", "ok", "200-", "299-200", "99", "200, 301"] {
+        for wrong in ["", "ok", "200-", "99", "600", "200, 301"] {
             rejects(matcher(wrong), "HTTP codes");
         }
+        rejects(matcher("299-200"), "ends before it starts");
     }
 
     #[test]

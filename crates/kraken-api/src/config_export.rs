@@ -41,7 +41,7 @@ pub struct ConfigExportSpec {
     /// some types. The type of a Secret is immutable: on a change, the Secret is deleted and recreated. Default: `Opaque`.
     /// Example: `kubernetes.io/tls`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-zA-Z0-9]([-a-zA-Z0-9_./]*[a-zA-Z0-9])?$"))]
     pub secret_type: Option<String>,
 
     /// The target object. It is created and owned by this resource: an existing object of another owner is never
@@ -127,6 +127,7 @@ pub struct ConfigMetadata {
     /// Default: only `app.kubernetes.io/managed-by`, which Kraken sets. Example: `{team: web}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
+    #[schemars(inner(length(max = 63), regex(pattern = "^([a-zA-Z0-9]([-a-zA-Z0-9_.]*[a-zA-Z0-9])?)?$")))]
     pub labels: BTreeMap<String, String>,
 
     /// Annotations of the target, at most 32, at most 64 KiB in total. Annotations that are set by others are preserved; the
@@ -161,7 +162,7 @@ impl JsonSchema for ExportEntry {
             properties.insert(
                 "key".into(),
                 serde_json::json!({
-                    "type": "string", "minLength": 1, "maxLength": 253, "pattern": "^[-._a-zA-Z0-9]+$",
+                    "type": "string", "minLength": 1, "maxLength": 253, "pattern": kraken_options::KEY_PATTERN,
                     "description": "The key to write, 1 to 253 letters, digits, `-`, `_` or `.`. Example: `vpc-id`.",
                 }),
             );

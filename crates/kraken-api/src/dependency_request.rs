@@ -44,8 +44,10 @@ pub struct DependencyRequestSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyDependency {
     /// The name of the object. Example: `sizes`.
+    #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// The key in the data of the object. Example: `small`.
+    #[schemars(length(min = 1, max = 253))]
     pub key: String,
 }
 
@@ -54,11 +56,14 @@ pub struct KeyDependency {
 pub struct ResourceDependency {
     /// The kind, in lower case without hyphens, followed by a dot and the group if the reference names one. Example:
     /// `ec2instance` or `vpc.aws`.
+    #[schemars(length(min = 1, max = 317))]
     pub kind: String,
     /// The name. Example: `a`.
+    #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// The path of the value in the state. Default: none, which refers to the main id of the resource. Example:
     /// `instances.0.InstanceType`.
+    #[schemars(length(max = 1024))]
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The JSON type of the field with the reference. Default: `any`.

@@ -3,6 +3,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
+use kraken_options::{KIND_PATTERN, NAME_PATTERN};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -139,12 +140,16 @@ impl JsonSchema for Adopt {
             "oneOf": [{"required": ["id"]}, {"required": ["tags"]}],
             "properties": {
                 "id": {
-                    "type": "string", "minLength": 1, "maxLength": 2048,
+                    "type": "string", "minLength": 1, "maxLength": 2048, "pattern": "^[!-~]([ -~]*[!-~])?$",
                     "description": "The provider's id. Example: `i-0abc1234def567890`",
                 },
                 "tags": {
                     "type": "object", "minProperties": 1, "maxProperties": 10,
                     "additionalProperties": {"type": "string", "maxLength": 256},
+                    "x-kubernetes-validations": [{
+                        "rule": "self.all(key, key != '' && size(key) <= 128)",
+                        "message": "keys have 1 to 128 characters",
+                    }],
                     "description": "1 to 10 tags, all of which must match exactly one object. Example: \
                                     `{Name: web, Team: shop}`",
                 },
@@ -168,10 +173,10 @@ pub enum Approval {
 pub struct DependsOn {
     /// The kind, ignoring case and hyphens, with its API group if several providers have it. Example: `InternetGateway`
     /// or `InternetGateway.aws`.
-    #[schemars(length(min = 1, max = 317))]
+    #[schemars(length(min = 1, max = 317), regex(pattern = KIND_PATTERN))]
     pub kind: String,
     /// The name. Example: `main`.
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME_PATTERN))]
     pub name: String,
 }
 

@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod args;
+pub mod bounds;
 pub mod cidr;
 pub mod claim;
 pub mod client;

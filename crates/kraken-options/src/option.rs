@@ -8,6 +8,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bounds::quote;
+use crate::schema::{KEY_PATTERN, KIND_PATTERN, NAME_PATTERN};
 
 /// An option of a spec: a literal, or the source of the value.
 ///
@@ -41,10 +42,10 @@ pub enum ValueFrom {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct KeyRef {
     /// The name of the ConfigMap or Secret, in the namespace of this resource. Example: `sizes`
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME_PATTERN))]
     pub name: String,
     /// The key in the data of the object. Example: `small`
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = KEY_PATTERN))]
     pub key: String,
 }
 
@@ -53,10 +54,10 @@ pub struct KeyRef {
 pub struct ResourceRef {
     /// The kind of the resource, ignoring case and hyphens. If several providers have the kind, followed by a dot and
     /// the API group or its first label. Example: `VPC` or `VPC.aws`
-    #[schemars(length(min = 1, max = 317))]
+    #[schemars(length(min = 1, max = 317), regex(pattern = KIND_PATTERN))]
     pub kind: String,
     /// The name of the resource, in the namespace of this resource. Example: `web`
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME_PATTERN))]
     pub name: String,
     /// The path of the field in the published state of the resource: dotted, with `["key.with.dots"]`, or JSONPath (RFC
     /// 9535) if it starts with `$`. Default: none, which resolves to the main id of the resource (`VpcId`, `SubnetId`,

@@ -11,10 +11,26 @@ use serde_json::{Map, Value, json};
 use crate::option::{KeyRef, Opt, ResourceRef, ValueFrom};
 use crate::types::{JsonType, Text};
 
+/// A kind, with or without a dot and a group.
+macro_rules! kind {
+    () => {
+        r"[A-Za-z][-A-Za-z0-9]{0,62}(\.[A-Za-z0-9][-A-Za-z0-9]*)*"
+    };
+}
+
+/// The name of an object.
+macro_rules! name {
+    () => {
+        r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+    };
+}
+
 /// The pattern of a kind, with or without a dot and a group.
-pub(crate) const KIND: &str = r"[A-Za-z][-A-Za-z0-9]{0,62}(\.[A-Za-z0-9][-A-Za-z0-9]*)*";
+pub const KIND_PATTERN: &str = concat!("^", kind!(), "$");
 /// The pattern of the name of an object.
-const NAME: &str = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?";
+pub const NAME_PATTERN: &str = concat!("^", name!(), "$");
+/// The pattern of a key of a ConfigMap or Secret.
+pub const KEY_PATTERN: &str = r"^\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
 
 /// The schema of any JSON, for `#[schemars(schema_with = "kraken_options::any_json")]`.
 ///
@@ -84,9 +100,6 @@ impl JsonSchema for ValueFrom {
             "A field of the state of another Kraken resource in the namespace of this resource, or without `path` its main \
              id. It must have the JSON type of the field. Example: `{kind: subnet, name: a}`",
         );
-        if let Some(kind) = resource.pointer_mut("/properties/kind").and_then(Value::as_object_mut) {
-            kind.insert("pattern".to_owned(), format!("^{KIND}$").into());
-        }
         json_schema!({
             "type": "object",
             "properties": {
@@ -97,7 +110,7 @@ impl JsonSchema for ValueFrom {
                     "type": "string",
                     "minLength": 3,
                     "maxLength": 1_596,
-                    "pattern": format!("^{KIND}/{NAME}(/.+)?$"),
+                    "pattern": concat!("^", kind!(), "/", name!(), "(/.+)?$"),
                     "description": "The short form of `krakenResource`: `KIND/NAME` for the main id, `KIND/NAME/PATH` for a \
                         field of the state; `KIND.GROUP` where several providers have the kind. Example: \
                         `VPC/main/vpc.CidrBlock`",

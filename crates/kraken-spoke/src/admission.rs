@@ -46,7 +46,7 @@ impl Admission {
             Ok(object) => object,
             // A deletion needs no valid spec.
             Err(_) if subject.operation == Operation::Delete => return Verdict::default(),
-            Err(error) => return refused(problem("", format!("does not decode: {error}"))),
+            Err(error) => return refused(undecoded(&error)),
         };
         let spec = object.spec();
         if subject.operation == Operation::Delete {
@@ -68,6 +68,14 @@ impl Validator for Admission {
 
 fn problem(field: &str, message: impl Into<String>) -> Problem {
     Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message: message.into() }
+}
+
+/// The error begins with the path of the field, if it is known.
+fn undecoded(error: &str) -> Problem {
+    match error.strip_prefix("spec.").and_then(|error| error.split_once(": ")) {
+        Some((field, why)) => problem(field, why),
+        None => problem("", format!("does not decode: {error}")),
+    }
 }
 
 fn refused(problem: Problem) -> Verdict {

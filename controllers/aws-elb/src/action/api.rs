@@ -1,10 +1,12 @@
 //! The actions of a Listener and of a ListenerRule, the API types.
 
+use kraken_aws::bounds::literal;
 use kraken_spoke::{Opt, options::Text};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::rules;
 use crate::words::{ContentType, RedirectStatus};
 
 /// The action for requests: exactly one of these fields.
@@ -32,6 +34,7 @@ pub(crate) struct ActionSpec {
 pub(crate) struct Forward {
     /// The target group. Example: `{valueFrom: {krakenResource: {kind: targetgroup, name: web}}}`
     #[serde(rename = "targetGroupARN", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::TARGET_GROUP_ARN))]
     pub(crate) target_group_arn: Option<Opt<String>>,
 
     /// The target groups, 1 to 5, each with a weight. Exactly one of this and `targetGroupARN`. Example:
@@ -44,6 +47,7 @@ pub(crate) struct Forward {
     /// request. 0 disables stickiness. Default: disabled for a new object; an existing setting is not managed. Example:
     /// `{value: 3600}`
     #[serde(rename = "stickinessSeconds", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::STICKINESS_SECONDS))]
     pub(crate) stickiness_seconds: Option<Opt<i32>>,
 }
 
@@ -52,36 +56,47 @@ pub(crate) struct Forward {
 pub(crate) struct WeightedTargetGroup {
     /// The target group. Example: `{valueFrom: {krakenResource: {kind: targetgroup, name: web}}}`
     #[serde(rename = "targetGroupARN")]
+    #[schemars(transform = literal(&rules::TARGET_GROUP_ARN))]
     pub(crate) target_group_arn: Opt<String>,
 
     /// The weight, 0 to 999, relative to the sum of all weights; 0 forwards no requests. Default: 1. Example:
     /// `{value: 9}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::WEIGHT))]
     pub(crate) weight: Option<Opt<i32>>,
 }
 
 /// The URL of a redirect. Parts that are not set are taken from the request; at least one part must differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.protocol) || has(self.port) || has(self.host) || has(self.path)",
+    "message": "must change at least one of protocol, port, host and path, or it would redirect to itself",
+}]))]
 pub(crate) struct Redirect {
     /// The protocol: `HTTP`, `HTTPS` or `#{protocol}`. Default: `#{protocol}`. Example: `{value: HTTPS}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::REDIRECT_PROTOCOL))]
     pub(crate) protocol: Option<Opt<String>>,
 
     /// The port, 1 to 65535, or `#{port}`. Default: `#{port}`. Example: `{value: 443}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::REDIRECT_PORT))]
     pub(crate) port: Option<Opt<Text>>,
 
     /// The host name, 1 to 128 characters; may contain `#{host}`. Default: `#{host}`. Example: `{value: "www.#{host}"}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::REDIRECT_PART))]
     pub(crate) host: Option<Opt<String>>,
 
     /// The path, which begins with `/` and may contain `#{host}`, `#{path}` and `#{port}`. Default: `/#{path}`.
     /// Example: `{value: /moved}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::REDIRECT_PATH))]
     pub(crate) path: Option<Opt<String>>,
 
     /// The query without `?`; may contain `#{query}`. Default: `#{query}`. Example: `{value: "from=old&#{query}"}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::REDIRECT_QUERY))]
     pub(crate) query: Option<Opt<String>>,
 
     /// The status code: `HTTP_301` (permanent) or `HTTP_302` (temporary). Default: `HTTP_301`. Example:
@@ -92,9 +107,15 @@ pub(crate) struct Redirect {
 
 /// A response of the load balancer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "!has(self.statusCode.value) || self.statusCode.value <= 299 || self.statusCode.value >= 400",
+    "message": "must be 200 to 299 or 400 to 599",
+    "fieldPath": ".statusCode",
+}]))]
 pub(crate) struct FixedResponse {
     /// The HTTP status code, 200 to 299 or 400 to 599. Example: `{value: 503}`
     #[serde(rename = "statusCode")]
+    #[schemars(transform = literal(&rules::RESPONSE_STATUS))]
     pub(crate) status_code: Opt<i32>,
 
     /// The content type: `text/plain`, `text/css`, `text/html`, `application/javascript` or `application/json`.
@@ -104,6 +125,7 @@ pub(crate) struct FixedResponse {
 
     /// The body, at most 1024 bytes. Default: none. Example: `{value: back in a minute}`
     #[serde(rename = "messageBody", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::RESPONSE_BODY))]
     pub(crate) message_body: Option<Opt<String>>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_aws::{resolved::Joined, rules::between, validator::SpecValidator};
+use kraken_aws::{resolved::Joined, validator::SpecValidator};
 use kraken_spoke::{Resolved, options::Text};
 
 use super::{
@@ -11,9 +11,6 @@ use super::{
     state::{FixedResponseState, RedirectState},
 };
 use crate::rules;
-
-/// The maximum duration of stickiness in seconds: a week.
-const MAX_STICKINESS: i32 = 604_800;
 
 /// Exposes values and records whether any was a secret.
 struct Exposed(bool);
@@ -65,7 +62,7 @@ fn forward(
     let at = |name: &str| format!("{field}.{name}");
     let stickiness =
         validator.optional(&at("stickinessSeconds"), to.stickiness_seconds.as_ref(), |seconds: &i32| {
-            between(*seconds, 0, MAX_STICKINESS)
+            rules::STICKINESS_SECONDS.check(*seconds)
         });
     let (groups, named) = match (&to.target_group_arn, &to.target_groups) {
         (Some(arn), None) => {
@@ -83,7 +80,7 @@ fn forward(
                         &group.target_group_arn,
                         rules::target_group_arn,
                     );
-                    let weight = |weight: &i32| between(*weight, 0, 999);
+                    let weight = |weight: &i32| rules::WEIGHT.check(*weight);
                     let weight = validator.optional(&at("weight"), group.weight.as_ref(), weight);
                     Some((exposed.text(&arn?), weight?.map_or(1, |weight| exposed.number(&weight))))
                 })

@@ -1,12 +1,16 @@
 //! Listener, the API type.
 
-use kraken_aws::{TagOptions, tags};
+use kraken_aws::{
+    TagOptions,
+    bounds::{self, literal},
+    tags,
+};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::Public};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{action::ActionSpec, words::Protocol};
+use crate::{action::ActionSpec, rules, words::Protocol};
 
 /// A listener: a port of a load balancer, and the action for its requests.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,13 +25,32 @@ use crate::{action::ActionSpec, words::Protocol};
     status = "ResourceStatus",
     doc = "A listener: a port of a load balancer, and the action for its requests. Kraken creates, heals and deletes it."
 )]
+#[schemars(extend("x-kubernetes-validations" = [{
+    "rule": "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])",
+    "message": "is required for HTTPS and TLS",
+    "fieldPath": ".certificateARN",
+}, {
+    "rule": "!has(self.certificateARN) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']",
+    "message": "is only supported for HTTPS and TLS; remove it or change the protocol",
+    "fieldPath": ".certificateARN",
+}, {
+    "rule": "!has(self.sslPolicy) || !has(self.protocol.value) || self.protocol.value in ['HTTPS', 'TLS']",
+    "message": "is only supported for HTTPS and TLS; remove it or change the protocol",
+    "fieldPath": ".sslPolicy",
+}, {
+    "rule": "has(self.defaultAction.forward) || !has(self.protocol.value) || self.protocol.value in ['HTTP', 'HTTPS']",
+    "message": "must be forward unless the protocol is HTTP or HTTPS",
+    "fieldPath": ".defaultAction",
+}]))]
 pub(crate) struct ListenerSpec {
     /// The load balancer of the listener. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`
     #[serde(rename = "loadBalancerARN")]
+    #[schemars(transform = literal(&rules::LOAD_BALANCER_ARN))]
     pub(crate) load_balancer_arn: Public<Opt<String>>,
 
     /// The port, 1 to 65535, unique in the load balancer. Changed in place. Example: `{value: 443}`
+    #[schemars(transform = literal(&rules::PORT))]
     pub(crate) port: Opt<i32>,
 
     /// The protocol: `HTTP` or `HTTPS` for an application load balancer, `TCP`, `TLS`, `UDP` or `TCP_UDP` for a network
@@ -43,17 +66,20 @@ pub(crate) struct ListenerSpec {
     /// The default certificate, by ARN. Required for `HTTPS` and `TLS`. Changed in place. Additional certificates are
     /// not managed. Default: none. Example: `{value: "arn:aws:acm:us-east-1:123456789012:certificate/0abc1234"}`
     #[serde(rename = "certificateARN", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::CERTIFICATE_ARN))]
     pub(crate) certificate_arn: Option<Opt<String>>,
 
     /// The security policy (TLS versions and ciphers), for `HTTPS` and `TLS`. Changed in place. Default: AWS's default.
     /// Example: `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
     #[serde(rename = "sslPolicy", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&rules::SSL_POLICY))]
     pub(crate) ssl_policy: Option<Opt<String>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
     /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
+    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.

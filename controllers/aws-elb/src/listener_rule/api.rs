@@ -1,6 +1,10 @@
 //! ListenerRule, the API type.
 
-use kraken_aws::{TagOptions, tags};
+use kraken_aws::{
+    TagOptions,
+    bounds::{self, Pattern, literal},
+    tags,
+};
 use kraken_spoke::{
     HasLifecycle, Lifecycle, Opt, ResourceStatus,
     options::{ListOpt, Public},
@@ -10,7 +14,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::action::ActionSpec;
+use crate::{action::ActionSpec, rules};
 
 /// A rule of a listener: the action for requests that match all of its conditions.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,10 +32,12 @@ use crate::action::ActionSpec;
 pub(crate) struct ListenerRuleSpec {
     /// The listener of the rule. Immutable. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
     #[serde(rename = "listenerARN")]
+    #[schemars(transform = literal(&rules::LISTENER_ARN))]
     pub(crate) listener_arn: Public<Opt<String>>,
 
     /// The priority, 1 to 50000, unique in the listener. The rule with the lowest number is evaluated first. Changed in
     /// place. Example: `{value: 10}`
+    #[schemars(transform = literal(&rules::PRIORITY))]
     pub(crate) priority: Opt<i32>,
 
     /// The conditions that a request must match, at least one, with at most 5 values in total. A request must match all of
@@ -47,6 +53,7 @@ pub(crate) struct ListenerRuleSpec {
     /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
+    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.
@@ -60,6 +67,30 @@ impl HasLifecycle for ListenerRuleSpec {
     }
 }
 
+/// The maximum number of values in all conditions of a rule.
+pub(super) const MAX_VALUES: usize = 5;
+/// A value of a condition.
+pub(super) static VALUE: Pattern = Pattern::new(
+    "^[ -~]*[!-~][ -~]*$",
+    128,
+    "must have 1 to 128 printable ASCII characters, not only spaces",
+);
+pub(super) static HOST: Pattern = Pattern::new(
+    r"^[a-zA-Z0-9.*?-]*\.[a-zA-Z0-9.*?-]*$",
+    128,
+    "must be a host name of up to 128 characters, such as *.example.com",
+);
+pub(super) static METHOD: Pattern =
+    Pattern::new("^[A-Z_-]+$", 40, "must be a method in capital letters, such as GET");
+/// The name of a header. That it is not `Host` is validated separately.
+pub(super) static HEADER: Pattern = Pattern::new(
+    r"^[a-zA-Z0-9!#$%&'+.^_`|~*?-]+$",
+    40,
+    "must be the name of a header, of up to 40 characters",
+);
+/// An IPv4 or IPv6 block, which are validated separately.
+static BLOCK: Pattern = Pattern::new(r"^[0-9A-Fa-f:.]+/[0-9]{1,3}$", 49, "must be a CIDR block");
+
 /// The conditions that a request must match. One matching value per list is sufficient, except in `httpHeaders`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = at_least_one)]
@@ -67,11 +98,13 @@ pub(crate) struct ConditionsSpec {
     /// Host names, case-insensitive, up to 128 characters each; `*` matches any number of characters and `?` matches one.
     /// Default: any host. Example: `{value: [shop.example.com, "*.shop.example.com"]}`
     #[serde(rename = "hostHeaders", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&HOST).items(1, MAX_VALUES))]
     pub(crate) host_headers: Option<ListOpt<String>>,
 
     /// Paths, case-sensitive, up to 128 characters each; `*` and `?` are wildcards as in host names. Default: any path.
     /// Example: `{value: [/api/*]}`
     #[serde(rename = "pathPatterns", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&VALUE).items(1, MAX_VALUES))]
     pub(crate) path_patterns: Option<ListOpt<String>>,
 
     /// Headers that a request must have, all of them. Default: any headers. Example:
@@ -82,6 +115,7 @@ pub(crate) struct ConditionsSpec {
 
     /// Request methods, in upper case, up to 40 characters each. Default: any method. Example: `{value: [GET, HEAD]}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&METHOD).items(1, MAX_VALUES))]
     pub(crate) methods: Option<ListOpt<String>>,
 
     /// Query parameters. One matching parameter is sufficient. Default: any query. Example:
@@ -92,6 +126,7 @@ pub(crate) struct ConditionsSpec {
 
     /// Source addresses, as IPv4 or IPv6 CIDR blocks. Default: any address. Example: `{value: [10.0.0.0/8]}`
     #[serde(rename = "sourceIPs", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&BLOCK).items(1, MAX_VALUES))]
     pub(crate) source_ips: Option<ListOpt<String>>,
 }
 
@@ -100,10 +135,12 @@ pub(crate) struct ConditionsSpec {
 pub(crate) struct HttpHeader {
     /// The header name, case-insensitive, up to 40 characters. For `Host`, use `hostHeaders`. Example:
     /// `{value: X-Stage}`
+    #[schemars(transform = literal(&HEADER))]
     pub(crate) name: Opt<String>,
 
     /// The header values, case-insensitive, up to 128 characters each; `*` and `?` are wildcards as in host names. One
     /// matching value is sufficient. Example: `{value: [beta]}`
+    #[schemars(transform = literal(&VALUE).items(1, MAX_VALUES))]
     pub(crate) values: ListOpt<String>,
 }
 
@@ -113,10 +150,12 @@ pub(crate) struct QueryString {
     /// The key, case-insensitive, up to 128 characters; `*` and `?` are wildcards as in host names. Default: any key.
     /// Example: `{value: version}`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&VALUE))]
     pub(crate) key: Option<Opt<String>>,
 
     /// The value, case-insensitive, up to 128 characters; `*` and `?` are wildcards as in host names. Example:
     /// `{value: v2}`
+    #[schemars(transform = literal(&VALUE))]
     pub(crate) value: Opt<String>,
 }
 

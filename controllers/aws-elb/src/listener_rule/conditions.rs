@@ -10,17 +10,18 @@ use kraken_aws::{
     diff::difference,
     fields::{ABSENT, NOT_SHOWN},
     resolved::Joined,
-    rules::{Verdict, a_text, ensure},
+    rules::{Verdict, ensure},
     validator::{SpecValidator, ValidationError},
 };
 use kraken_spoke::{Difference, Resolved, options::ListOpt};
 
-use super::api::{ConditionsSpec, HttpHeader, QueryString};
+use super::api::{ConditionsSpec, HEADER, HOST, HttpHeader, MAX_VALUES, METHOD, QueryString, VALUE};
 
 /// The path of the conditions in the spec.
 pub(super) const FIELD: &str = "conditions";
-/// The maximum number of values in all conditions of a rule.
-const MAX_VALUES: usize = 5;
+
+/// The problem of a condition that nothing matches.
+const EMPTY: &str = "must have at least one value; remove it to match any";
 
 /// A type of condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,13 +138,13 @@ pub(super) fn desired(
 ) -> Option<Joined<Conditions>> {
     let lists = [
         list(Type::HostHeader, spec.host_headers.as_ref(), validator, |host| {
-            a_host(host).map_err(ValidationError::from)
+            HOST.check(host).map_err(ValidationError::from)
         }),
         list(Type::PathPattern, spec.path_patterns.as_ref(), validator, |path| {
-            a_text(path, 128).map_err(ValidationError::from)
+            VALUE.check(path).map_err(ValidationError::from)
         }),
         list(Type::Method, spec.methods.as_ref(), validator, |method| {
-            a_method(method).map_err(ValidationError::from)
+            METHOD.check(method).map_err(ValidationError::from)
         }),
         list(Type::SourceIp, spec.source_ips.as_ref(), validator, a_block),
     ];
@@ -190,7 +191,12 @@ fn list(
     let taken = validator.each(&kind.path(), list, rule);
     match taken {
         Some(None) => None,
-        Some(Some(values)) => Some((kind, Some(of_values(None, &values)))),
+        Some(Some(values)) => {
+            if values.expose().is_empty() {
+                validator.problem(&kind.path(), EMPTY);
+            }
+            Some((kind, Some(of_values(None, &values))))
+        }
         None => Some((kind, None)),
     }
 }
@@ -207,8 +213,11 @@ fn of_header(
 ) -> Option<(Condition, bool)> {
     let at = |name: &str| format!("{}[{index}].{name}", Type::HttpHeader.path());
     let name = validator.one(&at("name"), &header.name, a_header);
-    let values = validator.each(&at("values"), Some(&header.values), |value: &str| a_text(value, 128));
+    let values = validator.each(&at("values"), Some(&header.values), |value: &str| VALUE.check(value));
     let (name, values) = (name?, values??);
+    if values.expose().is_empty() {
+        validator.problem(&at("values"), EMPTY);
+    }
     let (condition, secret) = of_values(Some(name.expose().clone()), &values);
     Some((condition, secret || name.is_secret()))
 }
@@ -217,30 +226,15 @@ type Parameter = ((Option<String>, String), bool);
 
 fn of_query(index: usize, query: &QueryString, validator: &mut SpecValidator<'_, '_>) -> Option<Parameter> {
     let at = |name: &str| format!("{}[{index}].{name}", Type::QueryString.path());
-    let key = validator.optional(&at("key"), query.key.as_ref(), |key: &str| a_text(key, 128));
-    let value = validator.one(&at("value"), &query.value, |value: &str| a_text(value, 128));
+    let key = validator.optional(&at("key"), query.key.as_ref(), |key: &str| VALUE.check(key));
+    let value = validator.one(&at("value"), &query.value, |value: &str| VALUE.check(value));
     let (key, value) = (key?, value?);
     let secret = value.is_secret() || key.as_ref().is_some_and(Resolved::is_secret);
     Some(((key.map(|key| key.expose().clone()), value.expose().clone()), secret))
 }
 
-fn a_host(host: &str) -> Verdict {
-    let fits = (1..=128).contains(&host.len())
-        && host.chars().all(|c| c.is_ascii_alphanumeric() || "-.*?".contains(c))
-        && host.contains('.');
-    ensure(fits, || "must be a host name of up to 128 characters, such as *.example.com".to_owned())
-}
-
-fn a_method(method: &str) -> Verdict {
-    let fits = (1..=40).contains(&method.len())
-        && method.chars().all(|c| c.is_ascii_uppercase() || "-_".contains(c));
-    ensure(fits, || "must be a method in capital letters, such as GET".to_owned())
-}
-
 fn a_header(name: &str) -> Verdict {
-    let fits = (1..=40).contains(&name.len())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'+-.^_`|~*?".contains(c));
-    ensure(fits, || "must be the name of a header, of up to 40 characters".to_owned())?;
+    HEADER.check(name)?;
     ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
 }
 

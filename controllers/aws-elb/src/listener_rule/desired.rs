@@ -3,7 +3,6 @@
 use kraken_aws::{
     diff::{changed, fixed},
     resolved::Joined,
-    rules::between,
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
@@ -20,8 +19,6 @@ use crate::{
 
 /// The path of the action in the spec.
 pub(super) const ACTION: &str = "action";
-/// The maximum priority of a rule.
-const MAX_PRIORITY: i32 = 50_000;
 
 /// The desired state.
 #[derive(Clone, Debug)]
@@ -44,7 +41,7 @@ pub(crate) fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Opt
     let mut validator = SpecValidator::new(values);
     let listener_arn = validator.public("listenerARN", &spec.listener_arn, rules::listener_arn);
     let priority =
-        validator.one("priority", &spec.priority, |priority: &i32| between(*priority, 1, MAX_PRIORITY));
+        validator.one("priority", &spec.priority, |priority: &i32| rules::PRIORITY.check(*priority));
     let conditions = conditions::desired(&spec.conditions, &mut validator);
     let action = action::desired(ACTION, &spec.action, &mut validator);
     let desired = Desired {

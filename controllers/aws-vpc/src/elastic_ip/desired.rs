@@ -1,6 +1,10 @@
 //! The desired state of an address, and its comparison with the observed state. Pure.
 
-use kraken_aws::{diff::changed, rules::an_id, validator::SpecValidator};
+use kraken_aws::{
+    bounds::{INSTANCE_ID, NETWORK_INTERFACE_ID},
+    diff::changed,
+    validator::SpecValidator,
+};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::ElasticIPSpec, aws::Address};
@@ -21,10 +25,11 @@ pub(crate) enum Change {
 
 pub(super) fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let instance_id = validator.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
+    let instance_id =
+        validator.optional("instanceID", spec.instance_id.as_ref(), |id: &str| INSTANCE_ID.check(id));
     let interface = spec.network_interface_id.as_ref();
     let network_interface_id =
-        validator.optional("networkInterfaceID", interface, |id: &str| an_id(id, "eni-"));
+        validator.optional("networkInterfaceID", interface, |id: &str| NETWORK_INTERFACE_ID.check(id));
     if spec.instance_id.is_some() && spec.network_interface_id.is_some() {
         validator.problem("networkInterfaceID", "cannot be combined with instanceID");
     }

@@ -1,6 +1,10 @@
 //! InternetGateway, the API type.
 
-use kraken_aws::{TagOptions, tags};
+use kraken_aws::{
+    TagOptions,
+    bounds::{self, VPC_ID, literal},
+    tags,
+};
 use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -24,12 +28,14 @@ pub(crate) struct InternetGatewaySpec {
     /// attaching. Default: none; an existing attachment is not managed. Example:
     /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
     #[serde(rename = "vpcID", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = literal(&VPC_ID))]
     pub(crate) vpc_id: Option<Opt<String>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
     /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: main, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
     #[serde(default, skip_serializing_if = "tags::is_empty")]
+    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.

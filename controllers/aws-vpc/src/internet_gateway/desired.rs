@@ -1,6 +1,6 @@
 //! The desired state of an internet gateway, and its comparison with the observed state. Pure.
 
-use kraken_aws::{diff::changed, rules::an_id, validator::SpecValidator};
+use kraken_aws::{bounds::VPC_ID, diff::changed, validator::SpecValidator};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
 use super::{api::InternetGatewaySpec, aws::InternetGateway};
@@ -20,7 +20,7 @@ pub(crate) enum Change {
 
 pub(super) fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let vpc_id = validator.optional("vpcID", spec.vpc_id.as_ref(), |id: &str| an_id(id, "vpc-"));
+    let vpc_id = validator.optional("vpcID", spec.vpc_id.as_ref(), |id: &str| VPC_ID.check(id));
     let desired = Desired { vpc_id: vpc_id? };
     validator.is_valid().then_some(desired)
 }

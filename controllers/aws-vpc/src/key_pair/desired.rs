@@ -1,13 +1,13 @@
 //! The desired state of a key pair, and its comparison with the observed state. Pure.
 
-use kraken_aws::{
-    diff::fixed,
-    rules::{a_text, ensure},
-    validator::SpecValidator,
-};
+use kraken_aws::{bounds::KEY_NAME, diff::fixed, validator::SpecValidator};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
-use super::{api::KeyPairSpec, aws::KeyPair, generated};
+use super::{
+    api::{KeyPairSpec, PUBLIC_KEY},
+    aws::KeyPair,
+    generated,
+};
 
 /// The desired state.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) enum Change {}
 pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
     let public_key = match (&spec.public_key, &spec.generate) {
-        (Some(given), None) => validator.one("publicKey", given, is_key),
+        (Some(given), None) => validator.one("publicKey", given, |key: &str| PUBLIC_KEY.check(key)),
         (None, Some(generate)) => {
             if spec.lifecycle.adopt.is_some() {
                 validator.problem(
@@ -31,7 +31,9 @@ pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<D
                     "cannot be combined with lifecycle.adopt: an adopted key pair has its own key",
                 );
             }
-            validator.one("generate.secretName", &generated::public_half(generate), is_key)
+            validator.one("generate.secretName", &generated::public_half(generate), |key: &str| {
+                PUBLIC_KEY.check(key)
+            })
         }
         (Some(_), Some(_)) => {
             validator.problem("generate", "cannot be combined with publicKey; remove one of them");
@@ -42,21 +44,9 @@ pub(super) fn desired(spec: &KeyPairSpec, values: &mut Resolver<'_>) -> Option<D
             None
         }
     };
-    let key_name = validator.public_if("keyName", spec.key_name.as_ref(), |name: &str| {
-        a_text(name, 255)?;
-        let fits = name.is_ascii() && name.trim() == name;
-        ensure(fits, || "must consist of ASCII characters, with no space at its start or end".to_owned())
-    });
+    let key_name = validator.public_if("keyName", spec.key_name.as_ref(), |name: &str| KEY_NAME.check(name));
     let desired = Desired { public_key: public_key?, key_name: key_name? };
     validator.is_valid().then_some(desired)
-}
-
-fn is_key(key: &str) -> Result<(), String> {
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
-    let mut words = key.split_whitespace();
-    let fits = matches!(words.next(), Some("ssh-rsa" | "ssh-ed25519"))
-        && words.next().is_some_and(|body| body.starts_with("AAAA") && body.chars().all(is_base64));
-    ensure(fits, || "must be an OpenSSH public key: ssh-ed25519 or ssh-rsa, then AAAA...".to_owned())
 }
 
 /// The key without its comment.

@@ -1,13 +1,12 @@
 //! The desired state of a NAT gateway, and its comparison with the observed state. Pure.
 
-use kraken_aws::{
-    diff::fixed,
-    rules::{an_id, one_of},
-    validator::SpecValidator,
-};
+use kraken_aws::{bounds::SUBNET_ID, diff::fixed, validator::SpecValidator};
 use kraken_spoke::{Difference, Resolved, Resolver};
 
-use super::{api::NATGatewaySpec, aws::NatGateway};
+use super::{
+    api::{ALLOCATION_ID, CONNECTIVITY_TYPE, NATGatewaySpec},
+    aws::NatGateway,
+};
 
 /// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
@@ -30,12 +29,12 @@ pub(crate) enum Change {}
 
 pub(super) fn desired(spec: &NATGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let subnet_id = validator.one("subnetID", &spec.subnet_id, |id: &str| an_id(id, "subnet-"));
+    let subnet_id = validator.one("subnetID", &spec.subnet_id, |id: &str| SUBNET_ID.check(id));
     let allocation_id =
-        validator.optional("allocationID", spec.allocation_id.as_ref(), |id: &str| an_id(id, "eipalloc-"));
+        validator.optional("allocationID", spec.allocation_id.as_ref(), |id: &str| ALLOCATION_ID.check(id));
     let connectivity_type =
         validator.optional("connectivityType", spec.connectivity_type.as_ref(), |kind: &str| {
-            one_of(kind, &["public", "private"])
+            CONNECTIVITY_TYPE.check(kind)
         });
     if let Some(kind) = &connectivity_type {
         match kind.as_ref().map_or("public", |kind| kind.expose()) {

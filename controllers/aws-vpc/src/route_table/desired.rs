@@ -1,10 +1,11 @@
 //! The desired state of a route table, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
+    bounds::{SUBNET_ID, VPC_ID},
     diff::{difference, fixed, of_lists},
     fields::{ABSENT, NOT_SHOWN, item_path},
     resolved::{Joined, given},
-    rules::{an_id, unique},
+    rules::unique,
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
@@ -35,9 +36,9 @@ pub(crate) enum Change {
 
 pub(super) fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| VPC_ID.check(id));
     let routes = spec.routes.as_ref().map(|routes| route::routes(&mut validator, routes));
-    let subnet_ids = validator.each("subnetIDs", spec.subnet_ids.as_ref(), |id: &str| an_id(id, "subnet-"));
+    let subnet_ids = validator.each("subnetIDs", spec.subnet_ids.as_ref(), |id: &str| SUBNET_ID.check(id));
     if let Some(Err(why)) = given(&subnet_ids).map(|ids| unique(ids)) {
         validator.problem("subnetIDs", why);
     }

@@ -1,9 +1,10 @@
 //! The desired state of a security group, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
+    bounds::VPC_ID,
     diff::fixed,
     resolved::Joined,
-    rules::{an_id, ensure},
+    rules::ensure,
     validator::{SpecValidator, ValidationError},
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
@@ -38,7 +39,7 @@ impl Desired {
 
 pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| VPC_ID.check(id));
     let group_name = validator.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
         rule::is_description(name)?;
         let fits = !name.starts_with("sg-") && name.trim() == name;
@@ -138,11 +139,11 @@ mod tests {
             found,
             [
                 "spec.groupName: must not start with sg-, and must not start or end with a space",
-                "spec.description: must consist of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
+                "spec.description: must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
                 "spec.ingress[0].fromPort: must be 0 to 65535",
                 "spec.ingress[0].toPort: must be 0 to 65535",
                 "spec.ingress[0].cidrBlocks: item 0 has host bits set for the prefix length /8: write 10.0.0.0/8",
-                "spec.ingress[0].securityGroupIDs: item 0 must look like sg-0abc1234def567890",
+                "spec.ingress[0].securityGroupIDs: item 0 must look like sg-0abc1234def567890, or be self",
                 "spec.ingress[1].fromPort: must not be greater than toPort",
                 "spec.ingress[2].protocol: must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all",
                 "spec.ingress[2].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",

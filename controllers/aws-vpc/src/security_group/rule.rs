@@ -5,7 +5,7 @@ use std::fmt;
 use kraken_aws::{
     cidr,
     resolved::{Joined, exposed, given},
-    rules::{a_text, an_id, between, ensure},
+    rules::between,
     validator::{SpecValidator, ValidationError},
 };
 use kraken_spoke::{
@@ -13,7 +13,7 @@ use kraken_spoke::{
     options::{ListOpt, Text},
 };
 
-use super::api::Rule;
+use super::api::{DESCRIPTION, PEER_ID, PREFIX_LIST_ID, PROTOCOL, Rule};
 
 /// The value for the security group that has the rule.
 const SELF: &str = "self";
@@ -177,13 +177,15 @@ fn peers(
     at: &impl Fn(&str) -> String,
     rule: &Rule,
 ) -> Option<Vec<Joined<Peer>>> {
-    let is_group = |id: &str| if id == SELF { Ok(()) } else { an_id(id, "sg-") };
+    let is_group = |id: &str| PEER_ID.check(id);
     let lists = [
         (validator.each(&at("cidrBlocks"), rule.cidr_blocks.as_ref(), cidr::v4), v4 as fn(&str) -> Peer),
         (validator.each(&at("ipv6CIDRBlocks"), rule.ipv6_cidr_blocks.as_ref(), cidr::v6), v6),
         (validator.each(&at("securityGroupIDs"), rule.security_group_ids.as_ref(), is_group), group),
         (
-            validator.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| an_id(id, "pl-")),
+            validator.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| {
+                PREFIX_LIST_ID.check(id)
+            }),
             prefix_list,
         ),
     ];
@@ -219,14 +221,10 @@ fn prefix_list(id: &str) -> Peer {
 }
 
 fn is_protocol(protocol: &str) -> Result<(), ValidationError> {
-    let fits = matches!(protocol, "tcp" | "udp" | "icmp" | "icmpv6" | "-1")
-        || protocol.parse::<u8>().is_ok_and(|number| number.to_string() == protocol);
-    Ok(ensure(fits, || "must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all".to_owned())?)
+    Ok(PROTOCOL.check(protocol)?)
 }
 
 /// The characters that AWS accepts in names and descriptions of groups.
 pub(super) fn is_description(text: &str) -> Result<(), ValidationError> {
-    a_text(text, 255)?;
-    let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || " ._-:/()#,@[]+=&;{}!$*".contains(c));
-    Ok(ensure(fits, || "must consist of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*".to_owned())?)
+    Ok(DESCRIPTION.check(text)?)
 }

@@ -1,14 +1,16 @@
 //! The desired state of a subnet, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
-    cidr,
+    bounds::{VPC_ID, ZONE},
     diff::{changed, fixed},
-    rules::{an_id, ensure},
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Resolved, Resolver};
 
-use super::{api::SubnetSpec, aws::Subnet};
+use super::{
+    api::{CIDR_BLOCK, SubnetSpec},
+    aws::Subnet,
+};
 
 /// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
@@ -27,9 +29,11 @@ pub(crate) enum Change {
 
 pub(super) fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| an_id(id, "vpc-"));
-    let cidr_block = validator.one("cidrBlock", &spec.cidr_block, |block: &str| cidr::v4_of(block, 16, 28));
-    let availability_zone = validator.optional("availabilityZone", spec.availability_zone.as_ref(), zone);
+    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| VPC_ID.check(id));
+    let cidr_block = validator.one("cidrBlock", &spec.cidr_block, |block: &str| CIDR_BLOCK.check(block));
+    let availability_zone =
+        validator
+            .optional("availabilityZone", spec.availability_zone.as_ref(), |zone: &str| ZONE.check(zone));
     let map_public_ip_on_launch =
         validator.any_if("mapPublicIPOnLaunch", spec.map_public_ip_on_launch.as_ref());
     let desired = Desired {
@@ -39,13 +43,6 @@ pub(super) fn desired(spec: &SubnetSpec, values: &mut Resolver<'_>) -> Option<De
         map_public_ip_on_launch: map_public_ip_on_launch?,
     };
     validator.is_valid().then_some(desired)
-}
-
-/// Validates the format only: AWS validates that the zone exists.
-fn zone(name: &str) -> Result<(), String> {
-    let fits = (1..=64).contains(&name.len())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    ensure(fits, || "must be the name of a zone such as us-east-1a".to_owned())
 }
 
 pub(super) fn differences(desired: &Desired, subnet: &Subnet) -> Vec<Difference<Change>> {

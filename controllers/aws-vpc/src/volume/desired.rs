@@ -1,17 +1,18 @@
 //! The desired state of a volume, and its comparison with the observed state. Pure.
 
 use kraken_aws::{
+    bounds::{INSTANCE_ID, KMS_KEY, ZONE},
     diff::{changed, fixed},
     fields::shown,
     resolved::given,
-    rules::{a_text, an_id, between, one_of},
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, Remedy, Resolved, Resolver};
 
-use super::{api::VolumeSpec, aws::Volume};
-
-const TYPES: [&str; 7] = ["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"];
+use super::{
+    api::{DEVICE, IOPS, SIZE_GIB, SNAPSHOT_ID, THROUGHPUT, TYPE, VolumeSpec},
+    aws::Volume,
+};
 
 /// The desired state. Absent fields are neither sent nor compared.
 #[derive(Clone, Debug)]
@@ -40,20 +41,19 @@ pub(crate) enum Change {
 pub(super) fn desired(spec: &VolumeSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
     let availability_zone =
-        validator.one("availabilityZone", &spec.availability_zone, |zone: &str| a_text(zone, 64));
-    let size_gib =
-        validator.optional("sizeGiB", spec.size_gib.as_ref(), |size: &i32| between(*size, 1, 65_536));
-    let volume_type =
-        validator.optional("type", spec.volume_type.as_ref(), |kind: &str| one_of(kind, &TYPES));
-    let iops = validator.optional("iops", spec.iops.as_ref(), |iops: &i32| between(*iops, 100, 256_000));
+        validator.one("availabilityZone", &spec.availability_zone, |zone: &str| ZONE.check(zone));
+    let size_gib = validator.optional("sizeGiB", spec.size_gib.as_ref(), |size: &i32| SIZE_GIB.check(*size));
+    let volume_type = validator.optional("type", spec.volume_type.as_ref(), |kind: &str| TYPE.check(kind));
+    let iops = validator.optional("iops", spec.iops.as_ref(), |iops: &i32| IOPS.check(*iops));
     let throughput =
-        validator.optional("throughput", spec.throughput.as_ref(), |rate: &i32| between(*rate, 125, 2_000));
+        validator.optional("throughput", spec.throughput.as_ref(), |rate: &i32| THROUGHPUT.check(*rate));
     let encrypted = validator.any_if("encrypted", spec.encrypted.as_ref());
-    let kms_key_id = validator.optional("kmsKeyID", spec.kms_key_id.as_ref(), |key: &str| a_text(key, 2048));
+    let kms_key_id = validator.optional("kmsKeyID", spec.kms_key_id.as_ref(), |key: &str| KMS_KEY.check(key));
     let snapshot_id =
-        validator.optional("snapshotID", spec.snapshot_id.as_ref(), |id: &str| an_id(id, "snap-"));
-    let instance_id = validator.optional("instanceID", spec.instance_id.as_ref(), |id: &str| an_id(id, "i-"));
-    let device = validator.optional("device", spec.device.as_ref(), |device: &str| a_text(device, 32));
+        validator.optional("snapshotID", spec.snapshot_id.as_ref(), |id: &str| SNAPSHOT_ID.check(id));
+    let instance_id =
+        validator.optional("instanceID", spec.instance_id.as_ref(), |id: &str| INSTANCE_ID.check(id));
+    let device = validator.optional("device", spec.device.as_ref(), |device: &str| DEVICE.check(device));
 
     if spec.size_gib.is_none() && spec.snapshot_id.is_none() {
         validator.problem("sizeGiB", "is required without snapshotID");
@@ -286,7 +286,7 @@ mod tests {
                 "kmsKeyID": {"value": "alias/a"}, "device": {"value": "/dev/sdf"},
             })),
             [
-                "spec.availabilityZone: must have 1 to 64 characters",
+                "spec.availabilityZone: must be the name of a zone such as us-east-1a",
                 "spec.throughput: must be 125 to 2000",
                 "spec.sizeGiB: is required without snapshotID",
                 "spec.iops: is required for io1 and io2",

@@ -4,16 +4,15 @@ use kraken_aws::{
     cidr,
     diff::{changed, fixed, of_lists},
     resolved::given,
-    rules::{one_of, unique},
+    rules::unique,
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Remedy, Resolved, Resolver};
 
-use super::{api::VPCSpec, aws::Vpc};
-
-/// The largest and the smallest block, by their prefixes.
-const LARGEST: i32 = 16;
-const SMALLEST: i32 = 28;
+use super::{
+    api::{CIDR_BLOCK, TENANCY, VPCSpec},
+    aws::Vpc,
+};
 
 /// The desired state. Absent fields are neither sent nor compared.
 #[derive(Debug)]
@@ -36,14 +35,14 @@ pub(crate) enum Change {
 
 pub(super) fn desired(spec: &VPCSpec, values: &mut Resolver<'_>) -> Option<Desired> {
     let mut validator = SpecValidator::new(values);
-    let block = |block: &str| cidr::v4_of(block, LARGEST, SMALLEST);
+    let block = |block: &str| CIDR_BLOCK.check(block);
     let cidr_block = validator.one("cidrBlock", &spec.cidr_block, block);
     let secondary = validator.each("secondaryCIDRBlocks", spec.secondary_cidr_blocks.as_ref(), block);
     let dns_support = validator.any_if("enableDNSSupport", spec.enable_dns_support.as_ref());
     let dns_hostnames = validator.any_if("enableDNSHostnames", spec.enable_dns_hostnames.as_ref());
     let instance_tenancy =
         validator.optional("instanceTenancy", spec.instance_tenancy.as_ref(), |tenancy: &str| {
-            one_of(tenancy, &["default", "dedicated"])
+            TENANCY.check(tenancy)
         });
 
     if let Some(blocks) = given(&secondary) {
@@ -105,7 +104,7 @@ fn is_in_the_way(difference: &Difference<Change>, desired: &Desired) -> bool {
 
 /// The indexes of the first overlapping blocks. Invalid blocks are reported separately.
 fn overlapping(main: Option<&String>, blocks: &[String]) -> Option<String> {
-    let is_block = |block: &String| cidr::v4_of(block, LARGEST, SMALLEST).is_ok();
+    let is_block = |block: &String| CIDR_BLOCK.check(block).is_ok();
     for (index, block) in blocks.iter().enumerate().filter(|(_, block)| is_block(block)) {
         if main.is_some_and(|main| cidr::overlap(main, block)) {
             return Some(format!("item {index} overlaps cidrBlock"));

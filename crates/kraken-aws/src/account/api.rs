@@ -120,19 +120,19 @@ pub struct Allow {
     /// The VPCs that resources may be created in, as patterns for ids, at most 64. An empty list allows only VPCs of this
     /// namespace. Default: all. Example: `["vpc-0abc1234def567890"]`
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub vpcs: Option<Vec<String>>,
 
     /// The subnets that resources may be created in, as patterns for ids, at most 64. An empty list allows only Subnets of this
     /// namespace. Default: all. Example: `["subnet-0abc*"]`
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub subnets: Option<Vec<String>>,
 
     /// The instance profiles that instances may have, as patterns for what is in the field: a name or an ARN. At most 64. An
     /// empty list allows none. Default: all. Example: `["team-shop-*"]`
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub instance_profiles: Option<Vec<String>>,
 
     /// What may be adopted by `lifecycle.adopt`. An empty object allows nothing. Default: everything. Example:
@@ -146,13 +146,17 @@ pub struct Allow {
 pub struct AllowAdopt {
     /// The objects that may be adopted by id, as patterns, at most 64. Default: none. Example: `["vpc-0abc*"]`
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 256)))]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub ids: Vec<String>,
 
     /// The tags that an adoption by tags must search for, with patterns for their values, at most 45. Others may be added.
     /// Default: no adoption by tags. Example: `{Team: shop}`
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 45))]
+    #[schemars(extend("x-kubernetes-validations" = [{
+        "rule": "self.all(key, key != '' && size(key) <= 128 && size(self[key]) <= 256)",
+        "message": "keys have 1 to 128 characters, and values have at most 256",
+    }]))]
     pub tags: BTreeMap<String, String>,
 }
 

@@ -7,7 +7,8 @@ use kraken_api::{Adopt, Location, ResourceStatus, names::owner_kind};
 use kraken_options::Resolver;
 use kraken_runtime::watch::RawObject;
 use kube::{Resource, core::ApiResource};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, value::RawValue};
 
 use super::object::account_of;
 use super::{Change, Desired, DynExternal, DynKind, KindInfo, Object, Observed, Spec, Undecoded};
@@ -65,6 +66,17 @@ fn without_position(error: &serde_json::Error) -> String {
     text.strip_suffix(&position).map(str::to_owned).unwrap_or(text)
 }
 
+/// The error with the path of the field, which is found by decoding the spec a second time.
+fn located<T: DeserializeOwned>(spec: &RawValue, error: &serde_json::Error) -> String {
+    let mut deserializer = serde_json::Deserializer::from_str(spec.get());
+    match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        Err(at) if at.path().iter().len() > 0 => {
+            format!("spec.{}: {}", at.path(), without_position(at.inner()))
+        }
+        _ => without_position(error),
+    }
+}
+
 /// The spec as the type of its kind.
 fn typed<E: External>(spec: &dyn Spec) -> &SpecOf<E> {
     let spec: &dyn Any = spec;
@@ -87,11 +99,13 @@ impl<E: External> DynKind for Pure<E> {
         let Some(spec) = object.spec.as_deref() else {
             return Err(undecoded("missing field `spec`".to_owned()));
         };
-        let spec = RawObject::decode::<SpecOf<E>>(Some(spec));
+        let spec =
+            RawObject::decode::<SpecOf<E>>(Some(spec)).map_err(|error| located::<SpecOf<E>>(spec, &error));
         let status = RawObject::decode::<Option<ResourceStatus>>(object.status.as_deref());
         match (spec, status) {
             (Ok(spec), Ok(status)) => Ok(Object::new(object.metadata.clone(), spec, status).using(account)),
-            (Err(error), _) | (_, Err(error)) => Err(undecoded(without_position(&error))),
+            (Err(error), _) => Err(undecoded(error)),
+            (_, Err(error)) => Err(undecoded(without_position(&error))),
         }
     }
 

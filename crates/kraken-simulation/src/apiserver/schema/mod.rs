@@ -3,6 +3,7 @@
 //! An own implementation and not a JSON schema crate: a structural schema also prunes, applies defaults and defines how
 //! lists and maps merge, and errors must have the messages and codes of kube-apiserver.
 
+mod condition;
 mod defaults;
 mod prune;
 mod rules;

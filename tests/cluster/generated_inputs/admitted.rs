@@ -1,0 +1,70 @@
+//! Why generated inputs are admitted.
+
+use std::collections::BTreeSet;
+
+use super::generator::Input;
+
+/// Why an input is admitted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Admitted {
+    /// It is valid.
+    Valid(&'static str),
+    /// Only the cloud or another object shows that it is invalid.
+    Later(&'static str),
+}
+
+use Admitted::{Later, Valid};
+
+const ANY_TEXT: Admitted = Valid("any text is allowed");
+const INTERNAL: Admitted = Valid("only the controllers write it, and what they write is checked before");
+const TAG: Admitted = Later("each service of AWS allows other characters in tags, and EC2 allows all");
+
+/// The kind, the path, the change, and the reason; a leading `*` stands for any text. The first that fits applies.
+const REASONS: &[(&str, &str, &str, Admitted)] = &[
+    ("*", "*", "absent", Valid("the field is optional")),
+    ("*", "*", "null", Valid("the same as absent: the API server removes it or sets the default")),
+    ("*", "*", "empty list", Valid("the list can be empty")),
+    ("*", "*", "empty object", Valid("all fields of the object are optional")),
+    ("*", "*", "duplicate item", Valid("a duplicate has no effect")),
+    ("DependencyRequest", "*", "*", INTERNAL),
+    ("StateDeclaration", "spec.data", "*", Valid("a state is any JSON")),
+    ("StateDeclaration", "*", "*", INTERNAL),
+    ("ConfigExport", "*.value", "*", Valid("a literal is any JSON")),
+    ("ConfigExport", "*.annotations.team", "*", ANY_TEXT),
+    ("ConfigExport", "*.labels.team", "empty text", Valid("the value of a label can be empty")),
+    ("*", "*.krakenResource.path", "odd text", Valid("the name of a field is any text")),
+    ("*", "*.share.include[0]", "odd text", Valid("the name of a field is any text")),
+    ("*", "*.templateString", "*", Valid("a template without references is its text")),
+    ("*", "*.tags.Name", "empty text", Valid("the value of a tag can be empty")),
+    ("Account", "*Tags.Team", "empty text", Valid("the value of a tag can be empty")),
+    ("Account", "*.tags.Team", "empty text", Valid("the value of a tag can be empty")),
+    ("*", "*.tags.Name", "*", TAG),
+    ("*", "*.tags", "odd key", TAG),
+    ("Account", "*Tags.Team", "*", TAG),
+    ("Account", "*.tags.Team", "*", TAG),
+    ("Account", "*.defaultTags", "odd key", TAG),
+    ("EC2Instance", "spec.iamInstanceProfile.value", "empty text", Valid("it removes the profile")),
+    ("EC2Instance", "spec.userData.value", "*", ANY_TEXT),
+    ("*", "*.messageBody.value", "*", ANY_TEXT),
+    ("*", "*.query.value", "empty text", Valid("it removes the query")),
+    ("*", "*.query.value", "blank", Later("AWS decides how it encodes a query")),
+];
+
+/// The rule that explains why an input is admitted.
+pub(super) fn why_admitted(input: &Input) -> Option<(usize, Admitted)> {
+    let path = input.path.to_string();
+    let is = |pattern: &str, text: &str| match pattern.strip_prefix('*') {
+        Some(end) => text.ends_with(end),
+        None => pattern == text,
+    };
+    let fits = |(kind, end, change, _): &(&str, &str, &str, Admitted)| {
+        is(kind, &input.kind) && is(end, &path) && is(change, input.change)
+    };
+    REASONS.iter().position(fits).map(|rule| (rule, REASONS[rule].3))
+}
+
+/// The reasons that explain no input.
+pub(super) fn unused(used: &BTreeSet<usize>) -> Vec<&'static str> {
+    let all = REASONS.iter().enumerate().filter(|(rule, _)| !used.contains(rule));
+    all.map(|(_, (_, _, _, Valid(why) | Later(why)))| *why).collect()
+}

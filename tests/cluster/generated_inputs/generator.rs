@@ -1,0 +1,422 @@
+//! Generates inputs from a schema and a valid object: each differs from it at one place.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt,
+};
+
+use serde_json::{Map, Value, json};
+
+/// A text with a letter that is composed, an emoji, a zero-width space and a mark that reverses the direction.
+const ODD: &str = "e\u{301}\u{1f4a9}\u{200b}\u{202e}";
+
+/// An object that differs from a valid one at one place.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    /// The kind.
+    pub kind: String,
+    /// The place.
+    pub path: Path,
+    /// What is different.
+    pub change: &'static str,
+    /// The object.
+    pub object: Value,
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.kind, self.path, self.change)
+    }
+}
+
+/// The path of a place: `spec.ingress[0].fromPort`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Path(Vec<Step>);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Step {
+    Field(String),
+    Index(usize),
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Field(name) if at == 0 => f.write_str(name)?,
+                Step::Field(name) => write!(f, ".{name}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Path {
+    /// The path of `spec`.
+    pub(super) fn spec() -> Self {
+        Self::default().field("spec")
+    }
+
+    fn field(&self, name: &str) -> Self {
+        Self([&*self.0, &[Step::Field(name.to_owned())]].concat())
+    }
+
+    fn index(&self, index: usize) -> Self {
+        Self([&*self.0, &[Step::Index(index)]].concat())
+    }
+
+    /// The path of the object that contains this place.
+    pub(super) fn parent(&self) -> Self {
+        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
+    }
+
+    /// The name of the innermost field.
+    pub(super) fn name(&self) -> &str {
+        let names = self.0.iter().rev().find_map(|step| match step {
+            Step::Field(name) => Some(name.as_str()),
+            Step::Index(_) => None,
+        });
+        names.unwrap_or_default()
+    }
+
+    /// The path without the indexes of lists, as in the schema.
+    fn of_schema(&self) -> String {
+        let names = self.0.iter().filter_map(|step| match step {
+            Step::Field(name) => Some(name.as_str()),
+            Step::Index(_) => None,
+        });
+        names.collect::<Vec<_>>().join(".")
+    }
+
+    fn of<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(object, |value, step| match step {
+            Step::Field(name) => value.get(name),
+            Step::Index(index) => value.get(index),
+        })
+    }
+
+    /// The object with another value at this place, or without the field.
+    fn with(&self, object: &Value, value: Option<Value>) -> Value {
+        let mut object = object.clone();
+        let Some((last, parents)) = self.0.split_last() else { return object };
+        let mut node = &mut object;
+        for step in parents {
+            node = match step {
+                Step::Field(name) => &mut node[name.as_str()],
+                Step::Index(index) => &mut node[index],
+            };
+        }
+        match (last, value) {
+            (Step::Field(name), Some(value)) => node[name.as_str()] = value,
+            (Step::Field(name), None) => drop(node.as_object_mut().and_then(|fields| fields.remove(name))),
+            (Step::Index(index), Some(value)) => node[index] = value,
+            (Step::Index(index), None) => drop(node.as_array_mut().map(|items| items.remove(*index))),
+        }
+        object
+    }
+}
+
+/// Collects the inputs of all samples of one kind.
+pub(super) struct Generator {
+    kind: String,
+    inputs: Vec<Input>,
+    known: HashSet<(Path, &'static str)>,
+    /// The objects that must be valid: the samples, and each with another source.
+    valid: Vec<Value>,
+    visited: BTreeSet<String>,
+    /// The schemas of sources whose every member was walked.
+    sources: HashSet<String>,
+}
+
+/// What was generated for a kind.
+pub(super) struct Generated {
+    /// Objects that must be accepted.
+    pub valid: Vec<Value>,
+    /// All others.
+    pub inputs: Vec<Input>,
+    /// The fields of the schema that no sample contains.
+    pub unvisited: Vec<String>,
+}
+
+/// Generates the inputs of a kind from the schema of its `spec`.
+pub(super) fn generate(kind: &str, schema: &Value, samples: &[Value]) -> Generated {
+    let mut generator = Generator {
+        kind: kind.to_owned(),
+        inputs: vec![],
+        known: HashSet::new(),
+        valid: vec![],
+        visited: BTreeSet::new(),
+        sources: HashSet::new(),
+    };
+    for sample in samples {
+        generator.valid.push(sample.clone());
+        generator.walk(schema, &Path::spec(), sample);
+    }
+    let mut fields = BTreeSet::new();
+    all_fields(schema, "spec", &mut fields);
+    let unvisited = fields.difference(&generator.visited).cloned().collect();
+    Generated { valid: generator.valid, inputs: generator.inputs, unvisited }
+}
+
+/// The fields of a schema, without those of sources, which are the same everywhere.
+fn all_fields(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
+    found.insert(path.to_owned());
+    for (name, field) in members(schema, "properties") {
+        if name != "valueFrom" {
+            all_fields(field, &format!("{path}.{name}"), found);
+        }
+    }
+    if schema["items"].is_object() {
+        all_fields(&schema["items"], path, found);
+    }
+}
+
+fn members<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+    schema[key].as_object().into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// A valid source of each type.
+fn source(name: &str) -> Value {
+    match name {
+        "configMap" | "secret" => json!({"name": "sizes", "key": "small"}),
+        "krakenResource" => json!({"kind": "VPC", "name": "main", "path": "vpc.VpcId"}),
+        "ref" => json!("VPC/main/vpc.VpcId"),
+        _ => json!("{{ .ConfigMap.sizes.small }}"),
+    }
+}
+
+impl Generator {
+    fn add(&mut self, path: &Path, change: &'static str, object: Value) {
+        if self.known.insert((path.clone(), change)) {
+            let (kind, path) = (self.kind.clone(), path.clone());
+            self.inputs.push(Input { kind, path, change, object });
+        }
+    }
+
+    fn replace(&mut self, path: &Path, change: &'static str, base: &Value, value: Value) {
+        self.add(path, change, path.with(base, Some(value)));
+    }
+
+    fn walk(&mut self, schema: &Value, path: &Path, base: &Value) {
+        let Some(value) = path.of(base) else { return };
+        let value = value.clone();
+        self.visited.insert(path.of_schema());
+        if !schema["properties"]["valueFrom"].is_null() && schema["properties"].get("secret").is_none() {
+            self.option(schema, path, base, &value);
+        }
+        match &value {
+            Value::Object(fields) => self.object(schema, path, base, fields),
+            Value::Array(items) => self.array(schema, path, base, items),
+            _ => self.scalar(schema, path, base, &value),
+        }
+    }
+
+    fn object(&mut self, schema: &Value, path: &Path, base: &Value, fields: &Map<String, Value>) {
+        self.wrong_types(schema, path, base, &[json!("text"), json!(["text"]), json!(7), json!(true)]);
+        self.replace(path, "empty object", base, json!({}));
+        if schema["x-kubernetes-preserve-unknown-fields"] != true && schema["additionalProperties"].is_null()
+        {
+            let mut with_unknown = fields.clone();
+            with_unknown.insert("unknownField".to_owned(), json!("x"));
+            self.replace(path, "unknown field", base, with_unknown.into());
+        }
+        for (name, field) in members(schema, "properties") {
+            let inner = path.field(name);
+            if !fields.contains_key(name) {
+                continue;
+            }
+            let required = schema["required"].as_array().into_iter().flatten().any(|one| one == name);
+            let change = if required { "absent, required" } else { "absent" };
+            self.add(&inner, change, inner.with(base, None));
+            self.replace(&inner, if required { "null, required" } else { "null" }, base, Value::Null);
+            self.walk(field, &inner, base);
+        }
+        let additional = &schema["additionalProperties"];
+        if additional.is_object()
+            && let Some((name, first)) = fields.iter().next()
+        {
+            if let Some(max) = schema["maxProperties"].as_u64() {
+                let many: Map<_, _> = (0..=max).map(|n| (format!("k{n}"), first.clone())).collect();
+                self.replace(path, "too many entries", base, many.into());
+            }
+            for (change, key) in [
+                ("empty key", String::new()),
+                ("odd key", ODD.to_owned()),
+                ("long key", "k".repeat(64 * 1024)),
+            ] {
+                let entries = Map::from_iter([(key, first.clone())]);
+                self.replace(path, change, base, entries.into());
+            }
+            self.replace(&path.field(name), "null", base, Value::Null);
+            self.walk(additional, &path.field(name), base);
+        }
+        self.one_of(schema, path, base, fields);
+    }
+
+    /// Several of the fields of which there must be one.
+    fn one_of(&mut self, schema: &Value, path: &Path, base: &Value, fields: &Map<String, Value>) {
+        let alternatives: Vec<&str> = schema["oneOf"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one["required"][0].as_str())
+            .collect();
+        if alternatives.len() < 2 || alternatives.contains(&"valueFrom") {
+            return;
+        }
+        let mut all = fields.clone();
+        for name in alternatives {
+            all.entry(name).or_insert_with(|| minimal(&schema["properties"][name]));
+        }
+        self.replace(path, "all of one-of", base, all.into());
+    }
+
+    /// An option, or an element of a list or a map that can be a reference.
+    fn option(&mut self, schema: &Value, path: &Path, base: &Value, value: &Value) {
+        let of_source = &schema["properties"]["valueFrom"];
+        let is_option = schema["properties"].get("value").is_some();
+        // An option that can only come from a Secret has its source in the sample.
+        if !is_option && value.get("valueFrom").is_some() {
+            return;
+        }
+        let first = self.sources.insert(of_source.to_string());
+        let keep = |mut source: Map<String, Value>| {
+            // Fields beside the option, such as the key of an entry.
+            for (name, field) in value.as_object().into_iter().flatten() {
+                if is_option && name != "value" && name != "valueFrom" {
+                    source.insert(name.clone(), field.clone());
+                }
+            }
+            Value::Object(source)
+        };
+        let set = |source: Value| keep(Map::from_iter([("valueFrom".to_owned(), source)]));
+        if is_option {
+            let mut both = value.as_object().cloned().unwrap_or_default();
+            both.insert("valueFrom".to_owned(), json!({"configMap": source("configMap")}));
+            self.replace(path, "value and valueFrom", base, both.into());
+            self.replace(path, "neither value nor valueFrom", base, keep(Map::new()));
+        }
+        self.replace(path, "no source", base, set(json!({})));
+        let two = json!({"configMap": source("configMap"), "ref": source("ref")});
+        self.replace(path, "two sources", base, set(two));
+        for (name, of_member) in members(of_source, "properties") {
+            let object = path.with(base, Some(set(json!({name: source(name)}))));
+            self.valid.push(object.clone());
+            let inner = path.field("valueFrom").field(name);
+            if first {
+                self.walk(of_member, &inner, &object);
+            } else {
+                self.replace(&inner, "wrong type", &object, json!(7));
+                self.replace(&inner, "null, required", &object, Value::Null);
+                self.replace(&inner, "empty object", &object, json!({}));
+            }
+        }
+    }
+
+    fn array(&mut self, schema: &Value, path: &Path, base: &Value, items: &[Value]) {
+        self.wrong_types(schema, path, base, &[json!("text"), json!({"a": 1}), json!(7), json!(true)]);
+        let change = if schema["minItems"].as_u64() > Some(0) { "too few items" } else { "empty list" };
+        self.replace(path, change, base, json!([]));
+        let Some(first) = items.first() else { return };
+        if let Some(max) = schema["maxItems"].as_u64() {
+            let many: Vec<_> = (0..=max).map(|n| distinct(first, n)).collect();
+            self.replace(path, "too many items", base, many.into());
+        } else {
+            let many = vec![first.clone(); 5_000];
+            self.replace(path, "5,000 items", base, many.into());
+        }
+        if !first.is_boolean() {
+            self.replace(path, "duplicate item", base, json!([first, first]));
+        }
+        for index in 0..items.len() {
+            self.replace(&path.index(index), "null, required", base, Value::Null);
+            self.walk(&schema["items"], &path.index(index), base);
+        }
+    }
+
+    fn scalar(&mut self, schema: &Value, path: &Path, base: &Value, value: &Value) {
+        match value {
+            Value::String(_) => self.string(schema, path, base),
+            Value::Number(_) => self.number(schema, path, base),
+            _ => self.wrong_types(schema, path, base, &[json!("yes"), json!(1), json!([]), json!({})]),
+        }
+    }
+
+    fn string(&mut self, schema: &Value, path: &Path, base: &Value) {
+        self.wrong_types(schema, path, base, &[json!(7), json!(true), json!(["text"]), json!({"a": "b"})]);
+        self.replace(path, "empty text", base, json!(""));
+        self.replace(path, "64 KiB", base, json!("a".repeat(64 * 1024 + 1)));
+        self.replace(path, "odd text", base, json!(ODD));
+        self.replace(path, "control characters", base, json!("\u{0}\u{7}\n"));
+        self.replace(path, "blank", base, json!("  "));
+        if let Some(max) = schema["maxLength"].as_u64() {
+            let max = usize::try_from(max).unwrap_or(usize::MAX - 1);
+            self.replace(path, "too long", base, json!("a".repeat(max + 1)));
+        }
+        if let Some(first) = schema["enum"][0].as_str() {
+            self.replace(path, "unknown word", base, json!("unknown"));
+            let other_case =
+                if first == first.to_uppercase() { first.to_lowercase() } else { first.to_uppercase() };
+            self.replace(path, "other case", base, json!(other_case));
+        }
+    }
+
+    fn number(&mut self, schema: &Value, path: &Path, base: &Value) {
+        self.wrong_types(
+            schema,
+            path,
+            base,
+            &[json!("seven"), json!(true), json!([]), json!({}), json!(1.5)],
+        );
+        #[allow(clippy::cast_possible_truncation)] // bounds of schemas are small
+        let bound = |name: &str| schema[name].as_f64().map(|bound| bound as i64);
+        self.replace(path, "below the minimum", base, json!(bound("minimum").unwrap_or(0) - 1));
+        let above = bound("maximum").unwrap_or(i64::from(i32::MAX)) + 1;
+        self.replace(path, "above the maximum", base, json!(above));
+        self.replace(path, "overflow of 32 bits", base, json!(4_294_967_297_u64));
+        self.replace(path, "overflow of 64 bits", base, json!(1e30));
+    }
+
+    fn wrong_types(&mut self, schema: &Value, path: &Path, base: &Value, values: &[Value]) {
+        // Any JSON is of the right type.
+        if *schema == json!({"x-kubernetes-preserve-unknown-fields": true}) {
+            return;
+        }
+        let names =
+            ["wrong type", "another wrong type", "a third wrong type", "a fourth wrong type", "a fraction"];
+        let is_right = |value: &&Value| {
+            schema["x-kubernetes-int-or-string"] != true || !(value.is_i64() || value.is_string())
+        };
+        for (value, name) in values.iter().filter(is_right).zip(names) {
+            self.replace(path, name, base, value.clone());
+        }
+    }
+}
+
+/// An item like the first, with other text.
+fn distinct(first: &Value, n: u64) -> Value {
+    match first {
+        Value::String(text) => format!("{text}{n}").into(),
+        Value::Object(fields) => {
+            let mut fields = fields.clone();
+            for name in ["key", "name"] {
+                if let Some(Value::String(text)) = fields.get_mut(name) {
+                    *text = format!("{text}{n}");
+                }
+            }
+            fields.into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The smallest value of the type of a schema.
+fn minimal(schema: &Value) -> Value {
+    match schema["type"].as_str() {
+        Some("object") => json!({}),
+        Some("array") => json!([]),
+        Some("integer") => json!(1),
+        _ => json!("a"),
+    }
+}
