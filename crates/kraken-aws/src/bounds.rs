@@ -154,6 +154,7 @@ pub const NETWORK_INTERFACE_ID: Id = Id("eni-");
 
 /// Texts that match a regular expression and have at most this number of bytes.
 #[derive(Debug)]
+#[allow(clippy::struct_field_names)] // as in a schema
 pub struct Pattern {
     pattern: &'static str,
     max: usize,

@@ -5,13 +5,15 @@ use kraken_api::reasons::Reason;
 use kraken_runtime::events::EventType;
 use kube::Resource;
 
-use crate::context::Reconcile;
+use crate::{context::Reconcile, model::secrecy::scrubbed_text};
 
 /// Records an action on the remote objects of this resource.
 pub(crate) async fn record(reconcile: &Reconcile<'_>, reason: Reason, note: &str) {
     let Reconcile { context, object, .. } = reconcile;
     let (reference, action) = (object.object_ref(&context.info().resource), action_of(reason));
-    context.manager.events.publish(&reference, EventType::Normal, reason.as_str(), action, note).await;
+    // The provider may have returned a value of a Secret, which the note quotes.
+    let note = scrubbed_text(note, &reconcile.memory.secrets);
+    context.manager.events.publish(&reference, EventType::Normal, reason.as_str(), action, &note).await;
 }
 
 /// The verb of an event's `action`.

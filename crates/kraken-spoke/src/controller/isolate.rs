@@ -3,7 +3,9 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
-use kraken_runtime::{clock::Instant, coverage, queue::Requeue, watch::ObjectKey, work::Slot};
+use kraken_runtime::{
+    clock::Instant, coverage, patch::ApiError, queue::Requeue, watch::ObjectKey, work::Slot,
+};
 use kube::ResourceExt;
 use tracing::{debug, warn};
 
@@ -15,7 +17,7 @@ use crate::{
     model::{
         coverage as names,
         memory::Memory,
-        outcome::{AT_ONCE, Outcome},
+        outcome::{Outcome, after_conflict},
         status::ReconcileFacts,
     },
     reconcile::reconcile as steps,
@@ -83,10 +85,14 @@ async fn caught(reconcile: &mut Reconcile<'_>, kind: &'static str) -> Outcome {
 /// Reports the outcome, and returns when the next reconcile is due.
 async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     let refusals = reconcile.memory.count_refusals(outcome);
-    match Box::pin(report::report(reconcile, outcome)).await {
+    let written = Box::pin(report::report(reconcile, outcome)).await;
+    // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
+    if outcome.is_conflict() || written.as_ref().is_err_and(ApiError::is_conflict) {
+        return after_conflict(reconcile.memory.conflicted());
+    }
+    reconcile.memory.conflicts = 0;
+    match written {
         Ok(()) => outcome.requeue(resync_of(&reconcile.context, &reconcile.object), refusals),
-        // Another client wrote meanwhile, or the object was recreated: the next reconcile observes it.
-        Err(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
         Err(error) => {
             let ObjectKey { namespace, name } = reconcile.key();
             warn!(namespace = &*namespace, name = &*name, %error, "failed to write the status; retrying");

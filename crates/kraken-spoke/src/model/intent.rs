@@ -67,11 +67,7 @@ impl Intent {
     /// Whether the launched objects may not be visible yet.
     pub(crate) fn may_be_invisible(&self, clock: Clock) -> bool {
         // Rejected calls may delay the successful call long after the intent.
-        let last = self.at.max(clock.asked);
-        let age = clock.now.as_millisecond().saturating_sub(last.as_millisecond());
-        // A clock that is set back only extends the wait.
-        age < i64::try_from(clock.window.as_millis()).unwrap_or(i64::MAX)
-            && !mutants::active(Mutant::IgnoreWindow)
+        clock.is_within_window(self.at.max(clock.asked))
     }
 }
 
@@ -84,6 +80,16 @@ pub(crate) struct Clock {
     pub asked: Timestamp,
     /// How long a new object may be missing from responses.
     pub window: Duration,
+}
+
+impl Clock {
+    /// Whether an object that was created at this time may be missing from responses.
+    pub(crate) fn is_within_window(self, created: Timestamp) -> bool {
+        let age = self.now.as_millisecond().saturating_sub(created.as_millisecond());
+        // A clock that is set back only extends the wait.
+        age < i64::try_from(self.window.as_millis()).unwrap_or(i64::MAX)
+            && !mutants::active(Mutant::IgnoreWindow)
+    }
 }
 
 /// A digest of the parameters of a launch. It contains no secret values: `Debug` of the desired state hides them.

@@ -64,6 +64,8 @@ pub(crate) struct Memory<K = Object> {
     pub at_creation: Option<BTreeMap<String, String>>,
     /// How many times in a row the provider rejected an operation as not possible yet.
     pub refusals: u32,
+    /// How many times in a row a write of this controller met another version of the object.
+    pub conflicts: u32,
     /// When the next deep resync of this resource is due.
     pub deep_due: Option<Instant>,
     /// The ids whose deletion this process requested: they are expected to be missing from responses.
@@ -108,6 +110,7 @@ impl<K> Default for Memory<K> {
             edit_under_way: false,
             at_creation: None,
             refusals: 0,
+            conflicts: 0,
             deep_due: None,
             unchanged: None,
             in_progress: None,
@@ -243,6 +246,14 @@ impl<K> Memory<K> {
     pub(crate) fn count_refusals(&mut self, outcome: &Outcome) -> u32 {
         self.refusals = if outcome.is_not_yet() { self.refusals.saturating_add(1) } else { 0 };
         self.refusals
+    }
+
+    /// Records a write that met another version of the object, and returns how many times in a row that happened. The copy
+    /// from the last write is dropped: another client wrote meanwhile, or a backup without that write was restored.
+    pub(crate) fn conflicted(&mut self) -> u32 {
+        self.latest = None;
+        self.conflicts = self.conflicts.saturating_add(1);
+        self.conflicts
     }
 }
 

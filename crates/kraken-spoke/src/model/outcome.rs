@@ -14,7 +14,7 @@ use kraken_runtime::patch::ApiError;
 use crate::{Failure, FailureClass};
 
 pub(crate) use failed::{attributed, in_namespace, refused};
-pub(crate) use requeue::AT_ONCE;
+pub(crate) use requeue::after_conflict;
 
 /// How long a resource may be in progress before its status reports it. Most operations complete sooner, and a write is
 /// saved.
@@ -124,6 +124,11 @@ impl Outcome {
             Self::Kubernetes(error) => error.is_conflict(),
             _ => false,
         }
+    }
+
+    /// Whether a write met another version of the object.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Kubernetes(error) if error.is_conflict())
     }
 
     /// Whether the provider rejected the operation as not possible yet.

@@ -135,6 +135,14 @@ impl Secrecy {
     }
 }
 
+/// A text without the values of these secrets.
+pub(crate) fn scrubbed_text(text: &str, secrets: &[SecretString]) -> String {
+    if secrets.is_empty() || mutants::active(Mutant::SecretInError) {
+        return text.to_owned();
+    }
+    Scrubber::new(secrets).scrub(text)
+}
+
 /// The outcome of a reconcile without secret texts: a provider may quote values that it received, also long ago.
 pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
     if secrets.is_empty() || mutants::active(Mutant::SecretInError) {

@@ -113,8 +113,12 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, remains: &mut Remains<'_>, observed:
     let Reconcile { context, memory, .. } = reconcile;
     let shown = Shown::of(&*context.kind, observed, recorded, memory, *intent, *clock);
     recorded.confirm(&shown, *intent);
+    // The finalizer is written with the intent of the first launch. Without any record, a client removed the intent, and
+    // this process does not know when the launch was.
+    let is_unrecorded = intent.is_none() && recorded.ids.is_empty() && recorded.epoch == 0;
     memory.is_vanishing(&shown.vanished)
         || !shown.unseen.is_empty()
+        || (is_unrecorded && clock.is_within_window(clock.asked))
         || is_outstanding(*intent, recorded.epoch, memory, *clock)
 }
 

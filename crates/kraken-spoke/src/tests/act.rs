@@ -240,6 +240,20 @@ async fn report_that_meets_a_conflict_is_repeated_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn report_that_meets_conflicts_repeatedly_is_retried_with_backoff() {
+    let scene = Scene::of(disk().launched()).await;
+    let reconcile = async |calls: &[Call]| {
+        let observed = observe(&[remote("disk-1")]);
+        scene.reconcile([observed].into_iter().chain(calls.iter().cloned())).await.requeue
+    };
+    let conflict = call(STATUS).rejected(409);
+    assert_eq!(reconcile(&[call(STATE), conflict.clone()]).await, at_once());
+    assert_eq!(reconcile(&[conflict.clone()]).await, at_once());
+    assert_eq!(reconcile(&[conflict.clone()]).await, Requeue::Backoff);
+    reconcile(&[call(STATUS)]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn report_that_is_rejected_is_retried_with_backoff() {
     let scene = Scene::of(disk().launched()).await;
     let rejected = call(STATUS).rejected(500);

@@ -8,7 +8,7 @@ use tokio::time::advance;
 
 use super::{
     fixtures::{Disk, disk, remote, with},
-    scene::Scene,
+    scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, STATUS, call},
 };
 use crate::FailureClass;
@@ -54,6 +54,18 @@ async fn finalizer_is_removed_when_the_provider_reports_the_deletion() {
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Removed", Requeue::Never));
     assert_eq!(report.disk["metadata"]["finalizers"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_window() {
+    let unrecorded = disk().finalizer_only().deleted().status("conditions", json!([]));
+    let calls = || [no_dependents(), call("observe by tag").returns(json!([]))];
+    let window = Duration::from_hours(24);
+    let scene = Setup { visibility_window: window, ..Setup::of(unrecorded.clone()) }.start().await;
+    assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
+    let scene = Scene::of(unrecorded).await;
+    let ends = [call(INTENT), call(EVENT), call(READ_REQUEST)];
+    assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
 }
 
 #[tokio::test(start_paused = true)]

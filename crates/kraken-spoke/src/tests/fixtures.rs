@@ -92,6 +92,12 @@ impl Disk {
         self.0
     }
 
+    /// With the finalizer, and without the intent, which another client removed.
+    pub(super) fn finalizer_only(mut self) -> Self {
+        self.0["metadata"]["finalizers"] = json!([FINALIZER]);
+        self
+    }
+
     /// Without the finalizer, which another client removed.
     pub(super) fn without_finalizer(mut self) -> Self {
         self.0["metadata"].as_object_mut().unwrap().remove("finalizers");

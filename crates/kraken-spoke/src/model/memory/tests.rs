@@ -124,3 +124,14 @@ fn copy_is_dropped_when_the_watch_has_caught_up() {
     memory.caught_up(&object("u", "100"));
     assert!(memory.latest.is_none());
 }
+
+#[test]
+fn a_copy_that_meets_a_conflict_is_dropped() {
+    // After a backup was restored, the watched version is never newer than the copy of the last write.
+    let watched = object("u", "20");
+    let mut memory = Memory { latest: Some(object("u", "100")), ..Memory::default() };
+    memory.caught_up(&watched);
+    assert_eq!(version(&*memory.newest(watched.clone())), Some(100));
+    assert_eq!(memory.conflicted(), 1);
+    assert_eq!(version(&*memory.newest(watched)), Some(20));
+}

@@ -16,7 +16,7 @@ use crate::{
 /// How soon a started operation is observed again.
 const SOON: Duration = Duration::from_secs(1);
 /// How soon a reconcile that met a conflicting write is repeated.
-pub(crate) const AT_ONCE: Duration = Duration::from_millis(100);
+const AT_ONCE: Duration = Duration::from_millis(100);
 /// How often a blocked deletion is checked; costs one list of the namespace's references for all blocked deletions.
 const BLOCKED: Duration = Duration::from_secs(2);
 /// How often credentials are retried: they may have been corrected meanwhile.
@@ -25,6 +25,15 @@ const CREDENTIALS: Duration = Duration::from_secs(30);
 const ADOPTION: Duration = Duration::from_secs(10);
 /// The maximum delay between two attempts of an operation that is not possible yet.
 const NOT_YET_MAX: Duration = Duration::from_mins(1);
+/// How many conflicting writes in a row are repeated at once. More of them mean that the watch lags, and each repetition may
+/// call the provider.
+const CONFLICTS_AT_ONCE: u32 = 2;
+
+/// When the resource is reconciled again after this many conflicting writes in a row.
+pub(crate) fn after_conflict(conflicts: u32) -> Requeue {
+    if conflicts <= CONFLICTS_AT_ONCE { Requeue::Soon(AT_ONCE) } else { Requeue::Backoff }
+}
+
 impl Outcome {
     /// When the resource is reconciled again, `resync` being its resync interval if it has one, and `refusals` how many
     /// times in a row the provider rejected the operation as not possible yet, this time included.
@@ -61,7 +70,6 @@ impl Outcome {
                 FailureClass::TokenSpent => Requeue::Soon(AT_ONCE),
                 FailureClass::Credentials | FailureClass::NotConfigured => Requeue::After(CREDENTIALS),
             },
-            Self::Kubernetes(error) if error.is_conflict() => Requeue::Soon(AT_ONCE),
             Self::Unheeded(_) | Self::Kubernetes(_) | Self::Internal(_) => Requeue::Backoff,
         }
     }
