@@ -75,7 +75,7 @@ async fn every_problem_is_named_with_its_field() {
         &["spec.size: 101 is not from 1 to 100", "spec.colour.", "spec.password.", "spec.lifecycle.ignoreChanges[0]"],
     )
     .await;
-    rejects("UPDATE", json!({"size": {"value": "three"}}), &["spec: does not decode"]).await;
+    rejects("UPDATE", json!({"size": {"value": "three"}}), &["spec.size.value: invalid type"]).await;
     rejects("CREATE", json!({"size": from(json!({"ref": "vpc"}))}), &["spec.size.valueFrom.ref"]).await;
 }
 
