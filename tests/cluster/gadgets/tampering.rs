@@ -17,8 +17,10 @@ async fn a_manually_edited_state_is_reverted_at_once_and_after_a_restart() -> Re
     let edit = json!({"spec": {"data": {"gadget": {"Colour": "gold"}}}});
     let as_published = |state: &Value| {
         let meta = &state["metadata"];
+        let published = &meta["annotations"]["kraken-iac.eoinfennessy.com/published-generation"];
+        let generation = meta["generation"].to_string();
         *colour(state) == "grey"
-            && meta["annotations"]["kraken-iac.eoinfennessy.com/published-generation"] == meta["generation"]
+            && published.as_str() == Some(&generation)
             && meta["labels"]["kraken-iac.eoinfennessy.com/owner-kind"] == "gadget.testing"
             && meta["ownerReferences"][0]["controller"] == true
     };
