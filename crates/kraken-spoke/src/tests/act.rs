@@ -248,8 +248,8 @@ async fn report_that_meets_conflicts_repeatedly_is_retried_with_backoff() {
     };
     let conflict = call(STATUS).rejected(409);
     assert_eq!(reconcile(&[call(STATE), conflict.clone()]).await, at_once());
-    assert_eq!(reconcile(&[conflict.clone()]).await, at_once());
-    assert_eq!(reconcile(&[conflict.clone()]).await, Requeue::Backoff);
+    assert_eq!(reconcile(std::slice::from_ref(&conflict)).await, at_once());
+    assert_eq!(reconcile(std::slice::from_ref(&conflict)).await, Requeue::Backoff);
     reconcile(&[call(STATUS)]).await;
 }
 

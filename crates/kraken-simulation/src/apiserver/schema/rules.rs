@@ -1,4 +1,4 @@
-//! The CEL rules of Kraken's CRDs: most consist of conditions on fields and are [evaluated](condition); the others are
+//! The CEL rules of Kraken's CRDs: most consist of conditions on fields and are [evaluated](super::condition); the others are
 //! functions that are registered by their text. An unknown rule fails the compilation of its schema, so that none is ignored.
 
 use serde_json::Value;
