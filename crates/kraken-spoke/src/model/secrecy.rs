@@ -137,18 +137,17 @@ impl Secrecy {
 
 /// A text without the values of these secrets.
 pub(crate) fn scrubbed_text(text: &str, secrets: &[SecretString]) -> String {
-    if secrets.is_empty() || mutants::active(Mutant::SecretInError) {
-        return text.to_owned();
-    }
-    Scrubber::new(secrets).scrub(text)
+    scrubber(secrets).map_or_else(|| text.to_owned(), |scrubber| scrubber.scrub(text))
+}
+
+fn scrubber(secrets: &[SecretString]) -> Option<Scrubber> {
+    let is_needed = !secrets.is_empty() && !mutants::active(Mutant::SecretInError);
+    is_needed.then(|| Scrubber::new(secrets))
 }
 
 /// The outcome of a reconcile without secret texts: a provider may quote values that it received, also long ago.
 pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
-    if secrets.is_empty() || mutants::active(Mutant::SecretInError) {
-        return outcome;
-    }
-    let scrubber = Scrubber::new(secrets);
+    let Some(scrubber) = scrubber(secrets) else { return outcome };
     let scrub = |text: String| scrubber.scrub(&text);
     match outcome {
         Outcome::Failed(failure) => Outcome::Failed(Failure { message: scrub(failure.message), ..failure }),
