@@ -292,4 +292,4 @@ fn version(object: &impl Resource) -> Option<u128> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

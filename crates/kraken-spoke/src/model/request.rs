@@ -22,10 +22,11 @@ pub(crate) fn has_finalizer(meta: &ObjectMeta) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn request(finalizers: &[&str]) -> DependencyRequest {
+    /// A request with these finalizers.
+    pub(crate) fn request(finalizers: &[&str]) -> DependencyRequest {
         let mut request = DependencyRequest::new("gadget-a", kraken_api::DependencyRequestSpec::default());
         request.metadata.finalizers = Some(finalizers.iter().map(|f| (*f).to_owned()).collect());
         request

@@ -40,23 +40,8 @@ impl<K> Memories<K> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use k8s_openapi::api::core::v1::ConfigMap;
-    use kube::api::ObjectMeta;
-
     use super::*;
-
-    fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
-        Arc::new(ConfigMap {
-            metadata: ObjectMeta {
-                uid: Some(uid.into()),
-                resource_version: Some(version.into()),
-                ..ObjectMeta::default()
-            },
-            ..ConfigMap::default()
-        })
-    }
+    use crate::model::memory::tests::object;
 
     #[test]
     fn new_object_of_the_same_name_starts_without_memory() {

@@ -41,12 +41,7 @@ mod tests {
     use kraken_api::REFERENCES_FINALIZER;
 
     use super::*;
-
-    fn request(finalizers: &[&str]) -> DependencyRequest {
-        let mut request = DependencyRequest::new("gadget-a", kraken_api::DependencyRequestSpec::default());
-        request.metadata.finalizers = Some(finalizers.iter().map(|f| (*f).to_owned()).collect());
-        request
-    }
+    use crate::model::request::tests::request;
 
     #[test]
     fn request_that_left_the_watch_with_its_finalizer_may_still_exist() {

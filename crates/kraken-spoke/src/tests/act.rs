@@ -1,7 +1,5 @@
 //! Steps 9 to 12, and the report of the outcome.
 
-use std::time::Duration;
-
 use kraken_api::FINALIZER;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
@@ -9,21 +7,9 @@ use serde_json::{Value, json};
 use super::{
     fixtures::{disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call},
+    script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
 use crate::FailureClass;
-
-fn observe(objects: &[Value]) -> Call {
-    call("observe disk-1").returns(json!(objects))
-}
-
-fn observe_by_tag(objects: &[Value]) -> Call {
-    call("observe disk-1,by tag").returns(json!(objects))
-}
-
-fn at_once() -> Requeue {
-    Requeue::Soon(Duration::from_millis(100))
-}
 
 // 9. adopt
 
@@ -37,7 +23,7 @@ async fn adopt_records_its_intent_before_it_claims_the_object() {
     let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
     let report = scene.reconcile([found, call(INTENT), call("claim disk-9"), call(EVENT)]).await;
     assert_eq!(report.intent()["adopted"], json!(["disk-9"]));
-    assert_eq!((report.events(), report.requeue), (vec![("Normal", "Adopted")], at_once()));
+    assert_eq!((report.events(), report.requeue), (vec![("Normal", "Adopted")], AT_ONCE));
 }
 
 #[tokio::test(start_paused = true)]
@@ -110,7 +96,7 @@ async fn create_records_its_intent_before_the_call() {
 async fn create_is_not_called_if_the_intent_is_not_stored() {
     let scene = Scene::of(disk()).await;
     let report = scene.reconcile([call(INTENT).rejected(409)]).await;
-    assert_eq!(report.requeue, at_once());
+    assert_eq!(report.requeue, AT_ONCE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,7 +222,7 @@ async fn report_that_meets_a_conflict_is_repeated_at_once() {
     let scene = Scene::of(disk().launched()).await;
     let conflict = call(STATUS).rejected(409);
     let report = scene.reconcile([observe(&[remote("disk-1")]), call(STATE), conflict]).await;
-    assert_eq!(report.requeue, at_once());
+    assert_eq!(report.requeue, AT_ONCE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -247,8 +233,8 @@ async fn report_that_meets_conflicts_repeatedly_is_retried_with_backoff() {
         scene.reconcile([observed].into_iter().chain(calls.iter().cloned())).await.requeue
     };
     let conflict = call(STATUS).rejected(409);
-    assert_eq!(reconcile(&[call(STATE), conflict.clone()]).await, at_once());
-    assert_eq!(reconcile(std::slice::from_ref(&conflict)).await, at_once());
+    assert_eq!(reconcile(&[call(STATE), conflict.clone()]).await, AT_ONCE);
+    assert_eq!(reconcile(std::slice::from_ref(&conflict)).await, AT_ONCE);
     assert_eq!(reconcile(std::slice::from_ref(&conflict)).await, Requeue::Backoff);
     reconcile(&[call(STATUS)]).await;
 }

@@ -9,7 +9,7 @@ use tokio::time::advance;
 use super::{
     fixtures::{Disk, disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATUS, call},
+    script::{Call, EVENT, INTENT, STATUS, call, observe_by_tag},
 };
 use crate::FailureClass;
 
@@ -23,10 +23,6 @@ fn deleted() -> Disk {
 
 fn no_dependents() -> Call {
     call("GET dependencyrequests").returns(json!({"metadata": {}, "items": []}))
-}
-
-fn observe_by_tag(objects: &[Value]) -> Call {
-    call("observe disk-1,by tag").returns(json!(objects))
 }
 
 fn gone() -> Value {

@@ -3,26 +3,14 @@
 use std::time::Duration;
 
 use kraken_runtime::queue::Requeue;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::advance;
 
 use super::{
     fixtures::{disk, remote, with},
     scene::{Scene, Setup},
-    script::{Call, EVENT, INTENT, STATE, STATUS, call},
+    script::{AT_ONCE, EVENT, INTENT, STATE, STATUS, call, observe, observe_by_tag},
 };
-
-fn observe(objects: &[Value]) -> Call {
-    call("observe disk-1").returns(json!(objects))
-}
-
-fn observe_by_tag(objects: &[Value]) -> Call {
-    call("observe disk-1,by tag").returns(json!(objects))
-}
-
-fn at_once() -> Requeue {
-    Requeue::Soon(Duration::from_millis(100))
-}
 
 // 7. observe
 
@@ -47,7 +35,7 @@ async fn observe_restores_the_record_of_an_object_that_is_known_only_by_its_tags
     let scene = Scene::of(restored).await;
     let found = call("observe by tag").returns(json!([remote("disk-1")]));
     let report = scene.reconcile([found, call(INTENT), call(EVENT)]).await;
-    assert_eq!((report.intent()["epoch"].clone(), report.requeue), (json!(2), at_once()));
+    assert_eq!((report.intent()["epoch"].clone(), report.requeue), (json!(2), AT_ONCE));
     assert_eq!(report.events(), [("Warning", "RecordRestored")]);
 }
 

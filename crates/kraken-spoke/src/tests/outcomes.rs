@@ -11,12 +11,11 @@ use super::{
     cloud::{Account, Forbidden},
     fixtures::{disk, from_config_map, remote, request, with},
     scene::{Report, Scene, Setup},
-    script::{Call, EVENT, STATE, STATUS, call},
+    script::{AT_ONCE, Call, EVENT, STATE, STATUS, call},
 };
 use crate::FailureClass;
 
 const RESYNC: Requeue = Requeue::Tick(Duration::from_mins(5));
-const AT_ONCE: Requeue = Requeue::Soon(Duration::from_millis(100));
 
 /// What a row of the table expects: the Ready condition, the requeue, the events, and the metric.
 struct Row<'a> {

@@ -1,9 +1,10 @@
 //! The expected calls to the API server and to the cloud, in one order, with their responses.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use kraken_runtime::queue::Requeue;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{Failure, FailureClass};
 
@@ -17,6 +18,9 @@ pub(super) const EVENT: &str = "POST events";
 pub(super) const REQUEST: &str = "PATCH dependencyrequests/disk.testing.a";
 /// The write of the StateDeclaration.
 pub(super) const STATE: &str = "PATCH statedeclarations/disk.testing.a";
+
+/// How soon a reconcile is repeated that made a change.
+pub(super) const AT_ONCE: Requeue = Requeue::Soon(Duration::from_millis(100));
 
 /// An expected call, such as `PATCH disks/a` or `create epoch 1`.
 #[derive(Clone, Debug)]
@@ -45,6 +49,16 @@ pub(super) enum Reply {
 /// A call that is accepted.
 pub(super) fn call(name: &str) -> Call {
     Call { name: name.to_owned(), reply: Reply::Accepted }
+}
+
+/// The observation of `disk-1` by its id, with these objects.
+pub(super) fn observe(objects: &[Value]) -> Call {
+    call("observe disk-1").returns(json!(objects))
+}
+
+/// The same by its id and by tag.
+pub(super) fn observe_by_tag(objects: &[Value]) -> Call {
+    call("observe disk-1,by tag").returns(json!(objects))
 }
 
 impl Call {

@@ -4,7 +4,8 @@ use kube::api::ObjectMeta;
 use super::*;
 use crate::model::outcome::{GRACE, HUB_GRACE};
 
-fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
+/// An object with this UID and version.
+pub(crate) fn object(uid: &str, version: &str) -> Arc<ConfigMap> {
     Arc::new(ConfigMap {
         metadata: ObjectMeta {
             uid: Some(uid.into()),
