@@ -8,11 +8,8 @@ mod rotation;
 use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::{Context as _, Result};
-use kraken_testing::{
-    ControlPlaneOptions, Environment, EnvironmentOptions, Simulator, SuiteOptions,
-    canary::MARKER,
-    simulator::{RoutedCall, SimulatedAccounts},
-};
+use kraken_simulator::{RoutedCall, SimulatedAccounts, Simulator};
+use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions, canary::MARKER};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;

@@ -9,9 +9,10 @@ use std::{
 };
 
 use anyhow::Result;
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kraken_spoke::FailureClass;
 use kraken_testing::{
-    fault_proxy::{Answer, Call, FaultProxy, Hook, Order},
+    fault_proxy::FaultProxy,
     toy::{Cloud, Fault},
 };
 use kraken_tests::{InProcess, TestEnv, test_env::condition};
