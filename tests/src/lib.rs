@@ -4,6 +4,7 @@ pub mod leaks;
 pub mod person;
 pub mod spoke;
 pub mod test_env;
+pub mod toy;
 
 pub use person::Person;
 pub use spoke::InProcess;

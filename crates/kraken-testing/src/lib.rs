@@ -35,7 +35,6 @@ pub mod proxy;
 pub mod schemas;
 mod scratch;
 pub mod suite;
-pub mod toy;
 
 pub use cluster::{ControlPlane, ControlPlaneOptions};
 pub use environment::{Environment, EnvironmentOptions};

@@ -11,3 +11,6 @@ mod external;
 pub use api::{Gadget, GadgetSpec};
 pub use cloud::{Cloud, Fault};
 pub use external::Gadgets;
+
+#[cfg(test)]
+mod tests;

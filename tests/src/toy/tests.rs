@@ -1,15 +1,14 @@
 //! The webhook of a kind through the real router: the kind's own rules, before anything is stored.
 
-#![allow(clippy::unwrap_used)] // a panic fails the test
-
+use http::Request;
 use http_body_util::BodyExt;
-use hyper::Request;
 use kraken_spoke::admission::Admission;
 use kraken_spoke::dynamic::kind_of;
 use kraken_spoke::runtime::webhook::{Hook, Mounts, router};
-use kraken_testing::toy::{Gadget, Gadgets};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+
+use super::{Gadget, Gadgets};
 
 async fn review(operation: &str, spec: &Value) -> Value {
     let hook = Hook::of_kind::<Gadget>();
