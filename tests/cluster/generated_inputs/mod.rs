@@ -20,7 +20,7 @@ use tokio::{sync::OnceCell, task::JoinSet};
 
 use admitted::{Admitted, why_admitted};
 
-const SAMPLES: &str = include_str!("generated_inputs/samples.yaml");
+const SAMPLES: &str = include_str!("samples.yaml");
 /// Requests in flight.
 const IN_FLIGHT: usize = 12;
 

@@ -26,10 +26,10 @@ pub use health::{Health, health};
 
 const MODULE: Module = Module {
     name: "gitops",
-    go_mod: include_str!("../gitops/go.mod"),
-    go_sum: include_str!("../gitops/go.sum"),
-    tools: include_str!("../gitops/tools.go"),
-    files: &[("health/main.go", include_str!("../gitops/health/main.go"))],
+    go_mod: include_str!("../../gitops/go.mod"),
+    go_sum: include_str!("../../gitops/go.sum"),
+    tools: include_str!("../../gitops/tools.go"),
+    files: &[("health/main.go", include_str!("../../gitops/health/main.go"))],
 };
 const KUSTOMIZE_CONTROLLER: Program = Program {
     name: "kustomize-controller",
