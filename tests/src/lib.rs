@@ -1,4 +1,4 @@
-//! The framework of cluster tests: a namespace per test, objects as JSON, and waiting for conditions.
+//! The framework of cluster tests: a namespace per test, objects as JSON, waiting for conditions, and the kind `Gadget` ([`toy`]).
 
 pub mod leaks;
 pub mod person;
