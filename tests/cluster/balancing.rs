@@ -2,7 +2,8 @@
 //! in moto directly: these tests depend on no other controller than the hub.
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{SuiteOptions, http, moto::REGION};
+use kraken_simulator::{REGION, http};
+use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;

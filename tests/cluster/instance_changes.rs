@@ -4,12 +4,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use kraken_testing::{
-    Environment, EnvironmentOptions, SuiteOptions,
-    moto::Instance,
-    proxy::{How, When},
-    simulator::{Simulator, SimulatorOptions},
-};
+use kraken_simulator::{How, Instance, Simulator, SimulatorOptions, When};
+use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
 use kraken_tests::{TestEnv, test_env::TIMEOUT};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};

@@ -156,9 +156,8 @@ async fn a_replacement_of_several_instances_makes_only_the_necessary_launches() 
     assert!(left.len() == 2 && left.iter().all(|instance| instance.image_id == image), "{left:?}");
     let owner = format!("EC2Instance/{}/a", test_env.ns.name);
     let ever = test_env.env.moto.instances().await?;
-    let is_own = |one: &&kraken_testing::moto::Instance| {
-        one.tags.get("kraken-iac.eoinfennessy.com/owner") == Some(&owner)
-    };
+    let is_own =
+        |one: &&kraken_simulator::Instance| one.tags.get("kraken-iac.eoinfennessy.com/owner") == Some(&owner);
     assert_eq!(ever.iter().filter(is_own).count(), 4);
     Ok(())
 }

@@ -3,11 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::{
-    SuiteOptions,
-    proxy::{How, When},
-    simulator::{Call, Kind, Simulator, SimulatorOptions},
-};
+use kraken_simulator::{Call, How, Kind, Simulator, SimulatorOptions, When};
+use kraken_testing::SuiteOptions;
 use kraken_tests::{TestEnv, test_env::condition};
 use serde_json::{Value, json};
 

@@ -1,11 +1,8 @@
 //! Kinds without a client token: the object of a create call without a response is found, and not created again.
 
 use anyhow::Result;
-use kraken_testing::{
-    SuiteOptions,
-    proxy::{How, When},
-    simulator::{Simulator, SimulatorOptions},
-};
+use kraken_simulator::{How, Simulator, SimulatorOptions, When};
+use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
 
 use crate::network::resource;

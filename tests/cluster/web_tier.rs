@@ -1,12 +1,8 @@
 //! A whole web tier on the simulator: applied at once, drifted, changed by one key, and deleted at once.
 
 use anyhow::{Context as _, Result};
-use kraken_testing::{
-    SuiteOptions, manifests,
-    manifests::Document,
-    paths,
-    simulator::{Simulator, SimulatorOptions},
-};
+use kraken_simulator::{Simulator, SimulatorOptions};
+use kraken_testing::{SuiteOptions, manifests, manifests::Document, paths};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 

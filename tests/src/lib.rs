@@ -1,9 +1,10 @@
-//! The framework of cluster tests: a namespace per test, objects as JSON, and waiting for conditions.
+//! The framework of cluster tests: a namespace per test, objects as JSON, waiting for conditions, and the kind `Gadget` ([`toy`]).
 
 pub mod leaks;
 pub mod person;
 pub mod spoke;
 pub mod test_env;
+pub mod toy;
 
 pub use person::Person;
 pub use spoke::InProcess;

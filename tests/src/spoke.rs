@@ -8,14 +8,14 @@ use k8s_openapi::{
 };
 use kraken_runtime::{Manager, RunArgs, rbac::rule};
 use kraken_spoke::{FromContext, LoopArgs, api::crd, controller};
-use kraken_testing::{
-    manifests,
-    toy::{Cloud, Gadget, Gadgets},
-};
+use kraken_testing::manifests;
 use kube::{Api, Client, Config};
 use tokio::sync::Mutex;
 
-use crate::TestEnv;
+use crate::{
+    TestEnv,
+    toy::{Cloud, Gadget, Gadgets},
+};
 
 #[derive(Debug, Parser)]
 struct Cli {

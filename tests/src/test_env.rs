@@ -263,9 +263,9 @@ impl TestEnv {
     ///
     /// # Errors
     /// If moto does not respond.
-    pub async fn alive(&self, name: &str) -> Result<Vec<kraken_testing::moto::Instance>> {
+    pub async fn alive(&self, name: &str) -> Result<Vec<kraken_simulator::Instance>> {
         let owner = format!("EC2Instance/{}/{name}", self.ns.name);
-        let mine = |instance: &kraken_testing::moto::Instance| {
+        let mine = |instance: &kraken_simulator::Instance| {
             instance.is_alive() && instance.tags.get("kraken-iac.eoinfennessy.com/owner") == Some(&owner)
         };
         Ok(self.env.moto.instances().await?.into_iter().filter(mine).collect())

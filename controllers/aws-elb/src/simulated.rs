@@ -1,12 +1,9 @@
 //! Tests of the kinds' calls on the simulator, for behavior that comparisons do not cover.
 
 use kraken_aws::{Aws, AwsResource, Managed, testing};
+use kraken_simulator::{How, Kind, Simulator, SimulatorOptions, When};
 use kraken_spoke::{
     External, Failure, FailureClass, FromContext, Identity, Launch, ObserveRequest, external::SpecOf,
-};
-use kraken_testing::{
-    proxy::{How, When},
-    simulator::{Kind, Simulator, SimulatorOptions},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

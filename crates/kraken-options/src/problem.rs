@@ -32,6 +32,13 @@ pub enum ProblemKind {
     Invalid,
 }
 
+impl Problem {
+    /// A rule that the field violates: only an edit can solve it.
+    pub fn invalid(field: &str, message: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), kind: ProblemKind::Invalid, message: message.into() }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dot = if self.field.is_empty() { "" } else { "." };

@@ -68,7 +68,7 @@ impl Armed {
     }
 
     /// The effect on this call at this moment. Called once per call and moment, because it counts the calls. `name` is
-    /// as in [`kraken_testing::fault_proxy::Call`].
+    /// as in [`kraken_simulator::hook::Call`].
     pub fn strike(
         &mut self,
         controller: Controller,

@@ -1,7 +1,7 @@
 //! One schedule from its beginning to its end, with all checks.
 
 use kraken_runtime::coverage::Reached;
-use kraken_testing::fault_proxy::{Answer, Call};
+use kraken_simulator::hook::{Answer, Call};
 
 use crate::check::FullCheck;
 use crate::engine::{Caller, Checker, Event, Report, Simulation, View, Violation, What};

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kraken_aws::{Aws, AwsArgs, injected};
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::{How, Kind, Simulator, SimulatorOptions, When};
 use kraken_spoke::FailureClass;
 use kraken_spoke::runtime::metrics::Metrics;
-use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
-use kraken_testing::simulator::{Kind, Simulator, SimulatorOptions};
-use kraken_testing::{How, When};
 
 /// Writes down every call and gives the orders that are prepared.
 #[derive(Default)]

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use futures::future::{BoxFuture, ready};
-use kraken_options::{Problem, ProblemKind};
+use kraken_options::Problem;
 use kraken_runtime::{
     watch::RawObject,
     webhook::{Operation, Subject, Validator, Verdict},
@@ -50,7 +50,8 @@ impl Admission {
         };
         let spec = object.spec();
         if subject.operation == Operation::Delete {
-            let protected = spec.lifecycle().protect.then(|| problem("lifecycle.protect", PROTECTED));
+            let protected =
+                spec.lifecycle().protect.then(|| Problem::invalid("lifecycle.protect", PROTECTED));
             return protected.map(refused).unwrap_or_default();
         }
         match resolve::certain(&*self.kind, spec, &self.fields) {
@@ -66,15 +67,11 @@ impl Validator for Admission {
     }
 }
 
-fn problem(field: &str, message: impl Into<String>) -> Problem {
-    Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message: message.into() }
-}
-
 /// The error begins with the path of the field, if it is known.
 fn undecoded(error: &str) -> Problem {
     match error.strip_prefix("spec.").and_then(|error| error.split_once(": ")) {
-        Some((field, why)) => problem(field, why),
-        None => problem("", format!("does not decode: {error}")),
+        Some((field, why)) => Problem::invalid(field, why),
+        None => Problem::invalid("", format!("does not decode: {error}")),
     }
 }
 

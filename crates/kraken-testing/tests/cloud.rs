@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use kraken_testing::{How, Moto, Proxy, When, http};
+use kraken_simulator::{How, When, http};
+use kraken_testing::{Moto, Proxy};
 
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=testing/20200101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0";
 

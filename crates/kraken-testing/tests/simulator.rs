@@ -3,10 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use kraken_testing::simulator::{InstanceRecord, Outcome, Simulator, SimulatorOptions};
-use kraken_testing::{
-    ControlPlane, How, Moto, Suite, SuiteOptions, TestNamespace, When, manifests, namespace,
-};
+use kraken_simulator::{How, InstanceRecord, Outcome, Simulator, SimulatorOptions, When};
+use kraken_testing::{ControlPlane, Moto, Suite, SuiteOptions, TestNamespace, manifests, namespace};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};

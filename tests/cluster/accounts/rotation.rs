@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use kraken_testing::{SuiteOptions, simulator::SimulatedAccounts};
+use kraken_simulator::{REGION, SimulatedAccounts};
+use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
 use serde_json::json;
 
@@ -95,7 +96,7 @@ async fn without_accounts_nothing_is_read_or_called_in_addition() -> Result<()> 
     // One call determines the account of the controller's credentials, regardless of the number of resources.
     let own = tenant.calls_of("testing").into_iter().filter(|call| {
         // Accounts of other tests may use the same credentials in other regions.
-        call.action == "GetCallerIdentity" && call.region == kraken_testing::moto::REGION
+        call.action == "GetCallerIdentity" && call.region == REGION
     });
     assert_eq!(own.count(), 1);
     assert!(tenant.calls_of(&tenant.key).is_empty());

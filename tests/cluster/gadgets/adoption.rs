@@ -1,7 +1,7 @@
 //! Adoption: one existing object becomes managed by the resource; ambiguous objects are never changed.
 
 use anyhow::Result;
-use kraken_testing::toy::Fault;
+use kraken_tests::toy::Fault;
 use serde_json::{Value, json};
 
 use super::{Setting, approve, gadget, setting, uid};

@@ -1,8 +1,7 @@
 //! Edits, drift and replacement.
 
 use anyhow::Result;
-use kraken_testing::toy::Fault;
-use kraken_tests::test_env::condition;
+use kraken_tests::{test_env::condition, toy::Fault};
 use serde_json::{Value, json};
 
 use super::{gadget, setting, small};

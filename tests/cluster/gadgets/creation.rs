@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kraken_spoke::FailureClass;
-use kraken_testing::toy::Fault;
+use kraken_tests::toy::Fault;
 
 use super::{gadget, setting, small, uid};
 

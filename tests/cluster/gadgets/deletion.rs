@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use kraken_spoke::FailureClass;
-use kraken_testing::toy::{Cloud, Fault};
-use kraken_tests::{InProcess, TestEnv};
+use kraken_tests::{
+    InProcess, TestEnv,
+    toy::{Cloud, Fault},
+};
 use serde_json::{Value, json};
 
 use super::{Setting, gadget, setting, small, uid};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use kraken_testing::{SuiteOptions, suite::NAMESPACE, toy::Cloud};
-use kraken_tests::{InProcess, TestEnv, test_env::condition};
+use kraken_testing::{SuiteOptions, suite::NAMESPACE};
+use kraken_tests::{InProcess, TestEnv, test_env::condition, toy::Cloud};
 use serde_json::json;
 
 use super::{Setting, small};

@@ -9,12 +9,14 @@ use std::{
 };
 
 use anyhow::Result;
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kraken_spoke::FailureClass;
-use kraken_testing::{
-    fault_proxy::{Answer, Call, FaultProxy, Hook, Order},
+use kraken_testing::fault_proxy::FaultProxy;
+use kraken_tests::{
+    InProcess, TestEnv,
+    test_env::condition,
     toy::{Cloud, Fault},
 };
-use kraken_tests::{InProcess, TestEnv, test_env::condition};
 use serde_json::json;
 
 use super::{Setting, gadget, setting, small, uid};

@@ -16,8 +16,7 @@ mod tampering;
 use std::time::Duration;
 
 use anyhow::Result;
-use kraken_testing::toy::Cloud;
-use kraken_tests::{InProcess, TestEnv};
+use kraken_tests::{InProcess, TestEnv, toy::Cloud};
 use serde_json::{Value, json};
 
 fn gadget(name: &str, spec: &Value) -> String {

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use kraken_runtime::patch::{Version, replace_status};
 use kraken_spoke::FailureClass;
-use kraken_testing::toy::Fault;
-use kraken_tests::test_env::condition;
+use kraken_tests::{test_env::condition, toy::Fault};
 use serde_json::{Value, json};
 
 use super::{Setting, gadget, setting, small, uid};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use kraken_testing::toy::Fault;
+use kraken_tests::toy::Fault;
 use serde_json::{Value, json};
 
 use super::{gadget, setting, setting_with, uid};

@@ -1,7 +1,7 @@
 //! Lost records: finalizers, intents, status, owner tags. Nothing is duplicated or leaked because of it.
 
 use anyhow::Result;
-use kraken_testing::toy::Fault;
+use kraken_tests::toy::Fault;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 

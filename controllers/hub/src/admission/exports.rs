@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use futures::future::BoxFuture;
 use kraken_api::ConfigExport;
-use kraken_options::{JsonType, Opt};
+use kraken_options::{JsonType, Opt, Problem};
 use kraken_runtime::{
     watch::ObjectKey,
     webhook::{Operation, Subject, Validator, Verdict},
@@ -13,7 +13,7 @@ use kube::ResourceExt;
 
 use crate::{
     admission::{
-        is_synced, problem,
+        is_synced,
         references::evaluate,
         walk::{self, Reference},
     },
@@ -49,7 +49,7 @@ impl Exports {
             Ok(export) => export,
             Err(error) => {
                 return Verdict {
-                    problems: vec![problem("", format!("failed to decode: {error}"))],
+                    problems: vec![Problem::invalid("", format!("failed to decode: {error}"))],
                     warnings: vec![],
                 };
             }
@@ -92,12 +92,12 @@ impl Exports {
                 "{wanted} is already the target of ConfigExport {}; use another name",
                 rival.name_any()
             );
-            verdict.problems.push(problem("configMetadata.name", message));
+            verdict.problems.push(Problem::invalid("configMetadata.name", message));
         } else if operation == Operation::Create
             && self.cluster.meta(&wanted, |meta| controlling_export(meta).is_none()).unwrap_or_default()
         {
             verdict.warnings.push(
-                problem(
+                Problem::invalid(
                     "configMetadata.name",
                     format!("{wanted} exists and was not created by a ConfigExport; it will not be changed"),
                 )

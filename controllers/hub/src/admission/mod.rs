@@ -13,7 +13,6 @@ pub(crate) mod walk;
 use std::sync::Arc;
 
 use kraken_api::{ConfigExport, DOMAIN, VERSION};
-use kraken_options::{Problem, ProblemKind};
 use kraken_runtime::webhook::{Hook, Mounts, Operation};
 
 use crate::watch::cluster_state::ClusterState;
@@ -46,8 +45,4 @@ pub(crate) fn mount(mounts: &Mounts, cluster: &Arc<ClusterState>) {
 /// Whether all stores are synced. Before that, every object would seem to be missing.
 fn is_synced(cluster: &ClusterState) -> bool {
     cluster.manager.health.missing().is_empty()
-}
-
-fn problem(field: &str, message: impl Into<String>) -> Problem {
-    Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message: message.into() }
 }

@@ -17,7 +17,7 @@ use kraken_runtime::{
 
 use crate::{
     admission::{
-        is_synced, problem,
+        is_synced,
         schemas::Schemas,
         walk::{self, Reference},
     },
@@ -102,7 +102,7 @@ pub(super) async fn evaluate(
     for reference in &secrets {
         let secret = named(namespace, &reference.dependency);
         if let Some(cycle) = lookups.cycles.get(&secret) {
-            verdict.problems.push(problem(&reference.field, cycle.as_str()));
+            verdict.problems.push(Problem::invalid(&reference.field, cycle.as_str()));
         } else if cluster.version(&secret).is_none() {
             verdict.warnings.push(warning(&reference.field, &format!("{secret} does not exist (yet)")));
         }
@@ -134,7 +134,7 @@ fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> Ver
                 .iter()
                 .any(|reason| unmet.reason == reason.as_str());
             if is_refused {
-                verdict.problems.push(problem(field, unmet.message));
+                verdict.problems.push(Problem::invalid(field, unmet.message));
             } else if unmet.reason != Reason::ReadFailed.as_str() {
                 verdict.warnings.push(warning(field, &unmet.message));
             }
@@ -144,8 +144,7 @@ fn answered(namespace: &str, references: &[Reference], lookups: &Lookups) -> Ver
 }
 
 fn warning(field: &str, message: &str) -> String {
-    let problem: Problem = problem(field, message);
-    problem.to_string()
+    Problem::invalid(field, message).to_string()
 }
 
 #[cfg(test)]

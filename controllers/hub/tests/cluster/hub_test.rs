@@ -7,7 +7,8 @@ use clap::Parser;
 use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use kraken_hub::{Hub, HubArgs};
 use kraken_runtime::{Bounds, Manager, Metrics, Program, RunArgs, client::connect};
-use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace, toy::Gadget};
+use kraken_testing::{ControlPlane, TestNamespace, manifests, namespace};
+use kraken_tests::toy::Gadget;
 use kube::{
     Api, Client, Config,
     api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams},

@@ -15,7 +15,8 @@ use std::{
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
-use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_testing::fault_proxy::kubernetes_call;
 use kube::client::Body;
 use serde_json::json;
 
@@ -106,7 +107,7 @@ impl<H: Hook> tower::Service<Request<Body>> for Service<H> {
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
-            let call = Call { number, ..Call::kubernetes(&head, body.clone()) };
+            let call = Call { number, ..kubernetes_call(&head, body.clone()) };
             if let Some(instead) = ordered(hook.before(&call).await)? {
                 return Ok(instead);
             }

@@ -1,7 +1,6 @@
 //! Out-of-band creation of remote objects.
 
-use kraken_testing::Simulator;
-use kraken_testing::simulator::Kind;
+use kraken_simulator::{Kind, Simulator};
 
 use super::kube::{Kube, Result};
 use super::{Installation, cloud_of, remote};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kraken_testing::Simulator;
+use kraken_simulator::Simulator;
 
 use crate::apiserver::{ApiServer, Revisions, Snapshot};
 use crate::schedule::{Controller, ObjectName, Operation, Remote, Tamper};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use kraken_testing::Simulator;
-use kraken_testing::simulator::{Kind, ObjectRecord};
+use kraken_simulator::{Kind, ObjectRecord, Simulator};
 use serde_json::Value;
 
 use super::kube::Kube;

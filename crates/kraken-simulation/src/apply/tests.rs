@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kraken_testing::{Simulator, SimulatorOptions};
+use kraken_simulator::{Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 
 use super::*;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use kraken_simulator::hook::Call;
 use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, INTENT_ANNOTATION};
-use kraken_testing::fault_proxy::Call;
 use serde_json::Value;
 
 use super::history::{Changes, uid_of};

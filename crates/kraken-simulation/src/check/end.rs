@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use kraken_simulator::hook::Call;
 use kraken_spoke::api::interval;
-use kraken_testing::fault_proxy::Call;
 use serde_json::Value;
 
 use super::history::Record;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kraken_runtime::coverage::{self, Reached};
 use kraken_runtime::mutants::{self, Asked, Mutant};
-use kraken_testing::fault_proxy::{Answer, Call};
+use kraken_simulator::hook::{Answer, Call};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kraken_testing::fault_proxy::Call;
-use kraken_testing::simulator::Kind;
+use kraken_simulator::Kind;
+use kraken_simulator::hook::Call;
 use serde_json::Value;
 
 use super::history::Version;

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use kraken_simulator::Kind;
 use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
-use kraken_testing::simulator::Kind;
 use serde_json::Value;
 
 use super::history::{Record, uid_of};

@@ -22,8 +22,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kraken_simulator::hook::{Answer, Call};
 use kraken_testing::canary::Canary;
-use kraken_testing::fault_proxy::{Answer, Call};
 use serde_json::Value;
 
 pub use cluster::FORGED;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kraken_testing::fault_proxy::Call;
-use kraken_testing::simulator::{Kind, Simulator};
+use kraken_simulator::hook::Call;
+use kraken_simulator::{Kind, Simulator};
 
 /// What every tag key of the suite begins with.
 pub(super) const PREFIX: &str = "kraken-iac.eoinfennessy.com/";

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::remote::tests::call;
 use super::*;
-use kraken_testing::simulator::Kind;
+use kraken_simulator::Kind;
 
 const NS: &str = "prod";
 const TAGS: &str = "TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com/uid&TagSpecification.1.Tag.1.Value=u-1\

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_runtime::metrics::Metrics;
-use kraken_testing::Simulator;
-use kraken_testing::fault_proxy::{Answer, Call};
+use kraken_simulator::Simulator;
+use kraken_simulator::hook::{Answer, Call};
 
 use super::trace::{Event, ProcessId};
 use crate::apiserver::ApiServer;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kraken_testing::simulator::Limit;
+use kraken_simulator::Limit;
 use tokio::time::Instant;
 
 use super::Simulation;
@@ -152,7 +152,7 @@ impl Simulation {
     fn configure(
         &self,
         lasts: Duration,
-        change: impl Fn(&mut kraken_testing::SimulatorOptions) + Send + 'static,
+        change: impl Fn(&mut kraken_simulator::SimulatorOptions) + Send + 'static,
     ) {
         let clouds: Vec<_> = self.0.state.lock().clouds.values().cloned().collect();
         for cloud in &clouds {

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kraken_runtime::random;
-use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
-use kraken_testing::simulator::documented_error;
-use kraken_testing::{How, When};
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
+use kraken_simulator::{How, When, documented_error};
 
 use super::checker::Caller;
 use super::shared::Shared;

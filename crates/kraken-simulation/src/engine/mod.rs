@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kraken_runtime::{clock, random};
-use kraken_testing::{Simulator, SimulatorOptions};
+use kraken_simulator::{Simulator, SimulatorOptions};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Request;
 use hyper::body::Bytes;
-use kraken_testing::Simulator;
+use kraken_simulator::Simulator;
 
 use super::{Place, Simulation};
 use crate::apiserver::ApiServer;

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kraken_runtime::{EndError, metrics::Metrics};
-use kraken_testing::Simulator;
-use kraken_testing::fault_proxy::{Answer, Call};
+use kraken_simulator::Simulator;
+use kraken_simulator::hook::{Answer, Call};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

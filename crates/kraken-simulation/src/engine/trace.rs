@@ -37,7 +37,7 @@ pub struct CallEvent {
     pub process: ProcessId,
     /// To whom.
     pub side: Side,
-    /// As in [`kraken_testing::fault_proxy::Call::name`]: `PATCH vpcs/status`, `CreateVpc`.
+    /// As in [`kraken_simulator::hook::Call::name`]: `PATCH vpcs/status`, `CreateVpc`.
     pub name: String,
     /// Whether it may change something.
     pub writes: bool,

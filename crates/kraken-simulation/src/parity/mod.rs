@@ -26,7 +26,7 @@ use std::{
 };
 
 use anyhow::Result;
-use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kube::Client;
 
 use crate::apiserver::{ApiServer, Kinds};

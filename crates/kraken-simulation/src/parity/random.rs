@@ -1,27 +1,21 @@
-//! Random numbers that a seed decides: SplitMix64, the same on every machine and in every version of Rust.
+//! Random choices for requests, which follow from a seed.
 
-/// A stream of random numbers.
+use kraken_runtime::random::Stream;
+
+/// A stream of random choices.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(Stream);
 
 impl Random {
     /// The stream of this seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        Self(Stream::new(seed))
     }
 
     /// A number below `limit`; 0 if that is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
-        usize::try_from(self.number() % limit).unwrap_or_default()
+        usize::try_from(self.0.number() % limit).unwrap_or_default()
     }
 
     /// True in this many of 100 cases.

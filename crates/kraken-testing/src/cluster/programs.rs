@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use hyper::Request;
 use k8s_openapi::api::core::v1::ServiceAccount;
+use kraken_simulator::http;
 use kube::{Api, Client};
 
 use super::{ControlPlaneOptions, admin_kubeconfig, audit_log};
 use crate::assets::Assets;
-use crate::http;
 use crate::node::{Network, SERVICES};
 use crate::process::{Process, Spec, free_port, free_port_at, lost_its_port};
 

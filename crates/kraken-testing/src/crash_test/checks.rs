@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use kraken_simulator::Kind;
+use kraken_simulator::hook::{Answer, Call};
 use kraken_spoke::api::FINALIZER;
 use serde_json::Value;
 
 use super::recorder::Recorder;
 use super::scenarios::hub::canaries;
-use crate::fault_proxy::{Answer, Call};
-use crate::simulator::Kind;
 
 pub(super) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
 

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use kraken_simulator::{Kind, ObjectRecord, Service, Simulator, SimulatorOptions, http, xml};
 
 use super::desired::Query;
-use crate::simulator::{Kind, ObjectRecord, Service, Simulator, SimulatorOptions};
-use crate::{http, xml};
 
 /// Long enough that an immediate observation after a change does not return it.
 pub(super) const LAG: Duration = Duration::from_millis(200);

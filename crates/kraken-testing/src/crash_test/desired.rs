@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use kraken_simulator::Service;
 use serde_json::{Map, Value, json};
 
 use super::kinds::{api_version, text};
-use crate::simulator::Service;
 
 /// The desired state. Texts may contain placeholders: `${vpc}` of the cloud, `${uid:VPC/a}` and `${version:Secret/db}` of an
 /// object that was applied before.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::proxy::When;
+use kraken_simulator::When;
 
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

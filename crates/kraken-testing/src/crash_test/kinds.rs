@@ -1,10 +1,9 @@
 //! The kinds of the scenarios, with their names in Kubernetes and in the cloud.
 
+use kraken_simulator::Kind;
 use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use serde_json::Value;
-
-use crate::simulator::Kind;
 
 /// The group of a short name: `aws` of `aws.kraken-iac.eoinfennessy.com`.
 const DOMAIN: &str = "kraken-iac.eoinfennessy.com";

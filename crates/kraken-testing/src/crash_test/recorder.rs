@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use kraken_simulator::hook::{Call, Order};
+use kraken_simulator::{Kind, When};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -13,9 +15,7 @@ use super::cloud::Cloud;
 use super::fault::{Fault, Numbered, Point};
 use super::outage::ApiServer;
 use super::scenario::{Bound, Scenario};
-use crate::fault_proxy::{Call, ConnectionControl, Order};
-use crate::proxy::When;
-use crate::simulator::Kind;
+use crate::fault_proxy::ConnectionControl;
 
 /// One line of the journal.
 #[derive(Debug, Clone)]

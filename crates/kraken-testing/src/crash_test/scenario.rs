@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use kraken_simulator::Kind;
 use serde_json::Value;
 
 use super::cloud::LAG;
 use super::desired::Desired;
 use super::kinds::text;
 use super::scenarios::{balancing, hub, instances, network};
-use crate::simulator::Kind;
 
 /// The programs that can be killed.
 pub(super) const HUB: &str = "kraken-hub";

@@ -1,6 +1,7 @@
 //! Checks whether the desired state is reached: the objects, their published state, and the cloud.
 
 use anyhow::{Context as _, Result};
+use kraken_simulator::{Kind, ObjectRecord};
 use serde_json::{Value, json};
 
 use super::checks::UID;
@@ -9,7 +10,6 @@ use super::desired::{Desired, Known, resolve};
 use super::kinds::{in_cloud, key, text};
 use super::run::Run;
 use super::scenarios::hub::canaries;
-use crate::simulator::{Kind, ObjectRecord};
 
 const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
+
 use super::checks::named;
 use super::recorder::Recorder;
-use crate::fault_proxy::{Answer, Call, Hook, Order};
 
 /// The proxy in front of Kubernetes or of the cloud.
 #[derive(Debug)]

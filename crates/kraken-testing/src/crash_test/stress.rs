@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use hyper::Request;
+use kraken_simulator::Limit;
 use kube::Client;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::json;
@@ -17,7 +18,6 @@ use super::run::{Run, verdict};
 use super::scenario::{Scenario, Step};
 use super::settled::ready;
 use super::{Stage, Verdict};
-use crate::simulator::Limit;
 
 /// AWS's limits of `RunInstances` and of reads are of this size; with one launch in 2 s, the test would take 400 s.
 const LAUNCHES: Limit = Limit { burst: 5.0, per_second: 8.0 };

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use kraken_simulator::http;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
+use crate::moto;
 use crate::process::{Process, Spec, free_port};
-use crate::{http, moto};
 
 /// The visibility window.
 const WINDOW_MIN: Duration = Duration::from_secs(6);

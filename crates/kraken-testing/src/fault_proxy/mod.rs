@@ -13,61 +13,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use hyper::body::Bytes;
+use kraken_simulator::hook::Hook;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::kubeconfig;
 
-pub(crate) use name::cloud as cloud_call;
-
-/// One call as it arrived.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// The number of the call at this proxy, from 1.
-    pub number: u64,
-    /// The name of the call: `RunInstances` for a cloud, `PATCH ec2instances/status` for Kubernetes.
-    pub name: String,
-    /// Whether it may change something.
-    pub writes: bool,
-    /// Whether its response is an endless stream.
-    pub watches: bool,
-    /// The namespace, empty if there is none.
-    pub namespace: String,
-    /// The name of the object, empty if there is none.
-    pub object: String,
-    /// Its body; the form of a cloud's call.
-    pub body: Bytes,
-}
-
-/// The response before it is forwarded to the caller, without the body of a stream.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// The status code.
-    pub status: u16,
-    /// The body of the response to a write.
-    pub body: Bytes,
-}
-
-/// The order for a call or its response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// It is forwarded.
-    Pass,
-    /// The connection is closed.
-    Drop,
-    /// The caller receives this status as a Kubernetes `Status` instead.
-    Refuse(u16),
-}
-
-/// Decides on every call.
-pub trait Hook: Send + Sync + 'static {
-    /// Before it is forwarded: any order except [`Order::Pass`] prevents its effect.
-    fn before(&self, call: &Call) -> impl Future<Output = Order> + Send;
-    /// After it took effect.
-    fn after(&self, call: &Call, answer: &Answer) -> impl Future<Output = Order> + Send;
-}
+pub use name::kubernetes_call;
 
 /// A running proxy; it and all its connections end on drop.
 #[derive(Debug)]

@@ -1,20 +1,12 @@
-//! The name of a request, which is the same for the same call in two runs.
+//! The name of a request to kube-apiserver, which is the same for the same call in two runs.
 
 use hyper::Method;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
+use kraken_simulator::hook::Call;
 
-use super::Call;
-
-impl Call {
-    /// A request to kube-apiserver, named by the verb and the plural with the subresource.
-    pub fn kubernetes(head: &Parts, body: Bytes) -> Self {
-        kubernetes(head, body)
-    }
-}
-
-/// A request to kube-apiserver: the verb, and the plural with the subresource.
-pub(super) fn kubernetes(head: &Parts, body: Bytes) -> Call {
+/// A request to kube-apiserver, named by the verb and the plural with the subresource.
+pub fn kubernetes_call(head: &Parts, body: Bytes) -> Call {
     let parts: Vec<&str> = head.uri.path().split('/').filter(|part| !part.is_empty()).collect();
     // After `api/v1` or `apis/<group>/<version>`.
     let skipped = if parts.first() == Some(&"apis") { 3 } else { 2 };
@@ -38,29 +30,13 @@ pub(super) fn kubernetes(head: &Parts, body: Bytes) -> Call {
     }
 }
 
-/// A call of AWS's query protocol.
-pub(crate) fn cloud(body: &Bytes) -> Call {
-    let text = String::from_utf8_lossy(body);
-    let action = text.split('&').find_map(|field| field.strip_prefix("Action=")).unwrap_or("?").to_owned();
-    let writes = !["Describe", "Get", "List"].iter().any(|prefix| action.starts_with(prefix));
-    Call {
-        number: 0,
-        name: action,
-        writes,
-        watches: false,
-        namespace: String::new(),
-        object: String::new(),
-        body: body.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn call(method: &str, uri: &str) -> Call {
         let request = hyper::Request::builder().method(method).uri(uri).body(()).unwrap();
-        kubernetes(&request.into_parts().0, Bytes::new())
+        kubernetes_call(&request.into_parts().0, Bytes::new())
     }
 
     #[test]
@@ -75,11 +51,5 @@ mod tests {
         assert!(watch.watches && !watch.writes);
         assert_eq!(watch.name, "GET configmaps");
         assert_eq!(call("GET", "/api/v1/namespaces/kube-system").name, "GET namespaces");
-    }
-
-    #[test]
-    fn a_call_of_a_cloud_is_named_by_its_action() {
-        assert!(cloud(&"Version=1&Action=RunInstances".into()).writes);
-        assert!(!cloud(&"Action=DescribeInstances".into()).writes);
     }
 }

@@ -16,11 +16,12 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{Answer, Call, Hook, Order, name};
+use super::name::kubernetes_call;
 
 type Streamed = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -39,8 +40,8 @@ impl Upstream {
 
     fn name(&self, head: &Parts, body: Bytes) -> Call {
         match self {
-            Self::Kubernetes(_) => name::kubernetes(head, body),
-            Self::Cloud { .. } => name::cloud(&body),
+            Self::Kubernetes(_) => kubernetes_call(head, body),
+            Self::Cloud { .. } => Call::cloud(&body),
         }
     }
 

@@ -8,12 +8,11 @@ use anyhow::{Context as _, Result};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Response, StatusCode};
+use kraken_simulator::serve::serve;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
-
-use crate::serve::serve;
 
 type Files = Arc<Mutex<BTreeMap<String, Bytes>>>;
 

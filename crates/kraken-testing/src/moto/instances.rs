@@ -1,35 +1,7 @@
 //! Lists moto's instances without an AWS SDK, so that Kraken's actions are verified with independent code.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context as _, Result, bail};
-
-use super::REGION;
-use crate::{http, xml};
-
-/// The fields of an EC2 instance for tests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instance {
-    /// `i-...`.
-    pub id: String,
-    /// `pending`, `running`, `shutting-down`, `terminated`, `stopping` or `stopped`.
-    pub state: String,
-    /// For example `t3.micro`.
-    pub instance_type: String,
-    /// `ami-...`.
-    pub image_id: String,
-    /// Its subnet.
-    pub subnet_id: String,
-    /// All its tags.
-    pub tags: BTreeMap<String, String>,
-}
-
-impl Instance {
-    /// Whether it is neither terminated nor shutting down.
-    pub fn is_alive(&self) -> bool {
-        !matches!(self.state.as_str(), "shutting-down" | "terminated")
-    }
-}
+use kraken_simulator::{Instance, REGION, http, xml};
 
 /// The header from which moto determines the service and the region; it checks no signature.
 pub(super) fn credential() -> String {

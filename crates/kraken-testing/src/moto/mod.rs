@@ -9,20 +9,17 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use kraken_simulator::{Instance, REGION, http, xml};
 use serde_json::Value;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 use crate::process::{Process, Spec, free_port_at, lost_its_port};
 use crate::scratch::Scratch;
-use crate::{cache, http, progress, xml};
-
-pub use instances::Instance;
+use crate::{cache, progress};
 
 /// 5.2.5: the version whose quirks DESIGN.md section 7 lists; tests rely on them.
 const VERSION: &str = "5.2.5";
-/// The only region in use.
-pub const REGION: &str = "us-east-1";
 const READY_WITHIN: Duration = Duration::from_mins(1);
 const PORT_ATTEMPTS: usize = 5;
 

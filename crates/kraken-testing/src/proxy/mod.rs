@@ -11,10 +11,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use kraken_simulator::{How, When};
 use tokio::sync::oneshot;
 
 use script::{Fault, Script};
-pub use script::{How, When};
 
 /// One call that the proxy received.
 #[derive(Debug, Clone)]

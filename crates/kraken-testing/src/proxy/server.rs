@@ -12,11 +12,11 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use kraken_simulator::serve::serve;
+use kraken_simulator::{How, When};
 use tokio::sync::oneshot;
 
-use crate::serve::serve;
-
-use super::script::{Fault, How, When};
+use super::script::Fault;
 use super::{Call, Shared};
 
 type Upstream = Client<HttpConnector, Full<Bytes>>;

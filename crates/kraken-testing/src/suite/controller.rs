@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use kraken_simulator::http;
 use nix::sys::signal::Signal;
 
-use crate::http;
 use crate::process::{Process, Spec, free_port, lost_its_port};
 
 const READY_WITHIN: Duration = Duration::from_mins(1);

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand};
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kraken_testing::simulator::{Simulator, SimulatorOptions};
+use kraken_simulator::{Simulator, SimulatorOptions};
 use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, PostParams};
 use kube::{Client, core::GroupVersionKind};

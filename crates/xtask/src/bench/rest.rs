@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use kraken_simulator::Simulator;
 use kraken_testing::Environment;
-use kraken_testing::simulator::Simulator;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use kube::core::GroupVersionKind;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kraken_simulator::Instance;
 use kraken_testing::Environment;
-use kraken_testing::moto::Instance;
 
 use crate::board::{Change, View};
 use crate::ui::{self, Colour, paint, table};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kraken_testing::fault_proxy::{Answer, Call, Hook, Order};
+use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kube::api::{WatchEvent, WatchParams};
 
 use super::*;

@@ -1,10 +1,10 @@
 //! A load balancer with its target group, a listener and a rule, which refer to each other.
 
+use kraken_simulator::Service;
 use serde_json::{Value, json};
 
 use super::super::desired::{Desired, Query, object};
 use super::super::scenario::{BALANCING, Scenario, Step, apply};
-use crate::simulator::Service;
 
 /// The edited settings.
 #[derive(Clone, Copy)]

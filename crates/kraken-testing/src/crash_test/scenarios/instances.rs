@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use kraken_simulator::{Kind, Service};
 use serde_json::{Map, Value, json};
 
 use super::super::cloud::{ADOPTABLE, IMAGE};
 use super::super::desired::{Desired, Query, config_map, object};
 use super::super::scenario::{INSTANCES, OutOfBand, Scenario, Step, Stress, apply};
-use crate::simulator::{Kind, Service};
 
 const OTHER_IMAGE: &str = "ami-0b301ce3ce3475b4f";
 const LAUNCH: &str = "cloud RunInstances";

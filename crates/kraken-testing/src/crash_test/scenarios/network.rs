@@ -1,11 +1,11 @@
 //! VPCs: a kind without tokens. The object of a launch without a response is found by its tags.
 
+use kraken_simulator::{Kind, Service};
 use serde_json::{Value, json};
 
 use super::super::cloud::{ADOPTABLE, BLOCK};
 use super::super::desired::{Desired, Query, object};
 use super::super::scenario::{NETWORK, OutOfBand, Scenario, Step, apply};
-use crate::simulator::{Kind, Service};
 
 /// A VPC of this block with its DNS setting, as it must then be described.
 fn vpc(cidr: &'static str, hostnames: &'static str, team: &str, more: Value) -> Desired {

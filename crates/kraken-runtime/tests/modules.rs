@@ -1,0 +1,45 @@
+//! A module with submodules has one form in all crates, `x/mod.rs`, so that a folder contains the whole module.
+#![allow(clippy::unwrap_used)] // a panic fails the test
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Crates that still have `x.rs` beside `x/`.
+const OTHERS: &[&str] = &["crates/kraken-aws", "crates/xtask", "controllers/aws-ec2-instance"];
+
+fn crates(root: &Path) -> Vec<PathBuf> {
+    let mut found = vec![root.join("tests"), root.join("webhooks")];
+    for folder in ["crates", "controllers"] {
+        found.extend(folders(&root.join(folder)));
+    }
+    found.retain(|folder| folder.join("Cargo.toml").is_file());
+    found
+}
+
+fn folders(of: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_dir() && !path.ends_with("target")).collect()
+}
+
+/// Adds each folder that has a file of its name beside it.
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for inner in folders(folder) {
+        if inner.with_extension("rs").is_file() {
+            found.push(inner.with_extension("rs"));
+        }
+        collect(&inner, found);
+    }
+}
+
+#[test]
+fn a_module_with_submodules_is_mod_rs_of_its_folder() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (crates, mut wrong) = (crates(&root), vec![]);
+    assert!(crates.len() > 10, "{crates:?}");
+    for one in crates.iter().filter(|one| !OTHERS.iter().any(|other| one.ends_with(other))) {
+        collect(one, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "move x.rs to x/mod.rs: {wrong:#?}");
+}

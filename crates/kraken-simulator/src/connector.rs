@@ -1,0 +1,113 @@
+//! The simulator without sockets: an HTTP client for AWS's SDK whose calls are executed in this process.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use hyper::body::Bytes;
+
+use super::Simulator;
+use super::calling::{Reply, answer, request_id};
+use super::form::Form;
+use super::hook::{Answer, Call, Hook, Order};
+use super::refusal::Refusal;
+use super::service::Service;
+use super::shared::Shared;
+
+impl Simulator {
+    /// An HTTP client for the SDK of one process: `hook` is called before and after the effect of every call. It must be
+    /// used within a runtime; a call that has arrived takes effect even if its caller has ended, as in AWS.
+    pub fn connector(&self, hook: Arc<impl Hook>) -> SharedHttpClient {
+        let (shared, numbers) = (Arc::clone(&self.shared), AtomicU64::default());
+        SharedHttpClient::new(InProcess(Arc::new(Inner { shared, hook, numbers })))
+    }
+}
+
+struct Inner<H> {
+    shared: Arc<Shared>,
+    hook: Arc<H>,
+    numbers: AtomicU64,
+}
+
+struct InProcess<H>(Arc<Inner<H>>);
+
+impl<H> Clone for InProcess<H> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<H> fmt::Debug for InProcess<H> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("InProcess")
+    }
+}
+
+impl<H: Hook> HttpClient for InProcess<H> {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl<H: Hook> HttpConnector for InProcess<H> {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let body = Bytes::copy_from_slice(request.body().bytes().unwrap_or_default());
+        let inner = Arc::clone(&self.0);
+        HttpConnectorFuture::new(async move {
+            let work = tokio::spawn(async move { inner.answered(body).await });
+            let closed = |message: &str| ConnectorError::io(io::Error::other(message.to_owned()).into());
+            let reply = work.await.map_err(|error| closed(&error.to_string()))?;
+            let Some((status, body)) = reply else { return Err(closed("closed without a response")) };
+            let status = status.try_into().map_err(|error| ConnectorError::other(Box::new(error), None))?;
+            let mut response = HttpResponse::new(status, SdkBody::from(body));
+            response.headers_mut().insert("content-type", "text/xml;charset=UTF-8");
+            Ok(response)
+        })
+    }
+}
+
+impl<H: Hook> Inner<H> {
+    async fn answered(&self, body: Bytes) -> Option<(u16, Bytes)> {
+        let call = Call { number: self.numbers.fetch_add(1, Ordering::Relaxed) + 1, ..Call::cloud(&body) };
+        let form = Form::parse(&String::from_utf8_lossy(&body));
+        if let Some(instead) = ordered(self.hook.before(&call).await, &form) {
+            return instead.map(|reply| (reply.status, reply.body.into()));
+        }
+        let reply = answer(&form, &self.shared).await?;
+        let reply = Answer { status: reply.status, body: reply.body.into() };
+        match ordered(self.hook.after(&call, &reply).await, &form) {
+            None => Some((reply.status, reply.body)),
+            Some(instead) => instead.map(|reply| (reply.status, reply.body.into())),
+        }
+    }
+}
+
+/// The result of an order that does not forward the call.
+fn ordered(order: Order, form: &Form) -> Option<Option<Reply>> {
+    let service = Service::of(form);
+    match order {
+        Order::Pass => None,
+        Order::Drop => Some(None),
+        Order::Refuse(status) => {
+            let refusal = match status {
+                429 | 503 => Refusal::throttled(service),
+                401 | 403 => Refusal::with_status(
+                    status,
+                    "AuthFailure",
+                    "AWS was not able to validate the provided access credentials",
+                ),
+                _ => Refusal::with_status(status, "InternalError", "An internal error has occurred"),
+            };
+            Some(Some(Reply { status: refusal.status, body: refusal.xml(service, &request_id(0)) }))
+        }
+    }
+}

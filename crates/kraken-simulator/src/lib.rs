@@ -1,0 +1,247 @@
+//! A simulator of the parts of EC2, Elastic Load Balancing and STS that Kraken uses: fast, and faithful where moto is not (client
+//! tokens, state transitions, delayed reads, pagination, limits, protection, capacity). It records every call, and faults and hooks can be
+//! injected before and after each call's effect.
+//!
+//! It runs on a separate thread and executes one call at a time. A [hook](Simulator::on_call) runs on that thread:
+//! no other call is executed at the same time. It may use the [`Simulator`], but not over HTTP.
+//!
+//! [`Simulator::in_process`] has neither thread nor socket: [`Simulator::connector`] is an HTTP client for AWS's SDK, and time
+//! is that of the runtime that uses it. Its behavior depends only on the calls, their times and its options.
+//!
+//! The simulator depends on no other crate of Kraken. The proxies in front of moto and kube-apiserver, which are in `kraken-testing`, use its
+//! [failures](How), [`hook`], [`serve`], [`http`] and [`xml`].
+//!
+//! Not simulated: every well-formed image or type is accepted; there is no default VPC and no network traffic.
+
+mod accounts;
+mod actions;
+mod answer;
+mod base64;
+mod calling;
+mod changes;
+mod cloud;
+mod connector;
+mod dispatch;
+mod documented;
+mod elb;
+mod failure;
+mod filters;
+mod form;
+pub mod hook;
+pub mod http;
+mod inside;
+mod instance;
+mod journal;
+mod kept;
+mod kind;
+mod life;
+mod listing;
+mod markup;
+mod network;
+mod options;
+mod outside;
+mod outside_changes;
+mod outside_made;
+mod outside_network;
+mod outside_values;
+mod record;
+mod refusal;
+mod registry;
+mod script;
+pub mod serve;
+mod server;
+mod service;
+mod shared;
+mod stale;
+mod sts;
+mod tags;
+mod throttle;
+pub mod xml;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+pub use accounts::{RoutedCall, SimulatedAccounts};
+pub use changes::{Change, What};
+pub use dispatch::is_simulated;
+pub use documented::{DocumentedError, documented_error, documented_errors};
+pub use failure::{How, When};
+pub use inside::{Living, ObjectRecord};
+pub use journal::{Call, Outcome, Phase, Verdict};
+pub use kind::Kind;
+pub use options::{Limit, REGION, SimulatorOptions};
+pub use outside_changes::{OutsideChange, outside_changes};
+pub use record::{Instance, InstanceRecord};
+pub use service::Service;
+use shared::Shared;
+
+/// 2026-01-01T00:00:00Z
+const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
+/// A running simulator; stopped on drop.
+#[derive(Debug)]
+pub struct Simulator {
+    endpoint: String,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Simulator {
+    /// Starts one with an empty account.
+    ///
+    /// # Errors
+    /// When no port or thread is available.
+    pub fn start(options: SimulatorOptions) -> Result<Self> {
+        let listen = options.listen;
+        let listener = std::net::TcpListener::bind(listen)
+            .with_context(|| format!("the simulator cannot listen on {listen}"))?;
+        listener.set_nonblocking(true).context("cannot set up the simulator's port")?;
+        let address = listener.local_addr().context("cannot read the simulator's port")?;
+        let shared = Arc::new(Shared::new(options));
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("cannot start the simulator's runtime")?;
+        let served = Arc::clone(&shared);
+        let thread = thread::Builder::new()
+            .name("simulator".to_owned())
+            .spawn(move || runtime.block_on(server::run(listener, served, stopped)))
+            .context("cannot start the simulator's thread")?;
+        Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// One without a thread and a socket, for [`Simulator::connector`]. Its clock is that of the runtime in which it is made and
+    /// used, even if it is paused. By default, it starts at the beginning of 2026.
+    pub fn in_process(mut options: SimulatorOptions) -> Self {
+        options.epoch.get_or_insert(EPOCH);
+        let shared = Arc::new(Shared::new(options));
+        Self { endpoint: String::new(), shared, stop: None, thread: None }
+    }
+
+    /// The URL on which it listens; empty if it does not listen.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// All calls and out-of-band changes, in the order of effects.
+    pub fn journal(&self) -> Vec<Call> {
+        self.shared.lock().journal.clone()
+    }
+
+    /// How many calls of an action (`*`: of any) are in the journal.
+    pub fn count(&self, action: &str) -> usize {
+        let state = self.shared.lock();
+        let counted = |call: &&Call| !call.outside && (action == "*" || call.action == action);
+        state.journal.iter().filter(counted).count()
+    }
+
+    /// Clears the journal; the objects remain.
+    pub fn clear_journal(&self) {
+        self.shared.lock().journal.clear();
+    }
+
+    /// All current and former instances, oldest first.
+    pub fn instances(&self) -> Vec<InstanceRecord> {
+        self.shared.lock().records(Instant::now())
+    }
+
+    /// The number of live instances by the value of a tag: for checks by owner.
+    pub fn alive_by_tag(&self, key: &str) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for record in self.instances().iter().filter(|record| record.instance.is_alive()) {
+            if let Some(value) = record.instance.tags.get(key) {
+                *counts.entry(value.clone()).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    /// Changes its behaviour from now on. Transitions in progress are not affected.
+    pub fn configure(&self, change: impl FnOnce(&mut SimulatorOptions)) {
+        change(&mut self.shared.lock().cloud.options);
+    }
+
+    /// The next new launch gets at most this number of instances; fewer than its `MinCount` is an error.
+    pub fn limit_next_launch(&self, most: usize) {
+        self.shared.lock().cloud.next_launch = Some(most);
+    }
+
+    /// The next call of `action` (`*`: of any) fails this way; each call of this function adds one failure.
+    pub fn fail_next(&self, action: &str, when: When, how: How) {
+        self.shared.lock().script.push(action, 0, false, when, how);
+    }
+
+    /// The `number`-th call of `action` from now on (1 is the next) fails this way.
+    pub fn fail_nth(&self, action: &str, number: usize, when: When, how: How) {
+        self.shared.lock().script.push(action, number.saturating_sub(1), false, when, how);
+    }
+
+    /// All calls of `action` fail this way until [`Simulator::heal`].
+    pub fn fail_always(&self, action: &str, when: When, how: How) {
+        self.shared.lock().script.push(action, 0, true, when, how);
+    }
+
+    /// Every call is rejected as with expired credentials until [`Simulator::heal`].
+    pub fn expire_credentials(&self) {
+        self.fail_always("*", When::Before, How::error(400, "RequestExpired", "Request has expired."));
+    }
+
+    /// Clears all scripted failures.
+    pub fn heal(&self) {
+        self.shared.lock().script = script::Script::default();
+    }
+
+    /// How many scripted single failures were not used yet.
+    pub fn pending_failures(&self) -> usize {
+        self.shared.lock().script.pending()
+    }
+
+    /// Runs `hook` before and after the effect of every call over HTTP, and replaces the previous hook.
+    pub fn on_call(&self, hook: impl Fn(Phase, &Call) -> Verdict + Send + Sync + 'static) {
+        self.shared.set_hook(Some(Arc::new(hook)));
+    }
+
+    /// Removes the hook.
+    pub fn clear_hook(&self) {
+        self.shared.set_hook(None);
+    }
+
+    /// Waits until `number` calls of `action` (`*`: of any) are in the journal.
+    ///
+    /// # Errors
+    /// When that has not happened within `limit`.
+    pub async fn wait_for(&self, action: &str, number: usize, limit: Duration) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            let seen = self.count(action);
+            if seen >= number {
+                return Ok(());
+            }
+            if started.elapsed() > limit {
+                bail!("saw {seen} calls of {action} in {} s, not {number}", limit.as_secs_f64());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a panic in the server was already printed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

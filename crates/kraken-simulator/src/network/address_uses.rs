@@ -1,0 +1,123 @@
+//! Associates Elastic IP addresses with instances, and disassociates them.
+
+use crate::answer::{Answer, Handler, done};
+use crate::cloud::Cloud;
+use crate::form::Form;
+use crate::instance::{Instance, State};
+use crate::kept::Kept as _;
+use crate::markup::Xml;
+use crate::refusal::Refusal;
+
+use super::address::Use;
+use super::{Address, Vpc, has_gateway};
+
+pub(super) fn handler(action: &str) -> Option<Handler> {
+    let handler: Handler = match action {
+        "AssociateAddress" => associate,
+        "DisassociateAddress" => disassociate,
+        _ => return None,
+    };
+    Some(handler)
+}
+
+/// Moves an address that is associated with another object, unless the call forbids it.
+fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let id = form.required("AllocationId")?;
+    let address = cloud.one::<Address>(id)?.clone();
+    let instance = instance(cloud, form)?;
+    let (owner, vpc) = (instance.id.clone(), instance.place.vpc.clone());
+    let (interface, private) = (instance.interface(), instance.place.address.clone());
+    if cloud.there::<Vpc>(&vpc).is_some() && !has_gateway(cloud, &vpc) {
+        let message = format!("Network {vpc} is not attached to any internet gateway");
+        return Err(Refusal::new("Gateway.NotAttached", message));
+    }
+    let association = match &address.used {
+        Some(used) if used.instance.as_ref() == Some(&owner) => used.association.clone(),
+        Some(used) if form.flag("AllowReassociation")? == Some(false) || used.instance.is_none() => {
+            let message =
+                format!("resource {id} is already associated with associate-id {}", used.association);
+            return Err(Refusal::new("Resource.AlreadyAssociated", message));
+        }
+        _ => {
+            release_of(cloud, &owner);
+            free(cloud, id);
+            cloud.network.part("eipassoc-")
+        }
+    };
+    let used =
+        Use { association: association.clone(), instance: Some(owner.clone()), interface, private, vpc };
+    cloud.one_mut::<Address>(id)?.used = Some(used);
+    if let Some(instance) = cloud.there_mut::<Instance>(&owner) {
+        instance.elastic = Some(address.ip);
+    }
+    let mut body = Xml::default();
+    body.text("return", true);
+    body.text("associationId", association);
+    Ok(Answer { body, ids: vec![id.to_owned(), owner] })
+}
+
+/// The instance in a call, directly or by its interface.
+fn instance<'a>(cloud: &'a Cloud, form: &Form) -> Result<&'a Instance, Refusal> {
+    let instance = match form.get("NetworkInterfaceId") {
+        None => cloud.one::<Instance>(form.required("InstanceId")?)?,
+        Some(interface) => {
+            let missing = || {
+                let message = format!("The networkInterface ID '{interface}' does not exist");
+                Refusal::new("InvalidNetworkInterfaceID.NotFound", message)
+            };
+            let mut living = cloud.living_instances();
+            living.find(|instance| instance.interface() == interface).ok_or_else(missing)?
+        }
+    };
+    if !matches!(instance.state(cloud.now), State::Running | State::Stopped | State::Stopping) {
+        let message = format!("The instance '{}' is not in a valid state for this operation.", instance.id);
+        return Err(Refusal::new("InvalidInstanceID", message));
+    }
+    Ok(instance)
+}
+
+fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
+    let association = form.required("AssociationId")?;
+    let has = |address: &&Address| address.used.as_ref().is_some_and(|used| used.association == association);
+    let Some(address) = cloud.network.addresses.values().find(has) else {
+        let message = format!("The association ID '{association}' does not exist");
+        return Err(Refusal::new("InvalidAssociationID.NotFound", message));
+    };
+    if address.used.as_ref().is_some_and(|used| used.instance.is_none()) {
+        let message = "You do not have permission to access the specified resource.";
+        return Err(Refusal::new("AuthFailure", message));
+    }
+    let id = address.id.clone();
+    free(cloud, &id);
+    Ok(done(vec![id]))
+}
+
+/// Disassociates an address.
+pub(super) fn free(cloud: &mut Cloud, id: &str) {
+    let used = cloud.there_mut::<Address>(id).and_then(|address| address.used.take());
+    if let Some(owner) = used.and_then(|used| used.instance)
+        && let Some(instance) = cloud.there_mut::<Instance>(&owner)
+    {
+        instance.elastic = None;
+    }
+}
+
+/// Disassociates all addresses from an instance.
+pub(super) fn release_of(cloud: &mut Cloud, instance: &str) {
+    let has = |address: &&Address| {
+        address.used.as_ref().is_some_and(|used| used.instance.as_deref() == Some(instance))
+    };
+    let its: Vec<String> =
+        Address::all(cloud).values().filter(has).map(|address| address.id.clone()).collect();
+    for id in its {
+        free(cloud, &id);
+    }
+}
+
+/// Whether any object in a VPC has a public address.
+pub(super) fn is_reachable(cloud: &Cloud, vpc: &str) -> bool {
+    let is_here = |address: &Address| address.used.as_ref().is_some_and(|used| used.vpc == vpc);
+    Address::all(cloud).values().any(is_here)
+        || cloud.living_instances().any(|one| one.place.vpc == vpc && one.public_address(cloud.now).is_some())
+        || cloud.balancing.faces_internet(vpc)
+}

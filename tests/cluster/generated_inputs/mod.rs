@@ -1,0 +1,314 @@
+//! Generated inputs: every field of every CRD is left out, emptied, exceeded, mistyped and combined with what excludes it.
+//! Mistakes are rejected with the path of the field; those that only a controller can recognize become conditions.
+
+mod admitted;
+mod generator;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use generator::{Generated, Input, generate};
+use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, manifests, paths::workspace_root};
+use kraken_tests::{TestEnv, test_env::condition};
+use kube::{Client, api::PostParams};
+use serde_json::{Value, json};
+use tokio::{sync::OnceCell, task::JoinSet};
+
+use admitted::{Admitted, why_admitted};
+
+const SAMPLES: &str = include_str!("samples.yaml");
+/// Requests in flight.
+const IN_FLIGHT: usize = 12;
+
+/// A kind with the schema of its `spec`.
+struct Kind {
+    name: String,
+    group: String,
+    plural: String,
+    generated: Generated,
+}
+
+/// The answer of the API server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Answer {
+    Admitted,
+    Refused(String),
+}
+
+/// All kinds of the CRDs, each with what is generated from its samples.
+fn kinds(namespace: &str) -> Result<Vec<Kind>> {
+    let mut samples = BTreeMap::<String, Vec<Value>>::new();
+    for text in SAMPLES.split("\n---\n") {
+        let named = text.replacen("\nspec:", "\nmetadata: {name: generated}\nspec:", 1);
+        let named = named.replace("NAMESPACE", namespace);
+        for document in manifests::parse("the samples", &named)? {
+            let of_kind = samples.entry(document.gvk.kind.clone()).or_default();
+            let mut by_tags = document.value.clone();
+            if let Some(adopt) = by_tags.pointer_mut("/spec/lifecycle/adopt") {
+                *adopt = json!({"tags": {"Name": "web"}});
+                of_kind.push(by_tags);
+            }
+            of_kind.push(document.value);
+        }
+    }
+    let mut kinds = vec![];
+    for folder in std::fs::read_dir(workspace_root()?.join("crds"))? {
+        let folder = folder?.path();
+        for file in folder.is_dir().then(|| std::fs::read_dir(&folder)).transpose()?.into_iter().flatten() {
+            let file = file?.path();
+            if file.ends_with("kustomization.yaml") {
+                continue;
+            }
+            for document in manifests::read(&file)? {
+                let spec = &document.value["spec"];
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let name = text(&spec["names"]["kind"]);
+                let schema = &spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+                let samples = samples.remove(&name).with_context(|| format!("no sample of {name}"))?;
+                let generated = generate(&name, schema, &samples);
+                let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+                kinds.push(Kind { name, group, plural, generated });
+            }
+        }
+    }
+    kinds.sort_by(|one, other| one.name.cmp(&other.name));
+    ensure!(samples.is_empty(), "samples of unknown kinds: {:?}", samples.keys());
+    Ok(kinds)
+}
+
+/// What the API server answers to a creation that it does not carry out.
+async fn answer(client: &Client, uri: &str, object: &Value) -> Result<Answer> {
+    let uri = format!("{uri}?dryRun=All&fieldValidation=Strict");
+    let body = serde_json::to_vec(object)?;
+    let request = http::Request::post(uri).header("Content-Type", "application/json").body(body)?;
+    match client.request_text(request).await {
+        Ok(_) => Ok(Answer::Admitted),
+        Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
+            Ok(Answer::Refused(status.message.clone()))
+        }
+        Err(error) => bail!("{error}"),
+    }
+}
+
+/// The answers to all objects, in their order.
+async fn answers(client: &Client, objects: Vec<(String, Value)>) -> Result<Vec<Answer>> {
+    let objects = Arc::new(objects);
+    let mut workers = JoinSet::new();
+    for worker in 0..IN_FLIGHT {
+        let (client, objects) = (client.clone(), objects.clone());
+        workers.spawn(async move {
+            let mut found = vec![];
+            for index in (worker..objects.len()).step_by(IN_FLIGHT) {
+                let (uri, object) = &objects[index];
+                found.push((index, answer(&client, uri, object).await?));
+            }
+            anyhow::Ok(found)
+        });
+    }
+    let mut all = BTreeMap::new();
+    while let Some(found) = workers.join_next().await {
+        all.extend(found??);
+    }
+    Ok(all.into_values().collect())
+}
+
+/// Whether a message names the place of the input, or the field that it conflicts with and the place in words.
+fn names_the_place(message: &str, input: &Input) -> bool {
+    let normal = |text: &str| text.replace("[\"", ".").replace("\"]", "").replace("spec.spec", "spec");
+    let message = normal(message);
+    let place = input.path.to_string();
+    // A webhook names a field, and the item or the literal in words.
+    let place = place.replace(".valueFrom", "").replace(".value", "");
+    let parent = input.path.parent().to_string();
+    let is_path = |c: char| c.is_alphanumeric() || "._[]-/:*".contains(c);
+    message.match_indices("spec").any(|(at, _)| {
+        let path: &str = message[at..].split(|c: char| !is_path(c)).next().unwrap_or_default();
+        let path = path.trim_end_matches([':', '.']).replace(".valueFrom", "").replace(".value", "");
+        let is_prefix = |one: &str, other: &str| {
+            other.strip_prefix(one).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let is_sibling = is_prefix(&parent.replace(".valueFrom", "").replace(".value", ""), &path)
+            && message.contains(input.path.name());
+        let is_specific = path.len() > "spec".len() || place == "spec" || parent == "spec";
+        is_specific && (is_prefix(&path, &place) || is_prefix(&place, &path) || is_sibling)
+    })
+}
+
+/// All controllers with their webhooks.
+async fn with_webhooks() -> Result<TestEnv> {
+    static SHARED: OnceCell<Environment> = OnceCell::const_new();
+    let start = || {
+        let suite = SuiteOptions { webhooks: true, ..SuiteOptions::default() };
+        Environment::start(EnvironmentOptions { suite, ..EnvironmentOptions::default() })
+    };
+    TestEnv::on(SHARED.get_or_try_init(start).await?).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn generated_mistakes_are_rejected_with_a_field_path() -> Result<()> {
+    let test_env = with_webhooks().await?;
+    let (kinds, start) = (kinds(&test_env.ns.name)?, Instant::now());
+    let uri = |kind: &Kind| {
+        format!("/apis/{}/v1alpha1/namespaces/{}/{}", kind.group, test_env.ns.name, kind.plural)
+    };
+    let unvisited: Vec<_> = kinds
+        .iter()
+        .flat_map(|kind| kind.generated.unvisited.iter().map(|path| format!("{} {path}", kind.name)))
+        .collect();
+    assert_eq!(unvisited, [] as [&str; 0], "no sample has these fields");
+    let valid: Vec<_> = kinds
+        .iter()
+        .flat_map(|kind| kind.generated.valid.iter().map(|object| (uri(kind), object.clone())))
+        .collect();
+    for (answer, (uri, object)) in answers(&test_env.client(), valid.clone()).await?.iter().zip(&valid) {
+        assert_eq!(*answer, Answer::Admitted, "{uri}: {object}");
+    }
+
+    let inputs: Vec<&Input> = kinds.iter().flat_map(|kind| &kind.generated.inputs).collect();
+    let requests = kinds
+        .iter()
+        .flat_map(|kind| kind.generated.inputs.iter().map(|input| (uri(kind), input.object.clone())))
+        .collect();
+    let answers = answers(&test_env.client(), requests).await?;
+    let (mut by_schema, mut by_webhook, mut without_path) = (0, 0, vec![]);
+    let (mut valid, mut later, mut unexplained, mut used) = (0, 0, vec![], BTreeSet::new());
+    for (input, answer) in inputs.iter().zip(&answers) {
+        match answer {
+            Answer::Refused(message) if !names_the_place(message, input) => {
+                without_path.push(format!("{input}: {}", message.chars().take(400).collect::<String>()));
+            }
+            Answer::Refused(message) if message.contains("admission webhook") => by_webhook += 1,
+            Answer::Refused(_) => by_schema += 1,
+            Answer::Admitted => match why_admitted(input) {
+                Some((rule, Admitted::Valid(_))) => {
+                    used.insert(rule);
+                    valid += 1;
+                }
+                Some((rule, Admitted::Later(_))) => {
+                    used.insert(rule);
+                    later += 1;
+                }
+                None => unexplained.push(input.to_string()),
+            },
+        }
+    }
+    let with_path = by_schema + by_webhook;
+    let bad = with_path + without_path.len() + later + unexplained.len();
+    println!(
+        "{} generated inputs in {:.1?}: {by_schema} rejected by schemas and {by_webhook} by webhooks with a path, {} without a \
+         path; {valid} are valid, {later} are recognized later, {} are unexplained",
+        inputs.len(),
+        start.elapsed(),
+        without_path.len(),
+        unexplained.len(),
+    );
+    assert!(inputs.len() >= 2_000, "{} inputs", inputs.len());
+    assert!(unexplained.is_empty(), "admitted without a known reason:\n{}", unexplained.join("\n"));
+    assert!(without_path.is_empty(), "rejected without the path:\n{}", without_path.join("\n"));
+    assert!(with_path * 100 >= bad * 95, "{with_path} of {bad} mistakes are rejected with a path");
+    assert_eq!(admitted::unused(&used), [] as [&str; 0], "no input is admitted for these reasons any more");
+    Ok(())
+}
+
+/// Without what would keep a controller from the input: an account, adoption and dependencies that do not exist.
+fn runnable(mut object: Value, input: &str) -> Value {
+    for place in ["/spec/account", "/spec/lifecycle/adopt", "/spec/lifecycle/dependsOn"] {
+        let (parent, name) = place.rsplit_once('/').unwrap_or_default();
+        if !input.contains(&place[1..].replace('/', "."))
+            && let Some(fields) = object.pointer_mut(parent).and_then(Value::as_object_mut)
+        {
+            fields.remove(name);
+        }
+    }
+    object
+}
+
+/// Writes a spec, and waits for the condition of its generation. Returns the duration of the wait.
+async fn write(test_env: &TestEnv, kind: &str, object: &Value) -> Result<Duration> {
+    let (api, params) = (test_env.api(kind), PostParams::default());
+    loop {
+        let written = match api.get_opt("generated").await? {
+            None => api.create(&params, &serde_json::from_value(object.clone())?).await,
+            Some(mut current) => {
+                // Finalizers and the resource version are kept.
+                current.data["spec"] = object["spec"].clone();
+                api.replace("generated", &params, &current).await
+            }
+        };
+        match written {
+            Ok(_) => break,
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            Err(error) => bail!("{error}: {object}"),
+        }
+    }
+    let start = Instant::now();
+    let has_condition = |object: &Value| {
+        let ready = condition(object, "Ready");
+        let generation = object["metadata"]["generation"].as_i64();
+        let observed = [&ready["observedGeneration"], &object["status"]["observedGeneration"]];
+        ready.is_object() && observed.into_iter().any(|observed| observed.as_i64() == generation)
+    };
+    let reported = test_env.until(kind, "generated", has_condition).await?;
+    let ready = condition(&reported, "Ready");
+    ensure!(ready["reason"] != "InternalError", "{}: {object}", ready["message"]);
+    Ok(start.elapsed())
+}
+
+/// Without webhooks, a mistake that the schema admits reaches the controller.
+#[tokio::test(flavor = "multi_thread")]
+async fn admitted_inputs_become_conditions_and_are_reverted() -> Result<()> {
+    const OF_A_KIND: usize = 8;
+    let test_env = Arc::new(TestEnv::new().await?);
+    let mut of_kinds = JoinSet::new();
+    for Kind { name, group, plural, generated } in kinds(&test_env.ns.name)? {
+        if ["Account", "StateDeclaration", "DependencyRequest"].contains(&name.as_str()) {
+            continue;
+        }
+        let test_env = test_env.clone();
+        of_kinds.spawn(async move {
+            let uri = format!("/apis/{group}/v1alpha1/namespaces/{}/{plural}", test_env.ns.name);
+            // What the controller must recognize comes first.
+            let of_interest = |input: &&Input| !["absent", "null"].contains(&input.change);
+            let inputs: Vec<_> = generated.inputs.iter().filter(of_interest).collect();
+            let requests = inputs.iter().map(|input| (uri.clone(), input.object.clone())).collect();
+            let answers = answers(&test_env.client(), requests).await?;
+            let admitted: Vec<&&Input> = inputs
+                .iter()
+                .zip(&answers)
+                .filter(|(input, answer)| **answer == Answer::Admitted && why_admitted(input).is_none())
+                .map(|(input, _)| input)
+                .collect();
+            let every = admitted.len().div_ceil(OF_A_KIND).max(1);
+            let good = runnable(generated.valid.last().cloned().unwrap_or_default(), "");
+            let good = if name == "ConfigExport" { runnable(generated.valid[0].clone(), "") } else { good };
+            let mut waits = vec![write(&test_env, &name, &good).await?];
+            for input in admitted.iter().step_by(every) {
+                let bad = runnable(input.object.clone(), &input.to_string());
+                let failed = || format!("{input}");
+                waits.push(write(&test_env, &name, &bad).await.with_context(failed)?);
+                waits.push(write(&test_env, &name, &good).await.with_context(failed)?);
+            }
+            test_env.delete(&name, "generated").await?;
+            test_env.gone(&name, "generated").await.with_context(|| format!("{name} is stuck"))?;
+            anyhow::Ok(waits)
+        });
+    }
+    let mut waits = vec![];
+    while let Some(of_kind) = of_kinds.join_next().await {
+        waits.extend(of_kind??);
+    }
+    waits.sort();
+    let slow = waits.iter().filter(|wait| **wait > Duration::from_secs(5)).count();
+    println!("{} writes, each with a condition within {:.1?}; {slow} after 5 s", waits.len(), waits.last());
+    assert!(waits.len() > 100, "{} writes", waits.len());
+    // A busy machine may delay a few.
+    assert!(slow * 20 <= waits.len(), "{slow} of {} conditions took more than 5 s", waits.len());
+    for controller in test_env.env.suite.controllers() {
+        assert!(!controller.log_text()?.contains("panicked"), "{} panicked", controller.name());
+    }
+    Ok(())
+}
