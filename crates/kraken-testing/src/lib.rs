@@ -31,6 +31,7 @@ pub mod process;
 pub mod progress;
 pub mod prometheus;
 pub mod proxy;
+mod random;
 pub mod schemas;
 mod scratch;
 mod serve;

@@ -18,6 +18,7 @@ use crate::assets::Assets;
 use crate::node::Network;
 use crate::pki::Pki;
 use crate::process::Process;
+use crate::random::random_bytes;
 use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
 
@@ -289,9 +290,5 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
 }
 
 fn random_token() -> Result<String> {
-    let mut bytes = [0_u8; 16];
-    fs::File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
-        .context("cannot read /dev/urandom")?;
-    Ok(hex::encode(bytes))
+    Ok(hex::encode(random_bytes::<16>()?))
 }
