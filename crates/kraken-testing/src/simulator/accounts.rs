@@ -17,6 +17,7 @@ use crate::serve::serve;
 
 use super::calling::{self, Reply, request_id};
 use super::form::Form;
+use super::public;
 use super::refusal::Refusal;
 use super::service::Service;
 use super::{Simulator, SimulatorOptions};
@@ -141,7 +142,9 @@ fn cloud(state: &mut State, account: &str, region: &str) -> Arc<Simulator> {
             region: region.to_owned(),
             ..SimulatorOptions::default()
         };
-        Arc::new(Simulator::in_process(options))
+        let simulator = Simulator::in_process(options);
+        public::register(&simulator.shared);
+        Arc::new(simulator)
     };
     state.clouds.entry(of).or_insert_with(new).clone()
 }

@@ -38,6 +38,7 @@ mod outside_changes;
 mod outside_made;
 mod outside_network;
 mod outside_values;
+mod public;
 mod refusal;
 mod registry;
 mod script;
@@ -69,6 +70,7 @@ pub use journal::{Call, Outcome, Phase, Verdict};
 pub use kind::Kind;
 pub use options::{Limit, SimulatorOptions};
 pub use outside_changes::{OutsideChange, outside_changes};
+pub(crate) use public::public_texts;
 pub use service::Service;
 use shared::Shared;
 
@@ -113,6 +115,7 @@ impl Simulator {
         listener.set_nonblocking(true).context("cannot set up the simulator's port")?;
         let address = listener.local_addr().context("cannot read the simulator's port")?;
         let shared = Arc::new(Shared::new(options));
+        public::register(&shared);
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
