@@ -1,6 +1,7 @@
 //! A local Kubernetes control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
 
 mod programs;
+mod stored;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ pub struct ControlPlane {
     controller_manager: Mutex<Process>,
     apiserver: Process,
     _etcd: Process,
+    etcd_url: String,
     server: String,
     ca: String,
     assets: Assets,
@@ -78,6 +80,7 @@ impl ControlPlane {
                 controller_manager: Mutex::new(parts.controller_manager),
                 apiserver: parts.apiserver,
                 _etcd: parts.etcd,
+                etcd_url: parts.etcd_url,
                 server: parts.server,
                 ca: parts.ca,
                 assets,
@@ -233,6 +236,7 @@ struct Parts {
     controller_manager: Process,
     apiserver: Process,
     etcd: Process,
+    etcd_url: String,
     server: String,
     ca: String,
 }
@@ -283,7 +287,7 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
                 let mut controller_manager =
                     Process::spawn(&programs::controller_manager(assets, folder, options))?;
                 programs::controller_manager_ready(&mut controller_manager, &client, deadline).await?;
-                return Ok(Parts { controller_manager, apiserver, etcd, server, ca: pki.ca });
+                return Ok(Parts { controller_manager, apiserver, etcd, etcd_url, server, ca: pki.ca });
             }
         }
     }
