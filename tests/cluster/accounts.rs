@@ -10,7 +10,6 @@ use std::{collections::BTreeSet, sync::Arc};
 use anyhow::{Context as _, Result};
 use kraken_testing::{
     ControlPlaneOptions, Environment, EnvironmentOptions, Simulator, SuiteOptions,
-    canary::MARKER,
     simulator::{RoutedCall, SimulatedAccounts},
 };
 use kraken_tests::TestEnv;
@@ -69,7 +68,7 @@ impl Tenant {
 
     /// Writes the Secret of an access key.
     async fn secret(&self, name: &str, key: &str) -> Result<()> {
-        let data = json!({"id": key, "key": format!("{MARKER}-of-{key}")});
+        let data = json!({"id": key, "key": self.test_env.secret_value(&format!("of-{key}"))});
         let secret =
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
         self.test_env.apply(&secret.to_string()).await

@@ -19,6 +19,7 @@ pub mod gitops;
 mod go;
 pub mod http;
 mod kubeconfig;
+mod leaks;
 pub mod manifests;
 pub mod moto;
 pub mod namespace;
