@@ -42,6 +42,10 @@ async fn shared() -> Result<&'static Shared> {
             cloud_endpoint: Some(aws.endpoint().to_owned()),
             ..SuiteOptions::default()
         };
+        // Credentials are values of Secrets: the end of each test searches for them at every log level.
+        let suite = ["hub", "aws-account", "aws-vpc"]
+            .iter()
+            .fold(suite, |suite, controller| suite.with_env(controller, "KRAKEN_LOG", "trace"));
         let control_plane = ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() };
         let env = Environment::start(EnvironmentOptions { control_plane, suite }).await?;
         anyhow::Ok(Shared { env: Box::leak(Box::new(env)), aws })
