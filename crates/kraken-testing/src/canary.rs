@@ -215,6 +215,6 @@ mod tests {
         let (one, other) = (random_marker().unwrap(), random_marker().unwrap());
         assert_ne!(one, other);
         assert!(one.len() == 16 && one.bytes().all(|byte| LETTERS.contains(&byte)), "{one}");
-        assert_eq!(Canary::of(&[&one]).found(&other), None);
+        assert_eq!(Canary::of(&[one.as_str()]).found(&other), None);
     }
 }

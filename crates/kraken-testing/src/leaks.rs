@@ -46,6 +46,11 @@ impl Environment {
                 found.push(format!("{place}, {form}: {}", around(bytes, at)));
             }
         };
+        // First, because it can fail: what follows is searched once.
+        for action in DESCRIBED {
+            let described = self.moto.ec2(action, &[]).await?;
+            check(&format!("moto's {action}"), described.to_string().as_bytes());
+        }
         searched.revision = self
             .control_plane
             .stored(searched.revision, |key, value| {
@@ -54,18 +59,14 @@ impl Environment {
             })
             .await?;
         for controller in self.suite.controllers() {
-            let (name, log) = (controller.name(), controller.log());
+            let (log, place) = (controller.log(), format!("the log of {}", controller.name()));
             let from = searched.logs.get(&log).copied().unwrap_or_default();
-            let to = lines(&log, from, |line| check(&format!("the log of {name}"), line))
+            let to = lines(&log, from, |line| check(&place, line))
                 .with_context(|| format!("cannot read {}", log.display()))?;
             searched.logs.insert(log, to);
             if let Ok(metrics) = controller.metrics().await {
-                check(&format!("the metrics of {name}"), metrics.as_bytes());
+                check(&format!("the metrics of {}", controller.name()), metrics.as_bytes());
             }
-        }
-        for action in DESCRIBED {
-            let described = self.moto.ec2(action, &[]).await?;
-            check(&format!("moto's {action}"), described.to_string().as_bytes());
         }
         for text in simulator::public_texts() {
             check("a name, a description or a tag in a call to a simulator", text.as_bytes());
