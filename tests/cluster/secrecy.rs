@@ -88,7 +88,7 @@ async fn values_of_secrets_are_absent_from_all_output_at_every_log_level() -> Re
     test_env.patch("EC2Instance", "a", json!({"spec": {"tags": {"Team": "web"}}})).await?;
     test_env.ready("EC2Instance", "a").await?;
 
-    // Invalid values, found by the provider (`subnetID`) and by the controllers.
+    // Values that are not what the field takes.
     let invalid = [
         ("EC2Instance", "refused", instance("refused", "subnetID")),
         ("EC2Instance", "unparsed", instance("unparsed", "monitoring")),
