@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use attempts::Expected::{Harmless, Refused, Stuck};
 use attempts::attempts;
 
-/// A value of the other namespace, which must not be found in the attacker's; the password is another.
+/// A setting of the other namespace. Neither it nor the password may be found in the attacker's.
 const SETTING: &str = "marker-7f3a91-setting";
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 const EXPORT: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
