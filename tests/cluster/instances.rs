@@ -1,7 +1,7 @@
 //! EC2 instances in moto, through the EC2Instance controller as its real binary.
 
 use anyhow::Result;
-use kraken_tests::{TestEnv, test_env::condition};
+use kraken_tests::TestEnv;
 use serde_json::json;
 
 const IMAGE: &str = "ami-12c6146b";
@@ -72,25 +72,6 @@ async fn tags_change_in_place_and_an_image_does_not() -> Result<()> {
     let message = test_env.not_ready("EC2Instance", "a", "ImmutableField").await?;
     assert!(message.contains("spec.imageID") && message.contains(IMAGE), "{message}");
     assert_eq!(test_env.alive("a").await?[0].id, id);
-    Ok(())
-}
-
-#[tokio::test]
-async fn user_data_from_a_secret_is_absent_from_all_output() -> Result<()> {
-    let test_env = TestEnv::new().await?;
-    let secret = "canary-hunter2"; // the end of each test searches for it
-    test_env
-        .apply(&format!("{{apiVersion: v1, kind: Secret, metadata: {{name: boot}}, stringData: {{script: 'echo {secret}'}}}}"))
-        .await?;
-    let user_data = ", userData: {valueFrom: {secret: {name: boot, key: script}}}";
-    test_env.apply(&instance("a", 1, user_data)).await?;
-    test_env.ready("EC2Instance", "a").await?;
-    // An error of the provider is quoted without the value, and so is a type error.
-    for (name, field) in [("refused", "subnetID"), ("unparsed", "monitoring")] {
-        let from_secret = format!(", {field}: {{valueFrom: {{secret: {{name: boot, key: script}}}}}}");
-        test_env.apply(&instance(name, 1, &from_secret)).await?;
-        test_env.until("EC2Instance", name, |object| condition(object, "Ready")["status"] == "False").await?;
-    }
     Ok(())
 }
 

@@ -25,5 +25,6 @@ mod policies;
 mod references;
 mod replaced;
 mod rights;
+mod secrecy;
 mod tenancy;
 mod web_tier;

@@ -11,6 +11,7 @@ use kube::{
 use serde_json::{Value, json};
 
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com";
+/// The value of the Secret must be a zone, so it has no marker.
 const STACK: &str = "
 {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {cidr: 10.7.0.0/16}}
 ---

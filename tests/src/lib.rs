@@ -1,6 +1,5 @@
 //! The framework of cluster tests: a namespace per test, objects as JSON, waiting for conditions, and the kind `Gadget` ([`toy`]).
 
-pub mod leaks;
 pub mod person;
 pub mod spoke;
 pub mod test_env;

@@ -71,6 +71,11 @@ impl TestEnv {
         Api::namespaced_with(self.client(), &self.ns.name, &resource)
     }
 
+    /// A value for a Secret, with the environment's marker and this word in it. The end of each test searches for it.
+    pub fn secret_value(&self, word: &str) -> String {
+        self.env.secret_value(word)
+    }
+
     /// Applies YAML documents as a user would with `kubectl apply --server-side`.
     ///
     /// # Errors
@@ -273,16 +278,16 @@ impl TestEnv {
 }
 
 impl Drop for TestEnv {
-    /// Every test ends with a search for Secret values.
+    /// Every test ends with a search for values of Secrets, in everything that its environment added since the last search.
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;
         }
-        let (env, namespace) = (self.env, self.ns.name.clone());
+        let env = self.env;
         // A separate thread: this one may belong to the test's runtime, which must not be blocked.
         let searched = std::thread::spawn(move || -> Result<()> {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(crate::leaks::search(env, &namespace))
+            runtime.block_on(env.search())
         });
         let found = searched.join().map_err(|_| anyhow::anyhow!("the search panicked")).flatten();
         assert!(found.is_ok(), "{found:?}");

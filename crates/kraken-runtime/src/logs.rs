@@ -17,9 +17,16 @@ use crate::args::{LogFormat, RunArgs};
 /// The default log level.
 const DEFAULT: &str = "info";
 
-/// kube's client logs each failed request a second time, with the whole body of an object that cannot be decoded, which
-/// may be a Secret. The caller logs the failure without the body.
-const KUBE_CLIENT_OFF: &str = "kube_client::client=off";
+/// The modules of dependencies that log whole bodies, which may hold a Secret's values. No filter turns them on.
+///
+/// kube's client logs each failed request a second time, with the body of an object that cannot be decoded. AWS's SDK
+/// logs at trace level each request, with user data and key material in its body, and each response, with errors that
+/// quote the request. The callers log failures without bodies.
+const BODIES_OFF: [&str; 3] = [
+    "kube_client::client=off",
+    "aws_smithy_runtime::client::orchestrator=off",
+    "aws_smithy_runtime::client::orchestrator::http=off",
+];
 
 /// kube's watcher logs each failed attempt. Our watches log once per outage, with the kind.
 const KUBE_WATCHER_ERRORS: &str = "kube_runtime::watcher=error";
@@ -46,7 +53,10 @@ pub enum LogError {
 /// If it cannot be parsed.
 pub fn filter(text: &str) -> Result<EnvFilter, ParseError> {
     let text = if text.trim().is_empty() { DEFAULT } else { text };
-    let filter = EnvFilter::builder().parse(text)?.add_directive(KUBE_CLIENT_OFF.parse()?);
+    let mut filter = EnvFilter::builder().parse(text)?;
+    for directive in BODIES_OFF {
+        filter = filter.add_directive(directive.parse()?);
+    }
     // An explicit filter for kube's client overrides this.
     if text.contains("kube_runtime") {
         Ok(filter)
@@ -104,10 +114,16 @@ mod tests {
 
     #[test]
     fn bodies_are_not_logged_with_any_filter() {
-        for text in ["", "trace", "kube_client::client=trace"] {
-            let filter = filter(text).unwrap().to_string();
-            assert!(filter.contains("kube_client::client=off"), "{filter}");
-            assert!(!filter.contains("kube_client::client=trace"), "{filter}");
+        for module in [
+            "kube_client::client",
+            "aws_smithy_runtime::client::orchestrator",
+            "aws_smithy_runtime::client::orchestrator::http",
+        ] {
+            for text in [String::new(), "trace".to_owned(), format!("{module}=trace")] {
+                let filter = filter(&text).unwrap().to_string();
+                assert!(filter.contains(&format!("{module}=off")), "{filter}");
+                assert!(!filter.contains(&format!("{module}=trace")), "{filter}");
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::calling::{self, Reply, request_id};
 use super::form::Form;
+use super::public;
 use super::refusal::Refusal;
 use super::serve::serve;
 use super::service::Service;
@@ -140,7 +141,9 @@ fn cloud(state: &mut State, account: &str, region: &str) -> Arc<Simulator> {
             region: region.to_owned(),
             ..SimulatorOptions::default()
         };
-        Arc::new(Simulator::in_process(options))
+        let simulator = Simulator::in_process(options);
+        public::register(&simulator.shared);
+        Arc::new(simulator)
     };
     state.clouds.entry(of).or_insert_with(new).clone()
 }

@@ -28,6 +28,10 @@ impl Form {
         self.0.get(name).map(String::as_str)
     }
 
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     pub(super) fn text(&self, name: &str) -> Option<String> {
         self.0.get(name).cloned()
     }

@@ -45,6 +45,15 @@ pub async fn post_form(url: &str, headers: &[(&str, &str)], fields: &[(&str, &st
     send(url, request.body(Full::from(body.join("&")))).await
 }
 
+/// POST of JSON.
+///
+/// # Errors
+/// If there is no response within 30 seconds. A status of 4xx or 5xx is a response.
+pub async fn post_json(url: &str, body: &serde_json::Value) -> Result<Response> {
+    let request = Request::post(url).header("content-type", "application/json");
+    send(url, request.body(Full::from(body.to_string()))).await
+}
+
 async fn send(url: &str, request: hyper::http::Result<Request<Full<Bytes>>>) -> Result<Response> {
     let request = request.with_context(|| format!("{url} is not a URL"))?;
     let exchange = async {

@@ -44,6 +44,7 @@ mod outside_changes;
 mod outside_made;
 mod outside_network;
 mod outside_values;
+mod public;
 mod record;
 mod refusal;
 mod registry;
@@ -78,6 +79,7 @@ pub use journal::{Call, Outcome, Phase, Verdict};
 pub use kind::Kind;
 pub use options::{Limit, REGION, SimulatorOptions};
 pub use outside_changes::{OutsideChange, outside_changes};
+pub use public::public_texts;
 pub use record::{Instance, InstanceRecord};
 pub use service::Service;
 use shared::Shared;
@@ -106,6 +108,7 @@ impl Simulator {
         listener.set_nonblocking(true).context("cannot set up the simulator's port")?;
         let address = listener.local_addr().context("cannot read the simulator's port")?;
         let shared = Arc::new(Shared::new(options));
+        public::register(&shared);
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -1,5 +1,6 @@
 //! The state that the server's thread and the test share.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
@@ -13,6 +14,7 @@ use super::form::Form;
 use super::journal::{Call, Outcome, Phase, Verdict};
 use super::kept::Kept as _;
 use super::options::SimulatorOptions;
+use super::public::public;
 use super::record::{Instance, InstanceRecord};
 use super::refusal::Refusal;
 use super::script::Script;
@@ -31,6 +33,8 @@ pub(super) struct State {
     pub(super) cloud: Cloud,
     pub(super) journal: Vec<Call>,
     pub(super) script: Script,
+    /// The names, descriptions and tags in calls over HTTP or in the process.
+    pub(super) public: BTreeSet<String>,
     throttle: Throttle,
     arrived: u64,
 }
@@ -41,6 +45,7 @@ impl Shared {
             cloud: Cloud::new(options),
             journal: vec![],
             script: Script::default(),
+            public: BTreeSet::new(),
             throttle: Throttle::default(),
             arrived: 0,
         };
@@ -68,6 +73,9 @@ impl State {
         self.arrived += 1;
         let action = form.get("Action").unwrap_or_default();
         let fault = if outside { None } else { self.script.take(action) };
+        if !outside {
+            self.public.extend(public(form).map(str::to_owned));
+        }
         (Call::arrived(self.arrived, action, form, outside), fault)
     }
 

@@ -1,9 +1,11 @@
 //! The whole environment: control plane, moto, the proxy in front of it, and the controllers.
 
 use anyhow::Result;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, OnceCell};
 
+use crate::canary::random_marker;
 use crate::cluster::{ControlPlane, ControlPlaneOptions};
+use crate::leaks::Searched;
 use crate::moto::Moto;
 use crate::proxy::Proxy;
 use crate::suite::{Suite, SuiteOptions};
@@ -29,6 +31,8 @@ pub struct Environment {
     pub moto: Moto,
     /// Kubernetes.
     pub control_plane: ControlPlane,
+    marker: String,
+    pub(crate) searched: Mutex<Searched>,
 }
 
 impl Environment {
@@ -44,7 +48,25 @@ impl Environment {
         let mut suite = options.suite;
         suite.cloud_endpoint.get_or_insert_with(|| proxy.endpoint().to_owned());
         let suite = Suite::start(&control_plane, &moto, suite).await?;
-        Ok(Self { suite, proxy, moto, control_plane })
+        Self::of(suite, proxy, moto, control_plane)
+    }
+
+    /// One of parts that run.
+    ///
+    /// # Errors
+    /// When the system has no random bytes for the [marker](Environment::marker).
+    pub fn of(suite: Suite, proxy: Proxy, moto: Moto, control_plane: ControlPlane) -> Result<Self> {
+        Ok(Self { suite, proxy, moto, control_plane, marker: random_marker()?, searched: Mutex::default() })
+    }
+
+    /// The random text that every value of a Secret in this environment contains, for [`Environment::search`].
+    pub fn marker(&self) -> &str {
+        &self.marker
+    }
+
+    /// A value for a Secret, with the marker and this word in it.
+    pub fn secret_value(&self, word: &str) -> String {
+        format!("{}-{word}", self.marker)
     }
 
     /// The one environment that all tests of this process share, with the controllers' defaults.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, ServiceAccount};
 use kraken_testing::{ControlPlane, ControlPlaneOptions, manifests, namespace};
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -176,4 +176,38 @@ spec:
 
     manifests::delete(&client, &documents, &test.name).await?;
     gone(&api, "a").await.or_else(|error| if error.to_string().contains("404") { Ok(()) } else { Err(error) })
+}
+
+#[tokio::test]
+async fn the_content_of_etcd_is_read_without_secrets_and_from_a_revision() -> Result<()> {
+    let control_plane = ControlPlane::shared().await?;
+    let test = namespace(&control_plane.client().await?).await?;
+    let mark = format!("value-of-{}", test.name);
+    let key = |plural: &str| format!("/registry/{plural}/{}/one", test.name);
+    let found = async |since: u64| -> Result<(Vec<String>, u64)> {
+        let mut keys = vec![];
+        let next = control_plane.stored(since, |key, value| {
+            if value.windows(mark.len()).any(|part| part == mark.as_bytes()) {
+                keys.push(key.to_owned());
+            }
+        });
+        let next = next.await?;
+        Ok((keys, next))
+    };
+    let map = json!({"metadata": {"name": "one"}, "data": {"a": mark}});
+    test.api::<ConfigMap>().create(&PostParams::default(), &config_map(&map)).await?;
+    let secret = serde_json::from_value(json!({"metadata": {"name": "one"}, "stringData": {"a": mark}}))?;
+    test.api::<Secret>().create(&PostParams::default(), &secret).await?;
+    let (keys, next) = found(0).await?;
+    assert_eq!(keys, [key("configmaps")]);
+    assert_eq!(found(next).await?.0, [""; 0]);
+    // More than one page of other objects, which sort before it.
+    for number in 0..250 {
+        let other = config_map(&json!({"metadata": {"name": format!("n-{number}")}}));
+        test.api::<ConfigMap>().create(&PostParams::default(), &other).await?;
+    }
+    let changed = json!({"metadata": {"name": "one"}, "data": {"a": mark, "b": "c"}});
+    test.api::<ConfigMap>().replace("one", &PostParams::default(), &config_map(&changed)).await?;
+    assert_eq!(found(next).await?.0, [key("configmaps")]);
+    Ok(())
 }

@@ -43,5 +43,5 @@ pub(crate) async fn start(options: EnvironmentOptions) -> Result<Environment> {
         Suite::start(&control_plane, &moto, suite_options),
     )
     .await?;
-    Ok(Environment { suite, proxy, moto, control_plane })
+    Environment::of(suite, proxy, moto, control_plane)
 }

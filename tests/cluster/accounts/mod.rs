@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use kraken_simulator::{RoutedCall, SimulatedAccounts, Simulator};
-use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions, canary::MARKER};
+use kraken_testing::{ControlPlaneOptions, Environment, EnvironmentOptions, SuiteOptions};
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -40,6 +40,10 @@ async fn shared() -> Result<&'static Shared> {
             cloud_endpoint: Some(aws.endpoint().to_owned()),
             ..SuiteOptions::default()
         };
+        // Credentials are values of Secrets: the end of each test searches for them at every log level.
+        let suite = ["hub", "aws-account", "aws-vpc"]
+            .iter()
+            .fold(suite, |suite, controller| suite.with_env(controller, "KRAKEN_LOG", "trace"));
         let control_plane = ControlPlaneOptions { audit: true, ..ControlPlaneOptions::default() };
         let env = Environment::start(EnvironmentOptions { control_plane, suite }).await?;
         anyhow::Ok(Shared { env: Box::leak(Box::new(env)), aws })
@@ -66,7 +70,7 @@ impl Tenant {
 
     /// Writes the Secret of an access key.
     async fn secret(&self, name: &str, key: &str) -> Result<()> {
-        let data = json!({"id": key, "key": format!("{MARKER}-of-{key}")});
+        let data = json!({"id": key, "key": self.test_env.secret_value(&format!("of-{key}"))});
         let secret =
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data});
         self.test_env.apply(&secret.to_string()).await

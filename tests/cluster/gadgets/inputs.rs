@@ -43,9 +43,10 @@ async fn resyncs_without_changes_read_no_secret() -> Result<()> {
     let proxy = FaultProxy::start(&test_env.env.control_plane.admin_kubeconfig(), reads.clone()).await?;
     let spoke = InProcess::through(&test_env, &cloud, &[], Some(proxy.endpoint())).await?;
     let s = Setting { test_env, cloud, spoke };
+    let value = s.test_env.secret_value("first");
     for number in 0..3 {
         let secret = format!(
-            "{{apiVersion: v1, kind: Secret, metadata: {{name: s{number}}}, stringData: {{k: first}}}}"
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: s{number}}}, stringData: {{k: {value}}}}}"
         );
         s.test_env.apply(&secret).await?;
     }
@@ -93,7 +94,7 @@ async fn a_rejection_is_reported_and_solved_by_an_edit() -> Result<()> {
 #[tokio::test]
 async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
     let s = setting().await?;
-    let secret = "correct-horse-battery";
+    let (secret, rotated) = (s.test_env.secret_value("first"), s.test_env.secret_value("rotated"));
     s.test_env
         .apply(&format!(
             "{{apiVersion: v1, kind: Secret, metadata: {{name: words}}, stringData: {{first: {secret}}}}}"
@@ -103,7 +104,7 @@ async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
     let owner = s.ready("a", &json!({"size": {"value": 3}, "password": password})).await?;
     assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud needs the value");
     for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
-        assert!(!s.test_env.all(kind).await?.contains(secret), "{kind}");
+        assert!(!s.test_env.all(kind).await?.contains(&secret), "{kind}");
     }
     let state = s.test_env.get("StateDeclaration", "gadget.testing.a").await?;
     assert!(state["spec"]["data"]["gadget"].get("Note").is_none(), "{state}");
@@ -116,8 +117,7 @@ async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
     assert!(message.contains("spec.password of gadget a comes from a Secret"), "{message}");
 
     // Rotated: the cloud still returns the old value, which no Secret contains any more.
-    let rotated = json!({"stringData": {"first": "battery-staple-horse"}});
-    s.test_env.patch("Secret", "words", rotated).await?;
+    s.test_env.patch("Secret", "words", json!({"stringData": {"first": rotated}})).await?;
     s.test_env.patch("Gadget", "a", json!({"spec": {"size": {"value": 4}}})).await?;
     s.test_env
         .until("StateDeclaration", "gadget.testing.a", |state| state["spec"]["data"]["gadget"]["Size"] == 4)
@@ -126,7 +126,7 @@ async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
     assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud has what it was given");
     for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
         let all = s.test_env.all(kind).await?;
-        assert!(!all.contains(secret) && !all.contains("battery-staple"), "{kind}");
+        assert!(!all.contains(s.test_env.env.marker()), "{kind}");
     }
     Ok(())
 }

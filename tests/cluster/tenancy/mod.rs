@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 use attempts::Expected::{Harmless, Refused, Stuck};
 use attempts::attempts;
 
-/// Values of the other namespace, which must not be found in the attacker's.
-const PASSWORD: &str = "canary-7f3a91-password";
+/// A setting of the other namespace. Neither it nor the password may be found in the attacker's.
 const SETTING: &str = "marker-7f3a91-setting";
 const AWS: &str = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
 const EXPORT: &str = "configexport.kraken-iac.eoinfennessy.com/v1alpha1";
@@ -65,9 +64,10 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     };
     let env: &'static Environment = Box::leak(Box::new(Environment::start(options).await?));
     let (victim, test_env) = (TestEnv::on(env).await?, TestEnv::on(env).await?);
+    let (password, own_password) = (env.secret_value("password"), env.secret_value("mine"));
     victim
         .apply(&format!(
-            "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {PASSWORD}}}}}\n---\n\
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {password}}}}}\n---\n\
              {{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}, data: {{cidr: 10.1.0.0/16, more: {SETTING}}}}}\n---\n\
              {{apiVersion: {AWS}, kind: VPC, metadata: {{name: main}}, spec: \
               {{cidrBlock: {{valueFrom: {{configMap: {{name: settings, key: cidr}}}}}}, tags: {{Name: {SETTING}}}}}}}\n---\n\
@@ -81,12 +81,12 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     victim.ready("ConfigExport", "out").await?;
     victim.ready("ConfigExport", "vault").await?;
     test_env
-        .apply(
-            "{apiVersion: v1, kind: ConfigMap, metadata: {name: kube-root-ca.crt}, data: {ca.crt: x}}\n---\n\
-             {apiVersion: v1, kind: Secret, metadata: {name: precious}, stringData: {password: canary-mine}}\n---\n\
-             {apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: token, annotations: \
-              {kubernetes.io/service-account.name: default}}}",
-        )
+        .apply(&format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: kube-root-ca.crt}}, data: {{ca.crt: x}}}}\n---\n\
+             {{apiVersion: v1, kind: Secret, metadata: {{name: precious}}, stringData: {{password: {own_password}}}}}\n---\n\
+             {{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {{name: token, annotations: \
+              {{kubernetes.io/service-account.name: default}}}}}}"
+        ))
         .await?;
     let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
     let mallory = Person::new(&test_env, "mallory", &everything).await?;
@@ -119,7 +119,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     assert_eq!(victim.in_cloud("DescribeVpcs", "vpcSet").await?, cloud, "its VPC is as it was");
     let after = content(&test_env).await?;
     for (key, text) in &after {
-        assert!(!text.contains(PASSWORD) && !text.contains(SETTING), "{key}: {text}");
+        assert!(!text.contains(&password) && !text.contains(SETTING), "{key}: {text}");
     }
     for (key, text) in own {
         assert_eq!(

@@ -1,6 +1,7 @@
 //! A local Kubernetes control plane: etcd, kube-apiserver and kube-controller-manager on loopback.
 
 mod programs;
+mod stored;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::assets::Assets;
 use crate::node::Network;
 use crate::pki::Pki;
 use crate::process::Process;
+use crate::random::random_bytes;
 use crate::scratch::Scratch;
 use crate::{audit, kubeconfig};
 
@@ -47,6 +49,7 @@ pub struct ControlPlane {
     controller_manager: Mutex<Process>,
     apiserver: Process,
     _etcd: Process,
+    etcd_url: String,
     server: String,
     ca: String,
     assets: Assets,
@@ -77,6 +80,7 @@ impl ControlPlane {
                 controller_manager: Mutex::new(parts.controller_manager),
                 apiserver: parts.apiserver,
                 _etcd: parts.etcd,
+                etcd_url: parts.etcd_url,
                 server: parts.server,
                 ca: parts.ca,
                 assets,
@@ -232,6 +236,7 @@ struct Parts {
     controller_manager: Process,
     apiserver: Process,
     etcd: Process,
+    etcd_url: String,
     server: String,
     ca: String,
 }
@@ -282,16 +287,12 @@ async fn launch(assets: &Assets, options: ControlPlaneOptions, folder: &Path) ->
                 let mut controller_manager =
                     Process::spawn(&programs::controller_manager(assets, folder, options))?;
                 programs::controller_manager_ready(&mut controller_manager, &client, deadline).await?;
-                return Ok(Parts { controller_manager, apiserver, etcd, server, ca: pki.ca });
+                return Ok(Parts { controller_manager, apiserver, etcd, etcd_url, server, ca: pki.ca });
             }
         }
     }
 }
 
 fn random_token() -> Result<String> {
-    let mut bytes = [0_u8; 16];
-    fs::File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes))
-        .context("cannot read /dev/urandom")?;
-    Ok(hex::encode(bytes))
+    Ok(hex::encode(random_bytes::<16>()?))
 }

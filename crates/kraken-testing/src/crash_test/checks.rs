@@ -8,7 +8,7 @@ use kraken_spoke::api::FINALIZER;
 use serde_json::Value;
 
 use super::recorder::Recorder;
-use super::scenarios::hub::canaries;
+use super::scenarios::hub::canary;
 
 pub(super) const UID: &str = "kraken-iac.eoinfennessy.com/uid";
 
@@ -38,9 +38,10 @@ impl Recorder {
     /// targets of exports are written.
     pub(super) fn check_body(&self, call: &Call) {
         let plural = call.name.split(' ').nth(1).unwrap_or_default();
-        let body = String::from_utf8_lossy(&call.body);
-        if plural != "secrets" && canaries().iter().any(|canary| body.contains(canary)) {
-            self.violated(format!("a value of a Secret is in {} {}", call.name, call.object));
+        if plural != "secrets"
+            && let Some((_, form)) = canary().find(&call.body)
+        {
+            self.violated(format!("a value of a Secret is in {} {}, {form}", call.name, call.object));
         }
         if plural == "secrets" || plural == "configmaps" {
             let made: Value = serde_json::from_slice(&call.body).unwrap_or_default();
@@ -118,6 +119,7 @@ mod tests {
 
     use super::super::outage::ApiServer;
     use super::super::scenario::{Bound, scenarios};
+    use super::super::scenarios::hub::encoded_value;
     use super::*;
 
     fn recorder_of(name: &str) -> Recorder {
@@ -238,16 +240,16 @@ mod tests {
     #[test]
     fn a_leaked_secret_value_and_a_write_to_a_foreign_object_are_detected() {
         let recorder = recorder_of("export-create");
-        let canary = canaries()[2].to_owned();
-        recorder.check_body(&call("PATCH secrets", "app", canary.clone()));
+        let value = encoded_value().to_owned();
+        recorder.check_body(&call("PATCH secrets", "app", value.clone()));
         assert_eq!(violation(&recorder), "");
-        recorder.check_body(&call("PATCH configexports/status", "e", canary));
+        recorder.check_body(&call("PATCH configexports/status", "e", value));
         recorder.check_body(&call("PATCH configmaps", "app", "{}".to_owned()));
         recorder.check_body(&call("POST secrets", "", r#"{"metadata": {"name": "db"}}"#.to_owned()));
         assert_eq!(
             recorder.violations(),
             [
-                "a value of a Secret is in PATCH configexports/status e",
+                "a value of a Secret is in PATCH configexports/status e, in base64",
                 "PATCH configmaps of configmaps/app, which is a foreign object",
                 "POST secrets of secrets/db, which is a foreign object",
             ]

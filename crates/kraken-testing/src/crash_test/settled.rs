@@ -9,7 +9,7 @@ use super::cloud::ADOPTABLE;
 use super::desired::{Desired, Known, resolve};
 use super::kinds::{in_cloud, key, text};
 use super::run::Run;
-use super::scenarios::hub::canaries;
+use super::scenarios::hub::canary;
 
 const PREFIX: &str = "kraken-iac.eoinfennessy.com/";
 
@@ -153,7 +153,7 @@ impl Run {
 
     /// The object of the namespace, or the log, that contains a value of a Secret and must not.
     pub(super) async fn leak(&self) -> Result<Option<String>> {
-        let leaks = |text: &str| canaries().iter().any(|canary| text.contains(canary));
+        let leaks = |text: &str| canary().found(text).is_some();
         for kind in ["ConfigMap", "ConfigExport", "DependencyRequest", "StateDeclaration", "VPC", "Event"] {
             let all = self.api(kind).list(&kube::api::ListParams::default()).await;
             let all = all.with_context(|| format!("cannot list {kind}s"))?;

@@ -3,16 +3,20 @@
 //! Requests and states are written in the form of spokes; no spoke runs. A ConfigMap with the name of an exported Secret
 //! is foreign, and so are the sources: all must remain unchanged.
 
+use std::sync::LazyLock;
+
 use kraken_spoke::api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use serde_json::{Value, json};
+
+use crate::canary::Canary;
 
 use super::super::desired::{Desired, config_map, object, secret};
 use super::super::scenario::{HUB, Scenario, Step, apply};
 
-/// Values that must not occur in a status, event or log.
-pub(in super::super) const CANARY: &str = "hunter22-of-the-crash-test";
+/// The value of a Secret, which must not occur in a status, event or log.
+const CANARY: &str = "hkwqzvtnrgxjpmsy-one";
 /// The same after a change.
-pub(in super::super) const OTHER_CANARY: &str = "changed99-of-the-crash-test";
+const OTHER_CANARY: &str = "ywtmxqhrkznjvgsp-two";
 
 const REQUEST: &str = "DependencyRequest/vpc.aws.b";
 
@@ -116,15 +120,26 @@ fn base64(text: &str) -> &'static str {
     match text {
         "small" => "c21hbGw=",
         "large" => "bGFyZ2U=",
-        CANARY => "aHVudGVyMjItb2YtdGhlLWNyYXNoLXRlc3Q=",
-        OTHER_CANARY => "Y2hhbmdlZDk5LW9mLXRoZS1jcmFzaC10ZXN0",
+        CANARY => "aGt3cXp2dG5yZ3hqcG1zeS1vbmU=",
+        OTHER_CANARY => "eXd0bXhxaHJrem5qdmdzcC10d28=",
         _ => "",
     }
 }
 
-/// Encodings of the values that must not occur.
-pub(in super::super) fn canaries() -> [&'static str; 4] {
-    [CANARY, OTHER_CANARY, base64(CANARY), base64(OTHER_CANARY)]
+/// All forms and parts of the values that must not occur. The parts are those of the letters before the dash, because other texts
+/// may have the word after it.
+pub(in super::super) fn canary() -> &'static Canary {
+    static FORMS: LazyLock<Canary> = LazyLock::new(|| {
+        let letters = |value: &'static str| value.split_once('-').map_or(value, |(letters, _)| letters);
+        Canary::of(&[letters(CANARY), letters(OTHER_CANARY)])
+    });
+    &FORMS
+}
+
+/// The value of a Secret in base64.
+#[cfg(test)]
+pub(in super::super) fn encoded_value() -> &'static str {
+    base64(CANARY)
 }
 
 /// An export of some keys of one ConfigMap into another.
