@@ -135,6 +135,23 @@ async fn controllers_work_with_a_newer_and_with_an_older_crd() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_controller_reports_a_chart_of_another_version_and_works() -> Result<()> {
+    let only = Some(vec!["hub".to_owned(), SPOKE.to_owned()]);
+    let options = SuiteOptions { only, ..SuiteOptions::default() };
+    let test_env = TestEnv::with(options.with_env(SPOKE, "KRAKEN_MANIFEST_VERSION", "99.1.0")).await?;
+    let controller = test_env.env.suite.controller(SPOKE)?;
+    let answer = controller.get("/readyz").await?;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(answer.body.contains("warning: ") && answer.body.contains("99.1.0"), "{}", answer.body);
+    test_env.apply(&vpc("main", "")).await?;
+    test_env.ready("VPC", "main").await?;
+    assert_eq!(controller.log_text()?.matches("99.1.0").count(), 1, "it is logged once");
+    let hub = test_env.env.suite.controller("hub")?.get("/readyz").await?;
+    assert_eq!(hub.body, "ok\n", "its version is not known");
+    Ok(())
+}
+
+#[tokio::test]
 async fn helm_rejects_a_second_installation() -> Result<()> {
     let test_env = TestEnv::new().await?;
     let charts = paths::workspace_root()?.join("charts");

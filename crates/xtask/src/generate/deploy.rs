@@ -37,6 +37,8 @@ spec:
           valueFrom:
             fieldRef:
               fieldPath: metadata.namespace
+        - name: KRAKEN_MANIFEST_VERSION
+          value: {version}
         - name: KRAKEN_WEBHOOK_LISTEN
           value: 0.0.0.0:9443
         envFrom:
