@@ -232,7 +232,7 @@ async fn kustomize_rejects_a_second_installation_and_the_first_works() -> Result
         assert!(error.contains(&expected), "{} {}: {error}", document.gvk.kind, document.name);
         kinds.push(document.gvk.kind);
     }
-    // Each controller has a binding, and each spoke has another one for the hub.
+    // A binding of each controller, another one of each spoke for the hub, and the webhooks.
     assert_eq!(kinds.len(), 2 * paths::controllers()?.len(), "{kinds:?}");
     // The same installation can be applied again.
     manifests::apply(&test_env.client(), &webhooks, NAMESPACE).await?;
