@@ -134,8 +134,11 @@ fn documents(component: &str, name: &str, policy: &Policy) -> [Value; 2] {
 /// Helm rejects it without this policy, because the objects belong to another release.
 fn installation(component: &str) -> Policy {
     let name = format!("kraken-{component}");
-    let of_hub = format!("{name}-hub"); // the hub's permissions for the kinds of a spoke
-    let rule = |group: &str, resource: &str, names: &[&String]| {
+    let mut bindings = vec![name.clone()];
+    if component != super::HUB {
+        bindings.push(format!("{name}-hub")); // the hub's permissions for the kinds of a spoke
+    }
+    let rule = |group: &str, resource: &str, names: &[String]| {
         json!({
             "apiGroups": [group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [resource], "resourceNames": names,
         })
@@ -158,8 +161,12 @@ fn installation(component: &str) -> Policy {
     validation["messageExpression"] = json!(message);
     Policy {
         rules: vec![
-            rule("rbac.authorization.k8s.io", "clusterrolebindings", &[&name, &of_hub]),
-            rule("admissionregistration.k8s.io", "validatingwebhookconfigurations", &[&name]),
+            rule("rbac.authorization.k8s.io", "clusterrolebindings", &bindings),
+            rule(
+                "admissionregistration.k8s.io",
+                "validatingwebhookconfigurations",
+                std::slice::from_ref(&name),
+            ),
         ],
         conditions: vec![],
         variables: vec![namespaces("current", "oldObject"), namespaces("next", "object")],
