@@ -18,10 +18,16 @@ RUN host=$(rustc -vV | sed -n 's/^host: //p') \
  && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --workspace --bins --target "$host" \
  && cp "target/$host/release/kraken-${CONTROLLER:?is the name of a folder of controllers/}" /kraken
 
+# The same software bill of materials as in the images of `cargo xtask image`. All crates were downloaded for the build.
+RUN host=$(rustc -vV | sed -n 's/^host: //p') \
+ && CARGO_NET_OFFLINE=true "target/$host/release/xtask" sbom "$CONTROLLER" --binary /kraken --output /sbom.cdx.json
+
 # No shell, no package manager, no libraries, not root: the same content as `cargo xtask image`, with the certificates of public CAs.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /kraken /kraken
+COPY --from=build /sbom.cdx.json /sbom.cdx.json
+LABEL com.eoinfennessy.kraken-iac.sbom=/sbom.cdx.json
 USER 65532:65532
 EXPOSE 8080 9443
 ENTRYPOINT ["/kraken"]

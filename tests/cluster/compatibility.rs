@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kraken_testing::packaging::helm;
+use kraken_testing::manifests::Document;
+use kraken_testing::packaging::{helm, kustomize};
+use kraken_testing::suite::NAMESPACE;
 use kraken_testing::{SuiteOptions, manifests, paths};
 use kraken_tests::TestEnv;
 use kube::{
@@ -135,6 +137,23 @@ async fn controllers_work_with_a_newer_and_with_an_older_crd() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_controller_reports_a_chart_of_another_version_and_works() -> Result<()> {
+    let only = Some(vec!["hub".to_owned(), SPOKE.to_owned()]);
+    let options = SuiteOptions { only, ..SuiteOptions::default() };
+    let test_env = TestEnv::with(options.with_env(SPOKE, "KRAKEN_MANIFEST_VERSION", "99.1.0")).await?;
+    let controller = test_env.env.suite.controller(SPOKE)?;
+    let answer = controller.get("/readyz").await?;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(answer.body.contains("warning: ") && answer.body.contains("99.1.0"), "{}", answer.body);
+    test_env.apply(&vpc("main", "")).await?;
+    test_env.ready("VPC", "main").await?;
+    assert_eq!(controller.log_text()?.matches("99.1.0").count(), 1, "it is logged once");
+    let hub = test_env.env.suite.controller("hub")?.get("/readyz").await?;
+    assert_eq!(hub.body, "ok\n", "its version is not known");
+    Ok(())
+}
+
+#[tokio::test]
 async fn helm_rejects_a_second_installation() -> Result<()> {
     let test_env = TestEnv::new().await?;
     let charts = paths::workspace_root()?.join("charts");
@@ -160,5 +179,64 @@ async fn helm_rejects_a_second_installation() -> Result<()> {
         };
         assert!(error.contains("invalid ownership metadata"), "{chart}: {error}");
     }
+    Ok(())
+}
+
+/// `config/default` in another namespace, as users set it in their overlay.
+async fn in_namespace(namespace: &str) -> Result<Vec<Document>> {
+    let folder = tempfile::tempdir()?;
+    let default = paths::workspace_root()?.join("config/default").display().to_string();
+    // Kustomize accepts only relative paths.
+    let to_root = "../".repeat(folder.path().canonicalize()?.components().skip(1).count());
+    let text = format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: {namespace}\nresources: [{to_root}{}]\n",
+        default.trim_start_matches('/')
+    );
+    std::fs::write(folder.path().join("kustomization.yaml"), text)?;
+    kustomize(folder.path()).await
+}
+
+/// The API server's error for an object that must be rejected. A policy is in force a second after it is installed.
+async fn rejection(test_env: &TestEnv, document: &Document) -> Result<String> {
+    let api = manifests::api(&test_env.client(), document, NAMESPACE).await?;
+    let params = PatchParams { dry_run: true, ..PatchParams::apply("kubectl").force() };
+    let started = Instant::now();
+    loop {
+        match api.patch(&document.name, &params, &Patch::Apply(&document.value)).await {
+            Err(error) => return Ok(error.to_string()),
+            Ok(_) if started.elapsed() > TIMEOUT => {
+                bail!("{} {} is accepted", document.gvk.kind, document.name)
+            }
+            Ok(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn kustomize_rejects_a_second_installation_and_the_first_works() -> Result<()> {
+    // The controller of these webhooks does not run here.
+    const WEBHOOKS: &str = "kraken-aws-elb";
+    let test_env = separate().await?;
+    let mut webhooks = manifests::read(&paths::workspace_root()?.join("config/aws-elb/webhook.yaml"))?;
+    webhooks.retain(|document| document.gvk.kind == "ValidatingWebhookConfiguration");
+    manifests::apply(&test_env.client(), &webhooks, NAMESPACE).await?;
+
+    let mut kinds = Vec::new();
+    for document in in_namespace("second").await? {
+        let is_webhook = document.gvk.kind == "ValidatingWebhookConfiguration" && document.name == WEBHOOKS;
+        if document.gvk.kind != "ClusterRoleBinding" && !is_webhook {
+            continue;
+        }
+        let error = rejection(&test_env, &document).await?;
+        let expected = format!("is already installed in namespace {NAMESPACE}");
+        assert!(error.contains(&expected), "{} {}: {error}", document.gvk.kind, document.name);
+        kinds.push(document.gvk.kind);
+    }
+    // A binding of each controller, another one of each spoke for the hub, and the webhooks.
+    assert_eq!(kinds.len(), 2 * paths::controllers()?.len(), "{kinds:?}");
+    // The same installation can be applied again.
+    manifests::apply(&test_env.client(), &webhooks, NAMESPACE).await?;
+    test_env.apply(&vpc("main", "")).await?;
+    test_env.ready("VPC", "main").await?;
     Ok(())
 }

@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kraken_testing::manifests::{Document, Kinds};
 use kraken_testing::packaging::{helm, helm_template, kustomize};
-use kraken_testing::{manifests, paths, schemas};
+use kraken_testing::{cert_manager, manifests, paths, schemas};
 use kraken_tests::TestEnv;
 use kube::{
-    Api,
+    Api, Client,
     api::{Patch, PatchParams, PostParams, ValidationDirective},
 };
 use serde_json::{Value, json};
@@ -78,12 +78,12 @@ async fn the_api_server_accepts_every_object_of_the_overlays() -> Result<()> {
     Ok(())
 }
 
-/// The overlays with kinds of other projects, whose CRDs are installed but not their controllers.
+/// The overlays with kinds of other projects, whose CRDs are installed but not their controllers (see `cert_manager.rs`).
 #[tokio::test]
 async fn the_api_server_accepts_the_cert_manager_and_monitoring_overlays() -> Result<()> {
     let test_env = TestEnv::new().await?;
     let client = test_env.client();
-    let mut crds = schemas::cert_manager().await?;
+    let mut crds = cert_manager::crds().await?;
     crds.extend(schemas::prometheus_operator().await?);
     manifests::apply(&client, &crds, NAMESPACE).await?;
     let documents = kustomize(&root("config/overlays/cert-manager")?).await?;
@@ -91,36 +91,72 @@ async fn the_api_server_accepts_the_cert_manager_and_monitoring_overlays() -> Re
     let others: Vec<_> = ["Certificate", "Issuer", "ServiceMonitor", "PrometheusRule"]
         .map(|kind| documents.iter().chain(&monitoring).filter(|document| document.gvk.kind == kind).count())
         .into();
-    assert_eq!(others, [paths::controllers()?.len(), 1, 1, 1]);
+    assert_eq!(others, [paths::controllers()?.len() + 1, 2, 1, 1], "and the authority of the certificates");
     for documents in [&documents, &monitoring] {
-        let kinds = Kinds::of(&client, documents).await?;
-        for document in documents {
-            let api = kinds.known(&client, document, NAMESPACE)?;
-            api.patch(&document.name, &strict_dry_run(), &Patch::Apply(&document.value))
-                .await
-                .with_context(|| format!("{} {}", document.gvk.kind, document.name))?;
-        }
+        accepted(&client, documents).await?;
     }
-    // The names by which the objects refer to each other.
     let objects = by_key(documents);
     for controller in paths::controllers()? {
-        let name = format!("kraken-{controller}");
-        let own = |kind: &str, name: String| (kind.to_owned(), Some(NAMESPACE.to_owned()), name);
-        let certificate = &objects[&own("Certificate", format!("{name}-webhook"))]["spec"];
-        assert!(objects.contains_key(&own(
-            "Issuer",
-            certificate["issuerRef"]["name"].as_str().unwrap_or_default().to_owned()
-        )));
-        assert_eq!(certificate["dnsNames"], json!([format!("{name}-webhook.{NAMESPACE}.svc")]));
-        let pod = &objects[&own("Deployment", name.clone())]["spec"]["template"]["spec"];
-        assert_eq!(pod["volumes"][0]["secret"]["secretName"], certificate["secretName"]);
-        let configuration = ("ValidatingWebhookConfiguration".to_owned(), None, name.clone());
-        let injected = &objects[&configuration]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
-        assert_eq!(*injected, json!(format!("{NAMESPACE}/{name}-webhook")));
-        let service = &objects[&configuration]["webhooks"][0]["clientConfig"]["service"]["name"];
-        assert_eq!(*service, json!(format!("{name}-webhook")));
+        names_agree(&objects, &controller);
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn charts_contain_certificates_of_cert_manager_if_enabled() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    manifests::apply(&test_env.client(), &cert_manager::crds().await?, NAMESPACE).await?;
+    for controller in paths::controllers()? {
+        let component = format!("component={controller}");
+        let (chart, set) = match controller.as_str() {
+            "hub" => ("charts/kraken", vec!["webhooks.certManager=true"]),
+            _ => ("charts/kraken-spoke", vec!["webhooks.certManager=true", component.as_str()]),
+        };
+        let documents = helm_template(&root(chart)?, NAMESPACE, &set).await?;
+        accepted(&test_env.client(), &documents).await?;
+        names_agree(&by_key(documents), &controller);
+        // Without webhooks, nothing needs a certificate.
+        let disabled = [&set[..], &["webhooks.enabled=false"]].concat();
+        let documents = helm_template(&root(chart)?, NAMESPACE, &disabled).await?;
+        assert!(documents.iter().all(|document| document.gvk.group != "cert-manager.io"), "{controller}");
+    }
+    Ok(())
+}
+
+/// Fails unless the API server accepts each object.
+async fn accepted(client: &Client, documents: &[Document]) -> Result<()> {
+    let kinds = Kinds::of(client, documents).await?;
+    for document in documents {
+        let api = kinds.known(client, document, NAMESPACE)?;
+        api.patch(&document.name, &strict_dry_run(), &Patch::Apply(&document.value))
+            .await
+            .with_context(|| format!("{} {}", document.gvk.kind, document.name))?;
+    }
+    Ok(())
+}
+
+/// The names by which the certificate, the Deployment and the webhooks of a controller refer to each other.
+fn names_agree(objects: &BTreeMap<Key, Value>, controller: &str) {
+    let name = format!("kraken-{controller}");
+    let own = |kind: &str, name: String| (kind.to_owned(), Some(NAMESPACE.to_owned()), name);
+    let certificate = &objects[&own("Certificate", format!("{name}-webhook"))]["spec"];
+    let issuer = certificate["issuerRef"]["name"].as_str().unwrap_or_default();
+    let authority = &objects[&own("Issuer", issuer.to_owned())]["spec"]["ca"]["secretName"];
+    let of_authority = objects
+        .iter()
+        .find(|((kind, ..), object)| kind == "Certificate" && object["spec"]["secretName"] == *authority);
+    assert!(of_authority.is_some_and(|(_, object)| object["spec"]["isCA"] == true), "{authority}");
+    assert_eq!(certificate["dnsNames"], json!([format!("{name}-webhook.{NAMESPACE}.svc")]));
+    let pod = &objects[&own("Deployment", name.clone())]["spec"]["template"]["spec"];
+    assert_eq!(pod["volumes"][0]["secret"]["secretName"], certificate["secretName"]);
+    let folder = json!({"name": "KRAKEN_WEBHOOK_CERTIFICATE_FOLDER", "value": "/var/run/kraken-webhook"});
+    assert!(pod["containers"][0]["env"].as_array().is_some_and(|env| env.contains(&folder)));
+    assert_eq!(pod["containers"][0]["volumeMounts"][0]["mountPath"], folder["value"]);
+    let configuration = ("ValidatingWebhookConfiguration".to_owned(), None, name.clone());
+    let injected = &objects[&configuration]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
+    assert_eq!(*injected, json!(format!("{NAMESPACE}/{name}-webhook")));
+    let service = &objects[&configuration]["webhooks"][0]["clientConfig"]["service"]["name"];
+    assert_eq!(*service, json!(format!("{name}-webhook")));
 }
 
 #[tokio::test]

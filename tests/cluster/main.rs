@@ -6,6 +6,7 @@ mod admission;
 mod attached;
 mod bad_input;
 mod balancing;
+mod cert_manager;
 mod compatibility;
 mod crash;
 mod exports;

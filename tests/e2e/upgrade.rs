@@ -1,7 +1,7 @@
 //! An upgrade from the controllers of another commit to those of this checkout, during edits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use kraken_testing::paths;
@@ -67,22 +67,30 @@ async fn an_upgrade_under_edits_loses_and_repeats_nothing() -> Result<()> {
 
     let default = paths::workspace_root()?.join("config/default").display().to_string();
     let edits = async {
+        let began = Instant::now();
         for edit in 0..EDITS {
             // Each resource once, alternating between the kinds.
             let edited = if edit % 2 == 0 { vpc(edit, "edited") } else { instance(edit, "edited") };
             site.apply(&edited.to_string()).await?;
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        anyhow::Ok(())
+        anyhow::Ok(began..Instant::now())
     };
     let upgrade = async {
         cluster(&["apply", "--server-side", "--force-conflicts", "-k", &default]).await?;
+        let applied = Instant::now();
         for controller in paths::controllers()? {
             rolled_out(&format!("kraken-{controller}")).await?;
         }
-        anyhow::Ok(())
+        anyhow::Ok(applied..Instant::now())
     };
-    tokio::try_join!(edits, upgrade)?;
+    let (edited, replaced) = tokio::try_join!(edits, upgrade)?;
+    assert!(
+        edited.start < replaced.start && edited.end > replaced.start,
+        "edits from {:?} to {:?} before the Deployments were changed",
+        replaced.start.saturating_duration_since(edited.start),
+        replaced.start.saturating_duration_since(edited.end)
+    );
     for controller in paths::controllers()? {
         let deployment = system_json(&["get", "deployment", &format!("kraken-{controller}")]).await?;
         let image =

@@ -17,6 +17,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{/* Whether cert-manager issues the certificate of the webhooks: "true" or nothing. */}}
+{{- define "kraken.certManager" -}}
+{{- if and .Values.webhooks.enabled .Values.webhooks.certManager }}true{{- end }}
+{{- end }}
+
 {{/* Objects of a generated file, in the release's namespace and with the chart's labels. */}}
 {{- define "kraken.objects" -}}
 {{- $root := .root }}
@@ -29,6 +34,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- if and (eq $object.kind "ServiceAccount") $root.Values.serviceAccount.annotations }}
 {{- $_ := set $metadata "annotations" $root.Values.serviceAccount.annotations }}
+{{- end }}
+{{- if and (eq $object.kind "ValidatingWebhookConfiguration") (include "kraken.certManager" $root) }}
+{{- $certificate := printf "%s/%s-webhook" $root.Release.Namespace (include "kraken.name" $root) }}
+{{- $_ := set $metadata "annotations" (dict "cert-manager.io/inject-ca-from" $certificate) }}
 {{- end }}
 {{- range $subject := $object.subjects }}
 {{- $_ := set $subject "namespace" $root.Release.Namespace }}

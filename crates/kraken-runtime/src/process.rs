@@ -34,6 +34,9 @@ const SIGNAL_EXIT: u8 = 128;
 const SIGINT: u8 = 2;
 const SIGTERM: u8 = 15;
 
+/// The variable with the version of the chart or the manifests, which set it.
+const MANIFEST_VERSION: &str = "KRAKEN_MANIFEST_VERSION";
+
 /// Why the process ended.
 #[derive(Debug, thiserror::Error)]
 enum ProcessError {
@@ -126,6 +129,10 @@ async fn live<P: Program>(
         %listening,
         "starting {}", P::NAME
     );
+    if let Some(warning) = version::skew(&std::env::var(MANIFEST_VERSION).unwrap_or_default()) {
+        tracing::warn!("{warning}");
+        health.warn(warning);
+    }
     let identity = manager::identity(P::NAME);
     let lease_thread =
         if args.leader_elect { Some(LeaseThread::start().map_err(ProcessError::Thread)?) } else { None };

@@ -43,18 +43,20 @@ pub async fn start(address: SocketAddr, health: Health, metrics: Metrics) -> Res
 fn routes(health: Health, metrics: Metrics) -> Router {
     let ready = health.clone();
     Router::new()
-        .route("/healthz", get(async move || verdict(&health.faults(Instant::now()))))
-        .route("/readyz", get(async move || verdict(&ready.not_ready(Instant::now()))))
+        .route("/healthz", get(async move || verdict(&health.faults(Instant::now()), &[])))
+        .route("/readyz", get(async move || verdict(&ready.not_ready(Instant::now()), &ready.warnings())))
         .route("/metrics", get(async move || ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], metrics.encode())))
 }
 
-/// 200 and `ok`, or 503 and one problem per line.
-fn verdict(complaints: &[String]) -> impl IntoResponse + use<> {
-    if complaints.is_empty() {
-        (StatusCode::OK, "ok\n".to_owned())
+/// 200 and `ok`, or 503 and one problem per line; then the warnings.
+fn verdict(complaints: &[String], warnings: &[String]) -> impl IntoResponse + use<> {
+    let (status, first) = if complaints.is_empty() {
+        (StatusCode::OK, "ok".to_owned())
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, complaints.join("\n") + "\n")
-    }
+        (StatusCode::SERVICE_UNAVAILABLE, complaints.join("\n"))
+    };
+    let warnings = warnings.iter().map(|warning| format!("warning: {warning}\n"));
+    (status, format!("{first}\n{}", warnings.collect::<String>()))
 }
 
 #[cfg(test)]
@@ -89,6 +91,17 @@ mod tests {
         map.synced();
         let after = get(address, "/readyz").await;
         assert!(after.starts_with("HTTP/1.1 200") && after.ends_with("ok\n"), "{after}");
+    }
+
+    #[tokio::test]
+    async fn a_warning_is_shown_and_does_not_prevent_readiness() {
+        let health = Health::default();
+        let address = start(ANY_PORT.parse().unwrap(), health.clone(), Metrics::new("test")).await.unwrap();
+        health.warn("another version");
+        let answer = get(address, "/readyz").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.ends_with("ok\nwarning: another version\n"), "{answer}");
+        assert!(!get(address, "/healthz").await.contains("warning"));
     }
 
     #[tokio::test]

@@ -21,6 +21,28 @@ pub(crate) fn long() -> &'static str {
     &LONG
 }
 
+/// The warning if the chart or the manifests that installed this process have another major or minor version, which is not supported.
+/// `manifests` is their version, or empty if it is unknown.
+pub(crate) fn skew(manifests: &str) -> Option<String> {
+    skew_of(VERSION, manifests)
+}
+
+fn skew_of(own: &str, manifests: &str) -> Option<String> {
+    let (of_manifests, of_own) = (minor(manifests)?, minor(own)?);
+    (of_manifests != of_own).then(|| {
+        format!(
+            "the version of this image is {own}, and that of the chart or manifests is {manifests}: permissions, flags and CRDs can \
+             differ; install both with the same minor version"
+        )
+    })
+}
+
+/// Major and minor version; `None` if it is no version.
+fn minor(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.trim_start_matches('v').split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 fn described(commit: Option<&str>, date: Option<&str>) -> String {
     match (commit, date) {
         (Some(commit), Some(date)) => format!("{VERSION} (commit {commit}, built {date})"),
@@ -32,6 +54,19 @@ fn described(commit: Option<&str>, date: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_minor_version_of_the_manifests_is_reported() {
+        let warning = skew_of("0.2.1", "0.1.0").unwrap();
+        assert!(warning.contains("0.2.1") && warning.contains("0.1.0"), "{warning}");
+        assert!(skew_of("1.2.0", "2.2.0").is_some());
+        for same in ["0.2.0", "0.2.7", "v0.2.0", "0.2.1-rc.1"] {
+            assert_eq!(skew_of("0.2.1", same), None);
+        }
+        for unknown in ["", "latest", "main"] {
+            assert_eq!(skew_of("0.2.1", unknown), None);
+        }
+    }
 
     #[test]
     fn a_version_includes_commit_and_date_if_known() {

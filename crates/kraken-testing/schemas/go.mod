@@ -2,10 +2,7 @@ module kraken-iac.eoinfennessy.com/schemas
 
 go 1.25.0
 
-require (
-	github.com/cert-manager/cert-manager v1.19.1
-	github.com/prometheus-operator/prometheus-operator v0.85.0
-)
+require github.com/prometheus-operator/prometheus-operator v0.85.0
 
 require (
 	github.com/alecthomas/kingpin/v2 v2.4.0 // indirect

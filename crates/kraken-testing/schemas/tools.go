@@ -5,6 +5,5 @@
 package schemas
 
 import (
-	_ "github.com/cert-manager/cert-manager/pkg/apis/certmanager"
 	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil"
 )

@@ -180,6 +180,7 @@ mod tests {
             .iter()
             .chain(&crate::packaging::PROGRAMS)
             .chain(&crate::gitops::PROGRAMS)
+            .chain(&crate::cert_manager::PROGRAMS)
             .chain(&crate::node::PROGRAMS)
             .chain(&crate::prometheus::PROGRAMS)
         {

@@ -11,6 +11,7 @@ pub mod assets;
 pub mod audit;
 mod cache;
 pub mod canary;
+pub mod cert_manager;
 pub mod cluster;
 pub mod crash_test;
 pub mod environment;

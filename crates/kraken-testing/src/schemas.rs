@@ -14,19 +14,10 @@ const MODULE: Module = Module {
     files: &[],
 };
 
-/// The CRDs of the cert-manager kinds that Kraken uses.
-///
-/// # Errors
-/// When Go is absent or the module cannot be downloaded.
-pub async fn cert_manager() -> Result<Vec<Document>> {
-    let files = ["cert-manager.io_certificates.yaml", "cert-manager.io_issuers.yaml"];
-    read("github.com/cert-manager/cert-manager", "deploy/crds", &files).await
-}
-
 /// The CRDs of the Prometheus operator's kinds that Kraken uses.
 ///
 /// # Errors
-/// As [`cert_manager`].
+/// When Go is absent or the module cannot be downloaded.
 pub async fn prometheus_operator() -> Result<Vec<Document>> {
     let files = ["monitoring.coreos.com_prometheusrules.yaml", "monitoring.coreos.com_servicemonitors.yaml"];
     read("github.com/prometheus-operator/prometheus-operator", "example/prometheus-operator-crd", &files)

@@ -64,6 +64,11 @@ enum Command {
         #[command(flatten)]
         choice: image::Choice,
     },
+    /// Write the software bill of materials of a binary.
+    Sbom {
+        #[command(flatten)]
+        choice: sbom::Choice,
+    },
     /// Build the artifacts of a release: binaries, images, manifests, charts, SBOMs and checksums.
     Release {
         #[command(flatten)]
@@ -126,6 +131,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Down => stop.race(up::down()).await?,
         Command::E2e { choice } => return stop.race(e2e::run(choice)).await,
         Command::Image { choice } => stop.race(image::run(choice)).await?,
+        Command::Sbom { choice } => stop.race(sbom::run(choice)).await?,
         Command::Release { choice } => stop.race(release::run(choice)).await?,
         Command::Test { args } => return stop.race(test::run(args)).await,
         Command::Crash { choice } => return stop.race(crash::run(choice)).await,

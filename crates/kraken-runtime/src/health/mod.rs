@@ -48,6 +48,7 @@ pub struct Health {
 struct State {
     watches: Vec<Arc<Mutex<Watch>>>,
     gates: Vec<(String, Arc<AtomicBool>)>,
+    warnings: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -87,6 +88,16 @@ impl Health {
         let open = Arc::new(AtomicBool::new(false));
         self.state.lock().gates.push((name.into(), open.clone()));
         Gate { open, progress: self.progress.clone() }
+    }
+
+    /// Adds a warning: `/readyz` shows it, and readiness does not depend on it.
+    pub fn warn(&self, warning: impl Into<String>) {
+        self.state.lock().warnings.push(warning.into());
+    }
+
+    /// The warnings, oldest first.
+    pub fn warnings(&self) -> Vec<String> {
+        self.state.lock().warnings.clone()
     }
 
     /// The prerequisites for readiness that are missing, in the order of registration; empty if the process is ready.

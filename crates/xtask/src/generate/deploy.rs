@@ -37,6 +37,8 @@ spec:
           valueFrom:
             fieldRef:
               fieldPath: metadata.namespace
+        - name: KRAKEN_MANIFEST_VERSION
+          value: {version}
         - name: KRAKEN_WEBHOOK_LISTEN
           value: 0.0.0.0:9443
         envFrom:
@@ -153,8 +155,39 @@ spec:
   - server auth
 ";
 
-/// It signs each certificate with its own key.
-const ISSUER: &str = "apiVersion: cert-manager.io/v1
+/// The authority of all certificates, so that the `caBundle` stays the same when one of them is renewed: the API server trusts the old
+/// and the new one while the pods receive the new files. It keeps its key when it is renewed itself.
+const ISSUERS: &str = "apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata:
+  labels:
+    app.kubernetes.io/part-of: kraken
+  name: kraken-webhook-self-signed
+  namespace: kraken-system
+spec:
+  selfSigned: {}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  labels:
+    app.kubernetes.io/part-of: kraken
+  name: kraken-webhook-ca
+  namespace: kraken-system
+spec:
+  commonName: kraken-webhook-ca
+  duration: 87600h0m0s # 10 years
+  isCA: true
+  issuerRef:
+    kind: Issuer
+    name: kraken-webhook-self-signed
+  privateKey:
+    algorithm: ECDSA
+    size: 256
+    rotationPolicy: Never
+  secretName: kraken-webhook-ca
+---
+apiVersion: cert-manager.io/v1
 kind: Issuer
 metadata:
   labels:
@@ -162,7 +195,8 @@ metadata:
   name: kraken-webhook
   namespace: kraken-system
 spec:
-  selfSigned: {}
+  ca:
+    secretName: kraken-webhook-ca
 ";
 
 /// The controller serves that certificate, and cert-manager keeps the `caBundle`.
@@ -210,7 +244,7 @@ pub(super) fn cert_manager(controllers: &[String]) -> (String, String) {
             .map(|controller| template.replace("{name}", &format!("kraken-{controller}")))
             .collect()
     };
-    let certificates = format!("{MARK}\n{ISSUER}---\n{}", each(CERTIFICATE).join("---\n"));
+    let certificates = format!("{MARK}\n{ISSUERS}---\n{}", each(CERTIFICATE).join("---\n"));
     let folder = format!(
         "{MARK}\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- ../../default\n- certificates.yaml\npatches:\n{}",
         each(CERTIFIED).concat()

@@ -82,6 +82,7 @@ pub(super) fn policies(component: &str, crds: &[Value]) -> Result<String> {
         chosen.map(|kind| kind.rule(operations, subresource)).collect::<Vec<_>>()
     };
     let mut policies = vec![
+        ("installation".to_owned(), installation(component)),
         ("records".to_owned(), records(rules(&["CREATE", "UPDATE"], "", &|kind| kind.is_internal))),
         ("status".to_owned(), status(rules(&["UPDATE"], "/status", &|kind| kind.has_status))),
         ("protect".to_owned(), protect(rules(&["DELETE"], "", &Kind::has_lifecycle))),
@@ -127,6 +128,50 @@ fn documents(component: &str, name: &str, policy: &Policy) -> [Value; 2] {
     };
     let binding = json!({"policyName": name, "validationActions": ["Deny"]});
     [document("ValidatingAdmissionPolicy", &spec), document("ValidatingAdmissionPolicyBinding", &binding)]
+}
+
+/// Rejects a second installation in another namespace: it would take the permissions and the webhooks of the first, which would stop.
+/// Helm rejects it without this policy, because the objects belong to another release.
+fn installation(component: &str) -> Policy {
+    let name = format!("kraken-{component}");
+    let mut bindings = vec![name.clone()];
+    if component != super::HUB {
+        bindings.push(format!("{name}-hub")); // the hub's permissions for the kinds of a spoke
+    }
+    let rule = |group: &str, resource: &str, names: &[String]| {
+        json!({
+            "apiGroups": [group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": [resource], "resourceNames": names,
+        })
+    };
+    let namespaces = |variable: &str, object: &str| {
+        let subjects = format!("{object}.?subjects.orValue([]).map(subject, subject.?namespace.orValue(''))");
+        // A webhook that is called by its URL has no namespace.
+        let webhooks = format!(
+            "{object}.?webhooks.orValue([]).map(webhook, webhook.?clientConfig.?service.?namespace.orValue(''))"
+        );
+        let expression = format!("({subjects} + {webhooks}).filter(name, name != '')");
+        json!({"name": variable, "expression": expression})
+    };
+    let message = format!(
+        "'{name} is already installed in namespace ' + string(variables.current[0]) + '; remove that installation first, or install \
+         Kraken for selected namespaces only (config/overlays/namespaced)'"
+    );
+    let expression = "variables.current.size() == 0 || variables.next.all(name, name in variables.current)";
+    let mut validation = forbidden(expression, &format!("{name} is already installed in another namespace"));
+    validation["messageExpression"] = json!(message);
+    Policy {
+        rules: vec![
+            rule("rbac.authorization.k8s.io", "clusterrolebindings", &bindings),
+            rule(
+                "admissionregistration.k8s.io",
+                "validatingwebhookconfigurations",
+                std::slice::from_ref(&name),
+            ),
+        ],
+        conditions: vec![],
+        variables: vec![namespaces("current", "oldObject"), namespaces("next", "object")],
+        validations: vec![validation],
+    }
 }
 
 fn forbidden(expression: &str, message: &str) -> Value {
@@ -239,12 +284,18 @@ mod tests {
         let vpcs = crd("vpcs", "kraken", &json!({"lifecycle": {}, "cidr": option}));
         assert_eq!(
             names(&[vpcs]),
-            ["kraken-x-status", "kraken-x-protect", "kraken-x-approve", "kraken-x-secrets-vpcs"]
+            [
+                "kraken-x-installation",
+                "kraken-x-status",
+                "kraken-x-protect",
+                "kraken-x-approve",
+                "kraken-x-secrets-vpcs"
+            ]
         );
         let states = crd("statedeclarations", "kraken-internal", &json!({"data": {}}));
-        assert_eq!(names(&[states]), ["kraken-x-records"]);
+        assert_eq!(names(&[states]), ["kraken-x-installation", "kraken-x-records"]);
         let exports = crd("configexports", "kraken", &json!({"restart": {}}));
-        assert_eq!(names(&[exports]), ["kraken-x-status", "kraken-x-restart"]);
+        assert_eq!(names(&[exports]), ["kraken-x-installation", "kraken-x-status", "kraken-x-restart"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! The same source gives the same bytes. Nothing is taken from the time or the machine of the build but its toolchain.
 
+mod command;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ use tokio::process::Command;
 use crate::cargo;
 use crate::image::Source;
 use tree::{Crate, Id, Tree};
+
+pub(crate) use command::{Choice, run};
 
 /// The input for the SBOMs of a checkout.
 #[derive(Debug)]
@@ -83,6 +86,9 @@ impl Inventory {
             "components": components,
             "dependencies": dependencies,
         });
+        if source.date.is_empty() {
+            sbom["metadata"].as_object_mut().context("metadata")?.remove("timestamp");
+        }
         sbom["serialNumber"] = serial_number(&sbom)?;
         let mut text = serde_json::to_vec_pretty(&sbom).context("failed to encode the SBOM")?;
         text.push(b'\n');
