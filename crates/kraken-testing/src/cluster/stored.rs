@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::ControlPlane;
-use crate::http;
+use kraken_simulator::http;
 
 /// The keys before and after those of Secrets; `0` follows `/` in ASCII. Secrets are not even read.
 const RANGES: [(&str, &str); 2] =
