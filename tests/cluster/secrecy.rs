@@ -3,10 +3,8 @@
 
 use anyhow::{Result, bail, ensure};
 use k8s_openapi::ByteString;
-use kraken_testing::{
-    SuiteOptions,
-    proxy::{How, When},
-};
+use kraken_simulator::{How, When};
+use kraken_testing::SuiteOptions;
 use kraken_tests::{
     TestEnv,
     test_env::{TIMEOUT, condition},

@@ -7,6 +7,8 @@
 
 mod admission;
 pub mod exports;
+#[cfg(test)]
+mod fuzz;
 mod program;
 pub mod requests;
 mod resolve;

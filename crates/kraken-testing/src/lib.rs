@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod crash_test;
 pub mod environment;
 pub mod fault_proxy;
+pub mod fuzz;
 pub mod gitops;
 mod go;
 mod kubeconfig;

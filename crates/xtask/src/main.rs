@@ -7,6 +7,7 @@ mod check;
 mod crash;
 mod demo;
 mod e2e;
+mod fuzz;
 mod generate;
 mod image;
 mod node;
@@ -97,6 +98,11 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Run the parsers and decoders on generated and mutated inputs.
+    Fuzz {
+        #[command(flatten)]
+        choice: fuzz::Choice,
+    },
     /// Measure.
     Bench {
         #[command(subcommand)]
@@ -136,6 +142,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Test { args } => return stop.race(test::run(args)).await,
         Command::Crash { choice } => return stop.race(crash::run(choice)).await,
         Command::Simulate { args } => return stop.race(simulate::run(args)).await,
+        Command::Fuzz { choice } => return stop.race(fuzz::run(choice)).await,
         Command::Bench { what } => return stop.race(bench::run(what)).await,
     }
     Ok(ExitCode::SUCCESS)

@@ -169,7 +169,7 @@ fn secret_values(secret: Option<&Secret>, requested: &[KeyRef]) -> SecretRead {
 }
 
 /// The metadata and the content of a StateDeclaration in a response of the API server.
-fn parse_state(text: &str) -> Result<(ObjectMeta, StateDeclarationSpec), String> {
+pub(crate) fn parse_state(text: &str) -> Result<(ObjectMeta, StateDeclarationSpec), String> {
     // The position in the JSON text is not useful to users of YAML.
     let why =
         |error: serde_json::Error| error.to_string().split(" at line").next().unwrap_or_default().to_owned();

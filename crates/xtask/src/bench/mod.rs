@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: Kraken's load on the API server and the cloud, measured outside Kraken.
 
+mod admission;
 mod report;
 mod rest;
 mod tally;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Edit(rest::Rest),
     /// Web tiers of 12 resources each, all at once: writes, calls, time against the longest chain, order of deletion.
     Tiers(tiers::Tiers),
+    /// AdmissionReviews at a constant rate: latency and memory of the webhooks of the hub and of EC2Instances.
+    Admission(admission::Admission),
 }
 
 #[derive(Args)]
@@ -67,6 +70,7 @@ pub(crate) async fn run(command: Command) -> Result<ExitCode> {
         Command::Rest(rest) => return rest::rest(rest).await,
         Command::Edit(rest) => return rest::edit(rest).await,
         Command::Tiers(tiers) => return tiers::run(tiers).await,
+        Command::Admission(admission) => return admission::run(admission).await,
     };
     // No resyncs while counting: steady state means that nothing is due.
     let suite = SuiteOptions { resync_interval: Some("1h".to_owned()), ..SuiteOptions::default() };

@@ -1,0 +1,25 @@
+//! Fuzzing of everything that decodes what a user or another controller wrote. One module per target; its corpus is in
+//! `corpus/<module>`. The target `states` has a second part in the hub, whose code is private.
+
+mod options;
+mod paths;
+mod reviews;
+mod states;
+mod templates;
+
+use serde_json::Value;
+
+/// The error if a property does not hold.
+fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// A document of the corpus that is JSON, mutated several times; any JSON if there is none.
+fn mutated_document(rng: &mut kraken_testing::fuzz::Rng, corpus: &[Vec<u8>], words: &[&str]) -> Value {
+    let entry = rng.choice(corpus).and_then(|entry| serde_json::from_slice::<Value>(entry).ok());
+    let mut document = entry.unwrap_or_else(|| kraken_testing::fuzz::json(rng, words));
+    for _ in 0..rng.usize(1..6) {
+        kraken_testing::fuzz::mutate_json(rng, &mut document, words);
+    }
+    document
+}
