@@ -8,6 +8,8 @@ mod check;
 mod client;
 mod credentials;
 mod rules;
+#[cfg(test)]
+mod sharing;
 
 use std::{fmt, sync::Arc};
 
