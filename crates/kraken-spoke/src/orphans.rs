@@ -7,7 +7,10 @@
 //! A sweep examines what the controller's own credentials can see, and what those of each account can see. It uses the
 //! accounts that exist, and not those that resources use: the last resource of an account may be the deleted owner.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use kraken_runtime::{
     Manager,
@@ -84,7 +87,7 @@ impl Sweeper {
         }
         let owners = self.owners().await?;
         // The same objects may be visible with several credentials.
-        let mut seen = HashSet::default();
+        let mut seen = BTreeSet::new();
         let mut removed = 0;
         for Survey { key, external, place, objects } in surveys {
             let orphans = self.orphans(objects, &owners);
@@ -100,7 +103,7 @@ impl Sweeper {
         }
         // What a connection found whose survey failed now is not forgotten.
         self.before.retain(|key, _| connections.contains_key(key));
-        let all: HashSet<&String> = self.before.values().flatten().collect();
+        let all: BTreeSet<&String> = self.before.values().flatten().collect();
         self.manager.metrics.orphans(kind, all.len());
         Ok(())
     }

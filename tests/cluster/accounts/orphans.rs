@@ -60,7 +60,10 @@ async fn orphans_are_deleted_with_the_credentials_of_each_account() -> Result<()
     // More sweeps.
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(is_deleted(&gone), "the orphan is not deleted");
-    assert!(!is_deleted(&main) && !is_deleted(&other), "what has an owner, or is another cluster's, is deleted");
+    assert!(
+        !is_deleted(&main) && !is_deleted(&other),
+        "what has an owner, or is another cluster's, is deleted"
+    );
     let elsewhere = tenant.calls_of("AKIAELSEWHERE");
     assert!(elsewhere.iter().all(|call| call.action == "GetCallerIdentity"), "{elsewhere:?}");
     assert_eq!(id(&tenant.test_env.ready("VPC", "main").await?)?, main);
