@@ -63,6 +63,48 @@ async fn all_mistakes_of_a_spec_are_rejected_at_once_with_their_fields() -> Resu
 }
 
 #[tokio::test]
+async fn a_literal_that_the_account_forbids_is_rejected_and_a_value_becomes_a_condition() -> Result<()> {
+    let test_env = test_env().await?;
+    let subnet = |name: &str, vpc: &str| {
+        format!(
+            "{{apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: Subnet, metadata: {{name: {name}}}, spec: \
+              {{vpcID: {vpc}, cidrBlock: {{value: 10.0.1.0/24}}}}}}"
+        )
+    };
+    test_env
+        .apply(
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: ids}, data: {vpc: vpc-0bbb}}\n---\n\
+             {apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1, kind: Account, metadata: {name: default}, spec: \
+              {allow: {vpcs: [vpc-0aaa], adopt: {ids: [vpc-0aaa]}}}}",
+        )
+        .await?;
+    // The spoke gets the Account by a watch.
+    let deadline = Instant::now() + kraken_tests::test_env::TIMEOUT;
+    let refusal = loop {
+        match test_env.refused(&subnet("literal", "{value: vpc-0bbb}")).await {
+            Ok(refusal) => break refusal,
+            Err(_) if Instant::now() < deadline => {
+                test_env.api("Subnet").delete("literal", &DeleteParams::default()).await?;
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    let words = "spec.vpcID: vpc-0bbb is not allowed by spec.allow.vpcs of Account default: [vpc-0aaa]";
+    assert!(refusal.contains(words), "{refusal}");
+    let adopting = vpc("adopting", "cidrBlock: {value: 10.0.0.0/16}, lifecycle: {adopt: {id: vpc-0bbb}}");
+    let refusal = test_env.refused(&adopting).await?;
+    assert!(refusal.contains("spec.lifecycle.adopt.id: vpc-0bbb must not be adopted"), "{refusal}");
+    // The value of a reference is not known when it is applied, and an Account that is named may come later.
+    test_env.apply(&subnet("by-map", "{valueFrom: {configMap: {name: ids, key: vpc}}}")).await?;
+    let why = test_env.not_ready("Subnet", "by-map", "NotAllowedByAccount").await?;
+    assert!(why.contains(words), "{why}");
+    let early = subnet("early", "{value: vpc-0bbb}").replace("spec: {", "spec: {account: {name: later}, ");
+    test_env.apply(&early).await?;
+    test_env.not_ready("Subnet", "early", "AccountNotFound").await.map(drop)
+}
+
+#[tokio::test]
 async fn cycle_and_second_export_of_a_target_are_rejected() -> Result<()> {
     let test_env = test_env().await?;
     let from = |name: &str| {

@@ -58,3 +58,59 @@ async fn a_generated_key_is_only_in_its_secret_and_generated_once() -> Result<()
     test_env.delete("KeyPair", "dev").await?;
     test_env.gone("Secret", "dev-key").await
 }
+
+/// The Secret `team-key`, which a person wrote, with this data in base64.
+fn of_a_person(data: &Value) -> String {
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "team-key"}, "data": data});
+    secret.to_string()
+}
+
+#[tokio::test]
+async fn an_existing_secret_is_used_and_never_changed() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    test_env.apply(KEY).await?;
+    test_env.ready("KeyPair", "ops").await?;
+    let generated = test_env.get("Secret", "ops-key").await?["data"].clone();
+
+    // Without the public key it is not completed: it may be the Secret of something else.
+    test_env.apply(&of_a_person(&json!({"ssh-privatekey": generated["ssh-privatekey"]}))).await?;
+    let before = test_env.get("Secret", "team-key").await?;
+    test_env.apply(&KEY.replace("ops", "team")).await?;
+    let waiting = test_env
+        .until("KeyPair", "team", |object| condition(object, "Ready")["reason"] == "DependenciesNotReady")
+        .await?;
+    let message = condition(&waiting, "Ready")["message"].clone();
+    let words = |text: &str| text.contains("team-key") && text.contains("ssh-publickey");
+    assert!(message.as_str().is_some_and(words), "{message}");
+    assert_eq!(test_env.get("Secret", "team-key").await?, before);
+    assert_eq!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?.len(), 1, "only that of ops");
+
+    test_env.apply(&of_a_person(&generated)).await?;
+    test_env.ready("KeyPair", "team").await?;
+    let used = test_env.get("Secret", "team-key").await?;
+    assert_eq!(used["data"], generated);
+    assert_eq!(used["metadata"]["ownerReferences"], Value::Null);
+
+    // It belongs to a person, who decides when it is deleted.
+    test_env.delete("KeyPair", "team").await?;
+    test_env.gone("KeyPair", "team").await?;
+    assert_eq!(test_env.get("Secret", "team-key").await?, used);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_retained_key_pair_keeps_its_secret() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    test_env
+        .apply(&KEY.replace("secretName: ops-key}", "secretName: ops-key}, lifecycle: {deletion: Retain}"))
+        .await?;
+    test_env.ready("KeyPair", "ops").await?;
+    let secret = test_env.get("Secret", "ops-key").await?;
+    assert_eq!(secret["metadata"]["ownerReferences"], Value::Null, "no garbage collection");
+    test_env.delete("KeyPair", "ops").await?;
+    test_env.gone("KeyPair", "ops").await?;
+    assert_eq!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?.len(), 1);
+    assert_eq!(test_env.get("Secret", "ops-key").await?, secret);
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use kraken_aws::account::{Account, AccountRules};
 use kraken_spoke::{
-    options::{Problem, ProblemKind},
+    options::Problem,
     runtime::webhook::{Operation, Subject, Validator, Verdict},
 };
 use std::{
@@ -25,17 +25,14 @@ impl Validator for Admission {
 }
 
 fn verdict(object: &serde_json::Value) -> Verdict {
-    let problem = |field: &str, message: String| Verdict {
-        problems: vec![Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message }],
-        warnings: vec![],
-    };
-    match serde_json::from_value::<Account>(object.clone()) {
-        Err(error) => problem("", format!("cannot be read: {error}")),
+    let problem = match serde_json::from_value::<Account>(object.clone()) {
+        Err(error) => Problem::invalid("", format!("cannot be read: {error}")),
         Ok(account) => match AccountRules::of("", &account.spec) {
-            Ok(_) => Verdict::default(),
-            Err(why) => problem("defaultTags", why),
+            Ok(_) => return Verdict::default(),
+            Err(why) => Problem::invalid("defaultTags", why),
         },
-    }
+    };
+    Verdict { problems: vec![problem], warnings: vec![] }
 }
 
 #[cfg(test)]

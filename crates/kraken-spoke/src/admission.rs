@@ -2,7 +2,7 @@
 //! that only an edit can solve are rejected, all of them together; a reference without a value is not a reason to
 //! reject.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use futures::future::{BoxFuture, ready};
 use kraken_options::Problem;
@@ -12,7 +12,8 @@ use kraken_runtime::{
 };
 
 use crate::{
-    dynamic::SharedKind,
+    account::KnownAccounts,
+    dynamic::{Object, SharedKind},
     model::{fields::Fields, outcome::Outcome},
     steps::resolve,
 };
@@ -24,6 +25,7 @@ const PROTECTED: &str = "is true: the resource cannot be deleted; set lifecycle.
 pub struct Admission {
     fields: Fields,
     kind: SharedKind,
+    accounts: Option<Arc<dyn KnownAccounts>>,
 }
 
 impl fmt::Debug for Admission {
@@ -35,7 +37,13 @@ impl fmt::Debug for Admission {
 impl Admission {
     /// The webhook of this kind.
     pub fn new(kind: SharedKind) -> Self {
-        Self { fields: Fields::of(kind.info()), kind }
+        Self { fields: Fields::of(kind.info()), kind, accounts: None }
+    }
+
+    /// The same with the rules of these accounts, which apply to the kind if it has accounts.
+    #[must_use]
+    pub fn with_accounts(self, accounts: Option<Arc<dyn KnownAccounts>>) -> Self {
+        Self { accounts: accounts.filter(|_| self.kind.info().accounts.is_some()), ..self }
     }
 
     fn verdict(&self, subject: &Subject) -> Verdict {
@@ -54,10 +62,19 @@ impl Admission {
                 spec.lifecycle().protect.then(|| Problem::invalid("lifecycle.protect", PROTECTED));
             return protected.map(refused).unwrap_or_default();
         }
-        match resolve::certain(&*self.kind, spec, &self.fields) {
-            Some(Outcome::Invalid(problems)) => Verdict { problems, warnings: vec![] },
-            _ => Verdict::default(),
-        }
+        let mut problems = match resolve::certain(&*self.kind, spec, &self.fields) {
+            Some(Outcome::Invalid(problems)) => problems,
+            _ => vec![],
+        };
+        problems.extend(self.forbidden(&subject.namespace, &object));
+        Verdict { problems, warnings: vec![] }
+    }
+
+    /// What the account forbids that the resource uses. Without that account, or if it cannot be used, nothing: the resource
+    /// waits for it, and a resource is never rejected because something is missing.
+    fn forbidden(&self, namespace: &str, object: &Object) -> Vec<Problem> {
+        let rules = self.accounts.as_ref().and_then(|known| known.rules(namespace, object.account()));
+        rules.map(|rules| resolve::forbidden(&*self.kind, object.spec(), &*rules)).unwrap_or_default()
     }
 }
 

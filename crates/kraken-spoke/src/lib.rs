@@ -38,4 +38,4 @@ pub use kraken_api::{
 pub use kraken_options::{self as options, Opt, OptionType, Resolved, Resolver, kind_key, option_object};
 pub use kraken_runtime::{self as runtime, Manager};
 pub use model::{coverage, state};
-pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeProgram, main};
+pub use program::{FromContext, Registry, Spoke, SpokeArgs, SpokeContext, SpokeProgram, main};

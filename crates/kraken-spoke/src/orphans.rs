@@ -3,85 +3,204 @@
 //! The provider is listed first and the cluster second, so that an object created in between is not treated as an
 //! orphan. Orphans are reported; they are deleted only if that is enabled, only if two consecutive sweeps found them,
 //! and only a few at a time.
+//!
+//! A sweep examines what the controller's own credentials can see, and what those of each account can see. It uses the
+//! accounts that exist, and not those that resources use: the last resource of an account may be the deleted owner.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use kraken_runtime::hash::HashSet;
-
-use kraken_runtime::{Manager, patch::within, watch::RawObject};
+use kraken_runtime::{
+    Manager,
+    hash::HashSet,
+    patch::within,
+    watch::{ObjectKey, RawObject},
+};
 use kube::{Api, ResourceExt, api::ListParams};
 use tracing::{info, warn};
 
 use crate::{
-    Identity,
+    Failure, Identity,
+    account::{Connection, KnownAccounts, Refusal},
     args::OrphanArgs,
-    dynamic::{DynExternal, DynKind, Observed},
+    dynamic::{DynExternal, Observed, SharedKind},
     model::ids::listed,
 };
 
-/// Sweeps until shutdown; called only on the leader.
-pub(crate) async fn run(manager: Manager, args: OrphanArgs, of: &dyn DynKind, external: &dyn DynExternal) {
-    let kind = of.info().name;
-    if args.orphan_interval.is_zero() {
-        return;
-    }
-    let mut before = HashSet::default();
-    while manager.shutdown.run_until_cancelled(tokio::time::sleep(args.orphan_interval)).await.is_some() {
-        match sweep(&manager, &args, of, external, &before).await {
-            Ok(found) => before = found,
-            Err(error) => warn!(kind, error, "the orphan sweep failed; retrying at the next sweep"),
-        }
-    }
+/// The key of the controller's own connection, which is no digest.
+const OWN: &str = "";
+
+/// The sweeps of one kind.
+pub(crate) struct Sweeper {
+    pub(crate) manager: Manager,
+    pub(crate) args: OrphanArgs,
+    pub(crate) kind: SharedKind,
+    /// The controller's own connection.
+    pub(crate) own: Arc<dyn DynExternal>,
+    pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
+    /// The UIDs whose objects were orphans in the previous sweep, by the key of the connection.
+    pub(crate) before: BTreeMap<Arc<str>, HashSet<String>>,
 }
 
-/// One sweep; returns the UIDs whose remote objects are orphans.
-async fn sweep(
-    manager: &Manager,
-    args: &OrphanArgs,
-    of: &dyn DynKind,
-    external: &dyn DynExternal,
-    before: &HashSet<String>,
-) -> Result<HashSet<String>, String> {
-    let kind = of.info().name;
-    let in_the_cloud = external.survey(&manager.cluster_id).await.map_err(|failure| failure.to_string())?;
-    let api: Api<RawObject> = Api::all_with(manager.client.clone(), &of.info().resource);
-    // All namespaces, regardless of what this process watches: an object that another process manages is not an orphan.
-    let listed_objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
-    let objects = listed_objects.map_err(|error| error.to_string())?;
-    let owners: HashSet<String> = objects.items.iter().filter_map(ResourceExt::uid).collect();
+/// The connections to sweep, by key.
+type Connections = BTreeMap<Arc<str>, Arc<dyn DynExternal>>;
 
-    let orphans = orphans(of, in_the_cloud, &owners);
-    manager.metrics.orphans(kind, orphans.len());
-    let mut removed = 0;
-    for (uid, (identity, observed)) in &orphans {
-        let ids = listed(&of.ids(observed));
-        if !args.remove_orphans || !before.contains(uid) || removed >= args.orphan_limit {
-            warn!(
-                kind,
-                owner = identity.owner,
-                ids,
-                "orphans: remote objects with this cluster's tags that no resource owns"
-            );
-            continue;
+/// What one connection can see of the cluster's objects.
+struct Survey {
+    key: Arc<str>,
+    external: Arc<dyn DynExternal>,
+    /// The account and the region; empty if there is only one connection.
+    place: String,
+    objects: Vec<(Identity, Observed)>,
+}
+
+impl Sweeper {
+    /// Sweeps until shutdown; called only on the leader.
+    pub(crate) async fn run(mut self) {
+        let (interval, shutdown) = (self.args.orphan_interval, self.manager.shutdown.clone());
+        if interval.is_zero() {
+            return;
         }
-        removed += 1;
+        while shutdown.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
+            if let Err(error) = self.sweep().await {
+                let kind = self.kind.info().name;
+                warn!(kind, error, "the orphan sweep failed; retrying at the next sweep");
+            }
+        }
+    }
+
+    /// One sweep.
+    pub(crate) async fn sweep(&mut self) -> Result<(), String> {
+        let kind = self.kind.info().name;
+        let connections = self.connections().await;
+        let mut surveys = vec![];
+        for (key, external) in &connections {
+            match self.survey(key, external, connections.len() > 1).await {
+                Ok(survey) => surveys.push(survey),
+                Err(failure) => warn!(kind, %failure, "the orphan sweep failed; retrying at the next sweep"),
+            }
+        }
+        if surveys.is_empty() {
+            return Ok(());
+        }
+        let owners = self.owners().await?;
+        // The same objects may be visible with several credentials.
+        let mut seen = BTreeSet::new();
+        let mut removed = 0;
+        for Survey { key, external, place, objects } in surveys {
+            let orphans = self.orphans(objects, &owners);
+            for (uid, (identity, observed)) in &orphans {
+                if seen.insert((place.clone(), uid.clone())) {
+                    let is_old = self.before.get(&key).is_some_and(|before| before.contains(uid));
+                    let is_due = self.args.remove_orphans && is_old && removed < self.args.orphan_limit;
+                    removed += usize::from(is_due);
+                    self.report(&*external, identity, observed, is_due).await;
+                }
+            }
+            self.before.insert(key, orphans.into_keys().collect());
+        }
+        // What a connection found whose survey failed now is not forgotten.
+        self.before.retain(|key, _| connections.contains_key(key));
+        let all: BTreeSet<&String> = self.before.values().flatten().collect();
+        self.manager.metrics.orphans(kind, all.len());
+        Ok(())
+    }
+
+    /// The controller's own connection, and one for all accounts with the same credentials, role and region.
+    async fn connections(&self) -> Connections {
+        let own = || (Arc::<str>::from(OWN), self.own.clone());
+        let Some(accounts) = &self.accounts else { return Connections::from([own()]) };
+        let mut connections = Connections::new();
+        if !accounts.is_required() {
+            connections.extend([own()]);
+        }
+        for account in accounts.all() {
+            match self.connect(&account).await {
+                Ok(Some((key, external))) => {
+                    connections.entry(key).or_insert(external);
+                }
+                Ok(None) => connections.extend([own()]),
+                Err(error) => {
+                    let (kind, namespace, account) =
+                        (self.kind.info().name, &*account.namespace, &*account.name);
+                    warn!(kind, namespace, account, error, "the orphan sweep cannot use an account");
+                }
+            }
+        }
+        connections
+    }
+
+    /// The connection of this account; `None` if it is the controller's own.
+    async fn connect(&self, account: &ObjectKey) -> Result<Option<(Arc<str>, Arc<dyn DynExternal>)>, String> {
+        let connection = self.own.connect(&account.namespace, Some(&*account.name)).await;
+        let connection = connection.map_err(|refusal| match refusal {
+            Refusal::NotFound(why) | Refusal::NotReady(why) => why,
+            Refusal::Unreadable(error) => error.to_string(),
+        })?;
+        let Some(Connection { connected, rules }) = connection else { return Ok(None) };
+        let external = connected.as_ref().map_or(&self.own, |connected| &connected.external);
+        // As in a reconcile: with the credentials of another account, nothing else is called.
+        let here = external.location().await.map_err(|failure| failure.to_string())?;
+        match here.and_then(|here| rules.misplaced(&here)) {
+            Some(why) => Err(why),
+            None => Ok(connected.map(|connected| (connected.key, connected.external))),
+        }
+    }
+
+    async fn survey(
+        &self,
+        key: &Arc<str>,
+        external: &Arc<dyn DynExternal>,
+        is_one_of_many: bool,
+    ) -> Result<Survey, Failure> {
+        let here = if is_one_of_many { external.location().await? } else { None };
+        let objects = external.survey(&self.manager.cluster_id).await?;
+        let place = here.map(|here| here.to_string()).unwrap_or_default();
+        Ok(Survey { key: key.clone(), external: external.clone(), place, objects })
+    }
+
+    /// The UIDs of all resources of the kind. Of all namespaces, regardless of what this process watches: an object that
+    /// another process manages is not an orphan.
+    async fn owners(&self) -> Result<HashSet<String>, String> {
+        let api: Api<RawObject> = Api::all_with(self.manager.client.clone(), &self.kind.info().resource);
+        let objects = within("list the resources", api.list_metadata(&ListParams::default())).await;
+        let objects = objects.map_err(|error| error.to_string())?;
+        Ok(objects.items.iter().filter_map(ResourceExt::uid).collect())
+    }
+
+    /// Objects that are not being deleted and are owned by a UID that the cluster does not have.
+    fn orphans(
+        &self,
+        objects: Vec<(Identity, Observed)>,
+        owners: &HashSet<String>,
+    ) -> BTreeMap<String, (Identity, Observed)> {
+        objects
+            .into_iter()
+            .filter(|(identity, observed)| {
+                !owners.contains(&identity.uid) && !self.kind.ids(observed).is_empty()
+            })
+            .map(|(identity, observed)| (identity.uid.clone(), (identity, observed)))
+            .collect()
+    }
+
+    /// Reports the orphans of one owner, or deletes them if that is due.
+    async fn report(
+        &self,
+        external: &dyn DynExternal,
+        identity: &Identity,
+        observed: &Observed,
+        is_due: bool,
+    ) {
+        let (kind, owner, ids) = (self.kind.info().name, &identity.owner, listed(&self.kind.ids(observed)));
+        if !is_due {
+            warn!(kind, owner, ids, "orphans: remote objects with this cluster's tags that no resource owns");
+            return;
+        }
         match external.delete(identity, observed).await {
-            Ok(()) => info!(kind, owner = identity.owner, ids, "deleted orphans"),
-            Err(failure) => warn!(kind, owner = identity.owner, ids, %failure, "failed to delete orphans"),
+            Ok(()) => info!(kind, owner, ids, "deleted orphans"),
+            Err(failure) => warn!(kind, owner, ids, %failure, "failed to delete orphans"),
         }
     }
-    Ok(orphans.into_keys().collect())
-}
-
-/// Objects that are not being deleted and are owned by a UID that the cluster does not have.
-fn orphans(
-    of: &dyn DynKind,
-    in_the_cloud: Vec<(Identity, Observed)>,
-    owners: &HashSet<String>,
-) -> BTreeMap<String, (Identity, Observed)> {
-    in_the_cloud
-        .into_iter()
-        .filter(|(identity, observed)| !owners.contains(&identity.uid) && !of.ids(observed).is_empty())
-        .map(|(identity, observed)| (identity.uid.clone(), (identity, observed)))
-        .collect()
 }

@@ -1,7 +1,7 @@
 //! Starts the controllers of a spoke: the spoke lists its kinds once, and its CRDs, its RBAC and its controllers are
 //! derived from the list.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use k8s_openapi::{
     api::rbac::v1::PolicyRule,
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     External,
-    account::{AccountKind, with_account},
+    account::{AccountKind, KnownAccounts, with_account},
     admission::Admission,
     args::LoopArgs,
     controller::{self, Common},
@@ -29,7 +29,7 @@ pub trait Spoke: Send + 'static {
     /// The spoke's own flags, such as the endpoint of the provider.
     type Args: clap::Args + std::fmt::Debug + Clone + Send + Sync;
     /// What the kinds of the spoke share, such as the client of the provider.
-    type Context: Clone + Send + Sync + 'static;
+    type Context: SpokeContext;
 
     /// Creates the shared context. It must not fail because of missing credentials: they are reported as a condition of
     /// each resource.
@@ -43,6 +43,14 @@ pub trait Spoke: Send + 'static {
 
     /// Registers every kind, by `registry.kind::<K>()`.
     fn kinds(registry: &mut impl Registry<Self::Context>);
+}
+
+/// What the kinds of a spoke share.
+pub trait SpokeContext: Clone + Send + Sync + 'static {
+    /// The accounts of the provider, if it has any.
+    fn provider_accounts(&self) -> Option<Arc<dyn KnownAccounts>> {
+        None
+    }
 }
 
 /// An [`External`] that is created from the shared context of a spoke's kinds.
@@ -145,7 +153,7 @@ impl<S: Spoke> Program for SpokeProgram<S> {
 
     async fn run(manager: Manager, args: Self::Args) -> anyhow::Result<()> {
         let context = S::connect(args.own, &manager).await?;
-        let (flags, shared) = (args.common, Common::default());
+        let (flags, shared) = (args.common, Common::among(context.provider_accounts()));
         let mut runner = Runner { manager: &manager, flags, shared, context, tasks: JoinSet::new() };
         S::kinds(&mut runner);
         while let Some(ended) = runner.tasks.join_next().await {
@@ -190,7 +198,8 @@ struct Runner<'a, C> {
 impl<C> Registry<C> for Runner<'_, C> {
     fn kind<E: FromContext<C>>(&mut self) {
         let (kind, external) = (kind_of::<E>(), calls_of(E::from_context(&self.context)));
-        self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), Admission::new(kind.clone()));
+        let admission = Admission::new(kind.clone()).with_accounts(self.shared.accounts.clone());
+        self.manager.webhooks.mount(&Hook::of_kind::<E::Kind>(), admission);
         tracing::info!(kind = kind.info().name, "starting the controller");
         let (manager, flags, shared) = (self.manager.clone(), self.flags.clone(), self.shared.clone());
         self.tasks.spawn(task::inherit(controller::run_among(manager, (kind, external), flags, shared)));

@@ -3,6 +3,7 @@
 
 mod allow;
 mod isolation;
+mod orphans;
 mod rotation;
 
 use std::{collections::BTreeSet, sync::Arc};

@@ -60,6 +60,13 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
     };
     let secret = |name: &str| json!({"secret": {"name": name, "key": "password"}});
     let template = |text: &str| json!({"templateString": text});
+    let credentials = {
+        let theirs = from(&secret(&format!("../{other}/secrets/db")));
+        json!({"accessKeyID": theirs, "secretAccessKey": theirs})
+    };
+    let using = |name: &str, account: &str| {
+        object(AWS, "VPC", name, &json!({"cidrBlock": literal, "account": {"name": account}}))
+    };
     let intent = json!({
         "epoch": 1, "at": "2026-01-01T00:00:00Z", "hash": "x", "replacedBefore": 1, "outgoing": [id], "adopted": [id],
     });
@@ -300,5 +307,77 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
             object(AWS, "KeyPair", "key", &json!({"generate": {"secretName": format!("../{other}/stolen")}})),
             Stuck,
         ),
+        (
+            "an export in the other namespace",
+            with(
+                export("inside", &to("ConfigMap", "inside"), &json!({"value": "x"})),
+                "namespace",
+                &json!(other),
+            ),
+            Refused,
+        ),
+        (
+            "a request in the other namespace",
+            with(
+                object(
+                    CORE,
+                    "DependencyRequest",
+                    "vpc.aws.main",
+                    &json!({"secretDependencies": [{"name": "db", "key": "password"}]}),
+                ),
+                "namespace",
+                &json!(other),
+            ),
+            Refused,
+        ),
+        (
+            "a restart of the other's workload",
+            export(
+                "restart",
+                &json!({"configType": "ConfigMap", "configMetadata": {"name": "restart"},
+                "restart": [{"kind": "Deployment", "name": format!("../{other}/deployments/app")}]}),
+                &json!({"value": "x"}),
+            ),
+            Refused,
+        ),
+        (
+            "an Account in the other namespace",
+            with(object(AWS, "Account", "default", &json!({})), "namespace", &json!(other)),
+            Refused,
+        ),
+        (
+            "an Account with the other's Secret",
+            object(AWS, "Account", "thief", &json!({"credentials": credentials})),
+            Refused,
+        ),
+        ("the other's Account by its name", using("account-name", "shop"), Stuck),
+        (
+            "the other's Account by a path",
+            using("account-path", &format!("../{other}/accounts/shop")),
+            Refused,
+        ),
     ]
+}
+
+/// How many there are. Each new way to refer to something is an attempt more.
+const ATTEMPTS: usize = 42;
+
+#[test]
+fn every_attempt_has_a_name_of_its_own() {
+    let theirs = json!({"metadata": {"uid": "u"}, "status": {"externalIds": ["vpc-1"]}});
+    let attempts = attempts("other", &theirs);
+    let names: std::collections::BTreeSet<&str> = attempts.iter().map(|(name, _, _)| *name).collect();
+    assert_eq!((attempts.len(), names.len()), (ATTEMPTS, ATTEMPTS));
+    // No attempt replaces the object of another.
+    let object = |attempt: &Value| {
+        let metadata = &attempt["metadata"];
+        format!("{} {} {}", attempt["kind"], metadata["namespace"], metadata["name"])
+    };
+    let objects: Vec<String> = attempts
+        .iter()
+        .filter(|(_, _, expected)| *expected != Refused)
+        .map(|(_, attempt, _)| object(attempt))
+        .collect();
+    let distinct: std::collections::BTreeSet<&String> = objects.iter().collect();
+    assert_eq!(distinct.len(), objects.len(), "{objects:?}");
 }

@@ -1,5 +1,5 @@
-//! A user with access to one namespace cannot cause a read or a write in another. Each line of the table is one attempt; the
-//! results are verified in the API server's audit log, the other namespace and the cloud.
+//! A user with access to one namespace cannot cause a read or a write in another. Each line of the table is one attempt, each with a
+//! name of its own; the results are verified in the API server's audit log, the other namespace and the cloud.
 
 mod attempts;
 
@@ -71,6 +71,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
              {{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}, data: {{cidr: 10.1.0.0/16, more: {SETTING}}}}}\n---\n\
              {{apiVersion: {AWS}, kind: VPC, metadata: {{name: main}}, spec: \
               {{cidrBlock: {{valueFrom: {{configMap: {{name: settings, key: cidr}}}}}}, tags: {{Name: {SETTING}}}}}}}\n---\n\
+             {{apiVersion: {AWS}, kind: Account, metadata: {{name: shop}}, spec: {{defaultTags: {{Team: {SETTING}}}}}}}\n---\n\
              {{apiVersion: {EXPORT}, kind: ConfigExport, metadata: {{name: out}}, spec: {{configType: ConfigMap, \
               configMetadata: {{name: out}}, entries: [{{key: id, valueFrom: {{ref: VPC/main}}}}]}}}}\n---\n\
              {{apiVersion: {EXPORT}, kind: ConfigExport, metadata: {{name: vault}}, spec: {{configType: Secret, \
@@ -97,7 +98,6 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         content(&test_env).await?.into_iter().filter(|(key, _)| !key.starts_with("Event")).collect();
 
     let attempts = attempts(&victim.ns.name, &theirs);
-    assert!(attempts.len() >= 30, "{}", attempts.len());
     let mut accepted = Vec::new();
     for (label, attempt, expected) in &attempts {
         match (mallory.apply(&attempt.to_string()).await, expected) {

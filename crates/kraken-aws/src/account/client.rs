@@ -5,8 +5,8 @@ use std::sync::Arc;
 use aws_config::{identity::IdentityCache, sts::AssumeRoleProvider};
 use aws_sdk_ec2::config::{Credentials, Region, SharedCredentialsProvider, retry::RetryPartition};
 use kraken_spoke::{
-    FromContext, Manager,
-    account::{Connection, OnChange, Refusal},
+    FromContext, Manager, SpokeContext,
+    account::{Connection, KnownAccounts, OnChange, Refusal},
     options::{ExposeSecret, SecretString},
 };
 
@@ -100,5 +100,12 @@ impl Aws {
         if let Some(accounts) = &self.accounts {
             accounts.on_change(on_change);
         }
+    }
+}
+
+impl SpokeContext for Aws {
+    fn provider_accounts(&self) -> Option<Arc<dyn KnownAccounts>> {
+        let accounts = self.known_accounts()?.clone();
+        Some(Arc::new(accounts))
     }
 }

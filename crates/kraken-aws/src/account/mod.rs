@@ -8,12 +8,16 @@ mod check;
 mod client;
 mod credentials;
 mod rules;
+#[cfg(test)]
+mod sharing;
 
 use std::{fmt, sync::Arc};
 
 use kraken_spoke::{
     Manager,
-    account::{AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KEPT, OnChange, Refusal},
+    account::{
+        AccountKind, Connected, Connection, DEFAULT_ACCOUNT, KnownAccounts, OnChange, Recent, Refusal, Rules,
+    },
     runtime::{
         hash::HashMap,
         patch::within,
@@ -22,7 +26,6 @@ use kraken_spoke::{
 };
 use kube::{Api, Client, Resource, runtime::watcher};
 use parking_lot::Mutex;
-use tokio::time::Instant;
 
 pub use api::{Account, AccountSpec, AccountStatus};
 pub use check::{Caller, CheckError};
@@ -47,8 +50,8 @@ type Invalid = Arc<Mutex<HashMap<ObjectKey, String>>>;
 /// Who wants to know of changes.
 type Listeners = Arc<Mutex<Vec<OnChange>>>;
 
-/// Connections by their key, each with the time of its last use.
-type Connections = Arc<Mutex<HashMap<Arc<str>, (Aws, Instant)>>>;
+/// Connections by their key.
+type Connections = Arc<Recent<Aws>>;
 
 /// The Accounts of the cluster, and the connections that were made with them. Clones share the same state.
 #[derive(Clone)]
@@ -156,6 +159,7 @@ impl Accounts {
         namespace: &str,
         named: Option<&str>,
     ) -> Result<Option<Connection<Aws>>, Refusal> {
+        self.connections.expire();
         if !self.invalid.lock().is_empty() {
             self.drop_deleted(&ObjectKey::new(namespace, named.unwrap_or(DEFAULT_ACCOUNT))).await?;
         }
@@ -191,18 +195,15 @@ impl Accounts {
         region: Option<&str>,
     ) -> Connected<Aws> {
         let key = connection_key(keys.as_ref(), spec, region);
-        if let Some((aws, used)) = self.connections.lock().get_mut(&key) {
-            *used = Instant::now();
-            return Connected { external: aws.clone(), key };
+        if let Some(external) = self.connections.get(&key) {
+            return Connected { external, key };
         }
         let role = spec.assume_role_arn.as_deref().map(|role| (role, spec.external_id.as_deref()));
         // Boxed, because it is large, and rare.
         let aws = Box::pin(own.with_credentials(keys.as_ref(), role, region, &key)).await;
-        let (now, mut connections) = (Instant::now(), self.connections.lock());
-        connections.retain(|_, (_, used)| *used + KEPT > now);
         // Another reconcile may have been faster: all share one.
-        let (aws, _) = connections.entry(key.clone()).or_insert((aws, now));
-        Connected { external: aws.clone(), key }
+        let external = self.connections.get_or_insert(&key, || aws);
+        Connected { external, key }
     }
 
     fn find(&self, key: &ObjectKey) -> Found {
@@ -225,6 +226,23 @@ impl Accounts {
             self.invalid.lock().remove(key);
         }
         Ok(())
+    }
+}
+
+impl KnownAccounts for Accounts {
+    fn all(&self) -> Vec<ObjectKey> {
+        self.known.all().iter().map(|account| ObjectKey::of(&account.metadata)).collect()
+    }
+
+    fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>> {
+        let name = account.unwrap_or(DEFAULT_ACCOUNT);
+        let Found::Known(account) = self.find(&ObjectKey::new(namespace, name)) else { return None };
+        let rules = AccountRules::of(name, &account.spec).ok()?;
+        Some(Arc::new(rules))
+    }
+
+    fn is_required(&self) -> bool {
+        self.is_required
     }
 }
 

@@ -3,7 +3,7 @@
 use kraken_spoke::{
     Adopt, Location,
     account::Rules,
-    options::{Governed, Problem, ProblemKind, Restricted, Taken},
+    options::{Governed, Problem, Restricted, Taken},
 };
 use sha2::{Digest, Sha256};
 
@@ -81,7 +81,7 @@ impl AccountRules {
                 format!("{} is not allowed by {rule}: {}", refused.join(", "), listed(patterns))
             }
         };
-        Some(problem(&taken.field, message))
+        Some(Problem::invalid(&taken.field, message))
     }
 
     fn refused_adoption(&self, adopt: &Adopt) -> Option<Problem> {
@@ -93,7 +93,7 @@ impl AccountRules {
                 let id = &wanted.id;
                 let message =
                     format!("{id} must not be adopted, by {}: {}", rule("ids"), listed(&allowed.ids));
-                Some(problem("lifecycle.adopt.id", message))
+                Some(Problem::invalid("lifecycle.adopt.id", message))
             }
             Adopt::Tags(wanted) => {
                 let is_searched = |(key, pattern): &(&String, &String)| {
@@ -109,7 +109,7 @@ impl AccountRules {
                 } else {
                     format!("must search for {}, by {}", tags.join(", "), rule("tags"))
                 };
-                Some(problem("lifecycle.adopt.tags", message))
+                Some(Problem::invalid("lifecycle.adopt.tags", message))
             }
         }
     }
@@ -154,10 +154,6 @@ fn digest(spec: &AccountSpec) -> String {
     }
     let text = serde_json::to_string(&spec.default_tags).unwrap_or_default();
     format!("{:x}", Sha256::digest(text)).chars().take(16).collect()
-}
-
-fn problem(field: &str, message: String) -> Problem {
-    Problem { field: field.to_owned(), kind: ProblemKind::Invalid, message }
 }
 
 fn listed(patterns: &[String]) -> String {

@@ -5,7 +5,7 @@ mod triggers;
 mod undecodable;
 mod watch;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kraken_runtime::{manager::Manager, watch::RawObject, work};
@@ -16,7 +16,7 @@ use crate::{
     args::LoopArgs,
     context::Context,
     dynamic::{DynExternal, DynKind, calls_of, kind_of},
-    orphans,
+    orphans::Sweeper,
     shared::{batch::Batchers, connections::Link, vanished::Vanished},
 };
 use isolate::guarded;
@@ -43,6 +43,7 @@ pub async fn run_among(
     common: Common,
 ) -> anyhow::Result<()> {
     let kind = of.info().name;
+    let accounts = common.accounts.clone().filter(|_| of.info().accounts.is_some());
     let shared = watch(&manager, of, &args, common);
     let vanished = Arc::new(Vanished::new(args.vanished_share, args.vanished_minimum));
     let link = Link { batchers: Batchers::start(&external), external, vanished };
@@ -62,10 +63,15 @@ pub async fn run_among(
     });
     context.hub_lease.add(dependents(&context));
     let reader = kraken_runtime::task::spawn(context.hub_lease.clone().read(manager.clone()));
-    let sweeper = kraken_runtime::task::spawn({
-        let (context, manager) = (context.clone(), manager.clone());
-        async move { orphans::run(manager, args.orphans, &*context.kind, &*context.external).await }
-    });
+    let sweeper = Sweeper {
+        manager: manager.clone(),
+        args: args.orphans,
+        kind: context.kind.clone(),
+        own: context.external.clone(),
+        accounts,
+        before: BTreeMap::new(),
+    };
+    let sweeper = kraken_runtime::task::spawn(sweeper.run());
     let (metrics, shutdown) = (manager.metrics.clone(), manager.shutdown.clone());
     work::run(context.queue.clone(), manager.args.concurrency, kind, metrics, shutdown, move |key, slot| {
         guarded(context.clone(), kind, key, slot)

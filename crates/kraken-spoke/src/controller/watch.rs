@@ -11,6 +11,7 @@ use kraken_runtime::{
 use kube::runtime::watcher;
 
 use crate::{
+    account::KnownAccounts,
     args::LoopArgs,
     context::{Shared, Undecodable},
     controller::triggers::{enqueue_owner, is_trigger},
@@ -34,6 +35,15 @@ pub struct Common {
     pub(crate) references: References,
     /// Whether the hub is running.
     pub(crate) hub_lease: HubLease,
+    /// The accounts of the provider, if it has any.
+    pub(crate) accounts: Option<Arc<dyn KnownAccounts>>,
+}
+
+impl Common {
+    /// What the kinds of a provider with these accounts share.
+    pub(crate) fn among(accounts: Option<Arc<dyn KnownAccounts>>) -> Self {
+        Self { accounts, ..Self::default() }
+    }
 }
 
 /// Starts the watches of a kind.

@@ -2,25 +2,17 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use kraken_runtime::{hash::HashMap, watch::ObjectKey};
-use parking_lot::Mutex;
-use tokio::time::Instant;
+use kraken_runtime::watch::ObjectKey;
 
 use crate::{
-    account::{Connected, KEPT},
+    account::{Connected, Recent},
     dynamic::DynExternal,
     shared::{batch::Batchers, vanished::Vanished},
 };
 
 /// The connections of one kind, by key.
 #[derive(Debug, Default)]
-pub(crate) struct Connections(Mutex<HashMap<Arc<str>, Kept>>);
-
-#[derive(Debug)]
-struct Kept {
-    link: Link,
-    used: Instant,
-}
+pub(crate) struct Connections(Recent<Link>);
 
 /// What belongs to one connection.
 #[derive(Clone)]
@@ -37,28 +29,27 @@ impl Debug for Link {
 }
 
 impl Connections {
-    /// The link of this key. A new one takes the place of those that were not used for long.
+    /// The link of this key.
     pub(crate) fn link(
         &self,
         connected: Connected<Arc<dyn DynExternal>>,
         vanished: impl FnOnce() -> Vanished,
     ) -> Link {
-        let (now, mut links) = (Instant::now(), self.0.lock());
-        if let Some(kept) = links.get_mut(&connected.key) {
-            kept.used = now;
-            return kept.link.clone();
-        }
-        links.retain(|_, kept| kept.used + KEPT > now);
         let Connected { external, key } = connected;
-        let link = Link { batchers: Batchers::start(&external), vanished: Arc::new(vanished()), external };
-        links.insert(key, Kept { link: link.clone(), used: now });
-        link
+        self.0.get_or_insert(&key, || Link {
+            batchers: Batchers::start(&external),
+            vanished: Arc::new(vanished()),
+            external,
+        })
+    }
+
+    /// Drops the links that were not used for long.
+    pub(crate) fn expire(&self) {
+        self.0.expire();
     }
 
     /// Forgets a resource that is gone.
     pub(crate) fn forget(&self, key: &ObjectKey) {
-        for kept in self.0.lock().values() {
-            kept.link.vanished.forget(key);
-        }
+        self.0.visit(|link| link.vanished.forget(key));
     }
 }

@@ -25,6 +25,7 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     if context.info().accounts.is_none() {
         return Ok(());
     }
+    context.connections.expire();
     let namespace = place(&**object).0;
     let connection = context.external.connect(&namespace, object.account()).await?;
     if let Some(Connection { connected, rules }) = connection {

@@ -2,7 +2,8 @@
 
 use kraken_api::{Lifecycle, reasons::Reason};
 use kraken_options::{
-    Dependencies, Path, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values, summary,
+    Dependencies, Path, Problem, ProblemKind, Resolution, Resolved, Resolver, ResourceRef, ValueFrom, Values,
+    summary,
 };
 use kraken_runtime::mutants::{self, Mutant};
 use kube::{Resource, core::object::HasStatus};
@@ -67,6 +68,14 @@ pub(crate) fn certain(kind: &dyn DynKind, spec: &dyn Spec, fields: &Fields) -> O
     };
     problems.retain(|problem| problem.kind != ProblemKind::Missing);
     Some(Outcome::Invalid(problems))
+}
+
+/// What these rules forbid of the literals of a spec and of its adoption. The values of references are not known here.
+pub(crate) fn forbidden(kind: &dyn DynKind, spec: &dyn Spec, rules: &dyn Rules) -> Vec<Problem> {
+    let nothing = Values::default();
+    let mut resolver = Resolver::governed(&nothing, rules.governed());
+    let _ = kind.desired(spec, &mut resolver);
+    rules.refused(&resolver.finish().taken, spec.lifecycle().adopt.as_ref())
 }
 
 /// The desired state, and what was resolved of the Secrets that it contains.

@@ -1,10 +1,14 @@
 //! The scripted cloud, with one call for each object of a batch, and its accounts.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use async_trait::async_trait;
 use kraken_api::{Adopt, Location};
-use kraken_options::{Governed, Problem, ProblemKind, Taken};
+use kraken_options::{Governed, Problem, Taken};
+use kraken_runtime::watch::ObjectKey;
 use serde_json::{Value, json};
 
 use super::{
@@ -13,7 +17,7 @@ use super::{
 };
 use crate::{
     Candidate, Failure, Identity, Launch, ObserveRequest,
-    account::{Connection, OnChange, Refusal, Rules},
+    account::{Connected, Connection, KnownAccounts, OnChange, Refusal, Rules},
     dynamic::{Change, Desired, DynExternal, Observed},
 };
 
@@ -23,6 +27,8 @@ pub(super) struct Cloud {
     pub location: Option<Location>,
     /// The account of every resource, if the kind has accounts.
     pub account: Option<Account>,
+    /// The number of batches that were observed.
+    pub batches: Arc<AtomicUsize>,
 }
 
 /// An account, as far as a test needs one.
@@ -32,6 +38,86 @@ pub(super) enum Account {
     NotReady(String),
     /// It forbids the spec, for this reason.
     Forbids(Forbidden),
+    /// It has other credentials.
+    Other(Other),
+}
+
+/// The connection of an account with other credentials.
+#[derive(Clone, Debug)]
+pub(super) struct Other {
+    pub key: &'static str,
+    pub script: Script,
+    pub location: Location,
+    /// Why the account must not be used there, if so.
+    pub misplaced: Option<String>,
+}
+
+impl Other {
+    /// One of an account and a region.
+    pub(super) fn at(key: &'static str, account: &str) -> Self {
+        let location = Location { account: account.to_owned(), region: "r".to_owned() };
+        Self { key, script: Script::default(), location, misplaced: None }
+    }
+
+    fn connect(self) -> Connection<Arc<dyn DynExternal>> {
+        let Self { key, script, location, misplaced } = self;
+        let external = Cloud { location: Some(location), ..Cloud::of(script) };
+        let connected =
+            Some(Connected { external: Arc::new(external) as Arc<dyn DynExternal>, key: key.into() });
+        Connection { connected, rules: Arc::new(Place { governed: Governed::default(), misplaced }) }
+    }
+}
+
+/// Rules about the place only.
+#[derive(Debug)]
+struct Place {
+    governed: Governed,
+    misplaced: Option<String>,
+}
+
+impl Rules for Place {
+    fn governed(&self) -> &Governed {
+        &self.governed
+    }
+
+    fn digest(&self) -> &'static str {
+        ""
+    }
+
+    fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
+        vec![]
+    }
+
+    fn misplaced(&self, _: &Location) -> Option<String> {
+        self.misplaced.clone()
+    }
+
+    fn name(&self) -> &'static str {
+        "shop"
+    }
+}
+
+/// The accounts that the watch shows.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub all: Vec<ObjectKey>,
+    /// The rules of the account `shop` of the namespace `ns`.
+    pub rules: Option<Arc<dyn Rules>>,
+    pub is_required: bool,
+}
+
+impl KnownAccounts for Known {
+    fn all(&self) -> Vec<ObjectKey> {
+        self.all.clone()
+    }
+
+    fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>> {
+        self.rules.clone().filter(|_| (namespace, account) == ("ns", Some("shop")))
+    }
+
+    fn is_required(&self) -> bool {
+        self.is_required
+    }
 }
 
 /// Rules that forbid every spec.
@@ -57,7 +143,7 @@ impl Rules for Forbidden {
     }
 
     fn refused(&self, _: &[Taken], _: Option<&Adopt>) -> Vec<Problem> {
-        vec![Problem { field: "size".into(), kind: ProblemKind::Invalid, message: self.why.clone() }]
+        vec![Problem::invalid("size", self.why.clone())]
     }
 
     fn misplaced(&self, _: &Location) -> Option<String> {
@@ -70,6 +156,11 @@ impl Rules for Forbidden {
 }
 
 impl Cloud {
+    /// One without accounts and places.
+    pub(super) fn of(script: Script) -> Self {
+        Self { script, location: None, account: None, batches: Arc::default() }
+    }
+
     fn call(&self, name: &str) -> Result<Value, Failure> {
         match self.script.reply(name, Value::Null) {
             Reply::Accepted => Ok(json!([])),
@@ -97,6 +188,7 @@ impl DynExternal for Cloud {
             None => Ok(None),
             Some(Account::NotReady(why)) => Err(Refusal::NotReady(why)),
             Some(Account::Forbids(rules)) => Ok(Some(Connection { connected: None, rules: Arc::new(rules) })),
+            Some(Account::Other(other)) => Ok(Some(other.connect())),
         }
     }
 
@@ -112,6 +204,7 @@ impl DynExternal for Cloud {
             let by = [request.ids.clone(), by_tag].concat().join(",");
             self.call(&format!("observe {by}")).map(Observed::new)
         };
+        self.batches.fetch_add(1, Ordering::Relaxed);
         requests.iter().map(one).collect()
     }
 
@@ -142,7 +235,14 @@ impl DynExternal for Cloud {
     }
 
     async fn survey(&self, _: &str) -> Result<Vec<(Identity, Observed)>, Failure> {
-        Ok(vec![])
+        let found = self.call("survey")?;
+        let owned = |object: &Value| {
+            let uid = object["owner"].as_str().unwrap_or_default();
+            let identity =
+                Identity { cluster: "cluster".into(), uid: uid.into(), owner: format!("Disk/ns/{uid}") };
+            (identity, of(vec![object.clone()]))
+        };
+        Ok(found.as_array().into_iter().flatten().map(owned).collect())
     }
 
     async fn find(&self, _: &Adopt) -> Result<Vec<Candidate<Observed>>, Failure> {

@@ -10,7 +10,7 @@ use crate::{
     Comparison, Difference, Ignored, OwnSecret, Remedy,
     account::AccountKind,
     api::FieldDiff,
-    dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded},
+    dynamic::{Change, Desired, DynKind, KindInfo, Object, Observed, Schema, Spec, Undecoded, account_of},
 };
 
 pub(super) const GROUP: &str = "testing.kraken-iac.eoinfennessy.com";
@@ -103,7 +103,9 @@ impl DynKind for Disks {
         let json: Value = RawObject::decode(object.spec.as_deref()).map_err(undecoded)?;
         let lifecycle = serde_json::from_value(json["lifecycle"].clone()).map_err(undecoded)?;
         let status = RawObject::decode(object.status.as_deref()).map_err(undecoded)?;
-        Ok(Object::new(object.metadata.clone(), DiskSpec { lifecycle, json }, status))
+        let account = account_of(object.spec.as_deref());
+        let account = account.map_err(|error| (Box::new(object.metadata.clone()), error))?;
+        Ok(Object::new(object.metadata.clone(), DiskSpec { lifecycle, json }, status).using(account))
     }
 
     fn desired(&self, spec: &dyn Spec, values: &mut Resolver<'_>) -> Option<Desired> {

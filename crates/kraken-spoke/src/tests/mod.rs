@@ -1,6 +1,7 @@
 //! The loop on a scripted API server and a scripted cloud: each test states the expected calls of one reconcile in their
 //! order, with their responses, and asserts what a user would see: conditions, events, the requeue and the metric.
 
+mod accounts;
 mod act;
 mod cloud;
 mod deletion;
@@ -8,6 +9,7 @@ mod disk;
 mod dynamic;
 mod fixtures;
 mod observe;
+mod orphans;
 mod outcomes;
 mod prepare;
 mod scene;

@@ -70,7 +70,7 @@ impl Setup {
         };
         let shared = watch(&manager, kind, &args, Common::default());
         let _ = shared.began.set(kraken_runtime::clock::now());
-        let cloud = Cloud { script: script.clone(), location: self.location, account: self.account };
+        let cloud = Cloud { location: self.location, account: self.account, ..Cloud::of(script.clone()) };
         let external: Arc<dyn DynExternal> = Arc::new(cloud);
         let vanished = Arc::new(Vanished::new(self.vanished_share, 1));
         let link = Link { batchers: Batchers::start(&external), external, vanished };
@@ -79,7 +79,7 @@ impl Setup {
     }
 }
 
-fn run_args() -> RunArgs {
+pub(super) fn run_args() -> RunArgs {
     #[derive(clap::Parser)]
     struct Cli {
         #[command(flatten)]

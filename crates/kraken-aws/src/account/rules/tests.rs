@@ -61,6 +61,20 @@ fn an_id_that_a_user_writes_must_be_allowed() {
 }
 
 #[test]
+fn without_values_only_literals_are_compared() {
+    let (rules, values) = (rules(json!({"allow": {"vpcs": ["vpc-a"]}})), Values::default());
+    let refused = |written: Value| {
+        let mut resolver = Resolver::governed(&values, rules.governed());
+        resolver.take("vpcID", &serde_json::from_value::<Opt<String>>(written).unwrap());
+        rules.refused(&resolver.finish().taken, None).len()
+    };
+    assert_eq!(refused(json!({"value": "vpc-b"})), 1);
+    assert_eq!(refused(json!({"value": "vpc-a"})), 0);
+    assert_eq!(refused(json!({"valueFrom": {"configMap": {"name": "a", "key": "b"}}})), 0);
+    assert_eq!(refused(json!({"valueFrom": {"ref": "VPC/main"}})), 0);
+}
+
+#[test]
 fn the_vpc_of_the_namespace_is_allowed_by_its_id_only() {
     let by = |path: &str| json!({"valueFrom": {"ref": format!("VPC/main{path}")}});
     assert!(refused(json!({"vpcs": []}), "vpcID", by("")).is_empty());

@@ -5,7 +5,9 @@
 //! The loop connects at the beginning of each reconcile. Batches and the count of disappeared objects belong to a connection,
 //! so that no resource is answered with what its own credentials could not have read.
 
-use std::{fmt::Debug, sync::Arc, time::Duration};
+mod recent;
+
+use std::{fmt::Debug, sync::Arc};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps,
@@ -14,10 +16,10 @@ use kraken_api::{Adopt, Location};
 use kraken_options::{Governed, Problem, Taken};
 use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 
+pub use recent::{KEPT, MAX_KEPT, Recent};
+
 /// The name of the account of a namespace that resources use which name none.
 pub const DEFAULT_ACCOUNT: &str = "default";
-/// How long a connection is kept after its last use: longer than the usual interval between resyncs.
-pub const KEPT: Duration = Duration::from_hours(1);
 
 /// The kind of the accounts of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +84,18 @@ pub enum Refusal {
     NotReady(String),
     /// It could not be read.
     Unreadable(ApiError),
+}
+
+/// The accounts that exist, as a watch shows them: nothing of it makes a request. It is what admission and the orphan sweep
+/// know of accounts; a reconcile uses [`crate::External::connect`].
+pub trait KnownAccounts: Debug + Send + Sync + 'static {
+    /// All accounts, in no particular order.
+    fn all(&self) -> Vec<ObjectKey>;
+    /// The rules for a resource of this namespace that names this account, or none. `None` if there are none, or if the
+    /// account does not exist or cannot be used.
+    fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>>;
+    /// Whether nothing may be called with the controller's own credentials, unless an account uses them.
+    fn is_required(&self) -> bool;
 }
 
 /// Called with the namespace and the name of an account that changed.

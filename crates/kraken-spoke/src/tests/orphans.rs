@@ -1,0 +1,129 @@
+//! The orphan sweep, in the controller's own account and in those of accounts.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use kraken_api::Location;
+use kraken_runtime::{Manager, watch::ObjectKey};
+use serde_json::{Value, json};
+
+use super::{
+    cloud::{Account, Cloud, Known, Other},
+    disk::Disks,
+    fixtures::{disk, remote, with},
+    scene::run_args,
+    script::{Call, Script, call},
+    server::{self, Stored},
+};
+use crate::{FailureClass, OrphanArgs, account::KnownAccounts, orphans::Sweeper};
+
+/// A sweeper in a cluster with the Disk `u-1`, and the scripts of its connections.
+struct Sweeps {
+    own: Script,
+    other: Script,
+    sweeper: Sweeper,
+}
+
+/// Without an account, or with one that this connection belongs to.
+fn sweeps(other: Option<Other>, is_required: bool) -> Sweeps {
+    let stored = Stored::new(disk().json());
+    let client = server::client(&Script::default(), &stored, vec![("disks", vec![disk().json()])]);
+    let manager = Manager::detached("kraken-test", client, run_args(), "cluster".to_owned());
+    let (own, script) = (Script::default(), other.as_ref().map(|other| other.script.clone()));
+    let all = other.iter().map(|_| ObjectKey::new("ns", "shop")).collect();
+    let accounts: Arc<dyn KnownAccounts> = Arc::new(Known { all, is_required, ..Known::default() });
+    let location = Some(Location { account: "own".to_owned(), region: "r".to_owned() });
+    let cloud = Cloud { location, account: other.map(Account::Other), ..Cloud::of(own.clone()) };
+    let sweeper = Sweeper {
+        manager,
+        args: OrphanArgs { remove_orphans: true, ..OrphanArgs::default() },
+        kind: Arc::new(Disks::new(true, true)),
+        own: Arc::new(cloud),
+        accounts: Some(accounts),
+        before: BTreeMap::new(),
+    };
+    Sweeps { own, other: script.unwrap_or_default(), sweeper }
+}
+
+impl Sweeps {
+    /// One sweep, in which exactly these calls are made with the controller's own credentials and with those of the account.
+    async fn sweep(&mut self, own: Vec<Call>, other: Vec<Call>) {
+        self.own.begin(own);
+        self.other.begin(other);
+        self.sweeper.sweep().await.unwrap();
+        self.own.end();
+        self.other.end();
+    }
+
+    /// The count of orphans in the metrics.
+    fn count(&self) -> String {
+        let metrics = self.sweeper.manager.metrics.encode();
+        let line = metrics.lines().find_map(|line| line.strip_prefix("kraken_orphans{kind=\"Disk\"} "));
+        line.unwrap_or("none").to_owned()
+    }
+}
+
+/// An object that carries the tags of a resource with this UID.
+fn owned(id: &str, uid: &str) -> Value {
+    with(remote(id), "owner", json!(uid))
+}
+
+fn survey(objects: &[Value]) -> Call {
+    call("survey").returns(json!(objects))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_orphan_in_the_account_of_an_account_is_deleted_by_the_second_sweep() {
+    let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
+    let objects = [owned("disk-1", "u-1"), owned("disk-9", "u-9")];
+    sweeps.sweep(vec![survey(&[])], vec![survey(&objects)]).await;
+    assert_eq!(sweeps.count(), "1");
+    sweeps.sweep(vec![survey(&[])], vec![survey(&objects), call("delete disk-9")]).await;
+    sweeps.sweep(vec![survey(&[])], vec![survey(&objects[..1])]).await;
+    assert_eq!(sweeps.count(), "0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_with_the_credentials_of_an_account_does_not_stop_the_others() {
+    let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
+    let (own, other) = ([owned("disk-8", "u-8")], [owned("disk-9", "u-9")]);
+    sweeps.sweep(vec![survey(&own)], vec![survey(&other)]).await;
+    let throttled = call("survey").fails(FailureClass::Throttled);
+    sweeps.sweep(vec![survey(&own), call("delete disk-8")], vec![throttled]).await;
+    assert_eq!(sweeps.count(), "2", "what was found before the failure still counts");
+    sweeps.sweep(vec![survey(&[])], vec![survey(&other), call("delete disk-9")]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_surveyed_in_an_account_that_must_not_be_used() {
+    let misplaced = Some("not in allowedAccountIDs".to_owned());
+    let mut sweeps = sweeps(Some(Other { misplaced, ..Other::at("key", "shop") }), false);
+    sweeps.sweep(vec![survey(&[])], vec![]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_an_account_is_required_nothing_is_surveyed_with_the_controllers_credentials() {
+    let mut with_one = sweeps(Some(Other::at("key", "shop")), true);
+    with_one.sweep(vec![], vec![survey(&[])]).await;
+    let mut without = sweeps(None, true);
+    without.sweep(vec![], vec![]).await;
+    let mut optional = sweeps(None, false);
+    optional.sweep(vec![survey(&[])], vec![]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_orphan_that_two_credentials_can_see_is_deleted_once() {
+    let mut sweeps = sweeps(Some(Other::at("key", "own")), false);
+    let objects = [owned("disk-9", "u-9")];
+    sweeps.sweep(vec![survey(&objects)], vec![survey(&objects)]).await;
+    assert_eq!(sweeps.count(), "1");
+    sweeps.sweep(vec![survey(&objects), call("delete disk-9")], vec![survey(&objects)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_one_owner_in_two_accounts_are_deleted_in_both() {
+    let mut sweeps = sweeps(Some(Other::at("key", "shop")), false);
+    let (own, other) = ([owned("disk-8", "u-9")], [owned("disk-9", "u-9")]);
+    sweeps.sweep(vec![survey(&own)], vec![survey(&other)]).await;
+    let own = vec![survey(&own), call("delete disk-8")];
+    sweeps.sweep(own, vec![survey(&other), call("delete disk-9")]).await;
+}
