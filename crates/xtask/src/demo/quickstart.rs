@@ -10,6 +10,7 @@ use kube::api::Api;
 use super::play::{NAMESPACE, Play};
 use super::show;
 use crate::board::View;
+use crate::elapsed::Entered;
 use crate::ui;
 
 const SAMPLES: &str = "config/samples/quickstart";
@@ -22,7 +23,7 @@ const WAITING: &str = "batch";
 /// The resource whose number of instances comes from the ConfigMap.
 const SCALED: &str = "worker";
 
-/// Three mistakes that no schema finds: a path, a template, and a path to ignore that is none of the kind's.
+/// Three mistakes that no schema detects: a path, a template, and an ignored path that is no field of the kind.
 const MISTAKEN: &str = "
 apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1
 kind: EC2Instance
@@ -69,9 +70,10 @@ impl<'stage> Quickstart<'stage> {
     }
 
     /// All resources become Ready except the one with a missing dependency, which reports it.
-    pub(super) async fn create(&mut self) -> Result<()> {
+    pub(super) async fn create(&mut self, entered: Entered) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}"));
         manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
+        self.play.first_ready(entered).await?;
         let expected = self.play.expected();
         let what = "all resources to become Ready, and the one with a missing dependency to report it";
         self.play
@@ -103,7 +105,7 @@ impl<'stage> Quickstart<'stage> {
             .await
     }
 
-    /// Shows what came out of it.
+    /// Shows the exported values, the instances and the calls.
     pub(super) async fn results(&self) -> Result<()> {
         ui::headline("Current state");
         let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);

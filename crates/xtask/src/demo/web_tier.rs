@@ -9,6 +9,7 @@ use kube::api::Api;
 
 use super::play::{NAMESPACE, Play};
 use super::show;
+use crate::elapsed::Entered;
 use crate::ui;
 
 const SAMPLES: &str = "config/samples/web-tier";
@@ -30,9 +31,10 @@ impl<'stage> WebTier<'stage> {
     }
 
     /// Everything is applied, the last first, and becomes Ready.
-    pub(super) async fn create(&mut self) -> Result<()> {
+    pub(super) async fn create(&mut self, entered: Entered) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}, in reverse order of the references"));
         manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
+        self.play.first_ready(entered).await?;
         self.play.all_ready().await?;
         ui::headline("The exported values");
         self.address().await.map(drop)
