@@ -1,4 +1,4 @@
-//! A whole web tier: applied in any order, its address in a ConfigMap, changed by one key, and deleted at once.
+//! A web tier: applied in any order, its address in a ConfigMap, changed by one key, and deleted at once.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct WebTier<'stage> {
 impl<'stage> WebTier<'stage> {
     pub(super) async fn begin(environment: &'stage Environment, timeout: Duration) -> Result<Self> {
         let mut play = Play::begin(environment, SAMPLES, timeout).await?;
-        // The last of the chain first: nothing depends on the order.
+        // Dependents first: resources can be applied in any order.
         play.samples.reverse();
         Ok(Self { play })
     }
