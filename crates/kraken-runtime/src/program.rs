@@ -39,7 +39,7 @@ pub trait Program: Send + 'static {
     }
 
     /// The hub's permissions on its kinds.
-    fn aggregate_to_hub() -> Vec<PolicyRule> {
+    fn hub_rules() -> Vec<PolicyRule> {
         Vec::new()
     }
 
@@ -159,7 +159,7 @@ pub(crate) mod tests {
             vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["widgets"], &["list", "watch"])]
         }
 
-        fn aggregate_to_hub() -> Vec<PolicyRule> {
+        fn hub_rules() -> Vec<PolicyRule> {
             vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["widgets"], &["get"])]
         }
 
