@@ -132,7 +132,7 @@ impl Process {
             .append(true)
             .open(&log_path)
             .with_context(|| format!("cannot write {}", log_path.display()))?;
-        let inherited = ["PATH", "RUST_LOG", "RUST_BACKTRACE"]
+        let inherited = ["PATH", "KRAKEN_LOG", "RUST_LOG", "RUST_BACKTRACE"]
             .map(|name| (name, std::env::var_os(name).unwrap_or_default()));
         let mut watchdog = Command::new("sh")
             .args(["-c", WATCHDOG, "sh"])
