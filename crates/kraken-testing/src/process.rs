@@ -91,7 +91,7 @@ impl Spec {
         self
     }
 
-    /// Adds environment variables. Only PATH and Rust's logging variables are inherited, so that a
+    /// Adds environment variables. Only PATH and the variables of logs and backtraces are inherited, so that a
     /// developer's own AWS or Kubernetes settings can never leak into a run.
     #[must_use]
     pub fn envs(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {

@@ -37,13 +37,13 @@ pub(crate) fn with_webhooks() -> EnvironmentOptions {
 
 /// Starts everything; [`prepare`] comes first.
 pub(crate) async fn start(options: EnvironmentOptions) -> Result<Environment> {
+    let EnvironmentOptions { control_plane, suite: mut suite_options } = options;
     let (control_plane, moto) =
         ui::step("starting etcd, kube-apiserver, kube-controller-manager and moto", async {
-            tokio::try_join!(ControlPlane::start_with(options.control_plane), Moto::start())
+            tokio::try_join!(ControlPlane::start_with(control_plane), Moto::start())
         })
         .await?;
     let proxy = Proxy::start(moto.endpoint())?;
-    let mut suite_options = options.suite;
     suite_options.cloud_endpoint.get_or_insert_with(|| proxy.endpoint().to_owned());
     let crds = manifests::read(&paths::workspace_root()?.join("crds"))?.len();
     ui::step(&format!("installing {crds} CRDs and the controllers' RBAC"), suite::install(&control_plane))
@@ -52,7 +52,8 @@ pub(crate) async fn start(options: EnvironmentOptions) -> Result<Environment> {
         Some(chosen) => chosen.clone(),
         None => paths::controllers()?,
     };
-    let suite = ui::step(&starting(&names), Suite::start(&control_plane, &moto, suite_options)).await?;
+    let suite =
+        ui::step(&starting(&names), Suite::start_installed(&control_plane, &moto, suite_options)).await?;
     Environment::of(suite, proxy, moto, control_plane)
 }
 

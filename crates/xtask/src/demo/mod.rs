@@ -130,5 +130,7 @@ async fn start_others(mut build: JoinSet<Result<()>>, environment: &Environment)
     ui::headline("The other controllers");
     let built = async { build.join_next().await.context("there is no build")?? };
     ui::step("waiting until they are built", built).await?;
-    stage::start_others(environment).await
+    let others = stage::start_others(environment).await?;
+    println!("   logs: {}", others.folder().display());
+    Ok(others)
 }
