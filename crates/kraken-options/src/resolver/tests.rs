@@ -1,8 +1,12 @@
 //! The resolver, option by option.
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::dependency::Dependency;
 use crate::option::{KeyRef, ResourceRef};
-use crate::types::Text;
+use crate::resolved::Sensitive;
+use crate::types::{JsonType, Text};
 use crate::values::SecretData;
 use serde_json::json;
 
