@@ -1,4 +1,4 @@
-//! Sets the stage for demo, up and bench: builds the controllers and starts everything, a line for each step.
+//! The environment of demo, up and bench: builds the controllers and starts everything, a line for each step.
 
 use anyhow::Result;
 use kraken_testing::assets::Assets;

@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: Kraken at work, from nothing to everything deleted again.
 
+mod common;
 mod on_node;
-mod play;
 mod quickstart;
 mod show;
 mod web_tier;
@@ -51,11 +51,11 @@ enum Samples {
 /// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
 pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Result<()> {
     if choice.node {
-        let story = stop.race(OnNode::begin(choice.timeout)).await?;
-        stop.race(story.create()).await?;
-        stop.race(story.move_port()).await?;
-        pause(stop, &choice, || story.what_to_try()).await;
-        stop.race(story.delete()).await?;
+        let demo = stop.race(OnNode::begin(choice.timeout)).await?;
+        stop.race(demo.create()).await?;
+        stop.race(demo.move_port()).await?;
+        pause(stop, &choice, || demo.what_to_try()).await;
+        stop.race(demo.delete()).await?;
         done(entered);
         return Ok(());
     }
@@ -63,23 +63,23 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Re
         Samples::Quickstart => {
             let environment = stop.race(set_up(Some(&QUICKSTART))).await?;
             let others = build_others();
-            let mut story = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
-            stop.race(story.refuse()).await?;
-            stop.race(story.create(entered)).await?;
-            stop.race(story.add_missing_key()).await?;
-            stop.race(story.scale()).await?;
-            stop.race(story.results()).await?;
+            let mut demo = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
+            stop.race(demo.reject()).await?;
+            stop.race(demo.create(entered)).await?;
+            stop.race(demo.add_missing_key()).await?;
+            stop.race(demo.scale()).await?;
+            stop.race(demo.results()).await?;
             let _others = stop.race(start_others(others, &environment)).await?;
             pause(stop, &choice, || show::what_to_try(&environment)).await;
-            stop.race(story.delete()).await?;
+            stop.race(demo.delete()).await?;
         }
         Samples::WebTier => {
             let environment = stop.race(set_up(None)).await?;
-            let mut story = stop.race(WebTier::begin(&environment, choice.timeout)).await?;
-            stop.race(story.create(entered)).await?;
-            stop.race(story.move_port()).await?;
+            let mut demo = stop.race(WebTier::begin(&environment, choice.timeout)).await?;
+            stop.race(demo.create(entered)).await?;
+            stop.race(demo.move_port()).await?;
             pause(stop, &choice, || show::what_to_try_with_the_tier(&environment)).await;
-            stop.race(story.delete()).await?;
+            stop.race(demo.delete()).await?;
         }
     }
     done(entered);

@@ -17,8 +17,8 @@ use crate::ui;
 
 pub(super) const NAMESPACE: &str = "default";
 
-pub(super) struct Play<'stage> {
-    pub(super) environment: &'stage Environment,
+pub(super) struct Demo<'env> {
+    pub(super) environment: &'env Environment,
     pub(super) client: Client,
     pub(super) board: Board,
     pub(super) samples: Vec<Document>,
@@ -26,10 +26,10 @@ pub(super) struct Play<'stage> {
     pub(super) deadline: Instant,
 }
 
-impl<'stage> Play<'stage> {
+impl<'env> Demo<'env> {
     /// Reads the samples of a folder and follows their kinds.
     pub(super) async fn begin(
-        environment: &'stage Environment,
+        environment: &'env Environment,
         folder: &str,
         timeout: Duration,
     ) -> Result<Self> {
