@@ -292,4 +292,12 @@ mod tests {
             LaunchPlan::New(2)
         );
     }
+
+    #[test]
+    fn number_of_requested_objects_is_read_from_its_former_name() {
+        let mut written = serde_json::to_value(intent(1, 5)).unwrap();
+        written["asks"] = 2.into();
+        let read: Intent = serde_json::from_value(written).unwrap();
+        assert_eq!(read, Intent { requested: Some(2), ..intent(1, 5) });
+    }
 }
