@@ -63,7 +63,7 @@ impl Program for AccountController {
         ]
     }
 
-    fn aggregate_to_hub() -> Vec<PolicyRule> {
+    fn hub_rules() -> Vec<PolicyRule> {
         let schemas = rule(&["apiextensions.k8s.io"], &["customresourcedefinitions"], &["get"]);
         let names = Self::crds().into_iter().filter_map(|crd| crd.metadata.name).collect();
         vec![

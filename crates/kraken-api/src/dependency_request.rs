@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn an_unmet_main_id_matches_its_dependency() {
-        let asked = Dependency::Resource(main_id());
+        let dependency = Dependency::Resource(main_id());
         let reason = crate::reasons::DependencyReason::PathNotFound;
-        assert_eq!(Unmet::new(&asked, reason, "").dependency(), asked);
+        assert_eq!(Unmet::new(&dependency, reason, "").dependency(), dependency);
     }
 }

@@ -128,15 +128,15 @@ mod tests {
 
     #[test]
     fn a_field_expected_with_two_types_is_requested_with_the_type_that_covers_both() {
-        let asked = |first, second| {
+        let requested = |first, second| {
             let mut dependencies = Dependencies::default();
             dependencies.add(resource("a"), first);
             dependencies.add(resource("a"), second);
             dependencies.resources.into_values().next()
         };
-        assert_eq!(asked(JsonType::Integer, JsonType::Integer), Some(JsonType::Integer));
-        assert_eq!(asked(JsonType::Integer, JsonType::Number), Some(JsonType::Number));
-        assert_eq!(asked(JsonType::Integer, JsonType::String), Some(JsonType::Any));
+        assert_eq!(requested(JsonType::Integer, JsonType::Integer), Some(JsonType::Integer));
+        assert_eq!(requested(JsonType::Integer, JsonType::Number), Some(JsonType::Number));
+        assert_eq!(requested(JsonType::Integer, JsonType::String), Some(JsonType::Any));
     }
 
     #[test]

@@ -58,12 +58,12 @@ impl<'de, T: OptionType> Deserialize<'de> for Elements<T> {
         if wrong.is_empty() {
             return Ok(Self(elements));
         }
-        Err(D::Error::custom(told(wrong)))
+        Err(D::Error::custom(joined(wrong)))
     }
 }
 
 /// The errors of elements, in one line.
-pub(crate) fn told(mut wrong: Vec<String>) -> String {
+pub(crate) fn joined(mut wrong: Vec<String>) -> String {
     let more = wrong.len().saturating_sub(NAMED);
     wrong.truncate(NAMED);
     if more > 0 {

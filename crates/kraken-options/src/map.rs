@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::list::{Element, element, told};
+use crate::list::{Element, element, joined};
 use crate::option::Opt;
 use crate::public::Public;
 use crate::read;
@@ -55,7 +55,7 @@ impl<'de, T: OptionType> Deserialize<'de> for MapOpt<T> {
                 Err(why) => wrong.push(format!("[{}]: {why}", crate::bounds::quote(&key))),
             }
         }
-        if wrong.is_empty() { Ok(Self(values)) } else { Err(D::Error::custom(told(wrong))) }
+        if wrong.is_empty() { Ok(Self(values)) } else { Err(D::Error::custom(joined(wrong))) }
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
             "d": "fine",
         }));
         assert_eq!(taken, None);
-        let problems: Vec<_> = problems.into_iter().map(|(_, told)| told).collect();
+        let problems: Vec<_> = problems.into_iter().map(|(_, message)| message).collect();
         assert_eq!(
             problems,
             [

@@ -39,7 +39,7 @@ pub trait Program: Send + 'static {
     }
 
     /// The hub's permissions on its kinds.
-    fn aggregate_to_hub() -> Vec<PolicyRule> {
+    fn hub_rules() -> Vec<PolicyRule> {
         Vec::new()
     }
 
@@ -130,17 +130,17 @@ pub(crate) mod tests {
     use crate::rbac::rule;
 
     #[derive(CustomResource, JsonSchema, Serialize, Deserialize, Clone, Debug)]
-    #[kube(group = "test.kraken-iac.eoinfennessy.com", version = "v1alpha1", kind = "Thing", namespaced)]
-    pub(crate) struct ThingSpec {
+    #[kube(group = "test.kraken-iac.eoinfennessy.com", version = "v1alpha1", kind = "Widget", namespaced)]
+    pub(crate) struct WidgetSpec {
         /// A word: "yes" is one, and so is "1.0".
         pub(crate) word: String,
     }
 
     #[derive(Args, Clone, Debug)]
-    pub(crate) struct ThingArgs {
-        /// The endpoint that things are created at
-        #[arg(long, env = "KRAKEN_THING_ENDPOINT")]
-        pub(crate) thing_endpoint: Option<String>,
+    pub(crate) struct WidgetArgs {
+        /// The endpoint that widgets are created at
+        #[arg(long, env = "KRAKEN_WIDGET_ENDPOINT")]
+        pub(crate) widget_endpoint: Option<String>,
     }
 
     #[derive(Debug)]
@@ -148,22 +148,22 @@ pub(crate) mod tests {
 
     impl Program for Spoke {
         const NAME: &'static str = "kraken-test";
-        const ABOUT: &'static str = "Creates things";
-        type Args = ThingArgs;
+        const ABOUT: &'static str = "Creates widgets";
+        type Args = WidgetArgs;
 
         fn crds() -> Vec<CustomResourceDefinition> {
-            vec![Thing::crd(), Thing::crd()]
+            vec![Widget::crd(), Widget::crd()]
         }
 
         fn rules() -> Vec<PolicyRule> {
-            vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["things"], &["list", "watch"])]
+            vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["widgets"], &["list", "watch"])]
         }
 
-        fn aggregate_to_hub() -> Vec<PolicyRule> {
-            vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["things"], &["get"])]
+        fn hub_rules() -> Vec<PolicyRule> {
+            vec![rule(&["test.kraken-iac.eoinfennessy.com"], &["widgets"], &["get"])]
         }
 
-        async fn run(_: Manager, _: ThingArgs) -> anyhow::Result<()> {
+        async fn run(_: Manager, _: WidgetArgs) -> anyhow::Result<()> {
             Ok(())
         }
     }
@@ -174,7 +174,7 @@ pub(crate) mod tests {
     impl Program for Hub {
         const NAME: &'static str = "kraken-hub";
         const ABOUT: &'static str = "Resolves references";
-        type Args = ThingArgs;
+        type Args = WidgetArgs;
 
         fn crds() -> Vec<CustomResourceDefinition> {
             Vec::new()
@@ -184,12 +184,12 @@ pub(crate) mod tests {
             vec![rule(&[""], &["configmaps"], &["list", "watch"])]
         }
 
-        async fn run(_: Manager, _: ThingArgs) -> anyhow::Result<()> {
+        async fn run(_: Manager, _: WidgetArgs) -> anyhow::Result<()> {
             Ok(())
         }
     }
 
-    fn parse(arguments: &[&str]) -> Result<Cli<ThingArgs>, clap::Error> {
+    fn parse(arguments: &[&str]) -> Result<Cli<WidgetArgs>, clap::Error> {
         let matches = command::<Spoke>().try_get_matches_from([&["kraken-test"], arguments].concat())?;
         Cli::from_arg_matches(&matches)
     }
@@ -201,17 +201,17 @@ pub(crate) mod tests {
 
     #[test]
     fn run_takes_the_shared_flags_and_the_controllers_own() {
-        let cli = parse(&["run", "--concurrency", "4", "--thing-endpoint", "http://x"]).unwrap();
+        let cli = parse(&["run", "--concurrency", "4", "--widget-endpoint", "http://x"]).unwrap();
         let Command::Run(run) = cli.command else { panic!("not run") };
         assert_eq!(run.shared.concurrency, 4);
-        assert_eq!(run.own.thing_endpoint.as_deref(), Some("http://x"));
+        assert_eq!(run.own.widget_endpoint.as_deref(), Some("http://x"));
     }
 
     #[test]
     fn version_and_name_are_those_of_the_binary() {
         let text = parse(&["--version"]).unwrap_err().to_string();
         assert_eq!(text.trim(), format!("kraken-test {}", version::long()));
-        assert!(parse(&["--help"]).unwrap_err().to_string().contains("Creates things"));
+        assert!(parse(&["--help"]).unwrap_err().to_string().contains("Creates widgets"));
     }
 
     #[test]
@@ -225,6 +225,6 @@ pub(crate) mod tests {
     fn crds_survive_a_yaml_round_trip() {
         let read: Vec<CustomResourceDefinition> =
             serde_saphyr::from_multiple(&crd_yaml::<Spoke>().unwrap()).unwrap();
-        assert_eq!(read, [Thing::crd(), Thing::crd()]);
+        assert_eq!(read, [Widget::crd(), Widget::crd()]);
     }
 }

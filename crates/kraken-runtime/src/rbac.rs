@@ -30,7 +30,7 @@ pub fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
 /// - ServiceAccount `NAME`, and for its lease and [`Program::namespace_rules`] Role and RoleBinding `NAME`, all in
 ///   `kraken-system`;
 /// - ClusterRole and ClusterRoleBinding `NAME`: [`Program::rules`] and the rules of the runtime;
-/// - ClusterRole and ClusterRoleBinding `NAME-hub`, if [`Program::aggregate_to_hub`] has rules: the hub's rights to the kinds.
+/// - ClusterRole and ClusterRoleBinding `NAME-hub`, if [`Program::hub_rules`] has rules: the hub's rights to the kinds.
 ///
 /// # Errors
 /// If serialization fails.
@@ -59,7 +59,7 @@ pub fn yaml<P: Program>() -> Result<String, serde_saphyr::ser::Error> {
             subjects: Some(vec![account(P::NAME)]),
         })?,
     ];
-    let for_hub = P::aggregate_to_hub();
+    let for_hub = P::hub_rules();
     if !for_hub.is_empty() {
         // Bound here and not aggregated into a role of the hub's: Kubernetes creates such a role again when it is deleted together
         // with those that it collects.

@@ -79,12 +79,12 @@ impl Summary {
     }
 }
 
-/// Runs them; `tell` gets each failure, and the progress every second.
-pub fn batch(plan: &Plan, tell: impl Fn(&Summary, Option<&Failure>) + Sync) -> Summary {
+/// Runs them; `report` gets each failure, and the progress every second.
+pub fn batch(plan: &Plan, report: impl Fn(&Summary, Option<&Failure>) + Sync) -> Summary {
     let begin = Instant::now();
     let (next, stopped) = (AtomicU64::new(0), AtomicBool::new(false));
     let summary = Mutex::new(Summary::default());
-    let told = Mutex::new(Instant::now());
+    let reported = Mutex::new(Instant::now());
     std::thread::scope(|scope| {
         for _ in 0..plan.jobs.max(1) {
             scope.spawn(|| {
@@ -101,10 +101,10 @@ pub fn batch(plan: &Plan, tell: impl Fn(&Summary, Option<&Failure>) + Sync) -> S
                     if summary.failures.len() >= plan.failures {
                         stopped.store(true, Ordering::Relaxed);
                     }
-                    let mut told = told.lock();
-                    if failure.is_some() || told.elapsed() >= Duration::from_secs(1) {
-                        *told = Instant::now();
-                        tell(&summary, failure.as_ref());
+                    let mut reported = reported.lock();
+                    if failure.is_some() || reported.elapsed() >= Duration::from_secs(1) {
+                        *reported = Instant::now();
+                        report(&summary, failure.as_ref());
                     }
                 }
             });

@@ -13,15 +13,15 @@ const SILENT: [&str; 4] = [" leases", " events", " subjectaccessreviews", " self
 pub fn story(report: &Report) -> String {
     let mut text = String::new();
     for event in &report.trace.0 {
-        let told = match &event.what {
+        let line = match &event.what {
             What::Call(call) => call_in_words(call),
             What::Operation(text) => Some(format!("* {text}")),
             What::Fault(text) => Some(format!("! {text}")),
             What::Process(text) => Some(format!("  {text}")),
             What::Phase(text) => Some(format!("== {text}")),
         };
-        if let Some(told) = told {
-            let _ = writeln!(text, "{:>10.3} s  {told}", event.at.as_secs_f64());
+        if let Some(line) = line {
+            let _ = writeln!(text, "{:>10.3} s  {line}", event.at.as_secs_f64());
         }
     }
     for violation in &report.violations {

@@ -133,7 +133,7 @@ impl<S: Spoke> Program for SpokeProgram<S> {
         vec![PolicyRule { resource_names: Some(vec![HUB_NAME.to_owned()]), ..lease }]
     }
 
-    fn aggregate_to_hub() -> Vec<PolicyRule> {
+    fn hub_rules() -> Vec<PolicyRule> {
         let crds = Self::crds();
         // The hub checks whether a referenced resource exists, as long as the resource has published no state.
         let mut rules: Vec<_> =

@@ -91,7 +91,7 @@ impl Spec {
         self
     }
 
-    /// Adds environment variables. Only PATH and Rust's logging variables are inherited, so that a
+    /// Adds environment variables. Only PATH and the variables of logs and backtraces are inherited, so that a
     /// developer's own AWS or Kubernetes settings can never leak into a run.
     #[must_use]
     pub fn envs(mut self, env: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -132,7 +132,7 @@ impl Process {
             .append(true)
             .open(&log_path)
             .with_context(|| format!("cannot write {}", log_path.display()))?;
-        let inherited = ["PATH", "RUST_LOG", "RUST_BACKTRACE"]
+        let inherited = ["PATH", "KRAKEN_LOG", "RUST_LOG", "RUST_BACKTRACE"]
             .map(|name| (name, std::env::var_os(name).unwrap_or_default()));
         let mut watchdog = Command::new("sh")
             .args(["-c", WATCHDOG, "sh"])

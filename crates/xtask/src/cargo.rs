@@ -5,8 +5,11 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use kraken_testing::paths;
+use kraken_testing::{paths, progress};
 use tokio::process::Command;
+
+/// Lines of other programs would break cargo's progress bar.
+const NO_BAR: (&str, &str) = ("CARGO_TERM_PROGRESS_WHEN", "never");
 
 /// Runs cargo in the workspace's root with inherited output, and returns its exit status.
 pub(crate) async fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Result<ExitStatus> {
@@ -80,11 +83,46 @@ fn program() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds every binary.
+/// Builds every binary, and shows cargo's progress.
 ///
 /// Always the whole workspace: with a part of it selected, cargo may choose other features for shared
 /// dependencies, and compile the AWS SDK (minutes, gigabytes) once more.
 pub(crate) async fn build_binaries() -> Result<()> {
-    let status = run(["build", "--quiet", "--workspace", "--bins"]).await?;
+    built(run(["build", "--workspace", "--bins"]).await?)
+}
+
+/// The same, while other work prints its own progress: a line for each crate instead of a progress bar.
+pub(crate) async fn build_binaries_beside() -> Result<()> {
+    let all = ["build", "--workspace", "--bins"];
+    progress::while_running("building the controllers", run_with(all, &[NO_BAR])).await.and_then(built)
+}
+
+/// Builds the binaries of these controllers, named by their folders, as [`build_binaries_beside`] does.
+///
+/// Binaries and not packages are selected: the features are then those of the whole workspace.
+pub(crate) async fn build_controllers_beside(controllers: &[&str]) -> Result<()> {
+    let binaries = controllers.iter().flat_map(|name| ["--bin".to_owned(), format!("kraken-{name}")]);
+    let args: Vec<String> = std::iter::once("build".to_owned()).chain(binaries).collect();
+    let what = format!("building {}", controllers.join(" and "));
+    progress::while_running(&what, run_with(args, &[NO_BAR])).await.and_then(built)
+}
+
+/// Builds every binary at the lowest priority, so that programs that run meanwhile are not delayed. Prints warnings and
+/// errors only.
+pub(crate) async fn build_binaries_in_background() -> Result<()> {
+    let status = Command::new("nice")
+        .args(["-n", "19"])
+        .arg(program())
+        .args(["build", "--quiet", "--workspace", "--bins"])
+        .current_dir(paths::workspace_root()?)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .status()
+        .await
+        .context("cannot run `nice cargo build`; are both on PATH?")?;
+    built(status)
+}
+
+fn built(status: ExitStatus) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("cargo build failed; see the compiler's messages above") }
 }

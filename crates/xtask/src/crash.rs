@@ -52,7 +52,7 @@ fn fault(name: &str) -> Result<Fault, String> {
     known.ok_or_else(|| format!("there is no fault `{name}`"))
 }
 
-/// Explores; fails on any violation.
+/// Runs the crash test; fails on any violation.
 pub(crate) async fn run(choice: Choice) -> Result<ExitCode> {
     if !choice.no_build {
         stage::prepare().await?;

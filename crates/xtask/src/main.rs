@@ -7,6 +7,7 @@ mod check;
 mod crash;
 mod demo;
 mod e2e;
+mod elapsed;
 mod fuzz;
 mod generate;
 mod image;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::elapsed::Entered;
 use crate::signals::{Interrupted, Stop};
 
 /// Generate, try, test, measure and release Kraken.
@@ -80,7 +82,7 @@ enum Command {
         #[command(flatten)]
         choice: e2e::Choice,
     },
-    /// Build everything, check generated files, run all tests.
+    /// Build everything, run all tests.
     Test {
         /// Passed on to `cargo test --workspace`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -127,11 +129,12 @@ async fn main() -> ExitCode {
 }
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let entered = Entered::read();
     let mut stop = Stop::listen()?;
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
         Command::Check => return stop.race(check::run()).await,
-        Command::Demo { choice } => demo::run(&mut stop, choice).await?,
+        Command::Demo { choice } => demo::run(&mut stop, choice, entered).await?,
         Command::Up { serve: false, node } => stop.race(up::up(node)).await?,
         Command::Up { serve: true, node } => up::serve(&mut stop, node).await?,
         Command::Down => stop.race(up::down()).await?,

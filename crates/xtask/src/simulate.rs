@@ -11,7 +11,7 @@ use crate::cargo;
 ///
 /// It has a separate profile, so that its seeded bugs (which are inactive by default) are in no other binary.
 pub(crate) async fn run(args: Vec<String>) -> Result<ExitCode> {
-    let command = ["run", "--quiet", "--profile", "simulation", "--bin", "kraken-simulate", "--"];
+    let command = ["run", "--profile", "simulation", "--bin", "kraken-simulate", "--"];
     let args = command.into_iter().map(ToOwned::to_owned).chain(args);
     let status = cargo::run_with(args, &[("KRAKEN_MUTANTS", "1")]).await?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))

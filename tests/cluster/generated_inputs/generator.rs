@@ -7,8 +7,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-/// A text with a letter that is composed, an emoji, a zero-width space and a mark that reverses the direction.
-const ODD: &str = "e\u{301}\u{1f4a9}\u{200b}\u{202e}";
+use super::{
+    path::Path,
+    values::{ODD, distinct, minimal, source},
+};
 
 /// An object that differs from a valid one at one place.
 #[derive(Clone, Debug)]
@@ -26,94 +28,6 @@ pub(super) struct Input {
 impl fmt::Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.kind, self.path, self.change)
-    }
-}
-
-/// The path of a place: `spec.ingress[0].fromPort`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Path(Vec<Step>);
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Step {
-    Field(String),
-    Index(usize),
-}
-
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, step) in self.0.iter().enumerate() {
-            match step {
-                Step::Field(name) if at == 0 => f.write_str(name)?,
-                Step::Field(name) => write!(f, ".{name}")?,
-                Step::Index(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Path {
-    /// The path of `spec`.
-    pub(super) fn spec() -> Self {
-        Self::default().field("spec")
-    }
-
-    fn field(&self, name: &str) -> Self {
-        Self([&*self.0, &[Step::Field(name.to_owned())]].concat())
-    }
-
-    fn index(&self, index: usize) -> Self {
-        Self([&*self.0, &[Step::Index(index)]].concat())
-    }
-
-    /// The path of the object that contains this place.
-    pub(super) fn parent(&self) -> Self {
-        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
-    }
-
-    /// The name of the innermost field.
-    pub(super) fn name(&self) -> &str {
-        let names = self.0.iter().rev().find_map(|step| match step {
-            Step::Field(name) => Some(name.as_str()),
-            Step::Index(_) => None,
-        });
-        names.unwrap_or_default()
-    }
-
-    /// The path without the indexes of lists, as in the schema.
-    fn of_schema(&self) -> String {
-        let names = self.0.iter().filter_map(|step| match step {
-            Step::Field(name) => Some(name.as_str()),
-            Step::Index(_) => None,
-        });
-        names.collect::<Vec<_>>().join(".")
-    }
-
-    fn of<'a>(&self, object: &'a Value) -> Option<&'a Value> {
-        self.0.iter().try_fold(object, |value, step| match step {
-            Step::Field(name) => value.get(name),
-            Step::Index(index) => value.get(index),
-        })
-    }
-
-    /// The object with another value at this place, or without the field.
-    fn with(&self, object: &Value, value: Option<Value>) -> Value {
-        let mut object = object.clone();
-        let Some((last, parents)) = self.0.split_last() else { return object };
-        let mut node = &mut object;
-        for step in parents {
-            node = match step {
-                Step::Field(name) => &mut node[name.as_str()],
-                Step::Index(index) => &mut node[index],
-            };
-        }
-        match (last, value) {
-            (Step::Field(name), Some(value)) => node[name.as_str()] = value,
-            (Step::Field(name), None) => drop(node.as_object_mut().and_then(|fields| fields.remove(name))),
-            (Step::Index(index), Some(value)) => node[index] = value,
-            (Step::Index(index), None) => drop(node.as_array_mut().map(|items| items.remove(*index))),
-        }
-        object
     }
 }
 
@@ -174,16 +88,6 @@ fn all_fields(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
 
 fn members<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
     schema[key].as_object().into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
-}
-
-/// A valid source of each type.
-fn source(name: &str) -> Value {
-    match name {
-        "configMap" | "secret" => json!({"name": "sizes", "key": "small"}),
-        "krakenResource" => json!({"kind": "VPC", "name": "main", "path": "vpc.VpcId"}),
-        "ref" => json!("VPC/main/vpc.VpcId"),
-        _ => json!("{{ .ConfigMap.sizes.small }}"),
-    }
 }
 
 impl Generator {
@@ -391,32 +295,5 @@ impl Generator {
         for (value, name) in values.iter().filter(is_right).zip(names) {
             self.replace(path, name, base, value.clone());
         }
-    }
-}
-
-/// An item like the first, with other text.
-fn distinct(first: &Value, n: u64) -> Value {
-    match first {
-        Value::String(text) => format!("{text}{n}").into(),
-        Value::Object(fields) => {
-            let mut fields = fields.clone();
-            for name in ["key", "name"] {
-                if let Some(Value::String(text)) = fields.get_mut(name) {
-                    *text = format!("{text}{n}");
-                }
-            }
-            fields.into()
-        }
-        other => other.clone(),
-    }
-}
-
-/// The smallest value of the type of a schema.
-fn minimal(schema: &Value) -> Value {
-    match schema["type"].as_str() {
-        Some("object") => json!({}),
-        Some("array") => json!([]),
-        Some("integer") => json!(1),
-        _ => json!("a"),
     }
 }

@@ -2,119 +2,29 @@
 //! Mistakes are rejected with the path of the field; those that only a controller can recognize become conditions.
 
 mod admitted;
+mod dry_run;
 mod generator;
+mod path;
+mod samples;
+mod values;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use generator::{Generated, Input, generate};
-use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, manifests, paths::workspace_root};
+use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions};
 use kraken_tests::{TestEnv, test_env::condition};
-use kube::{Client, api::PostParams};
-use serde_json::{Value, json};
+use kube::api::PostParams;
+use serde_json::Value;
 use tokio::{sync::OnceCell, task::JoinSet};
 
 use admitted::{Admitted, why_admitted};
-
-const SAMPLES: &str = include_str!("samples.yaml");
-/// Requests in flight.
-const IN_FLIGHT: usize = 12;
-
-/// A kind with the schema of its `spec`.
-struct Kind {
-    name: String,
-    group: String,
-    plural: String,
-    generated: Generated,
-}
-
-/// The answer of the API server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Answer {
-    Admitted,
-    Refused(String),
-}
-
-/// All kinds of the CRDs, each with what is generated from its samples.
-fn kinds(namespace: &str) -> Result<Vec<Kind>> {
-    let mut samples = BTreeMap::<String, Vec<Value>>::new();
-    for text in SAMPLES.split("\n---\n") {
-        let named = text.replacen("\nspec:", "\nmetadata: {name: generated}\nspec:", 1);
-        let named = named.replace("NAMESPACE", namespace);
-        for document in manifests::parse("the samples", &named)? {
-            let of_kind = samples.entry(document.gvk.kind.clone()).or_default();
-            let mut by_tags = document.value.clone();
-            if let Some(adopt) = by_tags.pointer_mut("/spec/lifecycle/adopt") {
-                *adopt = json!({"tags": {"Name": "web"}});
-                of_kind.push(by_tags);
-            }
-            of_kind.push(document.value);
-        }
-    }
-    let mut kinds = vec![];
-    for folder in std::fs::read_dir(workspace_root()?.join("crds"))? {
-        let folder = folder?.path();
-        for file in folder.is_dir().then(|| std::fs::read_dir(&folder)).transpose()?.into_iter().flatten() {
-            let file = file?.path();
-            if file.ends_with("kustomization.yaml") {
-                continue;
-            }
-            for document in manifests::read(&file)? {
-                let spec = &document.value["spec"];
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                let name = text(&spec["names"]["kind"]);
-                let schema = &spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
-                let samples = samples.remove(&name).with_context(|| format!("no sample of {name}"))?;
-                let generated = generate(&name, schema, &samples);
-                let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
-                kinds.push(Kind { name, group, plural, generated });
-            }
-        }
-    }
-    kinds.sort_by(|one, other| one.name.cmp(&other.name));
-    ensure!(samples.is_empty(), "samples of unknown kinds: {:?}", samples.keys());
-    Ok(kinds)
-}
-
-/// What the API server answers to a creation that it does not carry out.
-async fn answer(client: &Client, uri: &str, object: &Value) -> Result<Answer> {
-    let uri = format!("{uri}?dryRun=All&fieldValidation=Strict");
-    let body = serde_json::to_vec(object)?;
-    let request = http::Request::post(uri).header("Content-Type", "application/json").body(body)?;
-    match client.request_text(request).await {
-        Ok(_) => Ok(Answer::Admitted),
-        Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
-            Ok(Answer::Refused(status.message.clone()))
-        }
-        Err(error) => bail!("{error}"),
-    }
-}
-
-/// The answers to all objects, in their order.
-async fn answers(client: &Client, objects: Vec<(String, Value)>) -> Result<Vec<Answer>> {
-    let objects = Arc::new(objects);
-    let mut workers = JoinSet::new();
-    for worker in 0..IN_FLIGHT {
-        let (client, objects) = (client.clone(), objects.clone());
-        workers.spawn(async move {
-            let mut found = vec![];
-            for index in (worker..objects.len()).step_by(IN_FLIGHT) {
-                let (uri, object) = &objects[index];
-                found.push((index, answer(&client, uri, object).await?));
-            }
-            anyhow::Ok(found)
-        });
-    }
-    let mut all = BTreeMap::new();
-    while let Some(found) = workers.join_next().await {
-        all.extend(found??);
-    }
-    Ok(all.into_values().collect())
-}
+use dry_run::{Answer, answers};
+use generator::Input;
+use samples::{Kind, kinds};
 
 /// Whether a message names the place of the input, or the field that it conflicts with and the place in words.
 fn names_the_place(message: &str, input: &Input) -> bool {

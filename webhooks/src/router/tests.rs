@@ -28,10 +28,10 @@ impl Validator for Strict {
 
 fn hook() -> Hook {
     Hook {
-        name: "things.example.com".into(),
+        name: "widgets.example.com".into(),
         groups: vec!["example.com".into()],
         version: "v1".into(),
-        resources: vec!["things".into()],
+        resources: vec!["widgets".into()],
         operations: vec![Operation::Create],
     }
 }
@@ -41,8 +41,8 @@ fn review(operation: &str, name: &str, object: Value, old: Value) -> Value {
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "request": {
             "uid": "u-1", "operation": operation, "name": name, "namespace": "ns",
-            "kind": {"group": "example.com", "version": "v1", "kind": "Thing"},
-            "resource": {"group": "example.com", "version": "v1", "resource": "things"},
+            "kind": {"group": "example.com", "version": "v1", "kind": "Widget"},
+            "resource": {"group": "example.com", "version": "v1", "resource": "widgets"},
             "userInfo": {"username": "jane"}, "object": object, "oldObject": old, "dryRun": false,
             "options": {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"},
         },

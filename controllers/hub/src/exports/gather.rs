@@ -141,8 +141,8 @@ mod tests {
                 from(json!({"secret": {"name": "db", "key": "user"}})),
                 from(json!({"secret": {"name": "db", "key": "password"}})),
                 from(json!({"secret": {"name": "gone", "key": "x"}})),
-                from(json!({"krakenResource": {"kind": "Thing", "name": "a", "path": "x"}})),
-                from(json!({"krakenResource": {"kind": "Thing", "name": "a"}})),
+                from(json!({"krakenResource": {"kind": "Widget", "name": "a", "path": "x"}})),
+                from(json!({"krakenResource": {"kind": "Widget", "name": "a"}})),
             ]),
         ))
     }
@@ -152,13 +152,13 @@ mod tests {
         let state = StateData { data: json!({"x": 1}), id: Some("t-1".into()), ..StateData::default() };
         let lookup = HashMap::from_iter([
             (ObjectRef::new(Class::Secret, "ns", "db"), db()),
-            (ObjectRef::state("ns", "thing", "a"), Lookup::State(Arc::new(state))),
+            (ObjectRef::state("ns", "widget", "a"), Lookup::State(Arc::new(state))),
         ]);
         let Gathered { values, transience } =
             values_of("ns", &wanted(), &Lookups { lookup, ..Lookups::default() });
         assert_eq!(transience, Some(Transience::Absent));
-        assert_eq!(values.resources["thing"]["a"]["x"], 1);
-        assert_eq!(values.resources["thing"]["a"][""], "t-1");
+        assert_eq!(values.resources["widget"]["a"]["x"], 1);
+        assert_eq!(values.resources["widget"]["a"][""], "t-1");
         let causes: Vec<_> = values.causes.values().map(String::as_str).collect();
         assert_eq!(causes, ["ConfigMap sizes does not exist", "Secret gone does not exist"]);
         let secrets = readable_secrets("ns", &wanted(), &values);

@@ -2,4 +2,5 @@
 
 mod exports;
 mod hub_test;
+mod limits;
 mod requests;

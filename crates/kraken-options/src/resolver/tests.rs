@@ -1,8 +1,12 @@
 //! The resolver, option by option.
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::dependency::Dependency;
 use crate::option::{KeyRef, ResourceRef};
-use crate::types::Text;
+use crate::resolved::Sensitive;
+use crate::types::{JsonType, Text};
 use crate::values::SecretData;
 use serde_json::json;
 
@@ -229,8 +233,8 @@ fn a_missing_dependency_is_named() {
 #[test]
 fn the_cause_of_a_missing_value_is_found_for_every_spelling_of_its_kind() {
     let mut values = values();
-    let asked = ResourceRef { kind: "subnet".into(), name: "a".into(), path: "id".into() };
-    values.causes.insert(Dependency::Resource(asked), "subnet a does not exist".into());
+    let reference = ResourceRef { kind: "subnet".into(), name: "a".into(), path: "id".into() };
+    values.causes.insert(Dependency::Resource(reference), "subnet a does not exist".into());
     let mut resolver = Resolver::new(&values);
     assert_eq!(resolver.take::<String>("field", &resource("Sub-Net", "a", "id")), None);
     assert_eq!(resolver.finish().problems[0].message, "subnet a does not exist");

@@ -247,8 +247,8 @@ impl Fault {
     }
 
     /// The version to list at is not reached yet.
-    pub(super) fn too_large_version(asked: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {current}");
+    pub(super) fn too_large_version(requested: u64, current: u64) -> Self {
+        let message = format!("Too large resource version: {requested}, current: {current}");
         let mut fault = Self::new(504, "Timeout", format!("Timeout: {message}"));
         fault.details = json!({
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],

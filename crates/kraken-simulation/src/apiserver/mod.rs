@@ -47,7 +47,7 @@ pub use watch::{Events, Reply};
 
 use delete::Deleted;
 use fault::Fault;
-use request::{Asked, Query, Target};
+use request::{Endpoint, Query, Target};
 use store::Store;
 use uids::Uids;
 use watch::Watch;
@@ -143,11 +143,11 @@ impl ApiServer {
     fn handle_of(&self, client: u64, request: Request<Bytes>) -> Response<Reply> {
         let (head, body) = request.into_parts();
         let query = Query::of(head.uri.query());
-        let answer = match Asked::of(&self.0.kinds, head.uri.path()) {
-            Ok(Asked::Document(path)) => {
+        let answer = match Endpoint::of(&self.0.kinds, head.uri.path()) {
+            Ok(Endpoint::Document(path)) => {
                 discovery::document(&self.0.kinds, &path).map(|document| (200, Reply::json(&document)))
             }
-            Ok(Asked::Resource(target)) => {
+            Ok(Endpoint::Resource(target)) => {
                 self.resource(client, &head.method, &target, (&query, &head.headers), &body)
             }
             Err(fault) => Err(fault),

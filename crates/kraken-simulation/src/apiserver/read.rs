@@ -81,9 +81,9 @@ impl Inner {
 
     /// The requested version of a list.
     fn version(&self, state: &State, kind: &Kind, query: &Query) -> Result<(u64, Objects), Fault> {
-        let asked = query.number("resourceVersion")?;
+        let requested = query.number("resourceVersion")?;
         let newest = state.store.revision;
-        match (asked, query.get("resourceVersionMatch")) {
+        match (requested, query.get("resourceVersionMatch")) {
             (Some(revision), Some("Exact")) => self.exactly(state, kind, revision),
             (Some(0), _) => Ok(self.cached(state, kind)),
             (Some(revision), _) if revision > newest => Err(Fault::too_large_version(revision, newest)),

@@ -11,7 +11,7 @@ use super::{
 
 /// The requested operation.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum Endpoint {
     /// One object or a list of a kind.
     Resource(Target),
     /// A document about the API itself: its path.
@@ -41,7 +41,7 @@ pub(super) enum Form {
     Metadata,
 }
 
-impl Asked {
+impl Endpoint {
     /// Reads the path.
     pub(super) fn of(kinds: &Kinds, path: &str) -> Result<Self, Fault> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn a_namespace_is_an_object_and_a_scope() {
         let kinds = Kinds::new(&[]).unwrap();
-        let target = |path: &str| match Asked::of(&kinds, path) {
-            Ok(Asked::Resource(target)) => {
+        let target = |path: &str| match Endpoint::of(&kinds, path) {
+            Ok(Endpoint::Resource(target)) => {
                 (target.kind.plural.clone(), target.namespace, target.name, target.subresource)
             }
             other => panic!("{other:?}"),
@@ -218,6 +218,6 @@ mod tests {
         assert_eq!(target("/api/v1/namespaces/a/finalize"), of(["namespaces", "", "a", "finalize"]));
         assert_eq!(target("/api/v1/namespaces/a/secrets"), of(["secrets", "a", "", ""]));
         assert_eq!(target("/api/v1/namespaces/a/secrets/b"), of(["secrets", "a", "b", ""]));
-        assert!(Asked::of(&kinds, "/api/v1/widgets").is_err());
+        assert!(Endpoint::of(&kinds, "/api/v1/widgets").is_err());
     }
 }

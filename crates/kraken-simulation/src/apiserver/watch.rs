@@ -58,13 +58,13 @@ impl Watch {
         form: Form,
     ) -> Result<Self, Fault> {
         let selector = selector(target, query)?;
-        let asked = query
+        let requested = query
             .number("resourceVersion")
             .map_err(|_| Fault::internal("resourceVersion is not a number"))?;
         let lasts = query.number("timeoutSeconds")?.map_or(TIMEOUT, Duration::from_secs);
         let now = Instant::now();
         let sends_all = query.is_true("sendInitialEvents")
-            || (matches!(asked, None | Some(0)) && query.get("sendInitialEvents").is_none());
+            || (matches!(requested, None | Some(0)) && query.get("sendInitialEvents").is_none());
         state.next_watch += 1;
         let mut watch = Self {
             server: server.clone(),
@@ -73,7 +73,7 @@ impl Watch {
             target: target.clone(),
             selector,
             form,
-            seen: asked.unwrap_or_default(),
+            seen: requested.unwrap_or_default(),
             first: Vec::new(),
             bookmarks: query.is_true("allowWatchBookmarks"),
             next_bookmark: now + BOOKMARK,

@@ -160,11 +160,11 @@ fn many(cli: &Cli) -> Result<bool> {
         let text = summary.coverage.table();
         std::fs::write(file, text).with_context(|| format!("failed to write {}", file.display()))?;
     }
-    let mut told: Vec<&str> = vec![];
+    let mut explained: Vec<&str> = vec![];
     for failure in &summary.failures {
         let Some(class) = run::class(&failure.report) else { continue };
-        if !told.contains(&class) {
-            told.push(class);
+        if !explained.contains(&class) {
+            explained.push(class);
             let Failure { seed, schedule, report } = failure;
             explain(cli, schedule, report, &format!("seed {seed}"))?;
         }

@@ -154,9 +154,9 @@ impl Simulation {
         }
     }
 
-    fn check(&self, ask: impl FnOnce(&mut dyn Checker, &View<'_>) -> Vec<Violation>) {
+    fn check(&self, inspect: impl FnOnce(&mut dyn Checker, &View<'_>) -> Vec<Violation>) {
         let mut state = self.0.state.lock();
-        let found = state.check(&self.0, |checker, view, _| ask(checker, view));
+        let found = state.check(&self.0, |checker, view, _| inspect(checker, view));
         self.0.add(&mut state, found);
     }
 

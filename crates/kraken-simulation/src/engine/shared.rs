@@ -91,7 +91,7 @@ impl State {
     pub(super) fn check<T>(
         &mut self,
         shared: &Shared,
-        ask: impl FnOnce(&mut dyn Checker, &View<'_>, Option<&Event>) -> T,
+        inspect: impl FnOnce(&mut dyn Checker, &View<'_>, Option<&Event>) -> T,
     ) -> T {
         let Self { checker, clouds, places, trace, metrics, .. } = self;
         let view = View {
@@ -102,7 +102,7 @@ impl State {
             settings: &shared.settings,
             metrics,
         };
-        ask(checker.as_mut(), &view, trace.0.last())
+        inspect(checker.as_mut(), &view, trace.0.last())
     }
 }
 

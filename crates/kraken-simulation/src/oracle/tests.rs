@@ -29,7 +29,7 @@ fn cluster() -> Vec<Arc<Value>> {
 fn every_source_has_its_value() {
     let objects = cluster();
     let oracle = Oracle::of(&objects);
-    let asks = object("VPC", "x", &json!({}));
+    let dependent = object("VPC", "x", &json!({}));
     for (from, value) in [
         (json!({"configMap": {"name": "settings", "key": "count"}}), Some(json!("2"))),
         (json!({"secret": {"name": "creds", "key": "password"}}), Some(json!("hunter2"))),
@@ -46,7 +46,7 @@ fn every_source_has_its_value() {
         (json!({"configMap": {"name": "settings", "key": "none"}}), None),
         (json!({"templateString": "{{ .Secret.none.x }}"}), None),
     ] {
-        assert_eq!(oracle.value(&asks, &Source::of(&from).unwrap()), value, "{from}");
+        assert_eq!(oracle.value(&dependent, &Source::of(&from).unwrap()), value, "{from}");
     }
     let counted = object(
         "EC2Instance",

@@ -2,7 +2,7 @@
 //!
 //! A UID becomes the number of its first appearance. So does a resource version, with how many of the versions seen so
 //! far are older: equal texts on both servers mean that versions are in the same order. The version of a list is only
-//! told by the newest object version that it covers: a real server counts what others write, too.
+//! compared by the newest object version that it covers: a real server also counts the writes of others.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

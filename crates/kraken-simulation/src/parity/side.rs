@@ -25,7 +25,7 @@ use super::{
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 /// How long an event that is expected may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A server and what it answered.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Side {
         quiet: Duration,
     ) -> Result<(Value, usize)> {
         let Some(stream) = self.watches.get_mut(&watch) else { return Ok((json!("not open"), 0)) };
-        let (events, ended) = stream.read(at_least, quiet, PATIENCE).await?;
+        let (events, ended) = stream.read(at_least, quiet, TIMEOUT).await?;
         let count = events.len();
         let events: Vec<Value> = events
             .into_iter()

@@ -22,7 +22,7 @@ pub enum What {
     Call(Request),
     /// A watch is opened; the step's id is its name from then on.
     Watch(Request),
-    /// Everything that a watch has to tell is read.
+    /// All pending events of a watch are read.
     Read(usize),
     /// The garbage collector and the namespace controller come to an end; then all objects are compared.
     Settle,
@@ -41,7 +41,7 @@ pub struct Request {
     /// The media type of the body. Default: `application/json`, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
-    /// Whether only the metadata is asked for.
+    /// Whether only the metadata is requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub metadata_only: bool,
     /// The body.

@@ -21,16 +21,16 @@ impl Stream {
         Self { body, buffer: Vec::new(), events: VecDeque::new(), ended: false }
     }
 
-    /// All events that are there: those that come until nothing comes for `quiet`, but waiting for `patience` while there
+    /// All events that are there: those that come until nothing comes for `quiet`, but waiting for `timeout` while there
     /// are fewer than `at_least`. The second says whether the watch has ended.
     pub(super) async fn read(
         &mut self,
         at_least: usize,
         quiet: Duration,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(Vec<Value>, bool)> {
         while !self.ended {
-            let wait = if self.events.len() < at_least { patience } else { quiet };
+            let wait = if self.events.len() < at_least { timeout } else { quiet };
             match tokio::time::timeout(wait, self.body.frame()).await {
                 Err(_) => break,
                 Ok(None | Some(Err(_))) => self.ended = true,

@@ -25,8 +25,9 @@ pub(crate) struct Intent {
     /// A digest of the public parameters: the same token must not be sent with other parameters.
     pub hash: String,
     /// The maximum number of objects that the call requests, if it is known: as many are visible when all are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asks: Option<usize>,
+    // `asks` is the name that earlier versions wrote.
+    #[serde(default, alias = "asks", skip_serializing_if = "Option::is_none")]
+    pub requested: Option<usize>,
     /// The epoch from which objects are current: objects of earlier epochs are outgoing. Set when a replacement starts,
     /// and copied to every later launch, regardless of how many the replacement needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +68,7 @@ impl Intent {
     /// Whether the launched objects may not be visible yet.
     pub(crate) fn may_be_invisible(&self, clock: Clock) -> bool {
         // Rejected calls may delay the successful call long after the intent.
-        clock.is_within_window(self.at.max(clock.asked))
+        clock.is_within_window(self.at.max(clock.last_create))
     }
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Clock {
     pub now: Timestamp,
     /// When this process, as far as it knows, last made a create call; initially when this process started, because an
     /// earlier process may have made one until then.
-    pub asked: Timestamp,
+    pub last_create: Timestamp,
     /// How long a new object may be missing from responses.
     pub window: Duration,
 }
@@ -174,7 +175,7 @@ mod tests {
     }
 
     fn now() -> Clock {
-        Clock { now: at(1_000_000), asked: at(0), window: Duration::from_secs(90) }
+        Clock { now: at(1_000_000), last_create: at(0), window: Duration::from_secs(90) }
     }
 
     fn intent(epoch: i64, age: i64) -> Intent {
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn visibility_window_starts_at_the_last_call() {
-        let after_throttling = Clock { asked: at(1_000_000 - 5), ..now() };
+        let after_throttling = Clock { last_create: at(1_000_000 - 5), ..now() };
         let plan = |clock| plan_launch(Some(&intent(1, 600)), 0, LaunchState::Confirmed, true, "h", clock);
         assert!(matches!(plan(after_throttling), LaunchPlan::Wait(_)));
         assert_eq!(plan(now()), LaunchPlan::New(2));
@@ -290,5 +291,13 @@ mod tests {
             plan_launch(Some(&intent(1, 5)), 0, LaunchState::Refused, true, "other", now()),
             LaunchPlan::New(2)
         );
+    }
+
+    #[test]
+    fn number_of_requested_objects_is_read_from_its_former_name() {
+        let mut written = serde_json::to_value(intent(1, 5)).unwrap();
+        written["asks"] = 2.into();
+        let read: Intent = serde_json::from_value(written).unwrap();
+        assert_eq!(read, Intent { requested: Some(2), ..intent(1, 5) });
     }
 }

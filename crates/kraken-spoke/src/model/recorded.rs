@@ -130,10 +130,10 @@ impl Shown {
         let outgoing = intent.map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
         let mut this = Self { live: kind.ids(observed), epoch: kind.epoch(observed), ..Self::default() };
         this.is_complete = intent.is_some_and(|intent| {
-            let asks = intent.asks.map_or(usize::MAX, |asks| asks.max(1));
+            let requested = intent.requested.map_or(usize::MAX, |count| count.max(1));
             recorded.epoch < intent.epoch
                 && this.epoch >= intent.epoch
-                && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= asks
+                && kind.shown(&kind.split(observed.clone(), intent.epoch).1).len() >= requested
         });
         for id in recorded.ids.iter().filter(|id| !this.live.contains(id)) {
             // Outgoing objects were visible before: if they are not returned, they are deleted.

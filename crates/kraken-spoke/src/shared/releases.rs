@@ -52,17 +52,17 @@ impl std::fmt::Debug for Releases {
 
 impl Releases {
     /// Registers a resource to be enqueued when references of its namespace are released, or at once if they were
-    /// released since `asked`, when its dependents were listed. It registers again each time that it is blocked.
+    /// released since `listed_at`, when its dependents were listed. It registers again each time that it is blocked.
     pub(crate) fn wait(
         &self,
         manager: &Manager,
         namespace: &str,
         of: Node,
-        asked: Instant,
+        listed_at: Instant,
         enqueue: Enqueue,
     ) {
         let mut inner = self.inner.lock();
-        if inner.released.get(namespace).is_some_and(|released| *released >= asked) {
+        if inner.released.get(namespace).is_some_and(|released| *released >= listed_at) {
             return enqueue();
         }
         inner.waiting.entry(namespace.to_owned()).or_default().insert(of, (Instant::now(), enqueue));

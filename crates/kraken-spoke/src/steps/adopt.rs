@@ -77,7 +77,7 @@ async fn claim(
     let hash = parameters_hash(&id, "adopt");
     let mut intent =
         Intent { adopts: true, ..Intent::next(before, epoch, kraken_runtime::clock::now(), hash) };
-    intent.asks = Some(1);
+    intent.requested = Some(1);
     intent.adopted = vec![id.clone()];
     intent.location = observation.location.clone().or(intent.location);
     // If two resources adopt the same object, the second must observe the new owner.

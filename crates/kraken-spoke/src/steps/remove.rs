@@ -75,8 +75,8 @@ async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let kept: Vec<String> =
         reconcile.context.kind.shown(&observed).into_iter().filter(|id| policy.keeps(id)).collect();
     let (kept, doomed) = reconcile.context.kind.select(observed, &kept);
-    let is_asked_for = reconcile.memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
-    if !reconcile.context.kind.is_gone(&doomed) && !is_asked_for {
+    let is_requested = reconcile.memory.deleted.is_some() && mutants::active(Mutant::EarlyFinalizer);
+    if !reconcile.context.kind.is_gone(&doomed) && !is_requested {
         if !expects_deletion {
             permitted(reconcile).await?;
         }
@@ -118,7 +118,7 @@ fn is_unseen(reconcile: &mut Reconcile<'_>, remains: &mut Remains<'_>, observed:
     let is_unrecorded = intent.is_none() && recorded.ids.is_empty() && recorded.epoch == 0;
     memory.is_vanishing(&shown.vanished)
         || !shown.unseen.is_empty()
-        || (is_unrecorded && clock.is_within_window(clock.asked))
+        || (is_unrecorded && clock.is_within_window(clock.last_create))
         || is_outstanding(*intent, recorded.epoch, memory, *clock)
 }
 
@@ -139,7 +139,7 @@ async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
         return Ok(());
     }
     let (namespace, name) = place(&**object);
-    let (node, asked) = ((context.info().key.clone(), name.clone()), Instant::now());
+    let (node, listed_at) = ((context.info().key.clone(), name.clone()), Instant::now());
     let blockers = context.references.blockers(&context.manager.client, &namespace, &node).await;
     let blockers = blockers.map_err(Outcome::Kubernetes)?;
     if blockers.is_empty() {
@@ -147,7 +147,7 @@ async fn unblocked(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     }
     let (queue, key) = (context.queue.clone(), ObjectKey::new(&namespace, &name));
     let enqueue = Box::new(move || queue.add(key.clone(), Lane::Edit));
-    context.references.releases.wait(&context.manager, &namespace, node, asked, enqueue);
+    context.references.releases.wait(&context.manager, &namespace, node, listed_at, enqueue);
     Err(Outcome::Blocked(blockers))
 }
 

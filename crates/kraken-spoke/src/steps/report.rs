@@ -60,7 +60,7 @@ fn is_silent(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
     let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
     let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
     let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
-    let for_hub = matches!(outcome, Outcome::Asked);
+    let for_hub = matches!(outcome, Outcome::WaitingForHub);
     // The hub responds to other resources of this kind: this response is expected soon.
     let is_heard = for_hub && context.hub.was_heard(HUB_GRACE);
     (memory.progress(grace, for_hub).is_fresh() || is_heard) && is_silent
@@ -79,7 +79,7 @@ async fn write(
     let (api, version) = (context.api(&namespace), Version::of(&**object));
     let written = replace_status(&api, context.manager.name, &name, &version, json!(status)).await?;
     memory.latest = Some(context.written("write the status", &written)?);
-    let for_hub = matches!(outcome, Outcome::Asked);
+    let for_hub = matches!(outcome, Outcome::WaitingForHub);
     memory.in_progress = outcome.is_in_progress().then(|| Progress::begin(outcome.grace(), for_hub));
     if facts.ids.as_ref().is_some_and(|ids| !ids.is_empty()) {
         memory.at_creation = None;

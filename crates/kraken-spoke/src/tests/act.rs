@@ -126,7 +126,7 @@ async fn create_adds_only_the_missing_objects() {
     let report =
         scene.reconcile([observe(&one), observe_by_tag(&one), call(INTENT), created, call(EVENT)]).await;
     assert_eq!(report.events(), [("Normal", "Scaled")]);
-    assert_eq!(report.intent()["asks"], 1);
+    assert_eq!(report.intent()["requested"], 1);
 }
 
 #[tokio::test(start_paused = true)]

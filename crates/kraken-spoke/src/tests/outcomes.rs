@@ -76,7 +76,7 @@ async fn invalid_is_stalled_until_an_edit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn asked_waits_for_the_hub() {
+async fn waiting_for_the_hub_is_retried() {
     let scene = Scene::of(disk().ready().spec("size", from_config_map())).await;
     let report = scene.reconcile([call("PATCH dependencyrequests/disk.testing.a"), call(STATUS)]).await;
     assert_row(&report, &row("WaitingForHub", Requeue::After(Duration::from_secs(10)), &[]));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use kraken_api::FINALIZER;
 use kraken_simulator::Kind;
 use kraken_simulator::hook::{Answer, Call};
-use kraken_spoke::api::FINALIZER;
 use serde_json::Value;
 
 use super::recorder::Recorder;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kraken_spoke::runtime::random::Stream;
-
 use super::fault::{Fault, Point};
+use crate::random::Stream;
 
 /// All calls of a run with all applicable faults.
 pub(super) fn points(scenario: &'static str, calls: &[super::Numbered], faults: &[Fault]) -> Vec<Point> {

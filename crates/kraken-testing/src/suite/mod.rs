@@ -119,6 +119,19 @@ impl Suite {
             Some(namespaces) => install_in(control_plane, namespaces).await?,
             None => install(control_plane).await?,
         }
+        Self::start_installed(control_plane, moto, options).await
+    }
+
+    /// As [`Suite::start`] on a control plane that has the CRDs and RBAC already: further controllers beside those of another
+    /// suite.
+    ///
+    /// # Errors
+    /// As [`Suite::start`].
+    pub async fn start_installed(
+        control_plane: &ControlPlane,
+        moto: &Moto,
+        options: SuiteOptions,
+    ) -> Result<Self> {
         let all = paths::controllers()?;
         let chosen = options.only.clone().unwrap_or_else(|| all.clone());
         let named = chosen.iter().chain(options.env.keys());

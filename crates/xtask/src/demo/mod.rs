@@ -1,22 +1,27 @@
 //! `cargo xtask demo`: Kraken at work, from nothing to everything deleted again.
 
+mod common;
 mod on_node;
-mod play;
 mod quickstart;
 mod show;
 mod web_tier;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use kraken_testing::Environment;
+use kraken_testing::{Environment, EnvironmentOptions, Suite};
+use tokio::task::JoinSet;
 
+use crate::elapsed::Entered;
 use crate::signals::Stop;
-use crate::{stage, ui};
+use crate::{cargo, stage, ui};
 use on_node::OnNode;
 use quickstart::Quickstart;
 use web_tier::WebTier;
+
+/// The controllers of the quickstart, which are built and started first.
+const QUICKSTART: [&str; 2] = ["hub", "aws-ec2-instance"];
 
 /// Which demo, and how.
 #[derive(Args)]
@@ -24,7 +29,7 @@ pub(crate) struct Choice {
     /// Which samples are applied.
     #[arg(value_enum, default_value = "quickstart")]
     samples: Samples,
-    /// On a real node: controllers are pods, and a pod mounts the web tier's address. Takes root and a few packages.
+    /// On a real node: controllers are pods, and a pod mounts the web tier's address. Requires root and a few packages.
     #[arg(long, conflicts_with = "samples")]
     node: bool,
     /// Delete everything and exit at the end; fail if anything is not Ready in time.
@@ -44,46 +49,48 @@ enum Samples {
 }
 
 /// Starts the environment, runs the demo, and then either keeps running until Ctrl-C or (`once`) exits.
-pub(crate) async fn run(stop: &mut Stop, choice: Choice) -> Result<()> {
-    let began = Instant::now();
+pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Result<()> {
     if choice.node {
-        let story = stop.race(OnNode::begin(choice.timeout)).await?;
-        stop.race(story.create()).await?;
-        stop.race(story.move_port()).await?;
-        pause(stop, &choice, || story.what_to_try()).await;
-        stop.race(story.delete()).await?;
-        done(began);
+        let demo = stop.race(OnNode::begin(choice.timeout)).await?;
+        stop.race(demo.create()).await?;
+        stop.race(demo.move_port()).await?;
+        pause(stop, &choice, || demo.what_to_try()).await;
+        stop.race(demo.delete()).await?;
+        done(entered);
         return Ok(());
     }
-    let environment = stop.race(set_up()).await?;
     match choice.samples {
         Samples::Quickstart => {
-            let mut story = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
-            stop.race(story.refuse()).await?;
-            stop.race(story.create()).await?;
-            stop.race(story.add_missing_key()).await?;
-            stop.race(story.scale()).await?;
-            stop.race(story.results()).await?;
+            let environment = stop.race(set_up(Some(&QUICKSTART))).await?;
+            let others = build_others();
+            let mut demo = stop.race(Quickstart::begin(&environment, choice.timeout)).await?;
+            stop.race(demo.reject()).await?;
+            stop.race(demo.create(entered)).await?;
+            stop.race(demo.add_missing_key()).await?;
+            stop.race(demo.scale()).await?;
+            stop.race(demo.results()).await?;
+            let _others = stop.race(start_others(others, &environment)).await?;
             pause(stop, &choice, || show::what_to_try(&environment)).await;
-            stop.race(story.delete()).await?;
+            stop.race(demo.delete()).await?;
         }
         Samples::WebTier => {
-            let mut story = stop.race(WebTier::begin(&environment, choice.timeout)).await?;
-            stop.race(story.create()).await?;
-            stop.race(story.move_port()).await?;
+            let environment = stop.race(set_up(None)).await?;
+            let mut demo = stop.race(WebTier::begin(&environment, choice.timeout)).await?;
+            stop.race(demo.create(entered)).await?;
+            stop.race(demo.move_port()).await?;
             pause(stop, &choice, || show::what_to_try_with_the_tier(&environment)).await;
-            stop.race(story.delete()).await?;
+            stop.race(demo.delete()).await?;
         }
     }
-    done(began);
+    done(entered);
     Ok(())
 }
 
-fn done(began: Instant) {
+fn done(entered: Entered) {
     ui::headline("Done");
     println!(
-        "All resources were created, changed and deleted as expected, in {:.0} s.",
-        began.elapsed().as_secs_f64()
+        "All resources were created, changed and deleted as expected. The command was entered {} ago.",
+        entered.ago()
     );
 }
 
@@ -96,11 +103,34 @@ async fn pause(stop: &mut Stop, choice: &Choice, print: impl FnOnce()) {
     }
 }
 
-async fn set_up() -> Result<Environment> {
+/// Builds and starts these controllers, or all, and the rest of the environment.
+async fn set_up(only: Option<&[&str]>) -> Result<Environment> {
     ui::headline("Starting the environment");
-    stage::prepare().await?;
-    let environment = stage::start(stage::with_webhooks()).await?;
+    match only {
+        Some(controllers) => stage::prepare_controllers(controllers).await?,
+        None => stage::prepare().await?,
+    }
+    let EnvironmentOptions { control_plane, mut suite } = stage::with_webhooks();
+    suite.only = only.map(|controllers| controllers.iter().map(|&name| name.to_owned()).collect());
+    let environment = stage::start(EnvironmentOptions { control_plane, suite }).await?;
     println!("   Kubernetes: {}", environment.control_plane.server());
     println!("   AWS:        {} (moto)", environment.moto.endpoint());
     Ok(environment)
+}
+
+/// Builds the other controllers while the demo runs; the build ends on drop.
+fn build_others() -> JoinSet<Result<()>> {
+    let mut build = JoinSet::new();
+    build.spawn(cargo::build_binaries_in_background());
+    build
+}
+
+/// Waits for the build, and starts the other controllers; they are stopped on drop.
+async fn start_others(mut build: JoinSet<Result<()>>, environment: &Environment) -> Result<Suite> {
+    ui::headline("The other controllers");
+    let built = async { build.join_next().await.context("there is no build")?? };
+    ui::step("waiting until they are built", built).await?;
+    let others = stage::start_others(environment).await?;
+    println!("   logs: {}", others.folder().display());
+    Ok(others)
 }

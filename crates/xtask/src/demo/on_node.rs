@@ -1,4 +1,4 @@
-//! The web tier on a real node: controllers are pods, and a pod mounts what they export.
+//! The web tier on a real node: the controllers are pods, and another pod mounts the exported address.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use kraken_testing::{paths, suite};
 use crate::{node, ui};
 
 const SAMPLES: &str = "config/samples/web-tier";
-/// The sample's Deployment has an image of the internet; this one does the same without.
+/// The sample's Deployment pulls an image from a registry. The demo uses [`client`] instead, whose image is built locally.
 const DEPLOYMENT: &str = "06-deployment.yaml";
 const OTHER_PORT: &str = "8080";
 
-/// The cluster, and where kubectl finds it.
+/// The cluster, and the kubeconfig for kubectl.
 pub(super) struct OnNode {
     cluster: NodeCluster,
     kubeconfig: PathBuf,
@@ -24,20 +24,22 @@ pub(super) struct OnNode {
 impl OnNode {
     /// Starts the cluster and installs Kraken.
     pub(super) async fn begin(timeout: Duration) -> Result<Self> {
-        ui::headline("Setting the stage");
+        ui::headline("Starting the environment");
         node::prepare().await?;
         let cluster = node::start(&[]).await?;
         let kubeconfig = cluster.control_plane.admin_kubeconfig();
         node::install(&kubeconfig, cluster.moto.endpoint()).await?;
-        let stage = Self { cluster, kubeconfig, timeout };
-        ui::headline("The controllers are pods");
-        print!("{}", stage.kubectl(&["-n", suite::NAMESPACE, "get", "pods", "-o", "wide"]).await?);
-        Ok(stage)
+        let demo = Self { cluster, kubeconfig, timeout };
+        ui::headline("The controllers run as pods");
+        print!("{}", demo.kubectl(&["-n", suite::NAMESPACE, "get", "pods", "-o", "wide"]).await?);
+        Ok(demo)
     }
 
-    /// A pod waits for the address of a load balancer that does not exist yet, then runs.
+    /// A pod waits for the address of a load balancer that does not exist yet, then starts.
     pub(super) async fn create(&self) -> Result<()> {
-        ui::headline("A Deployment that mounts the address of a load balancer, before there is one");
+        ui::headline(
+            "Applying a Deployment that mounts the address of a load balancer that does not exist yet",
+        );
         self.apply(&client()).await?;
         tokio::time::sleep(Duration::from_secs(2)).await;
         print!("{}", self.kubectl(&["get", "pods"]).await?);
@@ -48,46 +50,47 @@ impl OnNode {
         let timeout = format!("--timeout={}s", self.timeout.as_secs());
         self.kubectl(&["wait", "kraken", "--all", "--for=condition=Ready", &timeout]).await?;
         print!("{}", self.kubectl(&["get", "kraken"]).await?);
-        ui::headline("What the pod sees");
-        self.until_pod_says(":80/").await
+        ui::headline("The log of the pod");
+        self.until_pod_logs(":80/").await
     }
 
-    /// One key changes, and the file in the pod follows.
+    /// One key of a ConfigMap changes, and the file that the pod mounts is updated.
     pub(super) async fn move_port(&self) -> Result<()> {
-        ui::headline(&format!("ConfigMap web-tier: port={OTHER_PORT}"));
+        ui::headline(&format!("Setting port: \"{OTHER_PORT}\" in ConfigMap web-tier"));
         let patch = format!(r#"{{"data":{{"port":"{OTHER_PORT}"}}}}"#);
         self.kubectl(&["patch", "configmap", "web-tier", "--type=merge", "-p", &patch]).await?;
-        self.until_pod_says(&format!(":{OTHER_PORT}/")).await
+        self.until_pod_logs(&format!(":{OTHER_PORT}/")).await
     }
 
     pub(super) fn what_to_try(&self) {
-        ui::headline("It stays up; in a second terminal");
+        ui::headline("The demo keeps running. In a second terminal:");
         println!("{}", ui::exports(&self.kubeconfig, self.cluster.moto.endpoint()));
         println!("kubectl logs -f deployment/client");
         println!("kubectl -n {} logs deployment/kraken-hub", suite::NAMESPACE);
-        println!("# Ctrl-C deletes everything and stops all that was started");
+        println!("# Ctrl-C deletes the samples and stops every process that was started");
     }
 
-    /// Everything is deleted at once; what is referred to goes last.
+    /// All resources are deleted at once; a dependency is deleted after its dependents.
     pub(super) async fn delete(&self) -> Result<()> {
-        ui::headline("Deleting everything at once");
+        ui::headline("Deleting all resources at once");
         let timeout = format!("--timeout={}s", self.timeout.as_secs());
         ui::step("kubectl delete kraken --all", self.kubectl(&["delete", "kraken", "--all", &timeout]))
             .await
             .map(drop)
     }
 
-    async fn until_pod_says(&self, wanted: &str) -> Result<()> {
+    /// Waits until the last line of the pod's log contains this text, and prints the line.
+    async fn until_pod_logs(&self, expected: &str) -> Result<()> {
         let started = Instant::now();
         loop {
-            // Fails as long as the container was not started.
+            // Fails until the container is started.
             let logs = self.kubectl(&["logs", "deployment/client", "--tail=1"]).await.unwrap_or_default();
-            if logs.contains(wanted) {
+            if logs.contains(expected) {
                 println!("{}   (after {:.1} s)", logs.trim(), started.elapsed().as_secs_f64());
                 return Ok(());
             }
             if started.elapsed() > self.timeout {
-                bail!("the pod does not see {wanted}; its log: {logs}");
+                bail!("the pod did not log {expected}; the last line of its log: {logs}");
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
@@ -113,10 +116,11 @@ fn samples() -> Result<Vec<String>> {
         }
     }
     files.sort();
-    files.reverse(); // the last of the chain first: nothing depends on the order
+    files.reverse(); // dependents first: resources can be applied in any order
     Ok(files)
 }
 
+/// A Deployment whose pod prints the mounted address twice a second.
 fn client() -> String {
     format!(
         "apiVersion: apps/v1

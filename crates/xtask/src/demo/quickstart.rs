@@ -7,9 +7,10 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kraken_testing::{Environment, manifests};
 use kube::api::Api;
 
-use super::play::{NAMESPACE, Play};
+use super::common::{Demo, NAMESPACE};
 use super::show;
 use crate::board::View;
+use crate::elapsed::Entered;
 use crate::ui;
 
 const SAMPLES: &str = "config/samples/quickstart";
@@ -22,7 +23,7 @@ const WAITING: &str = "batch";
 /// The resource whose number of instances comes from the ConfigMap.
 const SCALED: &str = "worker";
 
-/// Three mistakes that no schema finds: a path, a template, and a path to ignore that is none of the kind's.
+/// Three mistakes that no schema detects: a path, a template, and an ignored path that is no field of the kind.
 const MISTAKEN: &str = "
 apiVersion: aws.kraken-iac.eoinfennessy.com/v1alpha1
 kind: EC2Instance
@@ -36,47 +37,48 @@ spec:
   lifecycle: {ignoreChanges: [tgas.Team]}
 ";
 
-pub(super) struct Quickstart<'stage> {
-    play: Play<'stage>,
+pub(super) struct Quickstart<'env> {
+    demo: Demo<'env>,
 }
 
-impl<'stage> Quickstart<'stage> {
-    pub(super) async fn begin(environment: &'stage Environment, timeout: Duration) -> Result<Self> {
-        Ok(Self { play: Play::begin(environment, SAMPLES, timeout).await? })
+impl<'env> Quickstart<'env> {
+    pub(super) async fn begin(environment: &'env Environment, timeout: Duration) -> Result<Self> {
+        Ok(Self { demo: Demo::begin(environment, SAMPLES, timeout).await? })
     }
 
     /// An invalid object is rejected, with all its problems at once.
-    pub(super) async fn refuse(&self) -> Result<()> {
+    pub(super) async fn reject(&self) -> Result<()> {
         ui::headline("Applying an EC2Instance with three mistakes");
         let mistaken = manifests::parse("the invalid EC2Instance", MISTAKEN)?;
-        let Err(refusal) = manifests::apply(&self.play.client, &mistaken, NAMESPACE).await else {
+        let Err(rejection) = manifests::apply(&self.demo.client, &mistaken, NAMESPACE).await else {
             bail!("the invalid EC2Instance was stored");
         };
         // kubectl prints the message; the causes in it are one for each field.
-        let Some(kube::Error::Api(status)) = refusal.downcast_ref::<kube::Error>() else {
-            return Err(refusal.context("the invalid EC2Instance was not rejected but failed"));
+        let Some(kube::Error::Api(status)) = rejection.downcast_ref::<kube::Error>() else {
+            return Err(rejection.context("the invalid EC2Instance was not rejected but failed"));
         };
         let causes = status.details.iter().flat_map(|details| &details.causes);
         let causes: Vec<String> = causes.map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
-        let refusal = causes.join("\n   ");
+        let rejection = causes.join("\n   ");
         for field in ["imageID", "userData", "lifecycle.ignoreChanges[0]"] {
-            if !refusal.contains(&format!("spec.{field}")) {
-                bail!("the error does not name {field}: {refusal}");
+            if !rejection.contains(&format!("spec.{field}")) {
+                bail!("the error does not name {field}: {rejection}");
             }
         }
-        println!("   {refusal}");
+        println!("   {rejection}");
         Ok(())
     }
 
     /// All resources become Ready except the one with a missing dependency, which reports it.
-    pub(super) async fn create(&mut self) -> Result<()> {
+    pub(super) async fn create(&mut self, entered: Entered) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}"));
-        manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
-        let expected = self.play.expected();
+        manifests::apply(&self.demo.client, &self.demo.samples, NAMESPACE).await?;
+        self.demo.first_ready(entered).await?;
+        let expected = self.demo.expected();
         let what = "all resources to become Ready, and the one with a missing dependency to report it";
-        self.play
+        self.demo
             .board
-            .wait(what, self.play.deadline, |views| {
+            .wait(what, self.demo.deadline, |views| {
                 let ready = views.iter().filter(|view| view.name != WAITING && view.is_ready()).count();
                 let is_reported =
                     views.iter().any(|view| view.name == WAITING && view.message.contains(MISSING_KEY));
@@ -87,28 +89,28 @@ impl<'stage> Quickstart<'stage> {
 
     /// The missing key is added, and the waiting resource is reconciled.
     pub(super) async fn add_missing_key(&mut self) -> Result<()> {
-        self.play.set(SETTINGS, MISSING_KEY, "t3.small").await?;
-        self.play.all_ready().await
+        self.demo.set(SETTINGS, MISSING_KEY, "t3.small").await?;
+        self.demo.all_ready().await
     }
 
     /// A count in the ConfigMap changes from 1 to 2, and so does the number of instances.
     pub(super) async fn scale(&mut self) -> Result<()> {
-        self.play.set(SETTINGS, "count", "2").await?;
+        self.demo.set(SETTINGS, "count", "2").await?;
         let has = |views: &[View], ids: usize| {
             views.iter().any(|view| view.name == SCALED && view.is_ready() && view.external_ids.len() == ids)
         };
-        self.play
+        self.demo
             .board
-            .wait("the second instance of the worker", self.play.deadline, |views| has(views, 2))
+            .wait("the second instance of the worker", self.demo.deadline, |views| has(views, 2))
             .await
     }
 
-    /// Shows what came out of it.
+    /// Shows the exported values, the instances and the calls.
     pub(super) async fn results(&self) -> Result<()> {
         ui::headline("Current state");
-        let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
-        let secrets: Api<Secret> = Api::namespaced(self.play.client.clone(), NAMESPACE);
-        for export in self.play.samples.iter().filter(|sample| sample.gvk.kind == "ConfigExport") {
+        let maps: Api<ConfigMap> = Api::namespaced(self.demo.client.clone(), NAMESPACE);
+        let secrets: Api<Secret> = Api::namespaced(self.demo.client.clone(), NAMESPACE);
+        for export in self.demo.samples.iter().filter(|sample| sample.gvk.kind == "ConfigExport") {
             let target = export.value.pointer("/spec/configMetadata/name").and_then(|name| name.as_str());
             let target = target.with_context(|| format!("{} has no configMetadata.name", export.source))?;
             if export.value["spec"]["configType"] == "Secret" {
@@ -119,15 +121,15 @@ impl<'stage> Quickstart<'stage> {
                 show::config_map(target, &map);
             }
         }
-        show::instances(&self.play.environment.moto.instances().await?, &self.play.board.views());
-        show::calls(&self.play.environment.proxy.calls());
+        show::instances(&self.demo.environment.moto.instances().await?, &self.demo.board.views());
+        show::calls(&self.demo.environment.proxy.calls());
         Ok(())
     }
 
     /// All samples are deleted, and the cloud is empty afterwards.
     pub(super) async fn delete(&mut self) -> Result<()> {
-        self.play.delete().await?;
-        let instances = self.play.environment.moto.instances().await?;
+        self.demo.delete().await?;
+        let instances = self.demo.environment.moto.instances().await?;
         let alive: Vec<&str> = instances
             .iter()
             .filter(|instance| instance.is_alive())

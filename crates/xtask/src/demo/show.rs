@@ -19,7 +19,7 @@ pub(super) fn changes() -> impl Fn(Change<'_>) + Send + Sync + 'static {
         let (view, line) = match change {
             Change::Now(view) if view.ready.is_empty() => return,
             Change::Now(view) => (view, now(view)),
-            Change::Gone(view) => (view, paint(Colour::Green, "gone")),
+            Change::Gone(view) => (view, paint(Colour::Green, "deleted")),
         };
         let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
         if printed.insert(view.title(), line.clone()).as_ref() != Some(&line) {
@@ -112,7 +112,7 @@ fn your_turn(environment: &Environment, lines: &str) {
     println!(
         "
 {}
-Everything stays up until you press Ctrl-C, which deletes the samples and stops it all. In another terminal:
+The demo keeps running until you press Ctrl-C, which deletes the samples and stops every process. In another terminal:
 
 {}
 

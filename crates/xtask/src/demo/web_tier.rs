@@ -1,4 +1,4 @@
-//! A whole web tier: applied in any order, its address in a ConfigMap, changed by one key, and deleted at once.
+//! A web tier: applied in any order, its address in a ConfigMap, changed by one key, and deleted at once.
 
 use std::time::Duration;
 
@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kraken_testing::{Environment, manifests};
 use kube::api::Api;
 
-use super::play::{NAMESPACE, Play};
+use super::common::{Demo, NAMESPACE};
 use super::show;
+use crate::elapsed::Entered;
 use crate::ui;
 
 const SAMPLES: &str = "config/samples/web-tier";
@@ -17,46 +18,47 @@ const SETTINGS: &str = "web-tier";
 const ADDRESS: &str = "web-address";
 const OTHER_PORT: &str = "8080";
 
-pub(super) struct WebTier<'stage> {
-    play: Play<'stage>,
+pub(super) struct WebTier<'env> {
+    demo: Demo<'env>,
 }
 
-impl<'stage> WebTier<'stage> {
-    pub(super) async fn begin(environment: &'stage Environment, timeout: Duration) -> Result<Self> {
-        let mut play = Play::begin(environment, SAMPLES, timeout).await?;
-        // The last of the chain first: nothing depends on the order.
-        play.samples.reverse();
-        Ok(Self { play })
+impl<'env> WebTier<'env> {
+    pub(super) async fn begin(environment: &'env Environment, timeout: Duration) -> Result<Self> {
+        let mut demo = Demo::begin(environment, SAMPLES, timeout).await?;
+        // Dependents first: resources can be applied in any order.
+        demo.samples.reverse();
+        Ok(Self { demo })
     }
 
     /// Everything is applied, the last first, and becomes Ready.
-    pub(super) async fn create(&mut self) -> Result<()> {
+    pub(super) async fn create(&mut self, entered: Entered) -> Result<()> {
         ui::headline(&format!("Applying {SAMPLES}, in reverse order of the references"));
-        manifests::apply(&self.play.client, &self.play.samples, NAMESPACE).await?;
-        self.play.all_ready().await?;
+        manifests::apply(&self.demo.client, &self.demo.samples, NAMESPACE).await?;
+        self.demo.first_ready(entered).await?;
+        self.demo.all_ready().await?;
         ui::headline("The exported values");
         self.address().await.map(drop)
     }
 
     /// One key changes, and with it the rule of the security group, the listener and the address.
     pub(super) async fn move_port(&mut self) -> Result<()> {
-        self.play.set(SETTINGS, "port", OTHER_PORT).await?;
-        let deadline = self.play.deadline;
-        let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
+        self.demo.set(SETTINGS, "port", OTHER_PORT).await?;
+        let deadline = self.demo.deadline;
+        let maps: Api<ConfigMap> = Api::namespaced(self.demo.client.clone(), NAMESPACE);
         while port(&maps.get(ADDRESS).await?) != Some(OTHER_PORT) {
             if std::time::Instant::now() > deadline {
                 bail!("ConfigMap {ADDRESS} was not updated to port {OTHER_PORT}");
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        self.play.all_ready().await?;
+        self.demo.all_ready().await?;
         self.address().await.map(drop)
     }
 
     /// Everything is deleted at once, in the order of the references.
     pub(super) async fn delete(&mut self) -> Result<()> {
-        self.play.delete().await?;
-        let calls = self.play.environment.proxy.journal();
+        self.demo.delete().await?;
+        let calls = self.demo.environment.proxy.journal();
         let refused = |status: Option<u16>| status.is_some_and(|status| (400..500).contains(&status));
         let in_vain: Vec<&str> = calls
             .iter()
@@ -67,12 +69,12 @@ impl<'stage> WebTier<'stage> {
             bail!("everything is deleted, but AWS rejected {}", in_vain.join(", "));
         }
         println!("AWS rejected no deletion: no deletion was requested too early");
-        show::calls(&self.play.environment.proxy.calls());
+        show::calls(&self.demo.environment.proxy.calls());
         Ok(())
     }
 
     async fn address(&self) -> Result<ConfigMap> {
-        let maps: Api<ConfigMap> = Api::namespaced(self.play.client.clone(), NAMESPACE);
+        let maps: Api<ConfigMap> = Api::namespaced(self.demo.client.clone(), NAMESPACE);
         let map = maps.get(ADDRESS).await?;
         show::config_map(ADDRESS, &map);
         Ok(map)

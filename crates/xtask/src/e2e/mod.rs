@@ -194,7 +194,7 @@ async fn uninstall(kubeconfig: &Path) -> Result<()> {
 }
 
 async fn build() -> Result<()> {
-    let status = cargo::run(["test", "--quiet", "--workspace", "--test", "e2e", "--no-run"]).await?;
+    let status = cargo::run(["test", "--workspace", "--test", "e2e", "--no-run"]).await?;
     if status.success() { Ok(()) } else { bail!("the tests do not compile") }
 }
 

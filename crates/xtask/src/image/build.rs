@@ -47,8 +47,7 @@ pub(crate) async fn release(
     source: &Source,
 ) -> Result<PathBuf> {
     let host = cargo::host().await?;
-    let mut arguments =
-        ["build", "--quiet", "--locked", "--release", "--target", &host].map(str::to_owned).to_vec();
+    let mut arguments = ["build", "--locked", "--release", "--target", &host].map(str::to_owned).to_vec();
     arguments.extend(chosen);
     // Before the flags: a build without sources of dependencies could not map their folder.
     cargo::output_in(root, &["fetch", "--quiet", "--locked"]).await?;
@@ -67,7 +66,7 @@ pub(crate) async fn release(
 /// For tests. Without commit and version, because each commit would compile every crate of the workspace again.
 async fn dev(root: &Path, binaries: Vec<String>) -> Result<PathBuf> {
     let (target, wrapper) = (target()?, wrapper()?);
-    let mut arguments = ["build", "--quiet", "--locked"].map(str::to_owned).to_vec();
+    let mut arguments = ["build", "--locked"].map(str::to_owned).to_vec();
     arguments.extend(binaries);
     let environment = [("CARGO_TARGET_DIR", text(&target)?), ("RUSTC_WORKSPACE_WRAPPER", text(&wrapper)?)];
     run(root, arguments, &environment).await?;

@@ -39,7 +39,7 @@ fn values() -> Values {
     let keys = [("password".to_owned(), SecretString::from("hunter22"))].into();
     values.secrets.insert("db".into(), SecretData { version: "u/7".into(), keys });
     let paths = [("x".to_owned(), json!({"a": [1, "b"]})), ("n".to_owned(), json!(3))].into();
-    values.resources.insert("thing".into(), [("a".to_owned(), paths)].into());
+    values.resources.insert("widget".into(), [("a".to_owned(), paths)].into());
     values
 }
 
@@ -65,10 +65,10 @@ fn strings_are_written_unchanged_and_other_types_as_compact_json() {
         "ConfigMap",
         json!([
             from_map("small"), from_map("large"),
-            {"key": "object", "valueFrom": {"krakenResource": {"kind": "Thing", "name": "a", "path": "x"}}},
-            {"key": "number", "valueFrom": {"krakenResource": {"kind": "Thing", "name": "a", "path": "n"}}},
+            {"key": "object", "valueFrom": {"krakenResource": {"kind": "Widget", "name": "a", "path": "x"}}},
+            {"key": "number", "valueFrom": {"krakenResource": {"kind": "Widget", "name": "a", "path": "n"}}},
             {"key": "text", "value": "a b"}, {"key": "list", "value": [1, "x"]}, {"key": "bool", "value": true},
-            {"key": "url", "valueFrom": {"templateString": "http://{{ .ConfigMap.sizes.small }}/{{ .Thing.a.n }}"}},
+            {"key": "url", "valueFrom": {"templateString": "http://{{ .ConfigMap.sizes.small }}/{{ .Widget.a.n }}"}},
         ]),
     ));
     let expected = [
@@ -139,7 +139,7 @@ fn secret_value_is_absent_from_debug_and_messages() {
 
 #[test]
 fn malformed_references_are_reported_without_waiting() {
-    let path = json!([{"key": "a", "valueFrom": {"krakenResource": {"kind": "Thing", "name": "a", "path": "x["}}}, from_map("tiny")]);
+    let path = json!([{"key": "a", "valueFrom": {"krakenResource": {"kind": "Widget", "name": "a", "path": "x["}}}, from_map("tiny")]);
     is_invalid(&spec("ConfigMap", path), "entries[0]");
     is_invalid(
         &spec("ConfigMap", json!([{"key": "a", "valueFrom": {"templateString": "{{ .x"}}])),
@@ -156,6 +156,6 @@ fn content_above_the_size_limit_is_rejected() {
 
 #[test]
 fn every_reference_is_a_dependency() {
-    let entries = json!([from_map("a"), from_secret("b"), {"key": "c", "valueFrom": {"templateString": "{{ .Thing.a.n }}"}}]);
+    let entries = json!([from_map("a"), from_secret("b"), {"key": "c", "valueFrom": {"templateString": "{{ .Widget.a.n }}"}}]);
     assert_eq!(dependencies(&spec("Secret", entries)).iter().count(), 3);
 }

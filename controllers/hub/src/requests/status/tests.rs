@@ -9,7 +9,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn request(generation: i64, status: Option<DependencyRequestStatus>) -> DependencyRequest {
-    let mut request = DependencyRequest::new("thing-a", kraken_api::DependencyRequestSpec::default());
+    let mut request = DependencyRequest::new("widget-a", kraken_api::DependencyRequestSpec::default());
     request.metadata.generation = Some(generation);
     request.status = status;
     request
@@ -109,12 +109,12 @@ fn conditions_of_others_are_preserved() {
 fn a_rejected_status_is_reduced_and_names_the_large_values() {
     let mut answer = found(&"x".repeat(SMALL + 1));
     let resources = &mut answer.values.from_kraken_resources;
-    let paths = resources.entry("thing".into()).or_default().entry("a".into()).or_default();
+    let paths = resources.entry("widget".into()).or_default().entry("a".into()).or_default();
     paths.insert("big".into(), json!("y".repeat(SMALL)));
     paths.insert("small".into(), json!(1));
     let status = smaller(written(next(&request(1, None), answer, false, at(1))));
     assert_eq!(status.unmet.len(), 2);
     assert_eq!((ready(&status).status.as_str(), ready(&status).reason.as_str()), ("False", "ValueTooLarge"));
     let kept = serde_json::to_value(&status.dependent_values).unwrap();
-    assert_eq!(kept, json!({"fromKrakenResources": {"thing": {"a": {"small": 1}}}}));
+    assert_eq!(kept, json!({"fromKrakenResources": {"widget": {"a": {"small": 1}}}}));
 }

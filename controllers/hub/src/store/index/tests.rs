@@ -1,7 +1,7 @@
 use super::*;
 
 fn request(name: &str) -> Dependent {
-    Dependent::Request(ObjectKey::new("ns", &format!("thing-{name}")))
+    Dependent::Request(ObjectKey::new("ns", &format!("widget-{name}")))
 }
 
 fn export(name: &str) -> Dependent {
@@ -9,15 +9,15 @@ fn export(name: &str) -> Dependent {
 }
 
 fn state(name: &str) -> ObjectRef {
-    ObjectRef::state("ns", "thing.testing", name)
+    ObjectRef::state("ns", "widget.testing", name)
 }
 
 fn any(name: &str) -> ObjectRef {
-    ObjectRef::state("ns", "Thing", name)
+    ObjectRef::state("ns", "Widget", name)
 }
 
 fn elsewhere(name: &str) -> ObjectRef {
-    ObjectRef::state("ns", "thing.acme", name)
+    ObjectRef::state("ns", "widget.acme", name)
 }
 
 fn map(name: &str) -> ObjectRef {
@@ -160,8 +160,8 @@ fn ten_thousand_dependents_of_a_long_chain_need_no_search() {
 
 #[test]
 fn a_reference_is_displayed_as_kind_and_name() {
-    assert_eq!(state("my-web.1").to_string(), "thing my-web.1");
-    assert_eq!(any("my-web.1").to_string(), "thing my-web.1");
+    assert_eq!(state("my-web.1").to_string(), "widget my-web.1");
+    assert_eq!(any("my-web.1").to_string(), "widget my-web.1");
     assert_eq!(ObjectRef::state("ns", "static", "a-b.c").to_string(), "static a-b.c");
     assert_eq!(map("app").to_string(), "ConfigMap app");
 }

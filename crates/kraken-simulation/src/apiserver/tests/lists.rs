@@ -45,7 +45,7 @@ async fn a_list_at_version_zero_may_be_of_the_past() {
 }
 
 #[tokio::test]
-async fn metadata_alone_is_answered_if_that_is_asked_for() {
+async fn metadata_alone_is_returned_if_requested() {
     let api = Api::new();
     api.map("a");
     let get = |path: &str, kind: &str| {

@@ -8,7 +8,7 @@ fn causes(body: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn unknown_fields_are_pruned_or_rejected_if_that_is_asked_for() {
+async fn unknown_fields_are_pruned_or_rejected_as_requested() {
     let api = Api::new();
     let mut object = vpc("a");
     object["spec"]["nonsense"] = json!(1);

@@ -26,7 +26,7 @@ fn maps(api: &Api) -> kube::Api<ConfigMap> {
     kube::Api::namespaced(api.0.client(Arc::new(Pass)), "default")
 }
 
-fn told(event: &WatchEvent<ConfigMap>) -> String {
+fn summary(event: &WatchEvent<ConfigMap>) -> String {
     let name = |map: &ConfigMap| map.metadata.name.clone().unwrap_or_default();
     match event {
         WatchEvent::Added(map) => format!("added {}", name(map)),
@@ -46,7 +46,7 @@ async fn a_watch_delivers_events_after_its_version() {
     api.merge(&format!("{MAPS}/a"), &json!({"data": {"a": "2"}}));
     api.delete(&format!("{MAPS}/b"));
     for expected in ["added b", "modified a", "deleted b"] {
-        assert_eq!(told(&events.try_next().await.unwrap().unwrap()), expected);
+        assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), expected);
     }
 }
 
@@ -57,7 +57,7 @@ async fn a_watch_sends_bookmarks_and_ends_at_its_timeout() {
     let params = WatchParams::default().timeout(90);
     let mut events = maps(&api).watch(&params, &start.to_string()).await.unwrap().boxed();
     api.post(SECRETS, &json!({"metadata": {"name": "s"}}));
-    assert_eq!(told(&events.try_next().await.unwrap().unwrap()), format!("bookmark {}", start + 1));
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), format!("bookmark {}", start + 1));
     assert!(events.try_next().await.unwrap().is_none());
 }
 
@@ -68,9 +68,9 @@ async fn a_compaction_ends_watches_with_410() {
     let mut events = maps(&api).watch(&WatchParams::default(), &start).await.unwrap().boxed();
     api.map("b");
     api.0.compact();
-    assert_eq!(told(&events.try_next().await.unwrap().unwrap()), "error 410");
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), "error 410");
     let mut events = maps(&api).watch(&WatchParams::default(), &start).await.unwrap().boxed();
-    assert_eq!(told(&events.try_next().await.unwrap().unwrap()), "error 410");
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), "error 410");
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +83,7 @@ async fn watches_can_be_cut_and_delayed() {
     let mut events = maps.watch(&WatchParams::default(), &start).await.unwrap().boxed();
     let since = tokio::time::Instant::now();
     api.map("b");
-    assert_eq!(told(&events.try_next().await.unwrap().unwrap()), "added b");
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), "added b");
     assert_eq!(since.elapsed(), Duration::from_secs(7));
     api.0.cut_watches();
     assert!(events.try_next().await.is_err());
@@ -98,8 +98,8 @@ async fn an_object_that_begins_to_match_is_added_and_one_that_ceases_is_deleted(
     for value in [json!("y"), json!("z")] {
         api.merge(&format!("{MAPS}/a"), &json!({"metadata": {"labels": {"x": value}}}));
     }
-    assert_eq!(told(&events.try_next().await.unwrap().unwrap()), "added a");
-    assert_eq!(told(&events.try_next().await.unwrap().unwrap()), "deleted a");
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), "added a");
+    assert_eq!(summary(&events.try_next().await.unwrap().unwrap()), "deleted a");
 }
 
 #[tokio::test(start_paused = true)]

@@ -47,7 +47,7 @@ pub(crate) struct Memory<K = Object> {
     /// since was rejected. One rejected call proves nothing about another one without a response.
     pub refused: Option<i64>,
     /// When the last create call was made, or else when this process first knew the resource.
-    pub asked: Timestamp,
+    pub last_create: Timestamp,
     /// The epoch whose token cannot be used again.
     pub spent: Option<i64>,
     /// The highest epoch of the objects whose deletion was requested. From then on new dependents do not block the
@@ -96,7 +96,7 @@ impl<K> Default for Memory<K> {
             intent: None,
             created: None,
             refused: None,
-            asked: kraken_runtime::clock::now(),
+            last_create: kraken_runtime::clock::now(),
             spent: None,
             deleted: None,
             found: None,
@@ -133,7 +133,7 @@ impl<K> Memory<K> {
 
     /// Records the result of a create call under this epoch, `answer` containing the ids that it created.
     pub(crate) fn answered(&mut self, epoch: i64, answer: Result<Vec<String>, FailureClass>) {
-        self.asked = kraken_runtime::clock::now();
+        self.last_create = kraken_runtime::clock::now();
         let in_use = self.token_used.take().filter(|in_use| in_use.epoch == epoch);
         if matches!(answer, Err(FailureClass::TokenUsed)) {
             self.token_used = Some(in_use.unwrap_or(TokenUsed::new(epoch)));
@@ -216,7 +216,7 @@ impl<K> Memory<K> {
 
     /// The reference for the age of a launch.
     pub(crate) fn clock(&self, window: Duration) -> Clock {
-        Clock { now: kraken_runtime::clock::now(), asked: self.asked, window }
+        Clock { now: kraken_runtime::clock::now(), last_create: self.last_create, window }
     }
 
     /// Continues or starts progress with this grace period. `for_hub`: the resource waits for the hub.

@@ -16,7 +16,7 @@ impl Outcome {
             Self::InPlace | Self::Removed => (State::True, Reason::Available, "everything is in place".to_owned()),
             Self::Waiting(problems) => no(Reason::DependenciesNotReady, summary(problems)),
             Self::Invalid(problems) => no(Reason::InvalidSpec, summary(problems)),
-            Self::Asked => no(
+            Self::WaitingForHub => no(
                 Reason::WaitingForHub,
                 "waiting for the hub to resolve references; if this persists, check that kraken-hub is running".to_owned(),
             ),
@@ -77,7 +77,9 @@ impl Outcome {
                 Some((State::True, "every reference has a value".to_owned()))
             }
             Self::Waiting(problems) | Self::Invalid(problems) => Some((State::False, summary(problems))),
-            Self::Asked => Some((State::Unknown, "waiting for the hub to resolve references".to_owned())),
+            Self::WaitingForHub => {
+                Some((State::Unknown, "waiting for the hub to resolve references".to_owned()))
+            }
             Self::Paused
             | Self::Protected(_)
             | Self::Blocked(_)

@@ -45,7 +45,7 @@ pub(crate) enum Outcome {
     /// The spec cannot be applied as written.
     Invalid(Vec<Problem>),
     /// The hub has not responded yet.
-    Asked,
+    WaitingForHub,
     /// An operation is in progress; observe again.
     InProgress(Reason, String),
     /// The provider rejects the operation because another one must finish first; retry with backoff.
@@ -76,7 +76,7 @@ pub(crate) enum Outcome {
     LaunchLimit(String),
     /// Many remote objects vanished at once: nothing is recreated until a person confirms.
     Held(String),
-    /// The account that it uses does not exist, cannot be used, or forbids what it asks for.
+    /// The account that it uses does not exist, cannot be used, or forbids what the resource uses.
     Account(Reason, String),
     /// `lifecycle.paused`.
     Paused,
@@ -104,7 +104,7 @@ impl Outcome {
     /// Whether the operation may complete before it needs to be reported.
     pub(crate) fn is_in_progress(&self) -> bool {
         match self {
-            Self::Asked
+            Self::WaitingForHub
             | Self::InProgress(..)
             | Self::NotYet(..)
             | Self::Changed(_)
@@ -176,7 +176,7 @@ impl Outcome {
             | Self::Approved(_) => true,
             Self::Waiting(_)
             | Self::Invalid(_)
-            | Self::Asked
+            | Self::WaitingForHub
             | Self::NotYet(..)
             | Self::AdoptionRefused(_)
             | Self::Elsewhere(..)
@@ -193,7 +193,7 @@ impl Outcome {
 
     /// How long the operation may take before it needs to be reported.
     pub(crate) fn grace(&self) -> Duration {
-        if matches!(self, Self::Asked) { HUB_GRACE } else { GRACE }
+        if matches!(self, Self::WaitingForHub) { HUB_GRACE } else { GRACE }
     }
 
     /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last

@@ -53,7 +53,7 @@ impl Outcome {
             Self::Waiting(_) | Self::Invalid(_) | Self::Paused | Self::Protected(_) | Self::Removed => {
                 Requeue::Never
             }
-            Self::Asked => Requeue::After(HUB_GRACE),
+            Self::WaitingForHub => Requeue::After(HUB_GRACE),
             Self::InProgress(..) => Requeue::Soon(SOON),
             Self::NotYet(..) => Requeue::After(growing(refusals)),
             Self::Unseen(_, left) => Requeue::After(*left),

@@ -39,7 +39,7 @@ fn only_outcomes_that_need_an_edit_are_stalled_and_never_also_reconciling() {
         failure(FailureClass::Terminal),
     ];
     let reconciling = [
-        Outcome::Asked,
+        Outcome::WaitingForHub,
         Outcome::InProgress(Reason::Creating, String::new()),
         Outcome::Changed(String::new()),
         Outcome::Blocked(vec![]),

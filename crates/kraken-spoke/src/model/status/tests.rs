@@ -52,8 +52,13 @@ fn first_location_is_kept() {
 
 #[test]
 fn ids_survive_an_outcome_without_observation() {
-    let status =
-        status_of(&Outcome::Asked, &ReconcileFacts::default(), Some(&ready_status()), Some(4), at(11));
+    let status = status_of(
+        &Outcome::WaitingForHub,
+        &ReconcileFacts::default(),
+        Some(&ready_status()),
+        Some(4),
+        at(11),
+    );
     assert_eq!(status.external_ids, ["i-1"]);
     assert_eq!((status.epoch, status.replicas), (Some(1), Some(1)));
 }
@@ -65,7 +70,7 @@ fn in_place_record_survives_failures_and_waits() {
         failure(FailureClass::Transient),
         failure(FailureClass::Credentials),
         failure(FailureClass::Terminal),
-        Outcome::Asked,
+        Outcome::WaitingForHub,
         Outcome::Waiting(vec![]),
         Outcome::Paused,
         Outcome::Drifted(vec![]),
@@ -145,8 +150,8 @@ fn resource_that_waits_for_a_value_reports_the_stopped_hub() {
     let (state, reason, message) = said(&status, READY);
     assert_eq!((state, reason), ("False", "DependenciesNotReady"));
     assert!(message.ends_with(UNFOLLOWED), "{message}");
-    let asked = status_of(&Outcome::Asked, &facts, None, Some(3), at(60));
-    assert_eq!(said(&asked, DEPENDENCIES_RESOLVED).1, "WaitingForHub");
+    let waiting = status_of(&Outcome::WaitingForHub, &facts, None, Some(3), at(60));
+    assert_eq!(said(&waiting, DEPENDENCIES_RESOLVED).1, "WaitingForHub");
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(crate) async fn new_launch(
     }
     let kind = &*reconcile.context.kind;
     let mut intent = Intent::next(before, epoch, now, hash);
-    intent.asks = Some(
+    intent.requested = Some(
         kind.max_objects(&observation.target.desired).saturating_sub(kind.ids(&observation.current).len()),
     );
     intent.outgoing.retain(|id| observation.shown.live.contains(id));

@@ -40,11 +40,11 @@ pub(super) async fn begin(
         .map_or(0, |intent| intent.epoch)
         .max(observation.recorded.epoch)
         .max(kind.epoch(&observation.current));
-    let asks = Some(kind.max_objects(desired));
+    let requested = Some(kind.max_objects(desired));
     let hash = parameters_hash(desired, &missing);
     let intent = guard::new_launch(reconcile, observation, last + 1, hash).await?;
     let outgoing = union(observation.shown.live.clone(), &observation.shown.unseen);
-    let intent = Intent { replaced_before: Some(intent.epoch), outgoing, asks, ..intent };
+    let intent = Intent { replaced_before: Some(intent.epoch), outgoing, requested, ..intent };
     persist(reconcile, &intent).await.map_err(Outcome::Kubernetes)?;
     let paths: Vec<String> = fields.iter().map(|field| format!("spec.{}", field.path)).collect();
     Ok(Outcome::InProgress(Reason::Replacing, format!("replacing, to change {}", paths.join(", "))))

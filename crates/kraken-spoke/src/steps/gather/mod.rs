@@ -37,9 +37,9 @@ pub(crate) async fn gather(
     dependencies: &Dependencies,
 ) -> Result<Values, Outcome> {
     let gathered = request(reconcile, dependencies).await;
-    let Err(Outcome::Asked) = gathered else { return gathered };
+    let Err(Outcome::WaitingForHub) = gathered else { return gathered };
     let Reconcile { context, object, .. } = reconcile;
-    Err(resolve::certain(&*context.kind, object.spec(), &context.fields).unwrap_or(Outcome::Asked))
+    Err(resolve::certain(&*context.kind, object.spec(), &context.fields).unwrap_or(Outcome::WaitingForHub))
 }
 
 /// Applies the DependencyRequest if it differs from the references, and reads the hub's response from the watch.
@@ -53,7 +53,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
     if let Some(stale) = found.as_ref().filter(|request| !is_owned_by(&***request, &**object)) {
         // The request of an earlier resource of the name. Its deletion triggers a reconcile.
         references::drop_request(&api, manager, stale).await.map_err(in_namespace)?;
-        return Err(Outcome::Asked);
+        return Err(Outcome::WaitingForHub);
     }
     if dependencies.is_empty() {
         if let Some(request) = &found {
@@ -65,7 +65,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         // While its namespace is being deleted, the finalizer keeps the request, and with it the order of deletion.
         is_alive(&api).await.map_err(in_namespace)?;
         references::release(&api, manager, request).await.map_err(in_namespace)?;
-        return Err(Outcome::Asked);
+        return Err(Outcome::WaitingForHub);
     }
 
     let wanted = DependencyRequestSpec::from(dependencies);
@@ -73,7 +73,7 @@ async fn request(reconcile: &Reconcile<'_>, dependencies: &Dependencies) -> Resu
         own_secret::make(reconcile).await?;
         let request = document(context, object, &key.name, &wanted);
         apply(&api, manager, &key.name, &request).await.map_err(in_namespace)?;
-        return Err(Outcome::Asked);
+        return Err(Outcome::WaitingForHub);
     };
     response(reconcile, dependencies, &request).await
 }
@@ -100,9 +100,9 @@ async fn response(
     request: &DependencyRequest,
 ) -> Result<Values, Outcome> {
     let context = &reconcile.context;
-    let Some(status) = &request.status else { return Err(Outcome::Asked) };
+    let Some(status) = &request.status else { return Err(Outcome::WaitingForHub) };
     if status.observed_generation != request.metadata.generation && !mutants::active(Mutant::StaleAnswer) {
-        return Err(Outcome::Asked);
+        return Err(Outcome::WaitingForHub);
     }
     let mut values = values_of(&status.dependent_values);
     values.causes = status.unmet.iter().map(|unmet| (unmet.dependency(), unmet.message.clone())).collect();

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use kraken_spoke::api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
+use kraken_api::{CONTENT_HASH_ANNOTATION, StateDeclarationSpec};
 use serde_json::{Value, json};
 
 use crate::canary::Canary;

@@ -22,7 +22,7 @@ pub(crate) async fn run() -> Result<ExitCode> {
     };
     record("format", ui::step("checking the format", cargo(&["fmt", "--all", "--check"])).await);
     record("links", ui::step("checking the links of the documentation", async { links::check() }).await);
-    let lints = ["clippy", "--workspace", "--all-targets", "--keep-going", "--quiet", "--", "-D", "warnings"];
+    let lints = ["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"];
     record("lints", ui::step("running clippy; missing documentation is an error", cargo(&lints)).await);
     record("doc links", ui::step("building the documentation", documentation()).await);
     record(
@@ -49,7 +49,7 @@ async fn cargo(args: &[&str]) -> Result<()> {
 
 /// Links between items must resolve.
 async fn documentation() -> Result<()> {
-    let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--keep-going", "--quiet"];
+    let args = ["doc", "--workspace", "--no-deps", "--document-private-items", "--keep-going"];
     succeeded(
         cargo::run_with(args, &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links")]).await?,
     )

@@ -1,4 +1,4 @@
-//! What every demo has: samples, a board that shows what becomes of them, and a deadline.
+//! The common parts of the demos: samples, a board that prints the changes of their conditions, and a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,13 @@ use serde_json::json;
 
 use super::show;
 use crate::board::{Board, View};
+use crate::elapsed::Entered;
 use crate::ui;
 
 pub(super) const NAMESPACE: &str = "default";
 
-pub(super) struct Play<'stage> {
-    pub(super) environment: &'stage Environment,
+pub(super) struct Demo<'env> {
+    pub(super) environment: &'env Environment,
     pub(super) client: Client,
     pub(super) board: Board,
     pub(super) samples: Vec<Document>,
@@ -25,10 +26,10 @@ pub(super) struct Play<'stage> {
     pub(super) deadline: Instant,
 }
 
-impl<'stage> Play<'stage> {
+impl<'env> Demo<'env> {
     /// Reads the samples of a folder and follows their kinds.
     pub(super) async fn begin(
-        environment: &'stage Environment,
+        environment: &'env Environment,
         folder: &str,
         timeout: Duration,
     ) -> Result<Self> {
@@ -45,6 +46,18 @@ impl<'stage> Play<'stage> {
     /// How many resources of Kraken's kinds the samples hold.
     pub(super) fn expected(&self) -> usize {
         self.samples.iter().filter(|sample| is_ours(sample)).count()
+    }
+
+    /// Waits until a resource is Ready, and prints the time since the command was entered.
+    pub(super) async fn first_ready(&mut self, entered: Entered) -> Result<()> {
+        self.board
+            .wait("the first resource to become Ready", self.deadline, |views| {
+                views.iter().any(View::is_ready)
+            })
+            .await?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        println!("First resource Ready: {} after the command was entered ({cores} cores)", entered.ago());
+        Ok(())
     }
 
     /// Waits until every resource is Ready.

@@ -1,15 +1,17 @@
 //! Load balancers, target groups and listeners in moto, through their controller as its real binary. Networks are created
 //! in moto directly: these tests depend on no other controller than the hub.
 
+mod moto;
+mod specs;
+
 use anyhow::{Context as _, Result, bail};
-use kraken_simulator::{REGION, http};
 use kraken_testing::SuiteOptions;
 use kraken_tests::TestEnv;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-const EC2: (&str, &str) = ("ec2", "2016-11-15");
-const ELB: (&str, &str) = ("elasticloadbalancing", "2015-12-01");
+use moto::{ELB, call, network, targets, text, texts};
+use specs::{listener, load_balancer, resource, rule, target_group};
 
 /// An environment whose controllers have a shorter visibility window.
 async fn test_env() -> Result<TestEnv> {
@@ -25,100 +27,6 @@ async fn test_env() -> Result<TestEnv> {
     TestEnv::on(env).await
 }
 
-/// A call of moto's API, with its raw response.
-async fn call(
-    test_env: &TestEnv,
-    service: (&str, &str),
-    action: &str,
-    fields: &[(&str, &str)],
-) -> Result<String> {
-    let (name, version) = service;
-    // moto takes the service and region from this header and checks no signature.
-    let credential = format!(
-        "AWS4-HMAC-SHA256 Credential=testing/20200101/{REGION}/{name}/aws4_request, SignedHeaders=host, Signature=0"
-    );
-    let form: Vec<(&str, &str)> =
-        [("Action", action), ("Version", version)].into_iter().chain(fields.iter().copied()).collect();
-    let endpoint = test_env.env.moto.endpoint();
-    let answer = http::post_form(endpoint, &[("authorization", credential.as_str())], &form).await?;
-    if answer.status != 200 {
-        bail!("{action} failed with {}: {}", answer.status, answer.body);
-    }
-    Ok(answer.body)
-}
-
-/// The texts of all elements of a name.
-fn texts(xml: &str, name: &str) -> Vec<String> {
-    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let text = |rest: &str| rest.split_once(&close).map(|(text, _)| text.to_owned());
-    xml.split(&open).skip(1).filter_map(text).collect()
-}
-
-fn text(xml: &str, name: &str) -> Result<String> {
-    texts(xml, name).into_iter().next().with_context(|| format!("no {name} in {xml}"))
-}
-
-/// A VPC with two subnets of different zones, and a security group.
-struct Network {
-    vpc: String,
-    subnets: [String; 2],
-    group: String,
-}
-
-async fn network(test_env: &TestEnv) -> Result<Network> {
-    let vpc = text(&call(test_env, EC2, "CreateVpc", &[("CidrBlock", "10.0.0.0/16")]).await?, "vpcId")?;
-    let mut subnets = vec![];
-    for (cidr, zone) in [("10.0.1.0/24", "us-east-1a"), ("10.0.2.0/24", "us-east-1b")] {
-        let fields = [("VpcId", vpc.as_str()), ("CidrBlock", cidr), ("AvailabilityZone", zone)];
-        subnets.push(text(&call(test_env, EC2, "CreateSubnet", &fields).await?, "subnetId")?);
-    }
-    let fields = [("VpcId", vpc.as_str()), ("GroupName", "web"), ("GroupDescription", "web")];
-    let group = text(&call(test_env, EC2, "CreateSecurityGroup", &fields).await?, "groupId")?;
-    let subnets = subnets.try_into().map_err(|_| anyhow::anyhow!("two subnets"))?;
-    Ok(Network { vpc, subnets, group })
-}
-
-/// A resource of this test, as YAML.
-fn resource(kind: &str, name: &str, spec: &Value) -> String {
-    let group = "aws.kraken-iac.eoinfennessy.com/v1alpha1";
-    json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}).to_string()
-}
-
-fn target_group(network: &Network, targets: &[&str]) -> Value {
-    json!({
-        "protocol": {"value": "HTTP"}, "port": {"value": 8080}, "vpcID": {"value": network.vpc},
-        "targetType": {"value": "ip"}, "targets": {"value": targets},
-        "healthCheck": {"path": {"value": "/healthz"}, "port": {"value": 8081}},
-        "tags": {"Team": "web"},
-    })
-}
-
-fn load_balancer(network: &Network) -> Value {
-    json!({
-        "scheme": {"value": "internal"}, "subnetIDs": {"value": network.subnets},
-        "securityGroupIDs": {"value": [network.group]}, "idleTimeoutSeconds": {"value": 120},
-    })
-}
-
-/// Refers to the load balancer and the target group `web` by their main ids.
-fn listener(port: i64) -> Value {
-    let id = |kind: &str| json!({"valueFrom": {"krakenResource": {"kind": kind, "name": "web"}}});
-    json!({
-        "loadBalancerARN": id("LoadBalancer"), "port": {"value": port}, "protocol": {"value": "HTTP"},
-        "defaultAction": {"forward": {"targetGroupARN": id("target-group")}},
-    })
-}
-
-/// A rule of the listener `web`.
-fn rule(path: &str) -> Value {
-    let id = |kind: &str| json!({"valueFrom": {"krakenResource": {"kind": kind, "name": "web"}}});
-    json!({
-        "listenerARN": id("listener"), "priority": {"value": 10},
-        "conditions": {"pathPatterns": {"value": [path]}, "methods": {"value": ["GET", "HEAD"]}},
-        "action": {"forward": {"targetGroups": [{"targetGroupARN": id("target-group"), "weight": {"value": 5}}]}},
-    })
-}
-
 fn id(object: &Value) -> Result<&str> {
     object["status"]["externalIds"][0].as_str().context("no external id")
 }
@@ -127,14 +35,6 @@ fn id(object: &Value) -> Result<&str> {
 async fn request_reconcile(test_env: &TestEnv, kind: &str, name: &str, when: &str) -> Result<()> {
     let annotation = json!({"kraken-iac.eoinfennessy.com/reconcile-requested-at": when});
     test_env.patch(kind, name, json!({"metadata": {"annotations": annotation}})).await
-}
-
-/// The ids of the registered targets.
-async fn targets(test_env: &TestEnv, arn: &str) -> Result<Vec<String>> {
-    let answer = call(test_env, ELB, "DescribeTargetHealth", &[("TargetGroupArn", arn)]).await?;
-    let mut ids = texts(&answer, "Id");
-    ids.sort();
-    Ok(ids)
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
 //! A namespace on the shared control plane, with the real controllers at work.
 
+mod cloud;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use kraken_testing::process::log_tail;
 use kraken_testing::{Environment, EnvironmentOptions, SuiteOptions, TestNamespace, manifests, namespace};
 use kube::{
     Api, Client,
@@ -173,7 +176,7 @@ impl TestEnv {
     /// Waits until `wanted` is true for an object, and returns it.
     ///
     /// # Errors
-    /// The last observed object, after the timeout.
+    /// The last observed object and the last lines of each controller's log, after the timeout.
     pub async fn until(&self, kind: &str, name: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let start = Instant::now();
         loop {
@@ -183,8 +186,9 @@ impl TestEnv {
             }
             if start.elapsed() > TIMEOUT {
                 bail!(
-                    "{kind} {name} did not reach the expected state; it is:\n{}",
-                    serde_json::to_string_pretty(&object)?
+                    "{kind} {name} did not reach the expected state; it is:\n{}\n{}",
+                    serde_json::to_string_pretty(&object)?,
+                    self.logs()
                 );
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -223,57 +227,10 @@ impl TestEnv {
         self.until(kind, name, Value::is_null).await.map(drop)
     }
 
-    /// The objects of this namespace in moto: the items of a Describe action's list that one of its resources owns.
-    ///
-    /// # Errors
-    /// If moto does not respond.
-    pub async fn in_cloud(&self, action: &str, list: &str) -> Result<Vec<Value>> {
-        let marker = format!("/{}/", self.ns.name);
-        let answer = self.env.moto.ec2(action, &[]).await?;
-        let is_own = |item: &&Value| {
-            let tags = item["tagSet"].as_array().into_iter().flatten();
-            tags.filter(|tag| tag["key"] == "kraken-iac.eoinfennessy.com/owner")
-                .any(|tag| tag["value"].as_str().is_some_and(|owner| owner.contains(&marker)))
-        };
-        Ok(answer[list].as_array().into_iter().flatten().filter(is_own).cloned().collect())
-    }
-
-    /// Waits until `wanted` is true for the objects of a kind in moto.
-    ///
-    /// # Errors
-    /// The last objects in moto, after the timeout.
-    pub async fn until_cloud(
-        &self,
-        action: &str,
-        list: &str,
-        wanted: impl Fn(&[Value]) -> bool,
-    ) -> Result<Vec<Value>> {
-        let start = Instant::now();
-        loop {
-            let items = self.in_cloud(action, list).await?;
-            if wanted(&items) {
-                return Ok(items);
-            }
-            if start.elapsed() > TIMEOUT {
-                bail!(
-                    "{action} did not reach the expected state; it is:\n{}",
-                    serde_json::to_string_pretty(&items)?
-                );
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
-
-    /// moto's instances that belong to a resource of this namespace and are not on their way out.
-    ///
-    /// # Errors
-    /// If moto does not respond.
-    pub async fn alive(&self, name: &str) -> Result<Vec<kraken_simulator::Instance>> {
-        let owner = format!("EC2Instance/{}/{name}", self.ns.name);
-        let mine = |instance: &kraken_simulator::Instance| {
-            instance.is_alive() && instance.tags.get("kraken-iac.eoinfennessy.com/owner") == Some(&owner)
-        };
-        Ok(self.env.moto.instances().await?.into_iter().filter(mine).collect())
+    /// The last lines of each controller's log, for the error of a wait.
+    fn logs(&self) -> String {
+        let controllers = self.env.suite.controllers();
+        controllers.map(|controller| log_tail(&controller.log())).collect::<Vec<_>>().join("\n")
     }
 }
 
