@@ -13,3 +13,4 @@ mod prepare;
 mod scene;
 mod script;
 mod server;
+mod triggers;
