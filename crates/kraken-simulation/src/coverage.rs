@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::schedule::{Action, Schedule};
 
 /// The names of all operations.
-const OPERATIONS: [&str; 20] = [
+const OPERATIONS: [&str; 22] = [
     "apply",
     "replace",
     "recreate",
@@ -26,6 +26,8 @@ const OPERATIONS: [&str; 20] = [
     "annotate",
     "strip",
     "forgeStatus",
+    "forgePlan",
+    "own",
     "createRemote",
     "tamperRemote",
     "restart",
