@@ -110,9 +110,11 @@ impl Checks {
         }
         let Some(after) = after else { return };
         let plan = &after["status"]["plan"];
-        if let (Some(hash), Some(action)) = (plan["hash"].as_str(), plan["action"].as_str()) {
+        // Only what a controller shows for the first time: a plan that a client stored is preserved by other writes.
+        let is_shown = before.is_none_or(|before| before["status"]["plan"]["hash"] != plan["hash"]);
+        if let Some(hash) = plan["hash"].as_str().filter(|_| is_shown) {
             let key = (uid.to_owned(), hash.to_owned());
-            self.plans.entry(key).or_insert_with(|| action.to_owned());
+            self.plans.entry(key).or_insert_with(|| plan.clone());
         }
         let boundary =
             |object: &Value| intent(object).map_or(Value::Null, |intent| intent["replacedBefore"].clone());

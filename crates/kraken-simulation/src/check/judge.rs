@@ -57,6 +57,7 @@ impl Checks {
     }
 
     fn judge_creation(&mut self, now: Duration, by: &Caller, asked: &Asked, before: &Cloud) {
+        self.check_token(now, asked);
         let is_new = |id: &&String| !before.0.contains_key(*id);
         let made: Vec<String> = self.cloud.0.keys().filter(is_new).cloned().collect();
         if made.is_empty() {
@@ -101,6 +102,17 @@ impl Checks {
             self.violated(now, class, format!("{what}, {why}"));
         }
         self.check_count(now, by, &uid);
+    }
+
+    /// A token belongs to one launch: with the token of an earlier one, a provider returns the earlier objects.
+    fn check_token(&mut self, now: Duration, asked: &Asked) {
+        let (Some(token), Some(uid)) = (asked.token.clone(), asked.uid()) else { return };
+        let launch = (uid.to_owned(), asked.epoch());
+        let first = self.tokens.entry(token).or_insert_with(|| launch.clone()).clone();
+        if first != launch {
+            let message = format!("{} for {launch:?} has the token of {first:?}", asked.action);
+            self.violated(now, Class::SameToken, message);
+        }
     }
 
     fn judge_subject(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
@@ -176,10 +188,22 @@ impl Checks {
             && !candidates.iter().any(|version| {
                 intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
             });
+        // Its adoption was observed, and no client has removed the record of it since.
+        let was_adopted =
+            self.adopted.get(id).is_some_and(|adopter| adopter == uid) && record.disturbed.is_none();
         let is_adopted = |version: &Version| {
             let policy = version.policy();
-            policy.retain
-                || (!policy.delete && adopted(&version.value).iter().any(|adopted| adopted == plain(id)))
+            let is_recorded = || adopted(&version.value).iter().any(|adopted| adopted == plain(id));
+            policy.retain || (!policy.delete && (was_adopted || is_recorded()))
+        };
+        // An object is adopted or created, whatever other objects of its resource are.
+        let is_created = self.launched.get(id).is_some_and(|launched| launched == uid)
+            && remote.kind != Kind::KeyPair
+            && record.disturbed.is_none();
+        let is_kept = |version: &Version| {
+            let recorded = adopted(&version.value);
+            let is_unknown = version.policy().adopts && recorded.is_empty();
+            version.policy().retain || is_unknown || recorded.iter().any(|adopted| adopted == plain(id))
         };
         // A disruption in progress is completed in any case.
         let is_disrupted = remote.tags.contains_key(DISRUPTION);
@@ -190,6 +214,13 @@ impl Checks {
             Some((Class::Protected, "which is protected"))
         } else if deletes && !is_scaling && !candidates.is_empty() && candidates.iter().all(is_adopted) {
             Some((Class::Retained, "which leaves it behind"))
+        } else if asked.verb == Verb::Untag
+            && is_own
+            && is_created
+            && !candidates.is_empty()
+            && !candidates.iter().any(is_kept)
+        {
+            Some((Class::Released, "which created it and does not retain it"))
         } else if !is_disrupted && self.is_only_drift(uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
         } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, asked.verb) {
@@ -223,6 +254,14 @@ impl Checks {
         let is_by_name = remote.kind == Kind::KeyPair && self.tampered.contains_key(id);
         let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
         let title = record.title();
+        // The intent of an adoption is written before the claim; an object that was observed before is claimed again.
+        let is_observed = record
+            .versions
+            .iter()
+            .any(|version| external_ids(&version.value).any(|known| known == plain(id)));
+        if is_adopted && !is_launched && !is_observed && remote.kind != Kind::KeyPair {
+            self.adopted.insert(id.to_owned(), uid.to_owned());
+        }
         if !is_launched && !is_on_record && !is_adopted && !is_by_name {
             self.violated(
                 now,
@@ -274,15 +313,21 @@ impl Checks {
         let is_granted = |version: &Version| {
             let object = &version.value;
             let Some(hash) = approved(object) else { return false };
-            if object["status"]["plan"]["hash"] != hash {
+            // What was approved is the plan that a controller showed under this hash, and not what a client stored under it.
+            let Some(shown) = self.plans.get(&(uid.to_owned(), hash.to_owned())) else { return false };
+            let stored = &object["status"]["plan"];
+            if ["hash", "action", "what", "changes", "target"]
+                .iter()
+                .any(|field| stored[*field] != shown[*field])
+            {
                 return false;
             }
-            let Some(action) = self.plans.get(&(uid.to_owned(), hash.to_owned())) else { return false };
+            let action = shown["action"].as_str().unwrap_or_default();
             let deleting = version.policy().deleting;
             match verb {
-                Verb::Create => matches!(action.as_str(), "Create" | "Replace"),
+                Verb::Create => matches!(action, "Create" | "Replace"),
                 _ if deleting => action == "Delete",
-                Verb::Delete => matches!(action.as_str(), "Replace" | "Change" | "Create" | "Adopt"),
+                Verb::Delete => matches!(action, "Replace" | "Change" | "Create" | "Adopt"),
                 Verb::Change | Verb::Tag | Verb::Untag => action != "Delete",
             }
         };

@@ -91,8 +91,12 @@ pub struct Checks {
     tampered: BTreeMap<String, Duration>,
     /// The objects that a controller released.
     released: BTreeSet<String>,
+    /// The resource that adopted a remote object.
+    adopted: BTreeMap<String, String>,
+    /// The UID and the epoch of the launch that used an idempotency token first.
+    tokens: BTreeMap<String, (String, Option<i64>)>,
     /// The published plans, by UID and hash.
-    plans: BTreeMap<(String, String), String>,
+    plans: BTreeMap<(String, String), Value>,
     /// The UIDs of which a deletion was begun.
     deleting: BTreeSet<String>,
     /// Since when nothing fails, if nothing does.
@@ -116,6 +120,8 @@ impl Checks {
             launched: BTreeMap::new(),
             tampered: BTreeMap::new(),
             released: BTreeSet::new(),
+            adopted: BTreeMap::new(),
+            tokens: BTreeMap::new(),
             plans: BTreeMap::new(),
             deleting: BTreeSet::new(),
             calm: Some(Duration::ZERO),

@@ -122,6 +122,8 @@ pub(super) struct Asked {
     pub tags: BTreeMap<String, String>,
     /// The keys of the tags that it removes.
     pub untags: Vec<String>,
+    /// Its idempotency token.
+    pub token: Option<String>,
 }
 
 impl Asked {
@@ -158,7 +160,9 @@ impl Asked {
                 tags.insert(value.clone(), text.map(|(_, text)| text.clone()).unwrap_or_default());
             }
         }
-        Self { action, verb, subjects, tags, untags }
+        let token = fields.iter().find(|(key, value)| key == "ClientToken" && !value.is_empty());
+        let token = token.map(|(_, value)| value.clone());
+        Self { action, verb, subjects, tags, untags, token }
     }
 
     /// The UID that it tags with.
