@@ -138,6 +138,12 @@ impl Checks {
         self.is_at(now);
     }
 
+    /// All faults end: only their consequences remain, until then.
+    pub fn heals(&mut self, now: Duration, until: Duration) {
+        self.fails_until = self.fails_until.min(until);
+        self.is_at(now);
+    }
+
     fn is_at(&mut self, now: Duration) {
         self.calm = (self.fails_until <= now).then_some(self.fails_until);
     }
@@ -157,6 +163,7 @@ impl Checks {
         self.history.began(by, now);
         if call.writes {
             self.rest.attempt(now, call, answer.status);
+            self.check_leader(now, by, call);
             self.judge(now, by, call, answer.status);
         }
     }
