@@ -30,7 +30,7 @@ pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use kraken_testing::canary::MARKER;
 pub use remote::{Cloud, PLACE, Remote};
-pub(crate) use remote::{UID, remote_kind, subjects};
+pub(crate) use remote::{UID, remote_kind, subjects, values};
 pub use violation::{Class, Violation};
 
 use crate::schedule::Controller;

@@ -190,6 +190,16 @@ pub(crate) fn subjects(call: &Call) -> Vec<String> {
     Asked::of(call).subjects
 }
 
+/// The values of a call's parameters, without its name and its tags.
+pub(crate) fn values(call: &Call) -> Vec<String> {
+    let form = String::from_utf8_lossy(&call.body);
+    let fields = form.split('&').filter_map(|field| field.split_once('='));
+    let is_own = |(key, _): &(&str, &str)| {
+        !matches!(*key, "Action" | "Version" | "ClientToken") && !key.contains("Tag")
+    };
+    fields.filter(is_own).map(|(_, value)| decoded(value)).filter(|value| !value.is_empty()).collect()
+}
+
 fn verb(action: &str) -> Verb {
     match action {
         "CreateTags" | "AddTags" => Verb::Tag,
@@ -290,6 +300,22 @@ pub(super) mod tests {
         assert_eq!((asked.verb, asked.subjects.len()), (Verb::Delete, 2));
         let asked = Asked::of(&call("SetRulePriorities", "RulePriorities.member.1.RuleArn=arn%3Aa"));
         assert_eq!(asked.subjects, ["arn:a"]);
+    }
+
+    #[test]
+    fn values_of_a_call_exclude_its_name_and_tags() {
+        let call = call(
+            "RunInstances",
+            "UserData=ZWNobw%3D%3D&ClientToken=t&TagSpecification.1.Tag.1.Value=x&MinCount=1",
+        );
+        assert_eq!(values(&call), ["ZWNobw==", "1"]);
+    }
+
+    #[test]
+    fn a_launch_has_a_token() {
+        let asked = Asked::of(&call("RunInstances", "ClientToken=t-1&MinCount=1"));
+        assert_eq!(asked.token.as_deref(), Some("t-1"));
+        assert_eq!(Asked::of(&call("CreateVpc", "CidrBlock=x")).token, None);
     }
 
     #[test]
