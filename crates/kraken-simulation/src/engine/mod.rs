@@ -149,14 +149,18 @@ impl Simulation {
         let quiet = least.max(self.0.settings.resync_interval + Duration::from_secs(10));
         let limit = Instant::now() + CONVERGENCE;
         let begin = Instant::now();
+        let mut pause = Duration::from_secs(1);
         while Instant::now() < limit {
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            tokio::time::sleep(pause).await;
             let mut state = self.0.state.lock();
-            if state.last_write.max(begin).elapsed() >= quiet
-                && state.check(&self.0, |checker, view, _| checker.pending(view)).is_empty()
-            {
+            if state.last_write.max(begin).elapsed() < quiet {
+                continue;
+            }
+            if state.check(&self.0, |checker, view, _| checker.pending(view)).is_empty() {
                 return;
             }
+            // It is at rest and not settled, and may remain so until the limit.
+            pause = Duration::from_secs(10);
         }
     }
 
