@@ -1,6 +1,7 @@
 //! All checks, as the checker of a simulation.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -364,6 +365,7 @@ fn teardown(view: &View<'_>) -> Vec<Operation> {
         Controller::of(kind).is_spoke() || kind == "ConfigExport"
     });
     let mut deletions = vec![];
+    operations.extend(accounts(&objects));
     for object in ours {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let meta = &object["metadata"];
@@ -392,6 +394,33 @@ fn teardown(view: &View<'_>) -> Vec<Operation> {
         deletions.push(Operation::Delete { object: name, propagation: Propagation::Background });
     }
     operations.extend(deletions);
+    operations
+}
+
+/// Restores the Accounts that resources name, without restrictions: without them nothing is deleted.
+fn accounts(objects: &[Arc<Value>]) -> Vec<Operation> {
+    let named = objects.iter().filter_map(|object| {
+        let name = object["spec"]["account"]["name"].as_str()?;
+        Some((object["metadata"]["namespace"].as_str()?.to_owned(), name.to_owned()))
+    });
+    let known = objects.iter().filter(|object| object["kind"] == "Account").filter_map(|account| {
+        let text = |field: &str| account["metadata"][field].as_str().map(ToOwned::to_owned);
+        Some((text("namespace")?, text("name")?))
+    });
+    let all: BTreeSet<(String, String)> = named.chain(known).collect();
+    let mut operations = vec![];
+    for (namespace, name) in all {
+        let object = json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Account",
+            "metadata": {"name": name, "namespace": namespace}, "spec": {},
+        });
+        operations.push(Operation::Apply { object });
+        let account = ObjectName::new(&namespace, "Account", &name);
+        for field in ["allowedAccountIDs", "credentials", "defaultTags", "allow"] {
+            let path = format!("/spec/{field}");
+            operations.push(Operation::Edit { object: account.clone(), path, value: None });
+        }
+    }
     operations
 }
 

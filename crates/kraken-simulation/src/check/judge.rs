@@ -301,7 +301,15 @@ impl Checks {
             let values = |version: &Version| version.value["status"]["dependentValues"].clone();
             values(&pair[0]) != values(&pair[1])
         });
-        let last = changed.map(|pair| pair[1].at).max();
+        // So is one of its Account, which adds tags.
+        let accounts = self
+            .history
+            .records
+            .values()
+            .filter(|account| account.kind == "Account" && account.namespace == record.namespace);
+        let edited = accounts
+            .flat_map(|account| account.versions.iter().map(|version| version.at).chain(account.gone));
+        let last = changed.map(|pair| pair[1].at).chain(edited).max();
         last.is_none_or(|last| last + SLACK < since)
     }
 

@@ -180,6 +180,6 @@ mod tests {
             }
         }
         assert_eq!(seen.len(), 22 + 18, "{seen:?}");
-        assert_eq!(kinds.len(), 14 + 4, "{kinds:?}");
+        assert_eq!(kinds.len(), 14 + 5, "{kinds:?}");
     }
 }

@@ -171,7 +171,7 @@ impl People {
         let Some(object) = self.stack.objects.get_mut(index) else { return Value::Null };
         let kind = name_of(object).kind;
         for _ in 0..if edited { rng.one([0, 0, 1, 1, 2]) } else { 0 } {
-            let change = if rng.chance(25) && kind != "ConfigExport" {
+            let change = if rng.chance(25) && kind != "ConfigExport" && kind != "Account" {
                 Some(edits::policy(rng, &kind))
             } else {
                 edits::sensible(rng, &kind)
