@@ -19,13 +19,16 @@ impl Checks {
     /// After a call that may have changed something.
     pub(super) fn judge(&mut self, now: Duration, by: &Caller, call: &Call, status: u16) {
         let before = std::mem::replace(&mut self.cloud, (self.view.cloud)());
+        let mut asked = Asked::of(call);
+        if asked.verb == Verb::Create {
+            self.check_token(now, &asked);
+        }
         if status >= 300 && before == self.cloud {
             return;
         }
         // Changes by others in the cluster since the last check.
         let changes = self.observe(now);
         self.note_outside(now, &changes);
-        let mut asked = Asked::of(call);
         for (key, value) in &asked.tags {
             if let Some(form) = self.canary.found(key).or_else(|| self.canary.found(value)) {
                 self.violated(
@@ -57,7 +60,6 @@ impl Checks {
     }
 
     fn judge_creation(&mut self, now: Duration, by: &Caller, asked: &Asked, before: &Cloud) {
-        self.check_token(now, asked);
         let is_new = |id: &&String| !before.0.contains_key(*id);
         let made: Vec<String> = self.cloud.0.keys().filter(is_new).cloned().collect();
         if made.is_empty() {

@@ -485,6 +485,41 @@ fn a_deletion_out_of_order_is_detected() {
     }
 }
 
+#[test]
+fn a_request_that_is_deleted_before_its_owner_still_blocks() {
+    let request = json!({
+        "kind": "DependencyRequest",
+        "metadata": {"namespace": NS, "name": "subnet.aws.s", "uid": "r-1",
+            "ownerReferences": [{"kind": "Subnet", "name": "s", "uid": "u-2", "controller": true}]},
+        "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "a"}]},
+    });
+    let subnet = json!({
+        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet",
+        "metadata": {"namespace": NS, "name": "s", "uid": "u-2", "deletionTimestamp": "now"}, "spec": {},
+    });
+    for (lives, is_fine) in [(true, false), (false, true)] {
+        let mut scene = up(json!({}));
+        scene.set(subnet.clone());
+        scene.set(request.clone());
+        let form = TAGS.replace("u-1", "u-2");
+        if lives {
+            scene.object("subnet-1", &[("uid", "u-2"), ("cluster", "c")]);
+            scene.cloud_call("CreateSubnet", &form);
+            scene.checks.violations.clear(); // it was made before
+        }
+        scene.pass(30);
+        scene.remove("r-1");
+        let mut deleting = vpc(json!({}));
+        deleting["metadata"]["deletionTimestamp"] = json!("now");
+        scene.set(deleting);
+        scene.outside();
+        scene.pass(60);
+        scene.delete();
+        assert_eq!(scene.classes().is_empty(), is_fine);
+        assert!(is_fine || scene.classes() == [Class::OutOfOrder]);
+    }
+}
+
 fn map(name: &str, annotations: Value, data: Value) -> Value {
     json!({"kind": "ConfigMap", "apiVersion": "v1", "data": data,
         "metadata": {"namespace": NS, "name": name, "uid": format!("m-{name}"), "annotations": annotations}})
