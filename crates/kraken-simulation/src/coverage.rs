@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::schedule::{Action, Schedule};
 
 /// The names of all operations.
-const OPERATIONS: [&str; 20] = [
+const OPERATIONS: [&str; 22] = [
     "apply",
     "replace",
     "recreate",
@@ -26,6 +26,8 @@ const OPERATIONS: [&str; 20] = [
     "annotate",
     "strip",
     "forgeStatus",
+    "forgePlan",
+    "own",
     "createRemote",
     "tamperRemote",
     "restart",
@@ -55,11 +57,20 @@ const FAULTS: [&str; 18] = [
     "hide",
 ];
 
-/// How often each variant was reached, by area.
+/// How many seeds reached each variant, and how often, by area.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    areas: BTreeMap<String, BTreeMap<String, u64>>,
+    areas: BTreeMap<String, BTreeMap<String, Count>>,
     seeds: u64,
+}
+
+/// How often a variant was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Count {
+    /// The number of seeds that reached it.
+    seeds: u64,
+    /// The number of times, in all seeds.
+    times: u64,
 }
 
 /// Every area, with all variants that it has.
@@ -81,8 +92,9 @@ impl Coverage {
     pub fn add(&mut self, schedule: &Schedule, reached: &Reached) {
         self.seeds += 1;
         for ((area, variant), times) in reached {
-            self.count(area, variant, *times);
+            self.count(area, variant, Count { seeds: 1, times: *times });
         }
+        let mut steps: BTreeMap<(&str, String), u64> = BTreeMap::new();
         for step in &schedule.steps {
             let (area, value) = match &step.action {
                 Action::Operation(operation) => ("operation", serde_json::to_value(operation)),
@@ -90,7 +102,10 @@ impl Coverage {
             };
             let Ok(value) = value else { continue };
             let name = value.as_str().or_else(|| value.as_object()?.keys().next().map(String::as_str));
-            self.count(area, name.unwrap_or_default(), 1);
+            *steps.entry((area, name.unwrap_or_default().to_owned())).or_default() += 1;
+        }
+        for ((area, name), times) in steps {
+            self.count(area, &name, Count { seeds: 1, times });
         }
     }
 
@@ -98,19 +113,25 @@ impl Coverage {
     pub fn merge(&mut self, other: &Self) {
         self.seeds += other.seeds;
         for (area, variants) in &other.areas {
-            for (variant, times) in variants {
-                self.count(area, variant, *times);
+            for (variant, count) in variants {
+                self.count(area, variant, *count);
             }
         }
     }
 
-    fn count(&mut self, area: &str, variant: &str, times: u64) {
+    fn count(&mut self, area: &str, variant: &str, more: Count) {
         let variants = self.areas.entry(area.to_owned()).or_default();
-        *variants.entry(variant.to_owned()).or_default() += times;
+        let count = variants.entry(variant.to_owned()).or_default();
+        count.seeds += more.seeds;
+        count.times += more.times;
+    }
+
+    fn of(&self, area: &str, variant: &str) -> Count {
+        self.areas.get(area).and_then(|variants| variants.get(variant)).copied().unwrap_or_default()
     }
 
     fn times(&self, area: &str, variant: &str) -> u64 {
-        self.areas.get(area).and_then(|variants| variants.get(variant)).copied().unwrap_or_default()
+        self.of(area, variant).times
     }
 
     /// How many variants of decisions and outcomes were reached, and how many there are.
@@ -133,15 +154,19 @@ impl Coverage {
             .collect()
     }
 
-    /// As Markdown, one table for each area.
+    /// As Markdown: one table for each area, and the variants that no seed reached.
     pub fn table(&self) -> String {
-        let mut text = format!("Reached in {} seeds:\n", self.seeds);
+        let mut text = format!("{} seeds.\n", self.seeds);
         for (title, area, variants) in areas() {
-            let _ = write!(text, "\n| {title} | Times |\n|---|---:|\n"); // a String takes everything
+            let _ = write!(text, "\n| {title} | Seeds | Times |\n|---|---:|---:|\n"); // a String takes everything
             for variant in variants {
-                let _ = writeln!(text, "| `{variant}` | {} |", self.times(area, variant));
+                let Count { seeds, times } = self.of(area, variant);
+                let _ = writeln!(text, "| `{variant}` | {seeds} | {times} |");
             }
         }
+        let missing = self.missing();
+        let list = if missing.is_empty() { "none".to_owned() } else { missing.join("; ") };
+        let _ = writeln!(text, "\nNever reached: {list}.");
         text
     }
 }
@@ -157,12 +182,16 @@ mod tests {
         let reached = Reached::from([((DECISION, "Create"), 3), ((OUTCOME, "InPlace"), 1)]);
         coverage.add(&generate(1), &reached);
         let table = coverage.table();
-        assert!(table.contains("| `Create` | 3 |") && table.contains("| `Replace` | 0 |"), "{table}");
+        assert!(table.contains("| `Create` | 1 | 3 |") && table.contains("| `Replace` | 0 | 0 |"), "{table}");
+        assert!(
+            table.contains("Never reached: ") && table.contains("Decisions of the loop: Replace"),
+            "{table}"
+        );
         let (reached, all) = coverage.share();
         assert!(reached >= 4 && reached + coverage.missing().len() == all);
         let mut twice = coverage.clone();
         twice.merge(&coverage);
-        assert_eq!(twice.times(DECISION, "Create"), 6);
+        assert_eq!(twice.of(DECISION, "Create"), Count { seeds: 2, times: 6 });
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::option::{KeyRef, ResourceRef};
 use crate::resolved::Sensitive;
 use crate::types::{JsonType, Text};
 use crate::values::SecretData;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The dependencies of the tests below.
 fn values() -> Values {

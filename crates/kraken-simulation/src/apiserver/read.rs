@@ -1,6 +1,6 @@
 //! GET of one object, and lists: at the newest version, at one that is named, or from a cache that may lag.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use hyper::body::Bytes;
 use serde_json::json;
@@ -62,7 +62,7 @@ impl Inner {
         let mut items = Vec::new();
         let mut next = None;
         let mut left = 0_u64;
-        for (key, object) in &objects {
+        for (key, object) in objects.iter() {
             if after.as_ref().is_some_and(|after| key <= after) || !selector.matches(&object.value) {
                 continue;
             }
@@ -80,7 +80,7 @@ impl Inner {
     }
 
     /// The requested version of a list.
-    fn version(&self, state: &State, kind: &Kind, query: &Query) -> Result<(u64, Objects), Fault> {
+    fn version<'s>(&self, state: &'s State, kind: &Kind, query: &Query) -> Result<Version<'s>, Fault> {
         let requested = query.number("resourceVersion")?;
         let newest = state.store.revision;
         match (requested, query.get("resourceVersionMatch")) {
@@ -89,12 +89,12 @@ impl Inner {
             (Some(revision), _) if revision > newest => Err(Fault::too_large_version(revision, newest)),
             _ => {
                 let table = state.store.table(kind.index);
-                Ok((newest, table.map(|table| table.objects.clone()).unwrap_or_default()))
+                Ok((newest, table.map_or_else(Cow::default, |table| Cow::Borrowed(&table.objects))))
             }
         }
     }
 
-    fn exactly(&self, state: &State, kind: &Kind, revision: u64) -> Result<(u64, Objects), Fault> {
+    fn exactly<'s>(&self, state: &'s State, kind: &Kind, revision: u64) -> Result<Version<'s>, Fault> {
         if revision > state.store.revision {
             return Err(Fault::too_large_version(revision, state.store.revision));
         }
@@ -104,13 +104,13 @@ impl Inner {
             ));
         }
         let table = state.store.table(kind.index);
-        Ok((revision, table.map(|table| table.at(revision)).unwrap_or_default()))
+        Ok((revision, table.map_or_else(Cow::default, |table| Cow::Owned(table.at(revision)))))
     }
 
     /// The version that the watch cache has: it may lag.
-    fn cached(&self, state: &State, kind: &Kind) -> (u64, Objects) {
+    fn cached<'s>(&self, state: &'s State, kind: &Kind) -> Version<'s> {
         let Some(table) = state.store.table(kind.index) else {
-            return (state.store.revision, BTreeMap::new());
+            return (state.store.revision, Cow::default());
         };
         let known = state.cache_lag.map(|lag| {
             let now = tokio::time::Instant::now();
@@ -118,13 +118,16 @@ impl Inner {
             unseen.next_back_revision()
         });
         match known.flatten() {
-            Some(revision) => (revision, table.at(revision)),
-            None => (state.store.revision, table.objects.clone()),
+            Some(revision) => (revision, Cow::Owned(table.at(revision))),
+            None => (state.store.revision, Cow::Borrowed(&table.objects)),
         }
     }
 }
 
 type Objects = BTreeMap<Key, Arc<Object>>;
+
+/// A revision, and the objects at it.
+type Version<'s> = (u64, Cow<'s, Objects>);
 
 trait Unseen {
     fn next_back_revision(&mut self) -> Option<u64>;

@@ -103,6 +103,26 @@ pub(super) fn forge(kube: &Kube<'_>, name: &ObjectName, status: &Value) -> Resul
     kube.merge(name, "/status", &json!({ "status": status }))
 }
 
+pub(super) fn forge_plan(kube: &Kube<'_>, name: &ObjectName) -> Result {
+    let object = existing(kube, name)?;
+    let approved = object["metadata"]["annotations"][APPROVED_PLAN_ANNOTATION].as_str();
+    let (true, Some(approved)) = (object["status"]["plan"].is_object(), approved) else {
+        return Err("there is no plan, or none was approved".to_owned());
+    };
+    kube.merge(name, "/status", &json!({"status": {"plan": {"hash": approved}}}))
+}
+
+pub(super) fn own(kube: &Kube<'_>, name: &ObjectName, owner: &ObjectName) -> Result {
+    existing(kube, name)?;
+    let owner = existing(kube, owner)?;
+    let reference = json!({
+        "apiVersion": owner["apiVersion"], "kind": owner["kind"],
+        "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
+        "controller": true,
+    });
+    kube.merge(name, "", &json!({"metadata": {"ownerReferences": [reference]}}))
+}
+
 fn existing(kube: &Kube<'_>, name: &ObjectName) -> std::result::Result<Value, String> {
     kube.get(name).ok_or_else(|| missing(name))
 }

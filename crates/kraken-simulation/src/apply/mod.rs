@@ -64,6 +64,8 @@ pub fn operation(engine: &dyn Installation, memory: &mut Memory, operation: &Ope
         Operation::Annotate { object, annotation } => cluster::annotate(&kube, object, annotation),
         Operation::Strip { object, lost } => cluster::strip(&kube, object, *lost),
         Operation::ForgeStatus { object, status } => cluster::forge(&kube, object, status),
+        Operation::ForgePlan { object } => cluster::forge_plan(&kube, object),
+        Operation::Own { object, owner } => cluster::own(&kube, object, owner),
         Operation::CreateRemote { kind, name, tags_of } => {
             create::create(engine, kind, name, tags_of.as_ref())
         }

@@ -54,7 +54,7 @@ struct Cli {
     /// How many seeds are tried for each seeded bug.
     #[arg(long, default_value_t = 5000)]
     limit: u64,
-    /// Write how often each variant of decisions and outcomes was reached to this file, as Markdown.
+    /// Also write the coverage table, which is printed at the end, to this file.
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
     /// Where schedules that fail are written.
@@ -156,8 +156,9 @@ fn many(cli: &Cli) -> Result<bool> {
     });
     println!("{}", summary.line());
     tabulate(&summary);
+    let text = summary.coverage.table();
+    println!("\n{text}");
     if let Some(file) = &cli.coverage {
-        let text = summary.coverage.table();
         std::fs::write(file, text).with_context(|| format!("failed to write {}", file.display()))?;
     }
     let mut explained: Vec<&str> = vec![];
@@ -172,7 +173,7 @@ fn many(cli: &Cli) -> Result<bool> {
     Ok(summary.failures.is_empty())
 }
 
-/// How often each class failed, and how often each variant was reached.
+/// How often each class failed.
 fn tabulate(summary: &Summary) {
     let mut classes: std::collections::BTreeMap<&str, Vec<u64>> = std::collections::BTreeMap::new();
     for failure in &summary.failures {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use kraken_simulator::hook::Call;
-use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, INTENT_ANNOTATION};
+use kraken_spoke::api::{EXPORTED_BY_ANNOTATION, INTENT_ANNOTATION, REFERENCES_FINALIZER};
 use serde_json::Value;
 
 use super::history::{Changes, uid_of};
 use super::judge::all;
-use super::policy::{intent, is_held, is_resource};
+use super::policy::{intent, is_held, is_resource, strings};
 use super::{Caller, Checks, Class};
 use crate::schedule::Controller;
 
@@ -54,7 +54,10 @@ impl Checks {
             let lost = (is_held(before) && !is_held(after))
                 || (intent(before).is_some() && intent(before) != intent(after))
                 || before["status"]["externalIds"] != after["status"]["externalIds"];
-            if older || (lost && is_resource(after)) {
+            let refers = |request: &Value| {
+                strings(&request["metadata"]["finalizers"]).any(|finalizer| finalizer == REFERENCES_FINALIZER)
+            };
+            if older || (lost && is_resource(after)) || (refers(before) && !refers(after)) {
                 record.disturbed = Some(now);
             }
         }
@@ -110,9 +113,11 @@ impl Checks {
         }
         let Some(after) = after else { return };
         let plan = &after["status"]["plan"];
-        if let (Some(hash), Some(action)) = (plan["hash"].as_str(), plan["action"].as_str()) {
+        // Only what a controller shows for the first time: a plan that a client stored is preserved by other writes.
+        let is_shown = before.is_none_or(|before| before["status"]["plan"]["hash"] != plan["hash"]);
+        if let Some(hash) = plan["hash"].as_str().filter(|_| is_shown) {
             let key = (uid.to_owned(), hash.to_owned());
-            self.plans.entry(key).or_insert_with(|| action.to_owned());
+            self.plans.entry(key).or_insert_with(|| plan.clone());
         }
         let boundary =
             |object: &Value| intent(object).map_or(Value::Null, |intent| intent["replacedBefore"].clone());
@@ -181,7 +186,7 @@ impl Checks {
     }
 
     /// The writer must hold the lease.
-    fn check_leader(&mut self, now: Duration, by: &Caller, call: &Call) {
+    pub(super) fn check_leader(&mut self, now: Duration, by: &Caller, call: &Call) {
         if by.identity.is_empty()
             || call.name.contains("leases")
             || call.name.contains("events")

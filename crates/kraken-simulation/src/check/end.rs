@@ -10,12 +10,15 @@ use serde_json::Value;
 
 use super::history::Record;
 use super::policy::{is_resource, ready};
-use super::remote::remote_kind;
+use super::remote::{Asked, remote_kind};
 use super::{Checks, Class};
 use crate::oracle::Oracle;
 
 /// The time for which writes are recorded.
 const REMEMBERED: Duration = Duration::from_mins(10);
+
+/// The maximum number of rejections of one call about the same objects in the last minute of a steady state: with backoff, six.
+const REJECTIONS: u32 = 12;
 
 /// The resync interval of a resource within which it was certainly observed before convergence is checked.
 const OBSERVED: Duration = Duration::from_secs(25);
@@ -27,6 +30,8 @@ pub(super) struct Rest {
     writes: VecDeque<(Duration, String)>,
     /// Calls to the cloud that were to change something.
     attempts: VecDeque<(Duration, String)>,
+    /// Those that were rejected, with the objects that they are about.
+    rejected: VecDeque<(Duration, String)>,
 }
 
 impl Rest {
@@ -40,6 +45,10 @@ impl Rest {
         note(&mut self.attempts, now, call.name.clone());
         if status < 300 {
             note(&mut self.writes, now, call.name.clone());
+        } else {
+            let asked = Asked::of(call);
+            let about = asked.uid().map_or_else(|| asked.subjects.join(", "), ToOwned::to_owned);
+            note(&mut self.rejected, now, format!("{} of {about}", call.name));
         }
     }
 }
@@ -174,6 +183,13 @@ impl Checks {
         for (action, times) in counted(&self.rest.attempts, now.saturating_sub(REMEMBERED)) {
             if times > most {
                 let message = format!("{action} was called {times} times in {minutes} minutes");
+                found.push((Class::Busy, message));
+            }
+        }
+        let minute = now.saturating_sub(Duration::from_mins(1));
+        for (what, times) in counted(&self.rest.rejected, minute) {
+            if times > REJECTIONS {
+                let message = format!("{what} was rejected {times} times in the last minute");
                 found.push((Class::Busy, message));
             }
         }

@@ -1,6 +1,7 @@
 //! All checks, as the checker of a simulation.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
 
 use super::{Caller, Checks, Class, Cloud, PLACE, logs, ready_of};
-use crate::engine::{self, Checker, Event, Place, View, Violation, What};
+use crate::engine::{self, Checker, Event, FAULTS_END, Place, View, Violation, What};
 use crate::oracle::Oracle;
 use crate::schedule::{
     Action, Controller, Fault, ObjectName, Operation, Propagation, Remote, Schedule, Side, Tamper,
@@ -36,8 +37,8 @@ pub struct FullCheck {
     removes_orphans: bool,
     /// The seeded bug of this run, if it has one.
     mutant: Option<Mutant>,
-    /// The duration of each fault of the schedule, by its text in the trace.
-    faults: Vec<(String, Duration)>,
+    /// The duration of each fault of the schedule, by its text in the trace; none of one that fails nothing.
+    faults: Vec<(String, Option<Duration>)>,
     /// Objects that were created out of band.
     remotes: Vec<String>,
     leaks: logs::Leaks,
@@ -188,14 +189,14 @@ fn suffix(place: &Place) -> String {
     }
 }
 
-/// The maximum duration of a fault, according to its text.
-fn lasts(fault: &Fault) -> Duration {
-    match fault {
+/// How long a fault lasts; none if nothing fails: a second replica only waits for the lease.
+fn lasts(fault: &Fault) -> Option<Duration> {
+    Some(match fault {
+        Fault::Replica { .. } => return None,
         Fault::Crash { down, .. } | Fault::Kill { down, .. } => *down,
         Fault::Delay { by, .. } => *by,
         Fault::DelayWatches { by, lasts, .. } => *by + *lasts,
-        Fault::Replica { lasts, .. }
-        | Fault::Suspend { lasts, .. }
+        Fault::Suspend { lasts, .. }
         | Fault::ApiOutage { lasts, .. }
         | Fault::CloudOutage { lasts, .. }
         | Fault::Stale { lasts, .. }
@@ -208,7 +209,7 @@ fn lasts(fault: &Fault) -> Duration {
         | Fault::Fail { .. }
         | Fault::CutWatches { .. }
         | Fault::Compact => Duration::ZERO,
-    }
+    })
 }
 
 fn caller(caller: &engine::Caller) -> Caller {
@@ -235,14 +236,17 @@ impl Checker for FullCheck {
                     Duration::ZERO
                 };
                 let checks = self.checks();
-                checks.fails(now, now + lasts);
+                // What it changes is judged by what was the case until now.
                 checks.outside(now);
+                checks.fails(now, now + lasts);
             }
             What::Fault(text) => {
-                let lasts =
-                    self.faults.iter().filter(|(words, _)| words == text).map(|(_, lasts)| *lasts).max();
-                let until = now + lasts.unwrap_or_default() + AFTERMATH;
-                self.checks().fails(now, until);
+                let same = self.faults.iter().filter(|(words, _)| words == text);
+                let lasts = same.filter_map(|(_, lasts)| *lasts).max();
+                let checks = self.checks();
+                if let Some(lasts) = lasts {
+                    checks.fails(now, now + lasts + AFTERMATH);
+                }
             }
             What::Call(call) => {
                 let until = now + AFTERMATH;
@@ -252,6 +256,7 @@ impl Checker for FullCheck {
                     checks.fails(now, until);
                 }
             }
+            What::Phase(text) if text == FAULTS_END => self.checks().heals(now, now + AFTERMATH),
             What::Process(_) | What::Phase(_) => {
                 self.checks();
             }
@@ -360,6 +365,7 @@ fn teardown(view: &View<'_>) -> Vec<Operation> {
         Controller::of(kind).is_spoke() || kind == "ConfigExport"
     });
     let mut deletions = vec![];
+    operations.extend(accounts(&objects));
     for object in ours {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let meta = &object["metadata"];
@@ -388,6 +394,33 @@ fn teardown(view: &View<'_>) -> Vec<Operation> {
         deletions.push(Operation::Delete { object: name, propagation: Propagation::Background });
     }
     operations.extend(deletions);
+    operations
+}
+
+/// Restores the Accounts that resources name, without restrictions: without them nothing is deleted.
+fn accounts(objects: &[Arc<Value>]) -> Vec<Operation> {
+    let named = objects.iter().filter_map(|object| {
+        let name = object["spec"]["account"]["name"].as_str()?;
+        Some((object["metadata"]["namespace"].as_str()?.to_owned(), name.to_owned()))
+    });
+    let known = objects.iter().filter(|object| object["kind"] == "Account").filter_map(|account| {
+        let text = |field: &str| account["metadata"][field].as_str().map(ToOwned::to_owned);
+        Some((text("namespace")?, text("name")?))
+    });
+    let all: BTreeSet<(String, String)> = named.chain(known).collect();
+    let mut operations = vec![];
+    for (namespace, name) in all {
+        let object = json!({
+            "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Account",
+            "metadata": {"name": name, "namespace": namespace}, "spec": {},
+        });
+        operations.push(Operation::Apply { object });
+        let account = ObjectName::new(&namespace, "Account", &name);
+        for field in ["allowedAccountIDs", "credentials", "defaultTags", "allow"] {
+            let path = format!("/spec/{field}");
+            operations.push(Operation::Edit { object: account.clone(), path, value: None });
+        }
+    }
     operations
 }
 

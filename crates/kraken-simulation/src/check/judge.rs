@@ -19,13 +19,16 @@ impl Checks {
     /// After a call that may have changed something.
     pub(super) fn judge(&mut self, now: Duration, by: &Caller, call: &Call, status: u16) {
         let before = std::mem::replace(&mut self.cloud, (self.view.cloud)());
+        let mut asked = Asked::of(call);
+        if asked.verb == Verb::Create {
+            self.check_token(now, &asked);
+        }
         if status >= 300 && before == self.cloud {
             return;
         }
         // Changes by others in the cluster since the last check.
         let changes = self.observe(now);
         self.note_outside(now, &changes);
-        let mut asked = Asked::of(call);
         for (key, value) in &asked.tags {
             if let Some(form) = self.canary.found(key).or_else(|| self.canary.found(value)) {
                 self.violated(
@@ -103,6 +106,17 @@ impl Checks {
         self.check_count(now, by, &uid);
     }
 
+    /// A token belongs to one launch: with the token of an earlier one, a provider returns the earlier objects.
+    fn check_token(&mut self, now: Duration, asked: &Asked) {
+        let (Some(token), Some(uid)) = (asked.token.clone(), asked.uid()) else { return };
+        let launch = (uid.to_owned(), asked.epoch());
+        let first = self.tokens.entry(token).or_insert_with(|| launch.clone()).clone();
+        if first != launch {
+            let message = format!("{} for {launch:?} has the token of {first:?}", asked.action);
+            self.violated(now, Class::SameToken, message);
+        }
+    }
+
     fn judge_subject(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
         let what = format!("{} of {id}", asked.action);
         if remote.cluster().is_some_and(|cluster| !self.is_this_cluster(cluster)) {
@@ -176,10 +190,22 @@ impl Checks {
             && !candidates.iter().any(|version| {
                 intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
             });
+        // Its adoption was observed, and no client has removed the record of it since.
+        let was_adopted =
+            self.adopted.get(id).is_some_and(|adopter| adopter == uid) && record.disturbed.is_none();
         let is_adopted = |version: &Version| {
             let policy = version.policy();
-            policy.retain
-                || (!policy.delete && adopted(&version.value).iter().any(|adopted| adopted == plain(id)))
+            let is_recorded = || adopted(&version.value).iter().any(|adopted| adopted == plain(id));
+            policy.retain || (!policy.delete && (was_adopted || is_recorded()))
+        };
+        // An object is adopted or created, whatever other objects of its resource are.
+        let is_created = self.launched.get(id).is_some_and(|launched| launched == uid)
+            && remote.kind != Kind::KeyPair
+            && record.disturbed.is_none();
+        let is_kept = |version: &Version| {
+            let recorded = adopted(&version.value);
+            let is_unknown = version.policy().adopts && recorded.is_empty();
+            version.policy().retain || is_unknown || recorded.iter().any(|adopted| adopted == plain(id))
         };
         // A disruption in progress is completed in any case.
         let is_disrupted = remote.tags.contains_key(DISRUPTION);
@@ -190,6 +216,13 @@ impl Checks {
             Some((Class::Protected, "which is protected"))
         } else if deletes && !is_scaling && !candidates.is_empty() && candidates.iter().all(is_adopted) {
             Some((Class::Retained, "which leaves it behind"))
+        } else if asked.verb == Verb::Untag
+            && is_own
+            && is_created
+            && !candidates.is_empty()
+            && !candidates.iter().any(is_kept)
+        {
+            Some((Class::Released, "which created it and does not retain it"))
         } else if !is_disrupted && self.is_only_drift(uid, candidates) && all(|policy| policy.report) {
             Some((Class::Reported, "whose drift is only reported"))
         } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, asked.verb) {
@@ -223,6 +256,14 @@ impl Checks {
         let is_by_name = remote.kind == Kind::KeyPair && self.tampered.contains_key(id);
         let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
         let title = record.title();
+        // The intent of an adoption is written before the claim; an object that was observed before is claimed again.
+        let is_observed = record
+            .versions
+            .iter()
+            .any(|version| external_ids(&version.value).any(|known| known == plain(id)));
+        if is_adopted && !is_launched && !is_observed && remote.kind != Kind::KeyPair {
+            self.adopted.insert(id.to_owned(), uid.to_owned());
+        }
         if !is_launched && !is_on_record && !is_adopted && !is_by_name {
             self.violated(
                 now,
@@ -262,7 +303,15 @@ impl Checks {
             let values = |version: &Version| version.value["status"]["dependentValues"].clone();
             values(&pair[0]) != values(&pair[1])
         });
-        let last = changed.map(|pair| pair[1].at).max();
+        // So is one of its Account, which adds tags.
+        let accounts = self
+            .history
+            .records
+            .values()
+            .filter(|account| account.kind == "Account" && account.namespace == record.namespace);
+        let edited = accounts
+            .flat_map(|account| account.versions.iter().map(|version| version.at).chain(account.gone));
+        let last = changed.map(|pair| pair[1].at).chain(edited).max();
         last.is_none_or(|last| last + SLACK < since)
     }
 
@@ -274,15 +323,21 @@ impl Checks {
         let is_granted = |version: &Version| {
             let object = &version.value;
             let Some(hash) = approved(object) else { return false };
-            if object["status"]["plan"]["hash"] != hash {
+            // What was approved is the plan that a controller showed under this hash, and not what a client stored under it.
+            let Some(shown) = self.plans.get(&(uid.to_owned(), hash.to_owned())) else { return false };
+            let stored = &object["status"]["plan"];
+            if ["hash", "action", "what", "changes", "target"]
+                .iter()
+                .any(|field| stored[*field] != shown[*field])
+            {
                 return false;
             }
-            let Some(action) = self.plans.get(&(uid.to_owned(), hash.to_owned())) else { return false };
+            let action = shown["action"].as_str().unwrap_or_default();
             let deleting = version.policy().deleting;
             match verb {
-                Verb::Create => matches!(action.as_str(), "Create" | "Replace"),
+                Verb::Create => matches!(action, "Create" | "Replace"),
                 _ if deleting => action == "Delete",
-                Verb::Delete => matches!(action.as_str(), "Replace" | "Change" | "Create" | "Adopt"),
+                Verb::Delete => matches!(action, "Replace" | "Change" | "Create" | "Adopt"),
                 Verb::Change | Verb::Tag | Verb::Untag => action != "Delete",
             }
         };

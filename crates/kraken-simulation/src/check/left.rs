@@ -15,6 +15,7 @@ use super::history::{Record, uid_of};
 use super::policy::{external_ids, is_resource, ready};
 use super::remote::{plain, remote_kind};
 use super::{Checks, Cloud, Remote};
+use crate::oracle::Oracle;
 
 impl Checks {
     /// The remaining objects that must be deleted, as text. Records no violation.
@@ -75,9 +76,11 @@ impl Checks {
             .map(|(id, remote)| (plain(id), remote.kind))
             .collect();
         let resources: Vec<&Arc<Value>> = objects.iter().filter(|object| is_resource(object)).collect();
+        // With its namespace its Account is deleted too: nobody can say with which credentials its objects are deleted.
+        let oracle = Oracle::of(objects);
         let mut explained: BTreeSet<String> = resources
             .iter()
-            .filter(|object| super::full::is_elsewhere(object))
+            .filter(|object| super::full::is_elsewhere(object) || oracle.lacks_account(object))
             .map(|object| uid_of(object).to_owned())
             .collect();
         loop {

@@ -30,7 +30,7 @@ pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use kraken_testing::canary::MARKER;
 pub use remote::{Cloud, PLACE, Remote};
-pub(crate) use remote::{UID, remote_kind, subjects};
+pub(crate) use remote::{UID, remote_kind, subjects, values};
 pub use violation::{Class, Violation};
 
 use crate::schedule::Controller;
@@ -91,8 +91,12 @@ pub struct Checks {
     tampered: BTreeMap<String, Duration>,
     /// The objects that a controller released.
     released: BTreeSet<String>,
+    /// The resource that adopted a remote object.
+    adopted: BTreeMap<String, String>,
+    /// The UID and the epoch of the launch that used an idempotency token first.
+    tokens: BTreeMap<String, (String, Option<i64>)>,
     /// The published plans, by UID and hash.
-    plans: BTreeMap<(String, String), String>,
+    plans: BTreeMap<(String, String), Value>,
     /// The UIDs of which a deletion was begun.
     deleting: BTreeSet<String>,
     /// Since when nothing fails, if nothing does.
@@ -116,6 +120,8 @@ impl Checks {
             launched: BTreeMap::new(),
             tampered: BTreeMap::new(),
             released: BTreeSet::new(),
+            adopted: BTreeMap::new(),
+            tokens: BTreeMap::new(),
             plans: BTreeMap::new(),
             deleting: BTreeSet::new(),
             calm: Some(Duration::ZERO),
@@ -129,6 +135,12 @@ impl Checks {
     /// Something fails until then, as far as a controller may notice.
     pub fn fails(&mut self, now: Duration, until: Duration) {
         self.fails_until = self.fails_until.max(until);
+        self.is_at(now);
+    }
+
+    /// All faults end: only their consequences remain, until then.
+    pub fn heals(&mut self, now: Duration, until: Duration) {
+        self.fails_until = self.fails_until.min(until);
         self.is_at(now);
     }
 
@@ -151,6 +163,7 @@ impl Checks {
         self.history.began(by, now);
         if call.writes {
             self.rest.attempt(now, call, answer.status);
+            self.check_leader(now, by, call);
             self.judge(now, by, call, answer.status);
         }
     }

@@ -49,11 +49,30 @@ impl Checks {
         }
     }
 
+    /// Whether a request was deleted during the deletion of its owner, which still has remote objects: the references that it
+    /// recorded still count.
+    fn is_missed(&self, request: &Record) -> bool {
+        let mut owners =
+            request.latest().value["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let owner = owners.find(|owner| owner["controller"] == true);
+        let Some(uid) = owner.and_then(|owner| owner["uid"].as_str()) else { return false };
+        let Some(owner) = self.history.records.get(uid) else { return false };
+        let is_during_deletion = request.gone.is_some_and(|gone| {
+            let then = owner.versions.iter().take_while(|version| version.at <= gone).last();
+            then.is_some_and(|version| version.policy().deleting)
+        });
+        is_during_deletion
+            && request.disturbed.is_none()
+            && owner.gone.is_none()
+            && self.cloud.of_uid(uid).any(|(id, remote)| remote.alive && !self.tampered.contains_key(id))
+    }
+
     fn blockers(&self, record: &Record, node: &Node, settled: Duration) -> Vec<Node> {
-        let requests =
-            self.history.all_live().map(|(_, record)| record).filter(|request| {
-                request.kind == "DependencyRequest" && request.namespace == record.namespace
-            });
+        let requests = self.history.records.values().filter(|request| {
+            request.kind == "DependencyRequest"
+                && request.namespace == record.namespace
+                && (request.gone.is_none() || self.is_missed(request))
+        });
         let mut graph: BTreeMap<Node, BTreeSet<Node>> = BTreeMap::new();
         let mut old: BTreeSet<Node> = BTreeSet::new();
         for request in requests {

@@ -44,11 +44,12 @@ impl Policy {
     }
 }
 
-/// The group of the spokes' kinds.
+/// Whether it is of a kind of the spokes. An Account is only read by them.
 pub(super) fn is_resource(object: &Value) -> bool {
-    object["apiVersion"]
-        .as_str()
-        .is_some_and(|version| version.strip_prefix("aws.").is_some_and(|rest| rest.starts_with(DOMAIN)))
+    object["kind"] != "Account"
+        && object["apiVersion"]
+            .as_str()
+            .is_some_and(|version| version.strip_prefix("aws.").is_some_and(|rest| rest.starts_with(DOMAIN)))
 }
 
 /// Whether our finalizer is on it.

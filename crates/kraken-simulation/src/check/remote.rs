@@ -122,6 +122,8 @@ pub(super) struct Asked {
     pub tags: BTreeMap<String, String>,
     /// The keys of the tags that it removes.
     pub untags: Vec<String>,
+    /// Its idempotency token.
+    pub token: Option<String>,
 }
 
 impl Asked {
@@ -158,7 +160,9 @@ impl Asked {
                 tags.insert(value.clone(), text.map(|(_, text)| text.clone()).unwrap_or_default());
             }
         }
-        Self { action, verb, subjects, tags, untags }
+        let token = fields.iter().find(|(key, value)| key == "ClientToken" && !value.is_empty());
+        let token = token.map(|(_, value)| value.clone());
+        Self { action, verb, subjects, tags, untags, token }
     }
 
     /// The UID that it tags with.
@@ -184,6 +188,16 @@ impl Asked {
 /// The ids of objects that a call changes.
 pub(crate) fn subjects(call: &Call) -> Vec<String> {
     Asked::of(call).subjects
+}
+
+/// The values of a call's parameters, without its name and its tags.
+pub(crate) fn values(call: &Call) -> Vec<String> {
+    let form = String::from_utf8_lossy(&call.body);
+    let fields = form.split('&').filter_map(|field| field.split_once('='));
+    let is_own = |(key, _): &(&str, &str)| {
+        !matches!(*key, "Action" | "Version" | "ClientToken") && !key.contains("Tag")
+    };
+    fields.filter(is_own).map(|(_, value)| decoded(value)).filter(|value| !value.is_empty()).collect()
 }
 
 fn verb(action: &str) -> Verb {
@@ -286,6 +300,22 @@ pub(super) mod tests {
         assert_eq!((asked.verb, asked.subjects.len()), (Verb::Delete, 2));
         let asked = Asked::of(&call("SetRulePriorities", "RulePriorities.member.1.RuleArn=arn%3Aa"));
         assert_eq!(asked.subjects, ["arn:a"]);
+    }
+
+    #[test]
+    fn values_of_a_call_exclude_its_name_and_tags() {
+        let call = call(
+            "RunInstances",
+            "UserData=ZWNobw%3D%3D&ClientToken=t&TagSpecification.1.Tag.1.Value=x&MinCount=1",
+        );
+        assert_eq!(values(&call), ["ZWNobw==", "1"]);
+    }
+
+    #[test]
+    fn a_launch_has_a_token() {
+        let asked = Asked::of(&call("RunInstances", "ClientToken=t-1&MinCount=1"));
+        assert_eq!(asked.token.as_deref(), Some("t-1"));
+        assert_eq!(Asked::of(&call("CreateVpc", "CidrBlock=x")).token, None);
     }
 
     #[test]

@@ -271,6 +271,65 @@ fn a_retained_or_adopted_object_must_not_be_deleted() {
 }
 
 #[test]
+fn an_observed_adoption_counts_without_a_record() {
+    let mut scene = Scene::of(vpc(json!({"adopt": {"id": "vpc-9"}})));
+    scene.object("vpc-9", &[]);
+    scene.outside();
+    scene.pass(60);
+    scene.ours("vpc-9");
+    let owner = "ResourceId.1=vpc-9&Tag.1.Key=kraken-iac.eoinfennessy.com/uid&Tag.1.Value=u-1";
+    scene.cloud_call("CreateTags", owner);
+    scene.is_clean();
+    scene.pass(60);
+    scene.cloud.lock().0.get_mut("vpc-9").unwrap().alive = false;
+    scene.cloud_call("DeleteVpc", "VpcId=vpc-9");
+    scene.is(Class::Retained);
+}
+
+#[test]
+fn a_created_object_must_not_be_released_unless_it_is_retained() {
+    for (lifecycle, is_fine) in [(json!({}), false), (json!({"deletion": "Retain"}), true)] {
+        let mut scene = up(lifecycle);
+        scene.object("vpc-1", &[]);
+        scene.cloud_call("DeleteTags", "ResourceId.1=vpc-1&Tag.1.Key=kraken-iac.eoinfennessy.com/uid");
+        assert_eq!(scene.classes().is_empty(), is_fine);
+        assert!(is_fine || scene.classes() == [Class::Released]);
+    }
+}
+
+#[test]
+fn two_launches_must_not_have_the_same_token() {
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.ours("vpc-1");
+    scene.cloud_call("CreateVpc", &format!("{TAGS}&ClientToken=t"));
+    scene.cloud_call("CreateVpc", &format!("{TAGS}&ClientToken=t"));
+    scene.is_clean();
+    scene.cloud_call("CreateVpc", &format!("{}&ClientToken=t", TAGS.replace("2.Value=1", "2.Value=2")));
+    scene.is(Class::SameToken);
+}
+
+#[test]
+fn an_approval_is_not_valid_for_a_plan_that_a_client_stored_under_its_hash() {
+    let planned = |target: &str| {
+        let mut object = vpc(json!({"approval": "Manual"}));
+        object["status"]["plan"] = json!({"hash": "h", "action": "Change", "target": target});
+        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/approved-plan"] = json!("h");
+        object
+    };
+    for (stored, is_fine) in [("t", true), ("other", false)] {
+        let mut scene = up(json!({}));
+        scene.set(planned("t"));
+        scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
+        scene.set(planned(stored));
+        scene.outside();
+        scene.pass(60);
+        scene.modify();
+        assert_eq!(scene.classes().is_empty(), is_fine, "{stored}");
+        assert!(is_fine || scene.classes() == [Class::Unapproved]);
+    }
+}
+
+#[test]
 fn a_paused_resource_must_not_be_changed_or_created() {
     let mut scene = Scene::of(vpc(json!({"paused": true})));
     scene.made("vpc-1");
@@ -415,6 +474,41 @@ fn a_deletion_out_of_order_is_detected() {
         let mut scene = up(json!({}));
         scene.set(request("subnet.aws.s", to));
         scene.outside();
+        let mut deleting = vpc(json!({}));
+        deleting["metadata"]["deletionTimestamp"] = json!("now");
+        scene.set(deleting);
+        scene.outside();
+        scene.pass(60);
+        scene.delete();
+        assert_eq!(scene.classes().is_empty(), is_fine);
+        assert!(is_fine || scene.classes() == [Class::OutOfOrder]);
+    }
+}
+
+#[test]
+fn a_request_that_is_deleted_before_its_owner_still_blocks() {
+    let request = json!({
+        "kind": "DependencyRequest",
+        "metadata": {"namespace": NS, "name": "subnet.aws.s", "uid": "r-1",
+            "ownerReferences": [{"kind": "Subnet", "name": "s", "uid": "u-2", "controller": true}]},
+        "spec": {"krakenResourceDependencies": [{"kind": "vpc", "name": "a"}]},
+    });
+    let subnet = json!({
+        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "Subnet",
+        "metadata": {"namespace": NS, "name": "s", "uid": "u-2", "deletionTimestamp": "now"}, "spec": {},
+    });
+    for (lives, is_fine) in [(true, false), (false, true)] {
+        let mut scene = up(json!({}));
+        scene.set(subnet.clone());
+        scene.set(request.clone());
+        let form = TAGS.replace("u-1", "u-2");
+        if lives {
+            scene.object("subnet-1", &[("uid", "u-2"), ("cluster", "c")]);
+            scene.cloud_call("CreateSubnet", &form);
+            scene.checks.violations.clear(); // it was made before
+        }
+        scene.pass(30);
+        scene.remove("r-1");
         let mut deleting = vpc(json!({}));
         deleting["metadata"]["deletionTimestamp"] = json!("now");
         scene.set(deleting);

@@ -17,6 +17,10 @@ pub enum Class {
     Protected,
     /// A call deleted a retained object.
     Retained,
+    /// A call released an object that was created for a resource and is not retained.
+    Released,
+    /// Two launches have the same idempotency token.
+    SameToken,
     /// A call changed an object of a paused resource.
     Paused,
     /// A call changed what only drift explains, although drift is only reported.

@@ -12,7 +12,7 @@ use kraken_simulator::{How, When, documented_error};
 use super::checker::Caller;
 use super::shared::Shared;
 use super::trace::{CallEvent, What, digest};
-use crate::check::subjects;
+use crate::check::{subjects, values};
 use crate::faults::Effect;
 use crate::schedule::{Moment, Side};
 
@@ -90,11 +90,19 @@ impl Gate {
     fn refuse_with(&self, call: &Call, code: &str) {
         let known = documented_error(&call.name, code);
         let (status, message) = known.map_or((400, "simulated"), |error| (error.status, error.message));
-        let how = How::Error { status, code: code.to_owned(), message: message.to_owned() };
+        let how = How::Error { status, code: code.to_owned(), message: format!("{message}{}", quoted(call)) };
         if let Some(cloud) = self.shared.cloud(self.caller.process.controller) {
             cloud.fail_next(&call.name, When::Before, how);
         }
     }
+}
+
+/// The values of a call's parameters other than tags: a provider's error may quote any of them, also in the form in which it
+/// received them.
+fn quoted(call: &Call) -> String {
+    let values = values(call).into_iter().filter(|value| !value.contains(['<', '>', '&']));
+    let values: Vec<String> = values.map(|value| format!("'{value}'")).collect();
+    if values.is_empty() { String::new() } else { format!("; the request has {}", values.join(", ")) }
 }
 
 impl Hook for Gate {

@@ -37,6 +37,11 @@ use shared::{Shared, State};
 const BEGINNING: Timestamp = Timestamp::constant(1_767_225_600, 0); // 2026-01-01T00:00:00Z
 /// The maximum virtual time until the desired state is reached after faults ended.
 const CONVERGENCE: Duration = Duration::from_mins(40);
+/// The phase that begins when faults end.
+pub const FAULTS_END: &str = "faults end";
+/// How long nothing may be written after faults ended until all is deleted: longer than faults have consequences, so that the
+/// deletion is judged without any excuse.
+const CALM: Duration = Duration::from_secs(75);
 /// The stack of the thread of one simulation: a reconcile in an unoptimised build is deep.
 const STACK: usize = 32 << 20;
 
@@ -119,9 +124,9 @@ impl Simulation {
                 Action::Fault(fault) => self.fail(fault),
             }
         }
-        self.phase("faults end");
+        self.phase(FAULTS_END);
         self.heal();
-        self.settle().await;
+        self.settle(CALM).await;
         self.check(checker::Checker::settled);
         let teardown = {
             let mut state = self.0.state.lock();
@@ -134,23 +139,28 @@ impl Simulation {
         for operation in &teardown {
             self.operate(operation);
         }
-        self.settle().await;
+        self.settle(Duration::ZERO).await;
         self.check(checker::Checker::emptied);
     }
 
-    /// Waits until the desired state is reached and nothing has been written for longer than a resync.
-    async fn settle(&self) {
-        let quiet = self.0.settings.resync_interval + Duration::from_secs(10);
+    /// Waits until the desired state is reached and nothing has been written for longer than a resync, and at least for this
+    /// time.
+    async fn settle(&self, least: Duration) {
+        let quiet = least.max(self.0.settings.resync_interval + Duration::from_secs(10));
         let limit = Instant::now() + CONVERGENCE;
         let begin = Instant::now();
+        let mut pause = Duration::from_secs(1);
         while Instant::now() < limit {
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            tokio::time::sleep(pause).await;
             let mut state = self.0.state.lock();
-            if state.last_write.max(begin).elapsed() >= quiet
-                && state.check(&self.0, |checker, view, _| checker.pending(view)).is_empty()
-            {
+            if state.last_write.max(begin).elapsed() < quiet {
+                continue;
+            }
+            if state.check(&self.0, |checker, view, _| checker.pending(view)).is_empty() {
                 return;
             }
+            // It is at rest and not settled, and may remain so until the limit.
+            pause = Duration::from_secs(10);
         }
     }
 

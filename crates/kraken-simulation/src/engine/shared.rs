@@ -17,7 +17,7 @@ use super::checker::{Caller, Checker, Place, View, Violation};
 use super::panics;
 use super::process::Process;
 use super::report::Statistics;
-use super::trace::{Event, ProcessId, Trace, What};
+use super::trace::{CallEvent, Event, ProcessId, Trace, What};
 use crate::apiserver::ApiServer;
 use crate::apply::Memory;
 use crate::faults::{Armed, Effect};
@@ -58,7 +58,7 @@ pub(super) struct State {
     pub(super) statistics: Statistics,
     /// Those of every process that ever ran.
     pub(super) metrics: Vec<(ProcessId, Metrics)>,
-    /// When something was last written, leases aside.
+    /// When something was last written, leases and rejected calls aside.
     pub(super) last_write: Instant,
 }
 
@@ -112,8 +112,9 @@ impl Shared {
         let mut state = self.state.lock();
         let now = Instant::now();
         state.statistics.count(&what);
-        if matches!(&what, What::Call(call) if call.writes && call.status.is_some() && !call.name.ends_with(" leases"))
-        {
+        // A rejected call writes nothing: what is rejected once a minute forever is at rest.
+        let is_write = |call: &CallEvent| call.writes && call.status.is_some_and(|status| status < 300);
+        if matches!(&what, What::Call(call) if is_write(call) && !call.name.ends_with(" leases")) {
             state.last_write = now;
         }
         state.trace.0.push(Event { at: self.begin.elapsed(), what });

@@ -158,6 +158,11 @@ fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
             TEAM,
             TAGS,
         ],
+        "Account" => &[
+            ("/spec/allowedAccountIDs", &[r#"["123456789012"]"#, r#"["333333333333"]"#, "-"]),
+            ("/spec/defaultTags", &[r#"{"Team": "account"}"#, r#"{"Cost": "2"}"#, "-"]),
+            ("/spec/credentials", &["-"]),
+        ],
         "ConfigExport" => &[
             ("/spec/whileWaiting", &[r#""Keep""#, r#""Delete""#]),
             ("/spec/configType", &[r#""ConfigMap""#, r#""Secret""#]),
@@ -242,8 +247,10 @@ pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|all| !all.contains_key("valueFrom")) else { break };
         // Maps keep the order of their keys, so that a seed has the same meaning everywhere.
-        // There is no Account here: to name one would stop a resource for good.
-        let names: Vec<&String> = properties.keys().filter(|name| *name != "account").collect();
+        // Accounts are named by the stack: a random name would stop a resource for good. They have no region and no role, as in
+        // `stack/account.rs`.
+        let is_edited = |name: &&String| !["account", "region", "assumeRoleARN"].contains(&name.as_str());
+        let names: Vec<&String> = properties.keys().filter(is_edited).collect();
         let name = rng.pick(&names)?;
         path = format!("{path}/{name}");
         schema = properties.get(*name)?;
@@ -318,7 +325,7 @@ mod tests {
 
     #[test]
     fn every_plausible_edit_is_json_of_a_field_that_exists() {
-        for kind in KINDS.map(|(kind, _, _)| kind).into_iter().chain(["ConfigExport"]) {
+        for kind in KINDS.map(|(kind, _, _)| kind).into_iter().chain(["ConfigExport", "Account"]) {
             let schema = kinds::spec_schema(kind).unwrap();
             for (path, values) in plausible(kind) {
                 let field = path.split('/').nth(2).unwrap();

@@ -112,6 +112,8 @@ pub(crate) struct Policies {
     pub(crate) share: bool,
     pub(crate) interval: bool,
     pub(crate) depends: bool,
+    /// Not of `lifecycle`: whether resources use an Account.
+    pub(crate) account: bool,
 }
 
 /// The subset of one seed.
@@ -147,6 +149,7 @@ impl Mix {
             share: rng.chance(10),
             interval: rng.chance(30),
             depends: rng.chance(20),
+            account: rng.chance(20),
         };
         // One seed in ten has no faults, to find failures without faults.
         Self { operations, faults, fault_share: rng.one([0, 10, 20, 30, 30, 40, 40, 50, 50, 70]), policies }

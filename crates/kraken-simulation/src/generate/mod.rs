@@ -3,6 +3,7 @@
 mod edits;
 mod faults;
 mod mix;
+mod openings;
 mod operations;
 mod rng;
 mod source;
@@ -30,6 +31,11 @@ const CORE: &str = "core.kraken-iac.eoinfennessy.com/v1alpha1";
 /// How many operations and faults there are after the stack was applied.
 const STEPS: (usize, usize) = (30, 70);
 
+/// How many of a hundred seeds begin with an opening.
+const OPENINGS: usize = 40;
+/// How many of a hundred seeds end with the deletion of the namespace, long after the last fault.
+const NAMESPACE_DELETIONS: usize = 15;
+
 /// The schedule of a seed.
 pub fn generate(seed: u64) -> Schedule {
     let mut rng = Rng::new(seed);
@@ -49,6 +55,12 @@ pub fn generate(seed: u64) -> Schedule {
     if rng.chance(70) {
         clock.now += rng.time(Duration::from_secs(5), Duration::from_mins(1));
     }
+    if rng.chance(OPENINGS) {
+        for (pause, action) in openings::opening(&mut rng, &mut people) {
+            clock.now += pause;
+            step(clock.now, action);
+        }
+    }
     for _ in 0..rng.between(STEPS.0, STEPS.1) {
         clock.go_on(&mut rng);
         let class = mix.next(&mut rng);
@@ -57,6 +69,10 @@ pub fn generate(seed: u64) -> Schedule {
             None => faults::fault(&mut rng, class, &people).into(),
         };
         step(clock.now, action);
+    }
+    if rng.chance(NAMESPACE_DELETIONS) {
+        clock.now += Duration::from_mins(3);
+        step(clock.now, Operation::DeleteNamespace { name: people.stack.namespace.clone() }.into());
     }
     Schedule { seed, settings, steps }
 }
@@ -134,7 +150,7 @@ mod tests {
         for seed in 0..200 {
             let schedule = generate(seed);
             assert!(
-                schedule.steps.len() >= STEPS.0 && schedule.steps.len() < 110,
+                schedule.steps.len() >= STEPS.0 && schedule.steps.len() < 130,
                 "{}",
                 schedule.steps.len()
             );
@@ -163,7 +179,7 @@ mod tests {
                 seen.insert(name);
             }
         }
-        assert_eq!(seen.len(), 20 + 18, "{seen:?}");
-        assert_eq!(kinds.len(), 14 + 4, "{kinds:?}");
+        assert_eq!(seen.len(), 22 + 18, "{seen:?}");
+        assert_eq!(kinds.len(), 14 + 5, "{kinds:?}");
     }
 }

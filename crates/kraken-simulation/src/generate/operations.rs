@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::CANARY;
 use super::edits;
 use super::mix::Class;
 use super::rng::Rng;
@@ -72,7 +73,13 @@ impl People {
                 let remote = self.remote(rng, Some(&spoke_object.kind));
                 Operation::Adopt { object: spoke_object, remote, by_id: rng.chance(50) }
             }
-            Class::Approve => Operation::Approve { object: spoke_object, stale: rng.chance(25) },
+            Class::Approve => {
+                let object = if rng.chance(80) { self.planned(rng) } else { None };
+                Operation::Approve { object: object.unwrap_or(spoke_object), stale: rng.chance(25) }
+            }
+            Class::ForgeStatus if rng.chance(15) => {
+                Operation::ForgePlan { object: self.planned(rng).unwrap_or(spoke_object) }
+            }
             Class::Annotate => Operation::Annotate {
                 object: spoke_object,
                 annotation: rng.one(["reconcile-requested-at", "creation-confirmed-at"]).to_owned(),
@@ -131,6 +138,13 @@ impl People {
         rng.pick(&names).cloned().unwrap_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"))
     }
 
+    /// Some object whose manifest requires approvals, if there is one.
+    fn planned(&self, rng: &mut Rng) -> Option<ObjectName> {
+        let is_manual = |object: &&Value| object["spec"]["lifecycle"]["approval"] == "Manual";
+        let names: Vec<ObjectName> = self.stack.objects.iter().filter(is_manual).map(name_of).collect();
+        rng.pick(&names).cloned()
+    }
+
     /// Some remote object; of this kind if there is one.
     pub(crate) fn remote(&self, rng: &mut Rng, kind: Option<&str>) -> Remote {
         let named: Vec<&(String, String)> =
@@ -157,7 +171,7 @@ impl People {
         let Some(object) = self.stack.objects.get_mut(index) else { return Value::Null };
         let kind = name_of(object).kind;
         for _ in 0..if edited { rng.one([0, 0, 1, 1, 2]) } else { 0 } {
-            let change = if rng.chance(25) && kind != "ConfigExport" {
+            let change = if rng.chance(25) && kind != "ConfigExport" && kind != "Account" {
                 Some(edits::policy(rng, &kind))
             } else {
                 edits::sensible(rng, &kind)
@@ -181,6 +195,8 @@ impl People {
         }
         let value = match rng.below(6) {
             0 => None,
+            // Not valid anywhere, so that an error may quote it.
+            1 if kind == "Secret" => Some(format!("{CANARY}-banana")),
             1 => Some("banana".to_owned()),
             2 if text.parse::<i64>().is_ok() => Some(rng.one(["0", "1", "2", "443"]).to_owned()),
             3 if kind == "Secret" => Some(format!("{text}2")),
@@ -242,7 +258,8 @@ impl People {
             path: path.to_owned(),
             value,
         };
-        match rng.below(8) {
+        let (data, id) = forged_state(&object.kind);
+        match rng.below(9) {
             0 => Operation::Delete { object: of("DependencyRequest"), propagation: propagation(rng) },
             1 => Operation::Delete { object: of("StateDeclaration"), propagation: propagation(rng) },
             2 => set(of("DependencyRequest"), "/spec/krakenResourceDependencies", None),
@@ -251,9 +268,13 @@ impl People {
                 "/spec/configMapDependencies",
                 Some(json!([{"name": "settings", "key": "k1"}])),
             ),
-            4 => set(of("StateDeclaration"), "/spec/data", Some(json!({"vpc": {"VpcId": "vpc-0forged"}}))),
-            5 => set(of("StateDeclaration"), "/spec/id", Some(json!("vpc-0123456789abcdef0"))),
+            4 => set(of("StateDeclaration"), "/spec/data", Some(data)),
+            5 => set(of("StateDeclaration"), "/spec/id", Some(id)),
             6 => set(of("StateDeclaration"), "/metadata/annotations", None),
+            7 => Operation::Own {
+                object: ObjectName::new(&self.stack.namespace, "ConfigMap", rng.one(["settings", "extra"])),
+                owner: ObjectName::new(&self.stack.namespace, "ConfigExport", "export-0"),
+            },
             _ => {
                 let kind = rng.one(["ConfigMap", "Secret"]);
                 let target = ObjectName::new(&self.stack.namespace, kind, "exported-0");
@@ -264,10 +285,16 @@ impl People {
 
     fn create_remote(&mut self, rng: &mut Rng) -> Operation {
         let kind = self.spoke_object(rng).kind;
-        let name = format!("outside-{}", self.remotes.len());
         let tags_of = rng.chance(25).then(|| self.spoke_object(rng));
-        self.remotes.push((name.clone(), kind.clone()));
+        let name = self.remote_name(&kind);
         Operation::CreateRemote { kind, name, tags_of }
+    }
+
+    /// A name for a remote object that is created out of band.
+    pub(crate) fn remote_name(&mut self, kind: &str) -> String {
+        let name = format!("outside-{}", self.remotes.len());
+        self.remotes.push((name.clone(), kind.to_owned()));
+        name
     }
 }
 
@@ -286,12 +313,37 @@ fn propagation(rng: &mut Rng) -> Propagation {
     ])
 }
 
+/// The id of an object that does not exist, as the provider writes those of a kind.
+pub(crate) fn missing_id(kind: &str) -> &'static str {
+    match kind {
+        "EC2Instance" => "i-0123456789abcdef0",
+        "Subnet" => "subnet-0123456789abcdef0",
+        "InternetGateway" => "igw-0123456789abcdef0",
+        "RouteTable" => "rtb-0123456789abcdef0",
+        "SecurityGroup" => "sg-0123456789abcdef0",
+        "ElasticIP" => "eipalloc-0123456789abcdef0",
+        "NATGateway" => "nat-0123456789abcdef0",
+        "Volume" => "vol-0123456789abcdef0",
+        _ => "vpc-0123456789abcdef0",
+    }
+}
+
+/// Content of the state of a kind that no controller published: a value at the path of the main id, and a main id.
+pub(crate) fn forged_state(kind: &str) -> (Value, Value) {
+    let id = json!("vpc-0forged");
+    let path = id_path(kind).unwrap_or("id");
+    let data = path.rsplit('.').fold(id.clone(), |inner, member| {
+        if member.parse::<usize>().is_ok() { json!([inner]) } else { json!({ member: inner }) }
+    });
+    (data, id)
+}
+
 fn forge(rng: &mut Rng, object: ObjectName) -> Operation {
     let status = match rng.below(7) {
         0 => json!({"externalIds": []}),
-        1 => json!({"externalIds": ["vpc-0123456789abcdef0"]}),
+        1 => json!({"externalIds": [missing_id(&object.kind)]}),
         2 => json!({"inPlace": null}),
-        3 => json!({"adopted": ["vpc-0123456789abcdef0"]}),
+        3 => json!({"adopted": [missing_id(&object.kind)]}),
         4 => json!({"observedGeneration": 9, "conditions": []}),
         5 => json!({"replacedBefore": 5}),
         _ => json!({"epoch": 7}),

@@ -54,11 +54,24 @@ impl<'a> Oracle<'a> {
                     || object["kind"] == "LoadBalancer"
                     || object["kind"] == "EC2Instance"
             }
+            "AccountNotFound" => self.account_of(object).is_none() && account_name(object).is_some(),
+            "AccountNotReady" => self.account_of(object).is_some_and(|account| is_restricted(account)),
             "DependenciesNotReady" => return self.wrong_wait(object),
             "Available" => return self.wrong_ready(object).filter(|_| !deleting),
             _ => true,
         };
         (!is_explained).then(|| format!("has reason {reason}, which its spec does not explain"))
+    }
+
+    /// The Account that a resource names, or that all resources of its namespace use.
+    fn account_of(&self, object: &Value) -> Option<&Arc<Value>> {
+        let name = account_name(object).unwrap_or("default");
+        self.find("Account", object["metadata"]["namespace"].as_str()?, name)
+    }
+
+    /// Whether a resource reports that its Account does not exist, and it does not.
+    pub fn lacks_account(&self, object: &Value) -> bool {
+        crate::check::ready_of(object)["reason"] == "AccountNotFound" && self.account_of(object).is_none()
     }
 
     /// If it reports a missing value, a value must be missing.
@@ -78,6 +91,9 @@ impl<'a> Oracle<'a> {
     fn wrong_ready(&self, object: &Value) -> Option<String> {
         if object["spec"]["lifecycle"]["paused"] == true {
             return Some("is ready and paused".to_owned());
+        }
+        if let Some(name) = account_name(object).filter(|_| self.account_of(object).is_none()) {
+            return Some(format!("is ready, and there is no Account {name}"));
         }
         let missing = self.sources(object).into_iter().find(|source| self.value(object, source).is_none())?;
         Some(format!("is ready, and {missing:?} has no value"))
@@ -199,6 +215,19 @@ impl<'a> Oracle<'a> {
                 && object["metadata"]["name"] == name
         })
     }
+}
+
+/// The Account that a spec names.
+fn account_name(object: &Value) -> Option<&str> {
+    object["spec"]["account"]["name"].as_str()
+}
+
+/// Whether an Account has anything because of which it may be unusable.
+fn is_restricted(account: &Value) -> bool {
+    let spec = &account["spec"];
+    ["credentials", "allowedAccountIDs", "defaultTags", "assumeRoleARN"]
+        .iter()
+        .any(|field| !spec[*field].is_null())
 }
 
 /// The texts of a ConfigMap or a Secret.

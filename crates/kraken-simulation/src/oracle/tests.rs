@@ -93,6 +93,35 @@ fn an_export_is_compared_with_what_its_entries_say() {
 }
 
 #[test]
+fn an_account_is_missing_or_restricted_if_a_resource_says_so() {
+    let open = || object("Account", "shop", &json!({"spec": {}}));
+    let restricted = || object("Account", "shop", &json!({"spec": {"allowedAccountIDs": ["1"]}}));
+    let vpc = |reason: &str| {
+        object(
+            "VPC",
+            "v",
+            &json!({
+                "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1",
+                "spec": {"account": {"name": "shop"}},
+                "status": {"conditions": [{"type": "Ready", "status": "x", "reason": reason, "message": ""}]},
+            }),
+        )
+    };
+    for (account, reason, is_fine) in [
+        (None, "AccountNotFound", true),
+        (Some(open()), "AccountNotFound", false),
+        (Some(open()), "AccountNotReady", false),
+        (Some(restricted()), "AccountNotReady", true),
+        (None, "Available", false),
+        (Some(open()), "Available", true),
+    ] {
+        let objects: Vec<_> = account.into_iter().collect();
+        let wrong = Oracle::of(&objects).wrong(&vpc(reason));
+        assert_eq!(wrong.is_empty(), is_fine, "{reason}: {wrong:?}");
+    }
+}
+
+#[test]
 fn who_is_ready_has_every_value_and_who_waits_lacks_one() {
     let objects = cluster();
     let oracle = Oracle::of(&objects);

@@ -106,6 +106,19 @@ pub enum Operation {
         /// A merge patch of the status.
         status: Value,
     },
+    /// Stores the plan that the status shows under the hash of the last approval: what a client could try that may write a
+    /// status and may not approve.
+    ForgePlan {
+        /// The object.
+        object: ObjectName,
+    },
+    /// Makes one object the controlling owner of another, so that it is garbage-collected with it.
+    Own {
+        /// The object that gets an owner.
+        object: ObjectName,
+        /// The owner.
+        owner: ObjectName,
+    },
     /// Creates a remote object out of band, with a `Name` tag of this name.
     CreateRemote {
         /// The kind that Kraken would give it.

@@ -69,6 +69,10 @@ impl fmt::Display for Operation {
             Self::ForgeStatus { object, status } => {
                 write!(to, "forge the status of {object}: {}", short(status))
             }
+            Self::ForgePlan { object } => {
+                write!(to, "store the plan of {object} under the hash of its last approval")
+            }
+            Self::Own { object, owner } => write!(to, "make {owner} the owner of {object}"),
             Self::CreateRemote { kind, name, tags_of: None } => {
                 write!(to, "create a remote {kind} {name} out of band")
             }

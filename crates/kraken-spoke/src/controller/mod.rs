@@ -1,7 +1,7 @@
 //! The controller of one kind.
 
 pub(crate) mod isolate;
-mod triggers;
+pub(crate) mod triggers;
 mod undecodable;
 mod watch;
 

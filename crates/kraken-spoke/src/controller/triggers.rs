@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kraken_api::{INTENT_ANNOTATION, OWNER_KIND_LABEL, conditions, names::owner_name};
 use kraken_runtime::{
     queue::{Lane, Queue},
-    watch::{Change, ObjectKey},
+    watch::{Change, ObjectKey, version},
 };
 use kube::{Resource, ResourceExt, api::ObjectMeta, core::object::HasStatus};
 
@@ -87,13 +87,13 @@ pub(super) fn enqueue_owner<K: Resource>(
 /// Whether a change triggers a reconcile. The controller's own writes of status, finalizer and intent do not; every
 /// other change does. This controller never removes finalizer or intent before its work is complete, and every status
 /// that it writes has a condition.
-pub(super) fn is_trigger(change: &Change<Object>) -> bool {
+pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
     let Change::Applied(now, Some(before)) = change else { return true };
     let has_intent = |object: &Object| object.annotations().contains_key(INTENT_ANNOTATION);
     if (has_finalizer(&**before) && !has_finalizer(&**now)) || (has_intent(before) && !has_intent(now)) {
         return true;
     }
-    if is_unreported(now) && !is_unreported(before) {
+    if (is_unreported(now) && !is_unreported(before)) || is_set_back(now, before) {
         return true;
     }
     let (now, before) = (now.meta(), before.meta());
@@ -106,6 +106,13 @@ pub(super) fn is_trigger(change: &Change<Object>) -> bool {
         || now.generation != before.generation
         || now.deletion_timestamp != before.deletion_timestamp
         || annotations(now) != annotations(before)
+}
+
+/// Whether an object is older than the one before it, as after a restored backup of the API server, or its status is about
+/// an older generation. Without a resync, nothing else would lead to a status of the current generation.
+fn is_set_back(now: &Object, before: &Object) -> bool {
+    let reported = |object: &Object| object.status().and_then(|status| status.observed_generation);
+    version(now.meta()) < version(before.meta()) || reported(now) < reported(before)
 }
 
 /// Whether a status was not written by this controller: it has no Ready condition, or is about a generation that has

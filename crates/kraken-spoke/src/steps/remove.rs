@@ -51,7 +51,7 @@ struct Remains<'a> {
 async fn removed(reconcile: &mut Reconcile<'_>) -> Result<Outcome, Outcome> {
     let object = reconcile.object.clone();
     if !has_finalizer(&*object) {
-        return Ok(released(reconcile).await);
+        return release_dependencies(reconcile).await.map(|()| Outcome::Removed);
     }
     let lifecycle = object.lifecycle();
     if lifecycle.paused {
@@ -217,21 +217,22 @@ async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed) -> Result<Outco
 
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
+    // Before the finalizer is removed: after a crash in between, the finalizer still leads to a reconcile that completes
+    // both. The other way round, a request whose label a client removed would be found by nobody.
+    release_dependencies(reconcile).await?;
     let api = context.api(&place(&**object).0);
     match remove_finalizer(&api, context.manager.name, &**object).await {
         Ok(()) => record(reconcile, reason, note).await,
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(Outcome::Kubernetes(error)),
     }
-    Ok(released(reconcile).await)
+    Ok(Outcome::Removed)
 }
 
 /// Releases the dependencies of this resource for deletion.
-async fn released(reconcile: &Reconcile<'_>) -> Outcome {
-    match references::release_of(&reconcile.context, &reconcile.key(), Expected::Yes).await {
-        Ok(()) => Outcome::Removed,
-        Err(error) => Outcome::Kubernetes(error),
-    }
+async fn release_dependencies(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
+    let released = references::release_of(&reconcile.context, &reconcile.key(), Expected::Yes).await;
+    released.map_err(Outcome::Kubernetes)
 }
 
 /// Removes the finalizer. Fails if the object is another one of the same name, or if its finalizers changed meanwhile.

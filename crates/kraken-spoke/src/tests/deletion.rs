@@ -46,7 +46,7 @@ async fn finalizer_is_removed_when_the_provider_reports_the_deletion() {
     let object = observe_by_tag(&[remote("disk-1")]);
     scene.reconcile([no_dependents(), object, call("delete disk-1"), call(EVENT), call(STATUS)]).await;
     let by_id = call("observe disk-1").returns(json!([gone()]));
-    let calls = [by_id, observe_by_tag(&[gone()]), call(INTENT), call(EVENT), call(READ_REQUEST)];
+    let calls = [by_id, observe_by_tag(&[gone()]), call(READ_REQUEST), call(INTENT), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.requeue), ("Removed", Requeue::Never));
     assert_eq!(report.disk["metadata"]["finalizers"], json!([]));
@@ -60,7 +60,7 @@ async fn finalizer_without_a_record_of_the_launch_is_kept_for_the_visibility_win
     let scene = Setup { visibility_window: window, ..Setup::of(unrecorded.clone()) }.start().await;
     assert_eq!(scene.reconcile(calls()).await.metric, "Deleting");
     let scene = Scene::of(unrecorded).await;
-    let ends = [call(INTENT), call(EVENT), call(READ_REQUEST)];
+    let ends = [call(READ_REQUEST), call(INTENT), call(EVENT)];
     assert_eq!(scene.reconcile(calls().into_iter().chain(ends)).await.metric, "Removed");
 }
 
@@ -71,7 +71,7 @@ async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
     assert_eq!(report.condition("Ready"), ("False", "Deleting"));
     advance(Duration::from_secs(10)).await;
     let by_id = call("observe disk-1").returns(json!([]));
-    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(INTENT), call(EVENT), call(READ_REQUEST)];
+    let calls = [no_dependents(), by_id, observe_by_tag(&[]), call(READ_REQUEST), call(INTENT), call(EVENT)];
     assert_eq!(scene.reconcile(calls).await.metric, "Removed");
 }
 
@@ -79,7 +79,7 @@ async fn empty_response_is_confirmed_before_the_finalizer_is_removed() {
 async fn retained_object_is_released_and_not_deleted() {
     let scene = Scene::of(deleted().lifecycle("deletion", json!("Retain"))).await;
     let object = observe_by_tag(&[remote("disk-1")]);
-    let calls = [object, call("release disk-1"), call(INTENT), call(EVENT), call(READ_REQUEST)];
+    let calls = [object, call("release disk-1"), call(READ_REQUEST), call(INTENT), call(EVENT)];
     let report = scene.reconcile(calls).await;
     assert_eq!((report.metric.as_str(), report.events()), ("Removed", vec![("Normal", "Released")]));
 }
@@ -132,7 +132,25 @@ async fn rejected_removal_of_the_finalizer_is_retried() {
     let scene = Scene::of(deleted()).await;
     let rejected = call(INTENT).rejected(500);
     let report = scene
+        .reconcile([
+            no_dependents(),
+            observe_by_tag(&[gone()]),
+            call(READ_REQUEST),
+            rejected,
+            call(STATUS),
+            call(EVENT),
+        ])
+        .await;
+    assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizer_is_kept_until_the_request_is_released() {
+    let scene = Scene::of(deleted()).await;
+    let rejected = call(READ_REQUEST).rejected(500);
+    let report = scene
         .reconcile([no_dependents(), observe_by_tag(&[gone()]), rejected, call(STATUS), call(EVENT)])
         .await;
     assert_eq!((report.condition("Ready"), report.requeue), (("False", "KubernetesError"), Requeue::Backoff));
+    assert_eq!(report.disk["metadata"]["finalizers"], json!([kraken_api::FINALIZER]));
 }

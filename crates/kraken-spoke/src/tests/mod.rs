@@ -15,3 +15,4 @@ mod prepare;
 mod scene;
 mod script;
 mod server;
+mod triggers;

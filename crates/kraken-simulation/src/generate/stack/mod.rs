@@ -1,5 +1,6 @@
 //! A stack: a few kinds, and all that they need, with references between them.
 
+mod account;
 mod specs;
 
 use std::collections::BTreeMap;
@@ -65,6 +66,9 @@ impl Stack {
         }
         for number in 0..builder.rng.one([0, 0, 0, 1, 1, 2]) {
             builder.export(number);
+        }
+        if policies.account {
+            builder.account();
         }
         Self { namespace: super::NAMESPACE.to_owned(), objects: builder.objects, sources: builder.sources }
     }
@@ -230,6 +234,7 @@ impl Builder<'_> {
             share,
             interval,
             depends,
+            account: _,
         } = self.policies;
         let mut lifecycle = Map::new();
         let mut set = |key: &str, value: Value| lifecycle.insert(key.to_owned(), value);

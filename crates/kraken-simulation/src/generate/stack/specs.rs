@@ -94,6 +94,17 @@ impl Builder<'_> {
         spec
     }
 
+    /// A free text, which the cloud returns: from a Secret with a marker, if the stack has Secrets.
+    fn text(&mut self, text: &str) -> Value {
+        if !self.sources.secret || self.rng.chance(60) {
+            return self.option(text);
+        }
+        let key = format!("text{}", self.objects.len());
+        let keys = self.sources.secrets.entry("creds".to_owned()).or_default();
+        keys.insert(key.clone(), format!("{text}-{CANARY}"));
+        json!({"valueFrom": {"secret": {"name": "creds", "key": key}}})
+    }
+
     /// An option from a Secret.
     fn secret(&mut self, value: &Value) -> Value {
         let keys = self.sources.secrets.entry("creds".to_owned()).or_default();
@@ -167,7 +178,7 @@ impl Builder<'_> {
             set("groupName", self.public(format!("group-{name}")));
         }
         if self.rng.chance(50) {
-            set("description", self.option("The web servers"));
+            set("description", self.text("The web servers"));
         }
         if self.rng.chance(70) {
             let mut rules = vec![json!({
@@ -295,7 +306,7 @@ impl Builder<'_> {
             set("targets", json!({"value": [instance]}));
         }
         if self.rng.chance(30) {
-            set("healthCheck", json!({"path": self.option("/healthz"), "intervalSeconds": {"value": 30}}));
+            set("healthCheck", json!({"path": self.text("/healthz"), "intervalSeconds": {"value": 30}}));
         }
         spec
     }
@@ -304,7 +315,7 @@ impl Builder<'_> {
         if self.rng.chance(60) {
             return json!({"forward": {"targetGroupARN": self.needed("TargetGroup")}});
         }
-        json!({"fixedResponse": {"statusCode": {"value": 200}, "messageBody": self.option("pong")}})
+        json!({"fixedResponse": {"statusCode": {"value": 200}, "messageBody": self.text("pong")}})
     }
 
     fn listener(&mut self) -> Spec {
