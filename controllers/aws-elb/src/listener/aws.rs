@@ -2,7 +2,7 @@
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource, AwsSpec, TagOptions, Tags,
     elb::{
         operation::{
             describe_listeners::DescribeListenersOutput as ListenerPage,
@@ -73,10 +73,9 @@ pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<ObservedList
 /// The kind Listener.
 pub(crate) struct Listeners;
 
-impl AwsResource for Listeners {
-    type Kind = Listener;
+impl AwsSpec for ListenerSpec {
     type Desired = Desired;
-    type RemoteObject = ObservedListener;
+    type Observed = ObservedListener;
     type Change = Change;
     const NOUN: &'static str = "listener";
     const STATE_KEY: &'static str = "listener";
@@ -88,17 +87,14 @@ impl AwsResource for Listeners {
         ("sslPolicy", &["listener.SslPolicy"]),
     ];
     const SUMMARY: &[(&str, &str)] = &[("Protocol", "listener.Protocol"), ("Port", "listener.Port")];
-    // By its port, which is unique in a load balancer.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
 
-    fn desired(spec: &ListenerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
+        desired::desired(self, values)
     }
 
-    fn tags(spec: &ListenerSpec) -> &TagOptions {
-        &spec.tags
+    fn tags(&self) -> &TagOptions {
+        &self.tags
     }
 
     fn differences(desired: &Desired, listener: &ObservedListener) -> Vec<Difference<Change>> {
@@ -108,6 +104,13 @@ impl AwsResource for Listeners {
     fn without_ignored(desired: &Desired, listener: &ObservedListener, ignored: &Ignored) -> Option<Desired> {
         desired::without_ignored(desired, listener, ignored)
     }
+}
+
+impl AwsResource for Listeners {
+    type Kind = Listener;
+    // By its port, which is unique in a load balancer.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<ObservedListener>, Failure> {
         tagged::read(aws, query).await

@@ -2,7 +2,7 @@
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource, AwsSpec, TagOptions, Tags,
     elb::{
         operation::describe_rules::DescribeRulesOutput as Page,
         types::{Action as SdkAction, RulePriorityPair},
@@ -70,10 +70,9 @@ pub(crate) async fn of_listener(aws: &Aws, arn: &str) -> Result<Vec<Rule>, Failu
 /// The kind ListenerRule.
 pub(crate) struct ListenerRules;
 
-impl AwsResource for ListenerRules {
-    type Kind = ListenerRule;
+impl AwsSpec for ListenerRuleSpec {
     type Desired = Desired;
-    type RemoteObject = Rule;
+    type Observed = Rule;
     type Change = Change;
     const NOUN: &'static str = "rule";
     const STATE_KEY: &'static str = "rule";
@@ -83,9 +82,6 @@ impl AwsResource for ListenerRules {
         ("action", &["rule.Actions"]),
     ];
     const SUMMARY: &[(&str, &str)] = &[("Priority", "rule.Priority")];
-    // By its priority, which is unique in a listener.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &[
         "conditions.hostHeaders",
         "conditions.pathPatterns",
@@ -96,12 +92,12 @@ impl AwsResource for ListenerRules {
         "action.forward.targetGroups",
     ];
 
-    fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
+        desired::desired(self, values)
     }
 
-    fn tags(spec: &ListenerRuleSpec) -> &TagOptions {
-        &spec.tags
+    fn tags(&self) -> &TagOptions {
+        &self.tags
     }
 
     fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
@@ -111,6 +107,13 @@ impl AwsResource for ListenerRules {
     fn without_ignored(desired: &Desired, rule: &Rule, ignored: &Ignored) -> Option<Desired> {
         desired::without_ignored(desired, rule, ignored)
     }
+}
+
+impl AwsResource for ListenerRules {
+    type Kind = ListenerRule;
+    // By its priority, which is unique in a listener.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Rule>, Failure> {
         tagged::read(aws, query).await

@@ -1,7 +1,7 @@
 //! Load balancers in AWS.
 
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource, AwsSpec, TagOptions, Tags,
     elb::{
         operation::describe_load_balancers::DescribeLoadBalancersOutput as Page, types::LoadBalancerAttribute,
     },
@@ -56,10 +56,9 @@ async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
 /// The kind LoadBalancer.
 pub(crate) struct Balancers;
 
-impl AwsResource for Balancers {
-    type Kind = LoadBalancer;
+impl AwsSpec for LoadBalancerSpec {
     type Desired = Desired;
-    type RemoteObject = Balancer;
+    type Observed = Balancer;
     type Change = Change;
     const NOUN: &'static str = "load balancer";
     const STATE_KEY: &'static str = "loadBalancer";
@@ -77,18 +76,15 @@ impl AwsResource for Balancers {
         ("DNS Name", "loadBalancer.DNSName"),
         ("State", "loadBalancer.State.Code"),
     ];
-    // By its name, which is unique in the account and region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["subnetIDs", "securityGroupIDs"];
     const DRIFT_PATHS: &[&str] = &["state"];
 
-    fn desired(spec: &LoadBalancerSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
+        desired::desired(self, values)
     }
 
-    fn tags(spec: &LoadBalancerSpec) -> &TagOptions {
-        &spec.tags
+    fn tags(&self) -> &TagOptions {
+        &self.tags
     }
 
     fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
@@ -98,6 +94,13 @@ impl AwsResource for Balancers {
     fn needs_deep_observation(desired: &Desired) -> bool {
         desired.deletion_protection.is_some() || desired.idle_timeout.is_some()
     }
+}
+
+impl AwsResource for Balancers {
+    type Kind = LoadBalancer;
+    // By its name, which is unique in the account and region.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Balancer>, Failure> {
         tagged::read(aws, query).await

@@ -1,7 +1,7 @@
 //! Target groups in AWS.
 
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource, AwsSpec, TagOptions, Tags,
     elb::{
         operation::describe_target_groups::DescribeTargetGroupsOutput as Page,
         types::{Matcher, TargetDescription},
@@ -79,10 +79,9 @@ macro_rules! with_health {
 /// The kind TargetGroup.
 pub(crate) struct Groups;
 
-impl AwsResource for Groups {
-    type Kind = TargetGroup;
+impl AwsSpec for TargetGroupSpec {
     type Desired = Desired;
-    type RemoteObject = Group;
+    type Observed = Group;
     type Change = Change;
     const NOUN: &'static str = "target group";
     const STATE_KEY: &'static str = "targetGroup";
@@ -112,17 +111,14 @@ impl AwsResource for Groups {
         ("Port", "targetGroup.Port"),
         ("Type", "targetGroup.TargetType"),
     ];
-    // By its name, which is unique in the account and region.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
     const WHOLE_PATHS: &[&str] = &["targets"];
 
-    fn desired(spec: &TargetGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
+        desired::desired(self, values)
     }
 
-    fn tags(spec: &TargetGroupSpec) -> &TagOptions {
-        &spec.tags
+    fn tags(&self) -> &TagOptions {
+        &self.tags
     }
 
     fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
@@ -132,6 +128,13 @@ impl AwsResource for Groups {
     fn without_ignored(desired: &Desired, _: &Group, ignored: &Ignored) -> Option<Desired> {
         desired::without_ignored(desired, ignored)
     }
+}
+
+impl AwsResource for Groups {
+    type Kind = TargetGroup;
+    // By its name, which is unique in the account and region.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Group>, Failure> {
         tagged::read(aws, query).await

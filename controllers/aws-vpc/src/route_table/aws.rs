@@ -1,7 +1,7 @@
 //! Route tables in AWS.
 
 use kraken_aws::{
-    Aws, AwsResource, TagOptions,
+    Aws, AwsResource, AwsSpec, TagOptions,
     ec2::types::ResourceType,
     missing::unless_done,
     release::filter,
@@ -49,10 +49,9 @@ macro_rules! with_route {
     }};
 }
 
-impl AwsResource for RouteTables {
-    type Kind = Resource;
+impl AwsSpec for RouteTableSpec {
     type Desired = Desired;
-    type RemoteObject = RouteTable;
+    type Observed = RouteTable;
     type Change = Change;
     const NOUN: &'static str = "route table";
     const STATE_KEY: &'static str = "routeTable";
@@ -62,19 +61,23 @@ impl AwsResource for RouteTables {
         ("subnetIDs", &["routeTable.Associations"]),
     ];
     const SUMMARY: &[(&str, &str)] = &[("VPC", "routeTable.VpcId")];
-    const IS_IDEMPOTENT: bool = true;
 
-    fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
+        desired::desired(self, values)
     }
 
-    fn tags(spec: &RouteTableSpec) -> &TagOptions {
-        &spec.tags
+    fn tags(&self) -> &TagOptions {
+        &self.tags
     }
 
     fn differences(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {
         desired::differences(desired, table)
     }
+}
+
+impl AwsResource for RouteTables {
+    type Kind = Resource;
+    const IS_IDEMPOTENT: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {
         let call =

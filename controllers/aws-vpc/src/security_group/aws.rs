@@ -1,7 +1,7 @@
 //! Security groups in AWS.
 
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource, AwsSpec, TagOptions, Tags,
     ec2::types::{self, ResourceType},
     fields::shown,
     lookup::Tagged,
@@ -90,10 +90,9 @@ fn group(group: types::SecurityGroup) -> SecurityGroup {
     }
 }
 
-impl AwsResource for SecurityGroups {
-    type Kind = Resource;
+impl AwsSpec for SecurityGroupSpec {
     type Desired = Desired;
-    type RemoteObject = SecurityGroup;
+    type Observed = SecurityGroup;
     type Change = Change;
     const NOUN: &'static str = "security group";
     const STATE_KEY: &'static str = "securityGroup";
@@ -105,22 +104,26 @@ impl AwsResource for SecurityGroups {
     ];
     const SUMMARY: &[(&str, &str)] =
         &[("Group Name", "securityGroup.GroupName"), ("VPC", "securityGroup.VpcId")];
-    /// A name is unique in a VPC.
-    const IS_IDEMPOTENT: bool = true;
-    const IDEMPOTENT_BY_NAME: bool = true;
     const DRIFT_PATHS: &[&str] = &["ingress.description", "egress.description"];
 
-    fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
+        desired::desired(self, values)
     }
 
-    fn tags(spec: &SecurityGroupSpec) -> &TagOptions {
-        &spec.tags
+    fn tags(&self) -> &TagOptions {
+        &self.tags
     }
 
     fn differences(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
         desired::differences(desired, group)
     }
+}
+
+impl AwsResource for SecurityGroups {
+    type Kind = Resource;
+    /// A name is unique in a VPC.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<SecurityGroup>, Failure> {
         let call = aws.ec2().describe_security_groups().set_group_ids(query.ids).set_filters(query.filters);

@@ -1,99 +1,48 @@
-//! Elastic IP addresses in AWS.
+//! The calls of Elastic IP addresses.
 
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource,
     ec2::types::{self, DomainType, ResourceType},
-    lookup::Tagged,
+    from_sdk,
     missing::unless_done,
     release::filter,
     resolved::exposed,
-    resource::{Creation, DescribeQuery, RemoteObject},
+    resource::{Creation, DescribeQuery},
     tags,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
-use serde::Serialize;
+use kraken_spoke::{Failure, FailureClass};
 
 use super::{
-    api::{ElasticIP, ElasticIPSpec},
-    desired::{self, Change, Desired},
+    api::{self, Change, Desired},
+    observed::Address,
 };
 
 /// The kind ElasticIP.
 pub(crate) struct ElasticIps;
 
-/// An observed Elastic IP, which is the published state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Address {
-    pub(super) allocation_id: String,
-    pub(super) public_ip: Option<String>,
-    pub(super) association_id: Option<String>,
-    pub(super) instance_id: Option<String>,
-    pub(super) network_interface_id: Option<String>,
-    pub(super) private_ip_address: Option<String>,
-    pub(super) network_border_group: Option<String>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
-}
+from_sdk!(types::Address as address => Address {
+    allocation_id, tags;
+    public_ip: text(address.public_ip),
+    association_id: text(address.association_id),
+    instance_id: text(address.instance_id),
+    network_interface_id: text(address.network_interface_id),
+    private_ip_address: text(address.private_ip_address),
+    network_border_group: text(address.network_border_group),
+});
 
-impl Tagged for Address {
-    fn id(&self) -> &str {
-        &self.allocation_id
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
-
-impl RemoteObject for Address {}
-
-fn address(address: types::Address) -> Address {
-    // Some responses contain an empty string for a missing value.
-    let text = |text: Option<String>| text.filter(|text| !text.is_empty());
-    Address {
-        allocation_id: address.allocation_id.unwrap_or_default(),
-        public_ip: text(address.public_ip),
-        association_id: text(address.association_id),
-        instance_id: text(address.instance_id),
-        network_interface_id: text(address.network_interface_id),
-        private_ip_address: text(address.private_ip_address),
-        network_border_group: text(address.network_border_group),
-        tags: tags::from_sdk(&address.tags.unwrap_or_default()),
-    }
+/// Some responses contain an empty string for a missing value.
+fn text(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
 }
 
 impl AwsResource for ElasticIps {
-    type Kind = ElasticIP;
-    type Desired = Desired;
-    type RemoteObject = Address;
-    type Change = Change;
-    const NOUN: &'static str = "address";
-    const STATE_KEY: &'static str = "elasticIP";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        ("instanceID", &["elasticIP.InstanceId"]),
-        ("networkInterfaceID", &["elasticIP.NetworkInterfaceId"]),
-    ];
-    const SUMMARY: &[(&str, &str)] =
-        &[("Public IP", "elasticIP.PublicIp"), ("Instance", "elasticIP.InstanceId")];
-
-    fn desired(spec: &ElasticIPSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
-    }
-
-    fn tags(spec: &ElasticIPSpec) -> &TagOptions {
-        &spec.tags
-    }
-
-    fn differences(desired: &Desired, address: &Address) -> Vec<Difference<Change>> {
-        desired::differences(desired, address)
-    }
+    type Kind = api::ElasticIP;
 
     /// This API has no pagination: it returns all objects.
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Address>, Failure> {
         let call = aws.ec2().describe_addresses().set_allocation_ids(query.ids).set_filters(query.filters);
         let found = aws.call("DescribeAddresses", "failed to describe addresses", call.send()).await?;
-        Ok(found.addresses.unwrap_or_default().into_iter().map(address).collect())
+        Ok(found.addresses.unwrap_or_default().into_iter().map(Address::from).collect())
     }
 
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<Address, Failure> {

@@ -1,106 +1,30 @@
-//! Internet gateways in AWS.
+//! The calls of internet gateways.
 
 use kraken_aws::{
-    Aws, AwsResource, TagOptions, Tags,
+    Aws, AwsResource,
     ec2::types::{self, ResourceType},
-    lookup::Tagged,
+    from_sdk,
     missing::unless_done,
     release::filter,
-    resource::{Creation, DescribeQuery, RemoteObject},
+    resource::{Creation, DescribeQuery},
     tags,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
-use serde::Serialize;
-
-use crate::dependents::{self, Of};
+use kraken_spoke::{Failure, FailureClass};
 
 use super::{
-    api::{InternetGateway as Resource, InternetGatewaySpec},
-    desired::{self, Change, Desired},
+    api::{self, Change, Desired},
+    observed::{Attachment, InternetGateway},
 };
+use crate::dependents::{self, Of};
 
 /// The kind InternetGateway.
 pub(crate) struct InternetGateways;
 
-/// An observed internet gateway, which is the published state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct InternetGateway {
-    pub(super) internet_gateway_id: String,
-    pub(super) attachments: Vec<Attachment>,
-    pub(super) owner_id: Option<String>,
-    #[serde(serialize_with = "tags::written")]
-    pub(super) tags: Tags,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Attachment {
-    pub(super) vpc_id: String,
-    pub(super) state: String,
-}
-
-impl InternetGateway {
-    /// The VPC that it is attached to, or that it is being attached to.
-    pub(super) fn attached_to(&self) -> Option<String> {
-        let is_there = |a: &&Attachment| matches!(&*a.state, "attaching" | "attached" | "available");
-        self.attachments.iter().find(is_there).map(|attachment| attachment.vpc_id.clone())
-    }
-
-    #[cfg(test)]
-    pub(super) fn with_attachment(mut self, vpc_id: &str, state: &str) -> Self {
-        self.attachments = vec![Attachment { vpc_id: vpc_id.to_owned(), state: state.to_owned() }];
-        self
-    }
-}
-
-impl Tagged for InternetGateway {
-    fn id(&self) -> &str {
-        &self.internet_gateway_id
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
-
-impl RemoteObject for InternetGateway {}
-
-fn gateway(gateway: types::InternetGateway) -> InternetGateway {
-    let attachment = |attachment: types::InternetGatewayAttachment| Attachment {
-        vpc_id: attachment.vpc_id.unwrap_or_default(),
-        state: attachment.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
-    };
-    InternetGateway {
-        internet_gateway_id: gateway.internet_gateway_id.unwrap_or_default(),
-        attachments: gateway.attachments.unwrap_or_default().into_iter().map(attachment).collect(),
-        owner_id: gateway.owner_id,
-        tags: tags::from_sdk(&gateway.tags.unwrap_or_default()),
-    }
-}
+from_sdk!(types::InternetGateway => InternetGateway { internet_gateway_id, attachments, owner_id, tags });
+from_sdk!(types::InternetGatewayAttachment => Attachment { vpc_id, state });
 
 impl AwsResource for InternetGateways {
-    type Kind = Resource;
-    type Desired = Desired;
-    type RemoteObject = InternetGateway;
-    type Change = Change;
-    const NOUN: &'static str = "internet gateway";
-    const STATE_KEY: &'static str = "internetGateway";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[("vpcID", &["internetGateway.Attachments.VpcId"])];
-    const SUMMARY: &[(&str, &str)] =
-        &[("VPC", "internetGateway.Attachments.0.VpcId"), ("State", "internetGateway.Attachments.0.State")];
-
-    fn desired(spec: &InternetGatewaySpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(spec, values)
-    }
-
-    fn tags(spec: &InternetGatewaySpec) -> &TagOptions {
-        &spec.tags
-    }
-
-    fn differences(desired: &Desired, gateway: &InternetGateway) -> Vec<Difference<Change>> {
-        desired::differences(desired, gateway)
-    }
+    type Kind = api::InternetGateway;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<InternetGateway>, Failure> {
         let call = aws
@@ -112,14 +36,14 @@ impl AwsResource for InternetGateways {
         let pages =
             aws.pages("DescribeInternetGateways", "failed to describe internet gateways", pages).await?;
         let found = pages.into_iter().flat_map(|page| page.internet_gateways.unwrap_or_default());
-        Ok(found.map(gateway).collect())
+        Ok(found.map(InternetGateway::from).collect())
     }
 
     async fn create(aws: &Aws, _: &Desired, creation: &Creation<'_>) -> Result<InternetGateway, Failure> {
         let tags = creation.specifications(ResourceType::InternetGateway);
         let call = aws.ec2_once().create_internet_gateway().set_tag_specifications(Some(tags));
         let made = aws.call("CreateInternetGateway", "failed to create the gateway", call.send()).await?;
-        Ok(made.internet_gateway.map(gateway).unwrap_or_default())
+        Ok(made.internet_gateway.map(InternetGateway::from).unwrap_or_default())
     }
 
     async fn update(
@@ -170,8 +94,8 @@ async fn attach(aws: &Aws, id: &str, vpc_id: &str) -> Result<(), Failure> {
 async fn detach(aws: &Aws, gateway: &InternetGateway) -> Result<(), Failure> {
     let Some(vpc_id) = gateway.attached_to() else { return Ok(()) };
     let call =
-        aws.ec2().detach_internet_gateway().internet_gateway_id(&gateway.internet_gateway_id).vpc_id(&vpc_id);
+        aws.ec2().detach_internet_gateway().internet_gateway_id(&gateway.internet_gateway_id).vpc_id(vpc_id);
     let result = aws.call("DetachInternetGateway", "failed to detach the gateway", call.send()).await;
     let result = unless_done(result, &["Gateway.NotAttached"]);
-    dependents::named(aws, result, Of::Attachment(&vpc_id)).await
+    dependents::named(aws, result, Of::Attachment(vpc_id)).await
 }
