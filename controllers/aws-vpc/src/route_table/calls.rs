@@ -1,24 +1,48 @@
-//! Route tables in AWS.
+//! The calls of route tables.
 
 use kraken_aws::{
-    Aws, AwsResource, AwsSpec, TagOptions,
-    ec2::types::ResourceType,
+    Aws, AwsResource,
+    ec2::types::{self, ResourceType},
+    from_sdk,
     missing::unless_done,
     release::filter,
-    resource::{Creation, DescribeQuery},
+    resource::{Creation, DescribeQuery, FromSdk as _},
     tags,
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Resolver};
+use kraken_spoke::{Failure, FailureClass};
 
 use super::{
-    api::{RouteTable as Resource, RouteTableSpec},
-    desired::{self, Change, Desired},
+    api::{self, Change, Desired},
+    observed::{Association, Route, RouteTable},
     route::{Destination, Target, Wanted},
-    table::{Association, RouteTable},
 };
 
 /// The kind RouteTable.
 pub(crate) struct RouteTables;
+
+from_sdk!(types::RouteTable as table => RouteTable {
+    route_table_id, vpc_id, owner_id, tags;
+    routes: sorted(Vec::of(table.routes)),
+    associations: sorted(Vec::of(table.associations)),
+});
+
+from_sdk!(types::Route => Route {
+    destination_cidr_block, destination_ipv6_cidr_block, destination_prefix_list_id, gateway_id, nat_gateway_id,
+    instance_id, network_interface_id, vpc_peering_connection_id, transit_gateway_id, egress_only_internet_gateway_id,
+    origin, state,
+});
+
+from_sdk!(types::RouteTableAssociation as association => Association {
+    subnet_id, gateway_id, route_table_association_id, main;
+    is_going: association.association_state.and_then(|state| state.state).is_some_and(|state| {
+        matches!(state.as_str(), "disassociating" | "disassociated" | "failed")
+    }),
+});
+
+fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    items.sort();
+    items
+}
 
 /// Sets the destination of a route on a call. The builders of three calls have these setters in common.
 macro_rules! with_destination {
@@ -49,34 +73,8 @@ macro_rules! with_route {
     }};
 }
 
-impl AwsSpec for RouteTableSpec {
-    type Desired = Desired;
-    type Observed = RouteTable;
-    type Change = Change;
-    const NOUN: &'static str = "route table";
-    const STATE_KEY: &'static str = "routeTable";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        ("vpcID", &["routeTable.VpcId"]),
-        ("routes", &["routeTable.Routes"]),
-        ("subnetIDs", &["routeTable.Associations"]),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[("VPC", "routeTable.VpcId")];
-
-    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(self, values)
-    }
-
-    fn tags(&self) -> &TagOptions {
-        &self.tags
-    }
-
-    fn differences(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {
-        desired::differences(desired, table)
-    }
-}
-
 impl AwsResource for RouteTables {
-    type Kind = Resource;
+    type Kind = api::RouteTable;
     const IS_IDEMPOTENT: bool = true;
 
     async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {
@@ -92,10 +90,12 @@ impl AwsResource for RouteTables {
     }
 
     async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<RouteTable, Failure> {
+        // Routes and associations are added by changes.
+        let Desired { vpc_id, routes: _, subnet_ids: _ } = desired;
         let call = aws
             .ec2_once()
             .create_route_table()
-            .vpc_id(desired.vpc_id.expose())
+            .vpc_id(vpc_id.expose())
             .client_token(&creation.launch.token)
             .set_tag_specifications(Some(creation.specifications(ResourceType::RouteTable)));
         let made = aws.call("CreateRouteTable", "failed to create the route table", call.send()).await?;

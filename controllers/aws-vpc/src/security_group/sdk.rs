@@ -1,74 +1,11 @@
-//! Rules in responses and requests: a protocol and its ports, with all peers.
+//! Converts rules in responses and requests.
 
-use kraken_aws::{
-    cidr,
-    ec2::types::{IpPermission as Sdk, IpRange, Ipv6Range, PrefixListId, UserIdGroupPair},
+use kraken_aws::ec2::types::{IpPermission as Sdk, IpRange, Ipv6Range, PrefixListId, UserIdGroupPair};
+
+use super::{
+    observed::{Cidr, IpPermission, Pair, PrefixList},
+    rule::{Entry, Peer},
 };
-use serde::Serialize;
-
-use super::rule::{Entry, Peer, Permission};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct IpPermission {
-    ip_protocol: String,
-    from_port: Option<i32>,
-    to_port: Option<i32>,
-    ip_ranges: Vec<Cidr>,
-    ipv6_ranges: Vec<Cidr>,
-    user_id_group_pairs: Vec<Pair>,
-    prefix_list_ids: Vec<PrefixList>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Cidr {
-    cidr_ip: Option<String>,
-    cidr_ipv6: Option<String>,
-    description: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Pair {
-    group_id: String,
-    user_id: Option<String>,
-    description: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct PrefixList {
-    prefix_list_id: String,
-    description: Option<String>,
-}
-
-impl IpPermission {
-    /// As single permissions.
-    pub(super) fn entries(&self) -> Vec<Entry> {
-        let entry = |peer: Peer, description: &Option<String>| Entry {
-            permission: Permission::new(&self.ip_protocol, self.from_port, self.to_port, peer),
-            description: description.clone(),
-        };
-        let v4 = self
-            .ip_ranges
-            .iter()
-            .map(|range| entry(Peer::V4(range.cidr_ip.clone().unwrap_or_default()), &range.description));
-        let v6 = self.ipv6_ranges.iter().map(|range| {
-            let block = cidr::canonical(range.cidr_ipv6.as_deref().unwrap_or_default());
-            entry(Peer::V6(block), &range.description)
-        });
-        let groups = self
-            .user_id_group_pairs
-            .iter()
-            .map(|pair| entry(Peer::Group(pair.group_id.clone()), &pair.description));
-        let lists = self
-            .prefix_list_ids
-            .iter()
-            .map(|list| entry(Peer::PrefixList(list.prefix_list_id.clone()), &list.description));
-        v4.chain(v6).chain(groups).chain(lists).collect()
-    }
-}
 
 /// Converts permissions. They are sorted, because AWS's order varies.
 pub(super) fn permissions(permissions: Vec<Sdk>) -> Vec<IpPermission> {

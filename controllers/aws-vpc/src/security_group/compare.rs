@@ -10,27 +10,23 @@ use kraken_aws::{
 use kraken_spoke::Difference;
 
 use super::{
-    aws::SecurityGroup,
-    rule::{Entry, Peer, Permission},
+    api::{Desired, SecurityGroupSpec},
+    observed::SecurityGroup,
+    rule::{Change, Direction, Entry, Peer, Permission},
 };
 
-/// The direction of rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Ingress,
-    Egress,
-}
+impl SecurityGroupSpec {
+    pub(super) fn compare_ingress(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
+        desired.ingress.as_ref().map_or(vec![], |wanted| differences(Direction::Ingress, wanted, group))
+    }
 
-/// A change in place: of several rules of one direction, by one call.
-#[derive(Debug)]
-pub(crate) enum Change {
-    Authorize(Direction, Vec<Joined<Entry>>),
-    Describe(Direction, Vec<Joined<Entry>>),
-    Revoke(Direction, Vec<Joined<Entry>>),
+    pub(super) fn compare_egress(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
+        desired.egress.as_ref().map_or(vec![], |wanted| differences(Direction::Egress, wanted, group))
+    }
 }
 
 /// Missing permissions first, so that traffic that both the old and the new rules allow is never blocked.
-pub(super) fn differences(
+fn differences(
     direction: Direction,
     wanted: &[Joined<Entry>],
     group: &SecurityGroup,
@@ -106,8 +102,11 @@ fn with_id(entry: &Joined<Entry>, id: &str) -> Joined<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security_group::{SecurityGroups, desired};
-    use kraken_aws::testing::{self, rendered, with};
+    use crate::security_group::{SecurityGroups, rule::Peer, sdk};
+    use kraken_aws::{
+        AwsSpec as _,
+        testing::{self, rendered, with},
+    };
     use serde_json::{Value, json};
 
     fn written(changes: Value) -> Value {
@@ -120,11 +119,17 @@ mod tests {
             permission: Permission::new(protocol, Some(*port), Some(*port), peer.clone()),
             description: None,
         });
-        SecurityGroup::with_rules("sg-1", "vpc-1", entries)
+        SecurityGroup {
+            group_id: "sg-1".into(),
+            vpc_id: Some("vpc-1".into()),
+            ip_permissions: sdk::permissions(entries.map(|entry| sdk::to_sdk(&entry)).collect()),
+            ..SecurityGroup::default()
+        }
     }
 
     fn compared(changes: Value, group: &SecurityGroup) -> Vec<String> {
-        let found = desired::differences(&testing::desired::<SecurityGroups>(written(changes)), group);
+        let found =
+            SecurityGroupSpec::differences(&testing::desired::<SecurityGroups>(written(changes)), group);
         let short = |text: String| {
             text.split(": Authorize").next().unwrap().split(": Revoke").next().unwrap().to_owned()
         };
@@ -194,7 +199,7 @@ mod tests {
         let mut rule = web();
         rule["description"] = from_secret;
         let desired = testing::desired::<SecurityGroups>(written(json!({"ingress": [rule]})));
-        let found = desired::differences(&desired, &group(&[("tcp", 22, everywhere())]));
+        let found = SecurityGroupSpec::differences(&desired, &group(&[("tcp", 22, everywhere())]));
         let text = format!("{desired:?} {found:?}");
         assert!(!text.contains(testing::HIDDEN), "{text}");
         assert_eq!(found[0].field.want, "***");

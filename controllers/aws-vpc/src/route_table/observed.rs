@@ -1,6 +1,6 @@
 //! The observed route table, which is the published state.
 
-use kraken_aws::{Tags, cidr, ec2::types, lookup::Tagged, resource::RemoteObject, tags};
+use kraken_aws::{Tags, cidr, resource::RemoteObject, tagged_by, tags};
 use serde::Serialize;
 
 use super::route::{Destination, Target};
@@ -119,66 +119,6 @@ impl Route {
     }
 }
 
-impl Tagged for RouteTable {
-    fn id(&self) -> &str {
-        &self.route_table_id
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
+tagged_by!(RouteTable, route_table_id);
 
 impl RemoteObject for RouteTable {}
-
-impl From<types::RouteTable> for RouteTable {
-    fn from(table: types::RouteTable) -> Self {
-        let mut routes: Vec<Route> = table.routes.unwrap_or_default().into_iter().map(Route::from).collect();
-        let associations = table.associations.unwrap_or_default();
-        let mut associations: Vec<Association> = associations.into_iter().map(Association::from).collect();
-        routes.sort();
-        associations.sort();
-        Self {
-            route_table_id: table.route_table_id.unwrap_or_default(),
-            vpc_id: table.vpc_id,
-            routes,
-            associations,
-            owner_id: table.owner_id,
-            tags: tags::from_sdk(&table.tags.unwrap_or_default()),
-        }
-    }
-}
-
-impl From<types::Route> for Route {
-    fn from(route: types::Route) -> Self {
-        Self {
-            destination_cidr_block: route.destination_cidr_block,
-            destination_ipv6_cidr_block: route.destination_ipv6_cidr_block,
-            destination_prefix_list_id: route.destination_prefix_list_id,
-            gateway_id: route.gateway_id,
-            nat_gateway_id: route.nat_gateway_id,
-            instance_id: route.instance_id,
-            network_interface_id: route.network_interface_id,
-            vpc_peering_connection_id: route.vpc_peering_connection_id,
-            transit_gateway_id: route.transit_gateway_id,
-            egress_only_internet_gateway_id: route.egress_only_internet_gateway_id,
-            origin: route.origin.map(|origin| origin.as_str().to_owned()),
-            state: route.state.map(|state| state.as_str().to_owned()),
-        }
-    }
-}
-
-impl From<types::RouteTableAssociation> for Association {
-    fn from(association: types::RouteTableAssociation) -> Self {
-        let state = association.association_state.and_then(|state| state.state);
-        let is_going = state
-            .is_some_and(|state| matches!(state.as_str(), "disassociating" | "disassociated" | "failed"));
-        Self {
-            subnet_id: association.subnet_id,
-            gateway_id: association.gateway_id,
-            route_table_association_id: association.route_table_association_id.unwrap_or_default(),
-            main: association.main,
-            is_going,
-        }
-    }
-}
