@@ -1,4 +1,4 @@
-//! The observed rule, which is the published state.
+//! Converts rules and their conditions from and to the SDK's types.
 
 use kraken_aws::{
     Tags,
@@ -8,58 +8,24 @@ use kraken_aws::{
         QueryStringConditionConfig as Queries, QueryStringKeyValuePair, Rule as Sdk, RuleCondition,
         SourceIpConditionConfig as Sources,
     },
-    lookup::Tagged,
-    resource::RemoteObject,
+    resource::FromSdk as _,
 };
-use serde::Serialize;
 
-use super::conditions::{Condition, Conditions, Type};
-use crate::action::ActionState;
+use super::{
+    conditions::{Condition, Conditions, Type},
+    observed::{ConditionState, QueryState, Rule},
+};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-#[allow(clippy::struct_field_names)] // AWS's names
-pub(crate) struct Rule {
-    pub(crate) rule_arn: String,
-    /// Parsed from the rule's ARN, because AWS does not return it.
-    pub(crate) listener_arn: Option<String>,
-    pub(crate) priority: Option<String>,
-    pub(crate) conditions: Vec<ConditionState>,
-    pub(crate) actions: Vec<ActionState>,
-    pub(crate) is_default: bool,
-    #[serde(skip)]
-    pub(crate) tags: Tags,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct ConditionState {
-    pub(crate) field: String,
-    pub(crate) http_header_name: Option<String>,
-    pub(crate) values: Vec<String>,
-    pub(crate) query_strings: Vec<QueryState>,
-    /// Unsupported conditions, such as regular expressions.
-    #[serde(skip)]
-    pub(crate) is_other: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct QueryState {
-    pub(crate) key: Option<String>,
-    pub(crate) value: String,
-}
-
-impl From<&Sdk> for Rule {
-    fn from(rule: &Sdk) -> Self {
+impl From<Sdk> for Rule {
+    fn from(rule: Sdk) -> Self {
         let arn = rule.rule_arn().unwrap_or_default();
         Self {
             rule_arn: arn.to_owned(),
             listener_arn: listener_of(arn),
             priority: rule.priority().map(str::to_owned),
             conditions: rule.conditions().iter().map(ConditionState::from).collect(),
-            actions: rule.actions().iter().map(ActionState::from).collect(),
             is_default: rule.is_default().unwrap_or_default(),
+            actions: Vec::of(rule.actions),
             tags: Tags::new(),
         }
     }
@@ -103,20 +69,6 @@ impl From<&RuleCondition> for ConditionState {
     }
 }
 
-impl Rule {
-    /// The conditions, if each is of a type and form that a spec can have.
-    pub(super) fn known_conditions(&self) -> Option<Conditions> {
-        let mut all = Conditions::default();
-        for state in &self.conditions {
-            let kind = Type::of(&state.field).filter(|_| !state.is_other)?;
-            let values = state.values.iter().map(|value| (None, value.clone()));
-            let queries = state.query_strings.iter().map(|query| (query.key.clone(), query.value.clone()));
-            all.add(kind, Condition::new(state.http_header_name.clone(), values.chain(queries)));
-        }
-        Some(all)
-    }
-}
-
 /// Converts to the SDK's type.
 pub(super) fn to_sdk(conditions: &Conditions) -> Vec<RuleCondition> {
     let all = conditions.0.iter().flat_map(|(kind, all)| all.iter().map(|one| (*kind, one)));
@@ -146,15 +98,3 @@ fn one_to_sdk(kind: Type, condition: &Condition) -> RuleCondition {
     }
     .build()
 }
-
-impl Tagged for Rule {
-    fn id(&self) -> &str {
-        &self.rule_arn
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
-
-impl RemoteObject for Rule {}

@@ -1,22 +1,19 @@
-//! Target groups in AWS.
+//! The calls of target groups.
 
 use kraken_aws::{
-    Aws, AwsResource, AwsSpec, TagOptions, Tags,
-    elb::{
-        operation::describe_target_groups::DescribeTargetGroupsOutput as Page,
-        types::{Matcher, TargetDescription},
-    },
+    Aws, AwsResource, Tags,
+    elb::types::{self, TargetDescription},
     fields::shown,
+    from_sdk,
     missing::unless_done,
     resolved::exposed,
-    resource::{Creation, DescribeQuery},
+    resource::{Creation, DescribeQuery, FromSdk as _},
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
+use kraken_spoke::{Failure, FailureClass};
 
 use super::{
-    api::{TargetGroup, TargetGroupSpec},
-    desired::{self, Change, Desired},
-    group::{Group, Target, TargetHealth},
+    api::{self, Change, Desired},
+    observed::{Group, Health, Matcher, Target, TargetHealth},
     users,
 };
 use crate::{
@@ -27,6 +24,33 @@ use crate::{
 const READ: &str = "failed to describe target groups";
 const CREATE: &str = "failed to create a target group";
 
+/// The kind TargetGroup.
+pub(crate) struct Groups;
+
+from_sdk!(types::TargetGroup as group => Group {
+    target_group_arn, target_group_name, protocol, port, vpc_id, target_type, health_check_enabled,
+    health_check_protocol, health_check_port, health_check_path, health_check_interval_seconds,
+    health_check_timeout_seconds, healthy_threshold_count, unhealthy_threshold_count;
+    load_balancer_arns: sorted(group.load_balancer_arns),
+    matcher: group.matcher.map(Matcher::from),
+    target_health_descriptions: vec![],
+    tags: Tags::new(),
+});
+from_sdk!(types::Matcher => Matcher { http_code });
+from_sdk!(types::TargetHealthDescription as description => TargetHealth {
+    ;
+    target: description.target.map(Target::from).unwrap_or_default(),
+    target_health: description.target_health.map(Health::from).unwrap_or_default(),
+});
+from_sdk!(TargetDescription => Target { id, port, availability_zone });
+from_sdk!(types::TargetHealth => Health { state, reason });
+
+fn sorted(arns: Option<Vec<String>>) -> Vec<String> {
+    let mut arns = arns.unwrap_or_default();
+    arns.sort();
+    arns
+}
+
 impl Listed for Group {
     const ARN_PART: &'static str = ":targetgroup/";
     const LISTS_CHEAPLY: bool = true;
@@ -34,13 +58,13 @@ impl Listed for Group {
     async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
         let call = aws.elb().describe_target_groups().set_target_group_arns(Some(arns));
         let answer = aws.call("DescribeTargetGroups", READ, call.send()).await?;
-        Ok(answer.target_groups().iter().map(Self::from).collect())
+        Ok(Vec::of(answer.target_groups))
     }
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
         let pages = aws.elb().describe_target_groups().page_size(PAGE).into_paginator().send();
         let pages = aws.pages("DescribeTargetGroups", READ, pages).await?;
-        Ok(pages.iter().flat_map(Page::target_groups).map(Self::from).collect())
+        Ok(pages.into_iter().flat_map(|page| Vec::of(page.target_groups)).collect())
     }
 
     fn with_tags(self, tags: Tags) -> Self {
@@ -52,7 +76,7 @@ impl Listed for Group {
 async fn named(aws: &Aws, name: &str) -> Result<Option<Group>, Failure> {
     let call = aws.elb().describe_target_groups().names(name);
     let found = aws.call("DescribeTargetGroups", READ, call.send()).await;
-    let found = or_nothing(found.map(|answer| answer.target_groups().iter().map(Group::from).collect()))?;
+    let found = or_nothing(found.map(|answer| Vec::of(answer.target_groups)))?;
     Ok(tagged::with_tags(aws, found).await?.pop())
 }
 
@@ -60,9 +84,9 @@ async fn named(aws: &Aws, name: &str) -> Result<Option<Group>, Failure> {
 /// in common.
 macro_rules! with_health {
     ($call:expr, $desired:expr) => {{
-        let health = &$desired.health;
+        let health = &$desired.health_check;
         let protocol = exposed(health.protocol.as_ref());
-        let matcher = |codes: String| Matcher::builder().http_code(codes).build();
+        let matcher = |codes: String| types::Matcher::builder().http_code(codes).build();
         $call
             .set_health_check_enabled(health.is_given.then_some(true))
             .set_health_check_protocol(protocol.map(|protocol| protocol.as_str().into()))
@@ -76,62 +100,8 @@ macro_rules! with_health {
     }};
 }
 
-/// The kind TargetGroup.
-pub(crate) struct Groups;
-
-impl AwsSpec for TargetGroupSpec {
-    type Desired = Desired;
-    type Observed = Group;
-    type Change = Change;
-    const NOUN: &'static str = "target group";
-    const STATE_KEY: &'static str = "targetGroup";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        ("protocol", &["targetGroup.Protocol"]),
-        ("port", &["targetGroup.Port", "targetGroup.TargetHealthDescriptions.Target.Port"]),
-        ("vpcID", &["targetGroup.VpcId"]),
-        ("targetType", &["targetGroup.TargetType"]),
-        ("targets", &["targetGroup.TargetHealthDescriptions"]),
-        (
-            "healthCheck",
-            &[
-                "targetGroup.HealthCheckEnabled",
-                "targetGroup.HealthCheckProtocol",
-                "targetGroup.HealthCheckPort",
-                "targetGroup.HealthCheckPath",
-                "targetGroup.HealthCheckIntervalSeconds",
-                "targetGroup.HealthCheckTimeoutSeconds",
-                "targetGroup.HealthyThresholdCount",
-                "targetGroup.UnhealthyThresholdCount",
-                "targetGroup.Matcher",
-            ],
-        ),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[
-        ("Protocol", "targetGroup.Protocol"),
-        ("Port", "targetGroup.Port"),
-        ("Type", "targetGroup.TargetType"),
-    ];
-    const WHOLE_PATHS: &[&str] = &["targets"];
-
-    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(self, values)
-    }
-
-    fn tags(&self) -> &TagOptions {
-        &self.tags
-    }
-
-    fn differences(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
-        desired::differences(desired, group)
-    }
-
-    fn without_ignored(desired: &Desired, _: &Group, ignored: &Ignored) -> Option<Desired> {
-        desired::without_ignored(desired, ignored)
-    }
-}
-
 impl AwsResource for Groups {
-    type Kind = TargetGroup;
+    type Kind = api::TargetGroup;
     // By its name, which is unique in the account and region.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
@@ -143,9 +113,8 @@ impl AwsResource for Groups {
     async fn complete(aws: &Aws, group: &mut Group, _deep: bool) -> Result<(), Failure> {
         let call = aws.elb().describe_target_health().target_group_arn(&group.target_group_arn);
         let answer = aws.call("DescribeTargetHealth", "failed to describe target health", call.send()).await;
-        group.target_health_descriptions = or_nothing(
-            answer.map(|answer| answer.target_health_descriptions().iter().map(TargetHealth::from).collect()),
-        )?;
+        group.target_health_descriptions =
+            or_nothing(answer.map(|answer| Vec::of(answer.target_health_descriptions)))?;
         group
             .target_health_descriptions
             .sort_by(|a, b| (&a.target.id, a.target.port).cmp(&(&b.target.id, b.target.port)));
@@ -175,7 +144,7 @@ impl AwsResource for Groups {
             }
             answer => answer?,
         };
-        let made = answer.target_groups().first().map(Group::from).unwrap_or_default();
+        let made = Vec::of(answer.target_groups).into_iter().next().unwrap_or_default();
         match &what {
             Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
             None => Ok(made.with_tags(creation.tags.clone())),

@@ -1,8 +1,16 @@
-use super::*;
-use crate::action::{ActionState, FixedResponseState, ForwardState, RedirectState, WeightedState};
-use crate::listener::{Listeners, observed::Certificate};
-use kraken_aws::testing::{self, HIDDEN, assert_begin, rendered, with};
+use kraken_aws::{
+    AwsSpec as _,
+    testing::{self, HIDDEN, assert_begin, rendered, with},
+};
+use kraken_spoke::Ignored;
 use serde_json::{Value, json};
+
+use super::{
+    Listeners,
+    api::{Desired, ListenerSpec},
+    observed::{Certificate, ObservedListener},
+};
+use crate::action::{ActionState, FixedResponseState, ForwardState, RedirectState, WeightedState};
 
 const BALANCER: &str = "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/app/web/1";
 const GROUP: &str = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1";
@@ -44,7 +52,7 @@ fn forwarding() -> Vec<ActionState> {
 
 #[test]
 fn a_listener_in_the_desired_state_has_no_differences() {
-    assert_eq!(rendered(differences(&wanted(json!({})), &listener(forwarding()))), [""; 0]);
+    assert_eq!(rendered(ListenerSpec::differences(&wanted(json!({})), &listener(forwarding()))), [""; 0]);
 }
 
 #[test]
@@ -58,7 +66,7 @@ fn everything_but_the_load_balancer_changes_in_place() {
         "defaultAction": {"fixedResponse": {"statusCode": {"value": 503}}},
     }));
     assert_eq!(
-        rendered(differences(&other, &listener(forwarding()))),
+        rendered(ListenerSpec::differences(&other, &listener(forwarding()))),
         [
             format!("loadBalancerARN: {BALANCER} becomes {}: fixed", BALANCER.replace("web", "shop")),
             "protocol: HTTP becomes HTTPS: Protocol".to_owned(),
@@ -87,10 +95,10 @@ fn absent_fields_of_a_redirect_have_aws_defaults() {
         ..ActionState::default()
     };
     for same in [None, Some("/#{path}")] {
-        assert_eq!(rendered(differences(&desired, &listener(vec![state(same)]))), [""; 0]);
+        assert_eq!(rendered(ListenerSpec::differences(&desired, &listener(vec![state(same)]))), [""; 0]);
     }
     assert_eq!(
-        rendered(differences(&desired, &listener(vec![state(Some("/other"))]))),
+        rendered(ListenerSpec::differences(&desired, &listener(vec![state(Some("/other"))]))),
         ["defaultAction.redirect.path: /other becomes /#{path}: Action"]
     );
 }
@@ -108,14 +116,20 @@ fn target_groups_are_compared_by_weight_ignoring_order() {
         let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
         listener(vec![ActionState { forward_config: Some(config), ..action }])
     };
-    assert_eq!(rendered(differences(&both, &state(vec![group(&other, 1), group(GROUP, 9)]))), [""; 0]);
     assert_eq!(
-        rendered(differences(&both, &state(vec![group(GROUP, 5)]))),
+        rendered(ListenerSpec::differences(&both, &state(vec![group(&other, 1), group(GROUP, 9)]))),
+        [""; 0]
+    );
+    assert_eq!(
+        rendered(ListenerSpec::differences(&both, &state(vec![group(GROUP, 5)]))),
         [format!(
             "defaultAction.forward.targetGroups: {GROUP} becomes {other} (weight 1), {GROUP} (weight 9): Action"
         )]
     );
-    assert_eq!(rendered(differences(&wanted(json!({})), &state(vec![group(GROUP, 5)]))), [""; 0]);
+    assert_eq!(
+        rendered(ListenerSpec::differences(&wanted(json!({})), &state(vec![group(GROUP, 5)]))),
+        [""; 0]
+    );
     assert_begin(
         &problems(forward(json!([weighted(GROUP, 9), weighted(GROUP, 1000)]))),
         &[
@@ -132,7 +146,7 @@ fn a_redirect_to_itself_is_rejected() {
 }
 
 fn without(desired: &Desired, listener: &ObservedListener, path: &str) -> Option<Desired> {
-    without_ignored(desired, listener, &Ignored::new(&[path.to_owned()]))
+    ListenerSpec::without_ignored(desired, listener, &Ignored::new(&[path.to_owned()]))
 }
 
 #[test]
@@ -142,7 +156,7 @@ fn an_ignored_forward_is_not_changed() {
     let shifted = listener(vec![shifted]);
     for path in ["defaultAction", "defaultAction.forward", "defaultAction.forward.targetGroupARN"] {
         let kept = without(&wanted(json!({})), &shifted, path).unwrap();
-        assert_eq!(rendered(differences(&kept, &shifted)), [""; 0], "{path}");
+        assert_eq!(rendered(ListenerSpec::differences(&kept, &shifted)), [""; 0], "{path}");
     }
     assert!(without(&wanted(json!({})), &shifted, "defaultAction.redirect").is_none());
     assert!(without(&wanted(json!({})), &listener(forwarding()), "defaultAction").is_none());
@@ -166,11 +180,11 @@ fn a_call_for_one_part_of_a_redirect_does_not_change_an_ignored_one() {
         wanted(json!({"defaultAction": {"redirect": {"path": {"value": "/a"}, "port": {"value": 1}}}}));
     let kept = without(&desired, &state("/other", "2"), "defaultAction.redirect.path").unwrap();
     assert_eq!(
-        rendered(differences(&kept, &state("/other", "2"))),
+        rendered(ListenerSpec::differences(&kept, &state("/other", "2"))),
         ["defaultAction.redirect.port: 2 becomes 1: Action"]
     );
     assert_eq!(
-        rendered(differences(&kept, &state("/other", "1"))),
+        rendered(ListenerSpec::differences(&kept, &state("/other", "1"))),
         [""; 0],
         "the call sends the observed value"
     );
@@ -180,7 +194,7 @@ fn a_call_for_one_part_of_a_redirect_does_not_change_an_ignored_one() {
 fn several_actions_are_shown_as_unsupported() {
     let many = [forwarding(), forwarding()].concat();
     assert_eq!(
-        rendered(differences(&wanted(json!({})), &listener(many))),
+        rendered(ListenerSpec::differences(&wanted(json!({})), &listener(many))),
         [format!("defaultAction: unsupported actions becomes forward to {GROUP}: Action")]
     );
 }
@@ -192,7 +206,7 @@ fn additional_certificates_are_not_managed() {
     let certificates = vec![certificate(CERTIFICATE), certificate("arn:other")];
     let listener =
         ObservedListener { protocol: Some("HTTPS".into()), certificates, ..listener(forwarding()) };
-    assert_eq!(rendered(differences(&secure, &listener)), [""; 0]);
+    assert_eq!(rendered(ListenerSpec::differences(&secure, &listener)), [""; 0]);
 }
 
 #[test]
@@ -208,7 +222,7 @@ fn a_body_from_a_secret_is_absent_from_state_and_differences() {
         ..ActionState::default()
     };
     assert_eq!(
-        rendered(differences(&secret, &listener(vec![other]))),
+        rendered(ListenerSpec::differences(&secret, &listener(vec![other]))),
         [
             "defaultAction.fixedResponse.statusCode: (not shown) becomes ***: Action",
             "defaultAction.fixedResponse.messageBody: (not shown) becomes ***: Action",

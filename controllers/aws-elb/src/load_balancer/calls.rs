@@ -1,20 +1,18 @@
-//! Load balancers in AWS.
+//! The calls of load balancers.
 
 use kraken_aws::{
-    Aws, AwsResource, AwsSpec, TagOptions, Tags,
-    elb::{
-        operation::describe_load_balancers::DescribeLoadBalancersOutput as Page, types::LoadBalancerAttribute,
-    },
+    Aws, AwsResource, Tags,
+    elb::types::{self, LoadBalancerAttribute},
     fields::shown,
+    from_sdk,
     resolved::exposed,
-    resource::{Creation, DescribeQuery},
+    resource::{Creation, DescribeQuery, FromSdk as _},
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Opt, Resolver};
+use kraken_spoke::{Failure, FailureClass, Opt};
 
 use super::{
-    api::{LoadBalancer, LoadBalancerSpec},
-    balancer::Balancer,
-    desired::{self, Change, DELETION_PROTECTION, Desired, IDLE_TIMEOUT},
+    api::{self, Change, Desired},
+    observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT, State, Zone},
 };
 use crate::{
     once::{made_by_us, ours},
@@ -24,6 +22,27 @@ use crate::{
 const READ: &str = "failed to describe load balancers";
 const CREATE: &str = "failed to create a load balancer";
 
+/// The kind LoadBalancer.
+pub(crate) struct Balancers;
+
+from_sdk!(types::LoadBalancer as balancer => Balancer {
+    load_balancer_arn, load_balancer_name, dns_name, canonical_hosted_zone_id, scheme, vpc_id, ip_address_type,
+    security_groups;
+    kind: Option::of(balancer.r#type),
+    state: balancer.state.map(State::from),
+    availability_zones: sorted(balancer.availability_zones),
+    attributes: None,
+    tags: Tags::new(),
+});
+from_sdk!(types::LoadBalancerState => State { code, reason });
+from_sdk!(types::AvailabilityZone => Zone { zone_name, subnet_id });
+
+fn sorted(zones: Option<Vec<types::AvailabilityZone>>) -> Vec<Zone> {
+    let mut zones = Vec::of(zones);
+    zones.sort();
+    zones
+}
+
 impl Listed for Balancer {
     const ARN_PART: &'static str = ":loadbalancer/";
     const LISTS_CHEAPLY: bool = true;
@@ -31,13 +50,13 @@ impl Listed for Balancer {
     async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
         let call = aws.elb().describe_load_balancers().set_load_balancer_arns(Some(arns));
         let answer = aws.call("DescribeLoadBalancers", READ, call.send()).await?;
-        Ok(answer.load_balancers().iter().map(Self::from).collect())
+        Ok(Vec::of(answer.load_balancers))
     }
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
         let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
         let pages = aws.pages("DescribeLoadBalancers", READ, pages).await?;
-        Ok(pages.iter().flat_map(Page::load_balancers).map(Self::from).collect())
+        Ok(pages.into_iter().flat_map(|page| Vec::of(page.load_balancers)).collect())
     }
 
     fn with_tags(self, tags: Tags) -> Self {
@@ -49,55 +68,12 @@ impl Listed for Balancer {
 async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
     let call = aws.elb().describe_load_balancers().names(name);
     let found = aws.call("DescribeLoadBalancers", READ, call.send()).await;
-    let found = or_nothing(found.map(|answer| answer.load_balancers().iter().map(Balancer::from).collect()))?;
+    let found = or_nothing(found.map(|answer| Vec::of(answer.load_balancers)))?;
     Ok(tagged::with_tags(aws, found).await?.pop())
 }
 
-/// The kind LoadBalancer.
-pub(crate) struct Balancers;
-
-impl AwsSpec for LoadBalancerSpec {
-    type Desired = Desired;
-    type Observed = Balancer;
-    type Change = Change;
-    const NOUN: &'static str = "load balancer";
-    const STATE_KEY: &'static str = "loadBalancer";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        ("type", &["loadBalancer.Type"]),
-        ("scheme", &["loadBalancer.Scheme"]),
-        ("subnetIDs", &["loadBalancer.AvailabilityZones"]),
-        ("securityGroupIDs", &["loadBalancer.SecurityGroups"]),
-        ("ipAddressType", &["loadBalancer.IpAddressType"]),
-        ("deletionProtection", &[]),
-        ("idleTimeoutSeconds", &[]),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[
-        ("Type", "loadBalancer.Type"),
-        ("DNS Name", "loadBalancer.DNSName"),
-        ("State", "loadBalancer.State.Code"),
-    ];
-    const WHOLE_PATHS: &[&str] = &["subnetIDs", "securityGroupIDs"];
-    const DRIFT_PATHS: &[&str] = &["state"];
-
-    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(self, values)
-    }
-
-    fn tags(&self) -> &TagOptions {
-        &self.tags
-    }
-
-    fn differences(desired: &Desired, balancer: &Balancer) -> Vec<Difference<Change>> {
-        desired::differences(desired, balancer)
-    }
-
-    fn needs_deep_observation(desired: &Desired) -> bool {
-        desired.deletion_protection.is_some() || desired.idle_timeout.is_some()
-    }
-}
-
 impl AwsResource for Balancers {
-    type Kind = LoadBalancer;
+    type Kind = api::LoadBalancer;
     // By its name, which is unique in the account and region.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
@@ -135,7 +111,7 @@ impl AwsResource for Balancers {
             .create_load_balancer()
             .name(name)
             .set_subnets(Some(desired.subnet_ids.expose().clone()))
-            .set_type(exposed(desired.kind.as_ref()).map(|kind| kind.as_str().into()))
+            .set_type(exposed(desired.balancer_type.as_ref()).map(|kind| kind.as_str().into()))
             .set_scheme(exposed(desired.scheme.as_ref()).map(|scheme| scheme.as_str().into()))
             .set_security_groups(exposed(desired.security_group_ids.as_ref()))
             .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
@@ -147,7 +123,7 @@ impl AwsResource for Balancers {
             }
             answer => answer?,
         };
-        let made = answer.load_balancers().first().map(Balancer::from).unwrap_or_default();
+        let made = Vec::of(answer.load_balancers).into_iter().next().unwrap_or_default();
         match &what {
             Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
             None => Ok(made.with_tags(creation.tags.clone())),
@@ -184,13 +160,13 @@ impl AwsResource for Balancers {
                 attribute(aws, arn, DELETION_PROTECTION, value).await
             }
             Change::IdleTimeout => {
-                let value = exposed(desired.idle_timeout.as_ref()).map(|value| value.to_string());
+                let value = exposed(desired.idle_timeout_seconds.as_ref()).map(|value| value.to_string());
                 attribute(aws, arn, IDLE_TIMEOUT, value).await
             }
         }
     }
 
-    fn unprotected_by(spec: &LoadBalancerSpec) -> Option<&'static str> {
+    fn unprotected_by(spec: &api::LoadBalancerSpec) -> Option<&'static str> {
         matches!(spec.deletion_protection, Some(Opt::Value(false))).then_some("deletionProtection")
     }
 

@@ -1,25 +1,22 @@
-//! Listeners in AWS. A DescribeListeners call lists the listeners of one load balancer only.
+//! The calls of listeners. A DescribeListeners call lists the listeners of one load balancer only.
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, AwsResource, AwsSpec, TagOptions, Tags,
+    Aws, AwsResource, Tags,
     elb::{
-        operation::{
-            describe_listeners::DescribeListenersOutput as ListenerPage,
-            describe_load_balancers::DescribeLoadBalancersOutput as BalancerPage,
-        },
-        types::{Action as SdkAction, Certificate as SdkCertificate},
+        operation::describe_load_balancers::DescribeLoadBalancersOutput as Page,
+        types::{self, Action as SdkAction, Certificate as SdkCertificate},
     },
     fields::shown,
+    from_sdk,
     resolved::exposed,
-    resource::{Creation, DescribeQuery},
+    resource::{Creation, DescribeQuery, FromSdk as _},
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
+use kraken_spoke::{Failure, FailureClass};
 
 use super::{
-    api::{Listener, ListenerSpec},
-    desired::{self, Change, Desired},
-    observed::ObservedListener,
+    api::{self, Change, Desired},
+    observed::{Certificate, ObservedListener},
 };
 use crate::{
     action::Action,
@@ -33,6 +30,15 @@ const CHANGE: &str = "failed to change the listener";
 /// The number of load balancers whose listeners are described concurrently.
 const AT_ONCE: usize = 8;
 
+/// The kind Listener.
+pub(crate) struct Listeners;
+
+from_sdk!(types::Listener as listener => ObservedListener {
+    listener_arn, load_balancer_arn, port, protocol, certificates, ssl_policy, default_actions;
+    tags: Tags::new(),
+});
+from_sdk!(SdkCertificate => Certificate { certificate_arn });
+
 impl Listed for ObservedListener {
     const ARN_PART: &'static str = ":listener/";
     const LISTS_CHEAPLY: bool = false;
@@ -40,7 +46,7 @@ impl Listed for ObservedListener {
     async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
         let call = aws.elb().describe_listeners().set_listener_arns(Some(arns));
         let answer = aws.call("DescribeListeners", READ, call.send()).await?;
-        Ok(answer.listeners().iter().map(Self::from).collect())
+        Ok(Vec::of(answer.listeners))
     }
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
@@ -48,7 +54,7 @@ impl Listed for ObservedListener {
         let pages = aws.pages("DescribeLoadBalancers", "failed to describe load balancers", pages).await?;
         let balancers: Vec<&str> = pages
             .iter()
-            .flat_map(BalancerPage::load_balancers)
+            .flat_map(Page::load_balancers)
             .filter_map(|balancer| balancer.load_balancer_arn())
             .collect();
         let mut found = vec![];
@@ -67,47 +73,11 @@ impl Listed for ObservedListener {
 pub(crate) async fn of_balancer(aws: &Aws, arn: &str) -> Result<Vec<ObservedListener>, Failure> {
     let call = aws.elb().describe_listeners().load_balancer_arn(arn).page_size(PAGE);
     let pages = or_nothing(aws.pages("DescribeListeners", READ, call.into_paginator().send()).await)?;
-    Ok(pages.iter().flat_map(ListenerPage::listeners).map(ObservedListener::from).collect())
-}
-
-/// The kind Listener.
-pub(crate) struct Listeners;
-
-impl AwsSpec for ListenerSpec {
-    type Desired = Desired;
-    type Observed = ObservedListener;
-    type Change = Change;
-    const NOUN: &'static str = "listener";
-    const STATE_KEY: &'static str = "listener";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        ("port", &["listener.Port"]),
-        ("protocol", &["listener.Protocol"]),
-        ("defaultAction", &["listener.DefaultActions"]),
-        ("certificateARN", &["listener.Certificates"]),
-        ("sslPolicy", &["listener.SslPolicy"]),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[("Protocol", "listener.Protocol"), ("Port", "listener.Port")];
-    const WHOLE_PATHS: &[&str] = &["defaultAction.forward.targetGroups"];
-
-    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(self, values)
-    }
-
-    fn tags(&self) -> &TagOptions {
-        &self.tags
-    }
-
-    fn differences(desired: &Desired, listener: &ObservedListener) -> Vec<Difference<Change>> {
-        desired::differences(desired, listener)
-    }
-
-    fn without_ignored(desired: &Desired, listener: &ObservedListener, ignored: &Ignored) -> Option<Desired> {
-        desired::without_ignored(desired, listener, ignored)
-    }
+    Ok(pages.into_iter().flat_map(|page| Vec::of(page.listeners)).collect())
 }
 
 impl AwsResource for Listeners {
-    type Kind = Listener;
+    type Kind = api::Listener;
     // By its port, which is unique in a load balancer.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
@@ -134,12 +104,12 @@ impl AwsResource for Listeners {
             .load_balancer_arn(arn)
             .port(port)
             .protocol(desired.protocol.expose().as_str().into())
-            .default_actions(SdkAction::from(desired.action.expose()))
+            .default_actions(SdkAction::from(desired.default_action.expose()))
             .set_certificates(certificates(desired))
             .set_ssl_policy(exposed(desired.ssl_policy.as_ref()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateListener", CREATE, call.send()).await?;
-        let made = answer.listeners().first().map(ObservedListener::from).unwrap_or_default();
+        let made = Vec::of(answer.listeners).into_iter().next().unwrap_or_default();
         made_by_us(aws, made, creation, CREATE, &what).await
     }
 
@@ -163,7 +133,8 @@ impl AwsResource for Listeners {
             Change::Certificate => call.set_certificates(certificates(desired)),
             Change::SslPolicy => call.set_ssl_policy(exposed(desired.ssl_policy.as_ref())),
             Change::Action => {
-                let action = desired.action.expose().sent(Action::of(&listener.default_actions).as_ref());
+                let action =
+                    desired.default_action.expose().sent(Action::of(&listener.default_actions).as_ref());
                 call.default_actions(SdkAction::from(&action))
             }
             Change::Port => call.port(*desired.port.expose()),

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use kraken_aws::{
     Tags,
-    elb::types::LoadBalancer as Sdk,
-    lookup::Tagged,
     resource::{Phase, RemoteObject},
+    tagged_by,
 };
 use serde::Serialize;
+
+/// The attribute of `deletionProtection`.
+pub(crate) const DELETION_PROTECTION: &str = "deletion_protection.enabled";
+/// The attribute of `idleTimeoutSeconds`.
+pub(crate) const IDLE_TIMEOUT: &str = "idle_timeout.timeout_seconds";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
@@ -40,7 +44,7 @@ pub(crate) struct State {
     pub(crate) reason: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Zone {
     pub(crate) zone_name: Option<String>,
@@ -48,50 +52,16 @@ pub(crate) struct Zone {
 }
 
 impl Balancer {
+    pub(crate) fn name(&self) -> Option<&String> {
+        Some(&self.load_balancer_name)
+    }
+
     pub(crate) fn subnets(&self) -> Vec<&str> {
         self.availability_zones.iter().filter_map(|zone| zone.subnet_id.as_deref()).collect()
     }
 }
 
-impl From<&Sdk> for Balancer {
-    fn from(balancer: &Sdk) -> Self {
-        let text = |text: Option<&str>| text.map(str::to_owned);
-        let mut availability_zones: Vec<Zone> = balancer
-            .availability_zones()
-            .iter()
-            .map(|zone| Zone { zone_name: text(zone.zone_name()), subnet_id: text(zone.subnet_id()) })
-            .collect();
-        availability_zones.sort_by(|a, b| (&a.zone_name, &a.subnet_id).cmp(&(&b.zone_name, &b.subnet_id)));
-        Self {
-            load_balancer_arn: text(balancer.load_balancer_arn()).unwrap_or_default(),
-            load_balancer_name: text(balancer.load_balancer_name()).unwrap_or_default(),
-            dns_name: text(balancer.dns_name()),
-            canonical_hosted_zone_id: text(balancer.canonical_hosted_zone_id()),
-            kind: balancer.r#type().map(ToString::to_string),
-            scheme: balancer.scheme().map(ToString::to_string),
-            vpc_id: text(balancer.vpc_id()),
-            state: balancer.state().map(|state| State {
-                code: state.code().map(ToString::to_string),
-                reason: text(state.reason()),
-            }),
-            ip_address_type: balancer.ip_address_type().map(ToString::to_string),
-            security_groups: balancer.security_groups().to_vec(),
-            availability_zones,
-            attributes: None,
-            tags: Tags::new(),
-        }
-    }
-}
-
-impl Tagged for Balancer {
-    fn id(&self) -> &str {
-        &self.load_balancer_arn
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
+tagged_by!(Balancer, load_balancer_arn);
 
 impl RemoteObject for Balancer {
     fn phase(&self) -> Phase {

@@ -1,21 +1,18 @@
-//! Rules of listeners in AWS. A DescribeRules call lists the rules of one listener only.
+//! The calls of rules. A DescribeRules call lists the rules of one listener only.
 
 use futures::future::try_join_all;
 use kraken_aws::{
-    Aws, AwsResource, AwsSpec, TagOptions, Tags,
-    elb::{
-        operation::describe_rules::DescribeRulesOutput as Page,
-        types::{Action as SdkAction, RulePriorityPair},
-    },
+    Aws, AwsResource, Tags,
+    elb::types::{Action as SdkAction, RulePriorityPair},
     fields::shown,
-    resource::{Creation, DescribeQuery},
+    resource::{Creation, DescribeQuery, FromSdk as _},
 };
-use kraken_spoke::{Difference, Failure, FailureClass, Ignored, Resolver};
+use kraken_spoke::{Failure, FailureClass};
 
 use super::{
-    api::{ListenerRule, ListenerRuleSpec},
-    desired::{self, Change, Desired},
-    rule::{Rule, to_sdk},
+    api::{self, Change, Desired},
+    observed::Rule,
+    sdk::to_sdk,
 };
 use crate::{
     action::Action,
@@ -30,6 +27,9 @@ const CHANGE: &str = "failed to change the rule";
 /// The number of listeners whose rules are described concurrently.
 const AT_ONCE: usize = 8;
 
+/// The kind ListenerRule.
+pub(crate) struct ListenerRules;
+
 impl Listed for Rule {
     const ARN_PART: &'static str = ":listener-rule/";
     const LISTS_CHEAPLY: bool = false;
@@ -37,7 +37,7 @@ impl Listed for Rule {
     async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
         let call = aws.elb().describe_rules().set_rule_arns(Some(arns));
         let answer = aws.call("DescribeRules", READ, call.send()).await?;
-        Ok(without_default(answer.rules().iter().map(Self::from)))
+        Ok(without_default(Vec::of(answer.rules).into_iter()))
     }
 
     async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
@@ -64,53 +64,11 @@ fn without_default(rules: impl Iterator<Item = Rule>) -> Vec<Rule> {
 pub(crate) async fn of_listener(aws: &Aws, arn: &str) -> Result<Vec<Rule>, Failure> {
     let call = aws.elb().describe_rules().listener_arn(arn).page_size(PAGE);
     let pages = or_nothing(aws.pages("DescribeRules", READ, call.into_paginator().send()).await)?;
-    Ok(without_default(pages.iter().flat_map(Page::rules).map(Rule::from)))
-}
-
-/// The kind ListenerRule.
-pub(crate) struct ListenerRules;
-
-impl AwsSpec for ListenerRuleSpec {
-    type Desired = Desired;
-    type Observed = Rule;
-    type Change = Change;
-    const NOUN: &'static str = "rule";
-    const STATE_KEY: &'static str = "rule";
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[
-        ("priority", &["rule.Priority"]),
-        ("conditions", &["rule.Conditions"]),
-        ("action", &["rule.Actions"]),
-    ];
-    const SUMMARY: &[(&str, &str)] = &[("Priority", "rule.Priority")];
-    const WHOLE_PATHS: &[&str] = &[
-        "conditions.hostHeaders",
-        "conditions.pathPatterns",
-        "conditions.httpHeaders",
-        "conditions.methods",
-        "conditions.queryStrings",
-        "conditions.sourceIPs",
-        "action.forward.targetGroups",
-    ];
-
-    fn desired(&self, values: &mut Resolver<'_>) -> Option<Desired> {
-        desired::desired(self, values)
-    }
-
-    fn tags(&self) -> &TagOptions {
-        &self.tags
-    }
-
-    fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
-        desired::differences(desired, rule)
-    }
-
-    fn without_ignored(desired: &Desired, rule: &Rule, ignored: &Ignored) -> Option<Desired> {
-        desired::without_ignored(desired, rule, ignored)
-    }
+    Ok(without_default(pages.into_iter().flat_map(|page| Vec::of(page.rules))))
 }
 
 impl AwsResource for ListenerRules {
-    type Kind = ListenerRule;
+    type Kind = api::ListenerRule;
     // By its priority, which is unique in a listener.
     const IS_IDEMPOTENT: bool = true;
     const IDEMPOTENT_BY_NAME: bool = true;
@@ -133,7 +91,7 @@ impl AwsResource for ListenerRules {
             .actions(SdkAction::from(desired.action.expose()))
             .set_tags(Some(tagged::to_sdk(creation.tags)));
         let answer = aws.call("CreateRule", CREATE, call.send()).await?;
-        let made = answer.rules().first().map(Rule::from).unwrap_or_default();
+        let made = Vec::of(answer.rules).into_iter().next().unwrap_or_default();
         made_by_us(aws, made, creation, CREATE, &what(desired)).await
     }
 
