@@ -9,6 +9,7 @@ mod demo;
 mod e2e;
 mod generate;
 mod image;
+mod new_kind;
 mod node;
 mod release;
 mod sbom;
@@ -40,6 +41,13 @@ enum Command {
         /// Write nothing; fail and name the files that differ.
         #[arg(long)]
         check: bool,
+    },
+    /// Create the files of a kind of AWS: `new-kind aws-rds DBInstance`.
+    NewKind {
+        /// The folder below controllers/. It is created if it does not exist.
+        spoke: String,
+        /// The name of the kind, in PascalCase.
+        kind: String,
     },
     /// Check format, lints, documentation, links, dependencies and generated files, as CI does.
     Check,
@@ -119,6 +127,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
+        Command::NewKind { spoke, kind } => new_kind::run(&spoke, &kind)?,
         Command::Check => return stop.race(check::run()).await,
         Command::Demo { choice } => demo::run(&mut stop, choice).await?,
         Command::Up { serve: false, node } => stop.race(up::up(node)).await?,

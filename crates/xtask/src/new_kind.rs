@@ -1,0 +1,113 @@
+//! `cargo xtask new-kind SPOKE KIND`: the files of a kind of AWS with one remote object, in the layout of all kinds. It
+//! compiles and passes its tests at once; the fields are examples, and the calls say that they are not written.
+
+mod names;
+
+use std::{fs, path::Path};
+
+use anyhow::{Context as _, Result, bail};
+use kraken_testing::paths;
+
+use names::Names;
+
+/// The files of a kind.
+const KIND: [(&str, &str); 5] = [
+    ("mod.rs", include_str!("new_kind/template/mod.rs")),
+    ("api.rs", include_str!("new_kind/template/api.rs")),
+    ("observed.rs", include_str!("new_kind/template/observed.rs")),
+    ("calls.rs", include_str!("new_kind/template/calls.rs")),
+    ("tests.rs", include_str!("new_kind/template/tests.rs")),
+];
+
+/// The files of a spoke.
+const SPOKE: [(&str, &str); 3] = [
+    ("Cargo.toml", include_str!("new_kind/template/Cargo.toml.txt")),
+    ("src/main.rs", include_str!("new_kind/template/main.rs")),
+    ("src/lib.rs", include_str!("new_kind/template/lib.rs")),
+];
+
+/// Adds the kind to a spoke, which is created if it does not exist.
+pub(crate) fn run(spoke: &str, kind: &str) -> Result<()> {
+    let root = paths::workspace_root()?;
+    for path in generate(&root.join("controllers"), spoke, kind)? {
+        println!("wrote controllers/{path}");
+    }
+    println!(
+        "next: edit the fields in api.rs and write the calls, then\n  \
+         cargo test -p kraken-{spoke}\n  \
+         cargo xtask gen   # CRDs, RBAC, deployments and charts"
+    );
+    Ok(())
+}
+
+/// Writes the files, and returns their paths below the folder of controllers.
+fn generate(controllers: &Path, spoke: &str, kind: &str) -> Result<Vec<String>> {
+    let names = Names::of(kind)?;
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !spoke.strip_prefix("aws-").is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_name)) {
+        bail!("{spoke:?} is no name of a spoke: expected aws- and lower-case letters, such as aws-rds");
+    }
+    let module = format!("{spoke}/src/{}", names.module());
+    if controllers.join(&module).exists() {
+        bail!("controllers/{module} exists already");
+    }
+    let filled = |template: &str| filled(template, spoke, &names);
+    let mut files: Vec<(String, String)> =
+        KIND.iter().map(|(name, template)| (format!("{module}/{name}"), filled(template))).collect();
+    let lib = format!("{spoke}/src/lib.rs");
+    if let Ok(text) = fs::read_to_string(controllers.join(&lib)) {
+        files.push((lib, registered(&text, &names)?));
+    } else {
+        files.extend(SPOKE.iter().map(|(name, template)| (format!("{spoke}/{name}"), filled(template))));
+    }
+    for (path, text) in &files {
+        let target = controllers.join(path);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        fs::write(&target, text).with_context(|| format!("cannot write {}", target.display()))?;
+    }
+    Ok(files.into_iter().map(|(path, _)| path).collect())
+}
+
+fn filled(template: &str, spoke: &str, names: &Names) -> String {
+    let spoke_type = Names::of(&pascal_case(spoke)).map(|names| names.ty()).unwrap_or_default();
+    [
+        ("@Kind@", names.kind().to_owned()),
+        ("@Kinds@", names.types()),
+        ("@Type@", names.ty()),
+        ("@module@", names.module()),
+        ("@noun@", names.noun()),
+        ("@state@", names.state()),
+        ("@plural@", names.plural()),
+        ("@spoke@", spoke.to_owned()),
+        ("@spoke_module@", spoke.replace('-', "_")),
+        ("@Spoke@", spoke_type),
+    ]
+    .into_iter()
+    .fold(template.to_owned(), |text, (key, value)| text.replace(key, &value))
+}
+
+/// `Rds` of `aws-rds`.
+fn pascal_case(spoke: &str) -> String {
+    let capitalized =
+        |word: &str| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default();
+    spoke.trim_start_matches("aws-").split('-').map(capitalized).collect()
+}
+
+/// The library of a spoke with another kind.
+fn registered(lib: &str, names: &Names) -> Result<String> {
+    let module = format!("mod {};\n", names.module());
+    let kind = format!("        registry.kind::<Managed<{}::{}>>();\n", names.module(), names.types());
+    let before_module = lib.find("\nmod ").map(|at| at + 1);
+    let after_kinds =
+        lib.rfind("        registry.kind::<").and_then(|at| Some(at + lib[at..].find('\n')? + 1));
+    let (Some(before_module), Some(after_kinds)) = (before_module, after_kinds) else {
+        bail!("the spoke's lib.rs has no modules or registers no kinds: add {module:?} and {kind:?} to it");
+    };
+    Ok([&lib[..before_module], &module, &lib[before_module..after_kinds], &kind, &lib[after_kinds..]]
+        .concat())
+}
+
+#[cfg(test)]
+mod tests;
