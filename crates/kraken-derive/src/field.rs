@@ -27,6 +27,7 @@ pub(crate) struct Field {
 }
 
 /// What an edit of a field does.
+#[allow(clippy::large_enum_variant)] // a few of them, at compile time
 pub(crate) enum Decision {
     Fixed,
     Change(Variant),
@@ -45,10 +46,12 @@ pub(crate) struct Variant {
     pub(crate) payload: Option<Type>,
 }
 
-/// The field or the method of the observed object with the value.
+/// The field or the method of the observed object with the value: `field`, `&field` or `method()`.
 pub(crate) struct Observed {
     pub(crate) ident: Ident,
     pub(crate) is_method: bool,
+    /// Whether the field has always a value.
+    pub(crate) is_required: bool,
 }
 
 /// The keys of a field, as described at [`crate::aws_kind`].
@@ -99,13 +102,14 @@ impl Parse for Variant {
 
 impl Parse for Observed {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let is_required = input.parse::<Option<Token![&]>>()?.is_some();
         let ident = input.parse()?;
         let is_method = input.peek(syn::token::Paren);
         if is_method {
             let _arguments;
             parenthesized!(_arguments in input);
         }
-        Ok(Self { ident, is_method })
+        Ok(Self { ident, is_method, is_required })
     }
 }
 

@@ -63,7 +63,8 @@ use proc_macro::TokenStream;
 /// - `rule = BOUND`: a bound of `kraken_aws::bounds`, for the schema and for the validation. `check = f` validates instead
 ///   of the bound, for rules that a schema cannot express. `items(min, max)`: the number of items of a list.
 /// - `resolve = Self::f => Type`: resolves a field of another type, with `&self` and the validator.
-/// - `observed = field` or `observed = method()` of the observed object, if it has another name.
+/// - `observed = field` of the observed object, if it has another name; `observed = &field`, if it has always a value;
+///   `observed = method()`, which returns an optional reference or a list.
 /// - `compare = Self::f` in addition to `fixed` or `change`: compares instead of the generated code, with `&Desired` and the
 ///   observed object, and returns differences.
 /// - `deep`: observed by deep observations only; not compared after others.
@@ -72,5 +73,5 @@ use proc_macro::TokenStream;
 /// - `always_sent`: sent by its call even if it is ignored, because AWS requires it.
 #[proc_macro_attribute]
 pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::kind(args.into(), item.into()).unwrap_or_else(|error| error.into_compile_error()).into()
+    expand::kind(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

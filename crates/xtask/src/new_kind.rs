@@ -95,18 +95,26 @@ fn pascal_case(spoke: &str) -> String {
     spoke.trim_start_matches("aws-").split('-').map(capitalized).collect()
 }
 
-/// The library of a spoke with another kind.
+/// The library of a spoke with another kind; its modules stay sorted.
 fn registered(lib: &str, names: &Names) -> Result<String> {
-    let module = format!("mod {};\n", names.module());
-    let kind = format!("        registry.kind::<Managed<{}::{}>>();\n", names.module(), names.types());
-    let before_module = lib.find("\nmod ").map(|at| at + 1);
-    let after_kinds =
-        lib.rfind("        registry.kind::<").and_then(|at| Some(at + lib[at..].find('\n')? + 1));
-    let (Some(before_module), Some(after_kinds)) = (before_module, after_kinds) else {
+    let (name, types) = (names.module(), names.types());
+    let kind = format!("        registry.kind::<Managed<{name}::{types}>>();");
+    let mut lines: Vec<&str> = lib.lines().collect();
+    let is_module = |(index, line): &(usize, &&str)| {
+        let has_attribute = *index > 0 && lines[index - 1].starts_with('#');
+        line.starts_with("mod ") && line.ends_with(';') && !has_attribute
+    };
+    let modules: Vec<usize> = lines.iter().enumerate().filter(is_module).map(|(index, _)| index).collect();
+    let module = format!("mod {name};");
+    let next = modules.iter().find(|index| lines[**index] > module.as_str()).copied();
+    let after_last = modules.last().map(|last| last + 1);
+    let last_kind = lines.iter().rposition(|line| line.trim_start().starts_with("registry.kind::<"));
+    let (Some(module_at), Some(last_kind)) = (next.or(after_last), last_kind) else {
         bail!("the spoke's lib.rs has no modules or registers no kinds: add {module:?} and {kind:?} to it");
     };
-    Ok([&lib[..before_module], &module, &lib[before_module..after_kinds], &kind, &lib[after_kinds..]]
-        .concat())
+    lines.insert(last_kind + 1, &kind);
+    lines.insert(module_at, &module);
+    Ok(lines.join("\n") + "\n")
 }
 
 #[cfg(test)]

@@ -52,10 +52,6 @@ pub(crate) struct Zone {
 }
 
 impl Balancer {
-    pub(crate) fn name(&self) -> Option<&String> {
-        Some(&self.load_balancer_name)
-    }
-
     pub(crate) fn subnets(&self) -> Vec<&str> {
         self.availability_zones.iter().filter_map(|zone| zone.subnet_id.as_deref()).collect()
     }

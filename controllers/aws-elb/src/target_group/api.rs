@@ -60,7 +60,7 @@ use crate::{
 pub(crate) struct TargetGroupSpec {
     /// The name, unique in the account and region: 1 to 32 letters, digits and hyphens. Immutable. Default: generated
     /// by Kraken. Example: `{value: web}`
-    #[field("name", rule = rules::NAME, fixed, observed = name())]
+    #[field("name", rule = rules::NAME, fixed, observed = &target_group_name)]
     pub(crate) name: Option<Public<Opt<String>>>,
 
     /// The protocol to the targets: `HTTP` or `HTTPS` for an application load balancer, `TCP`, `TLS`, `UDP` or

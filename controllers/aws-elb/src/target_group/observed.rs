@@ -56,10 +56,6 @@ pub(crate) struct Health {
 }
 
 impl Group {
-    pub(crate) fn name(&self) -> Option<&String> {
-        Some(&self.target_group_name)
-    }
-
     /// The targets that are registered and not being deregistered.
     pub(crate) fn registered(&self) -> impl Iterator<Item = &Target> {
         let is_going = |health: &Health| {

@@ -8,8 +8,7 @@ use kraken_aws::{
 };
 use serde::Serialize;
 
-/// Instances refer to it by its name, so its name is
-/// its id here; calls for its tags use AWS's `KeyPairId`.
+/// Instances refer to it by its name, so its name is its id here; calls for its tags use AWS's `KeyPairId`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct KeyPair {
@@ -20,12 +19,6 @@ pub(crate) struct KeyPair {
     pub(super) public_key: Option<String>,
     #[serde(serialize_with = "tags::written")]
     pub(super) tags: Tags,
-}
-
-impl KeyPair {
-    pub(super) fn name(&self) -> Option<&String> {
-        Some(&self.key_name)
-    }
 }
 
 impl Tagged for KeyPair {

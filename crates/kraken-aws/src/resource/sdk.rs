@@ -94,6 +94,7 @@ mod tests {
     use aws_sdk_ec2::types::{Subnet as Sdk, SubnetState};
 
     #[derive(Debug, Default, PartialEq)]
+    #[allow(clippy::struct_field_names)] // AWS's names
     struct Subnet {
         subnet_id: String,
         vpc_id: Option<String>,

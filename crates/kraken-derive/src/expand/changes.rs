@@ -25,7 +25,7 @@ pub(super) fn expand(kind: &Kind) -> Result<TokenStream> {
             let payload = payload(field, variant);
             match variants.iter_mut().find(|other| other.ident == &variant.ident) {
                 None => {
-                    variants.push(Generated { ident: &variant.ident, payload, verb, fields: vec![field] })
+                    variants.push(Generated { ident: &variant.ident, payload, verb, fields: vec![field] });
                 }
                 Some(other) if payload.is_none() && other.payload.is_none() => other.fields.push(field),
                 Some(_) => {
@@ -91,24 +91,23 @@ pub(super) fn variant(kind: &Kind, variant: &Variant) -> TokenStream {
 
 /// `AwsSpec::without_ignored`: a call that sends several fields does not send ignored ones.
 pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
-    let body = match &kind.args.hooks.without_ignored {
-        Some(own) => quote! { #own(desired, observed, ignored) },
-        None => {
-            let fields = sent_together(kind)?;
-            if fields.is_empty() {
-                return Ok(quote! {});
+    let body = if let Some(own) = &kind.args.hooks.without_ignored {
+        quote! { #own(desired, observed, ignored) }
+    } else {
+        let fields = sent_together(kind)?;
+        if fields.is_empty() {
+            return Ok(quote! {});
+        }
+        let names: Vec<_> = fields.iter().map(|field| &field.keys.name).collect();
+        let idents = fields.iter().map(|field| &field.ident);
+        quote! {
+            let _ = observed;
+            if ![#(#names),*].into_iter().any(|path| ignored.covers(path)) {
+                return None;
             }
-            let names: Vec<_> = fields.iter().map(|field| &field.keys.name).collect();
-            let idents = fields.iter().map(|field| &field.ident);
-            quote! {
-                let _ = observed;
-                if ![#(#names),*].into_iter().any(|path| ignored.covers(path)) {
-                    return None;
-                }
-                let mut kept = desired.clone();
-                #(kept.#idents.take_if(|_| ignored.covers(#names));)*
-                Some(kept)
-            }
+            let mut kept = desired.clone();
+            #(kept.#idents.take_if(|_| ignored.covers(#names));)*
+            Some(kept)
         }
     };
     Ok(quote! {
@@ -149,25 +148,24 @@ fn sent_together(kind: &Kind) -> Result<Vec<&Field>> {
 
 /// `AwsSpec::at_creation`: the fields that are applied at creation only.
 pub(super) fn at_creation(kind: &Kind) -> TokenStream {
-    let body = match &kind.args.hooks.at_creation {
-        Some(own) => quote! { #own(desired) },
-        None => {
-            let is_launch_only = |field: &&Field| matches!(field.decision, Decision::LaunchOnly);
-            let fields: Vec<_> = kind.desired().filter(is_launch_only).collect();
-            if fields.is_empty() {
-                return quote! {};
-            }
-            let values = fields.iter().map(|field| {
-                let (ident, name) = (&field.ident, &field.keys.name);
-                let value = if field.shape.is_optional {
-                    quote! { desired.#ident.as_ref().map(::kraken_aws::fields::shown).unwrap_or_default() }
-                } else {
-                    quote! { ::kraken_aws::fields::shown(&desired.#ident) }
-                };
-                quote! { (#name, #value) }
-            });
-            quote! { vec![#(#values),*] }
+    let body = if let Some(own) = &kind.args.hooks.at_creation {
+        quote! { #own(desired) }
+    } else {
+        let is_launch_only = |field: &&Field| matches!(field.decision, Decision::LaunchOnly);
+        let fields: Vec<_> = kind.desired().filter(is_launch_only).collect();
+        if fields.is_empty() {
+            return quote! {};
         }
+        let values = fields.iter().map(|field| {
+            let (ident, name) = (&field.ident, &field.keys.name);
+            let value = if field.shape.is_optional {
+                quote! { desired.#ident.as_ref().map(::kraken_aws::fields::shown).unwrap_or_default() }
+            } else {
+                quote! { ::kraken_aws::fields::shown(&desired.#ident) }
+            };
+            quote! { (#name, #value) }
+        });
+        quote! { vec![#(#values),*] }
     };
     quote! {
         fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {

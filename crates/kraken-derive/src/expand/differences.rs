@@ -72,14 +72,15 @@ fn changed(
     } else {
         have.clone()
     };
-    let compared = match &variant.payload {
-        None => quote! { ::kraken_aws::diff::changed(#name, #desired, #have, #change) },
-        Some(_) => quote! {
+    let compared = if variant.payload.is_none() {
+        quote! { ::kraken_aws::diff::changed(#name, #desired, #have, #change) }
+    } else {
+        quote! {
             #desired.and_then(|wanted| {
                 let change = #change(wanted.expose().clone());
                 ::kraken_aws::diff::changed(#name, Some(wanted), #have, change)
             })
-        },
+        }
     };
     if !is_deep {
         return compared;
@@ -94,6 +95,7 @@ fn observed(field: &Field) -> TokenStream {
     let ident = named.map_or(&field.ident, |observed| &observed.ident);
     match named {
         Some(observed) if observed.is_method => quote! { observed.#ident() },
+        Some(observed) if observed.is_required => quote! { Some(&observed.#ident) },
         _ if field.shape.is_list() => quote! { observed.#ident },
         _ => quote! { observed.#ident.as_ref() },
     }

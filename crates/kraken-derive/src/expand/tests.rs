@@ -122,11 +122,13 @@ fn fixed_fields_are_compared_before_changes() {
         #[field("b", change = SetB(bool))] b: Option<Opt<bool>>,
         #[field("c", add = Add, remove = Remove)] c: Option<ListOpt<String>>,
         #[field("a", fixed, observed = kind)] a: Opt<String>,
+        #[field("d", fixed, observed = &id)] d: Opt<String>,
     });
     contains(
         &code,
         &quote! {
             found.extend(::kraken_aws::diff::fixed("a", Some(&desired.a), observed.kind.as_ref()));
+            found.extend(::kraken_aws::diff::fixed("d", Some(&desired.d), Some(&observed.id)));
             found.extend(desired.b.as_ref().and_then(|wanted| {
                 let change = Change::SetB(wanted.expose().clone());
                 ::kraken_aws::diff::changed("b", Some(wanted), observed.b.as_ref(), change)

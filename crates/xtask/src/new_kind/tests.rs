@@ -47,7 +47,7 @@ fn an_existing_spoke_gets_another_kind() {
     let manifest = read(folder.path(), "aws-rds/Cargo.toml");
     generate(folder.path(), "aws-rds", "DBSubnetGroup").unwrap();
     let lib = read(folder.path(), "aws-rds/src/lib.rs");
-    assert!(lib.contains("mod db_subnet_group;\nmod db_instance;\n"), "{lib}");
+    assert!(lib.contains("mod db_instance;\nmod db_subnet_group;\n"), "{lib}");
     let kinds = "        registry.kind::<Managed<db_instance::DbInstances>>();\n        \
                  registry.kind::<Managed<db_subnet_group::DbSubnetGroups>>();\n    }";
     assert!(lib.contains(kinds), "{lib}");
@@ -80,6 +80,7 @@ fn every_spoke_of_this_workspace_can_get_another_kind() {
         let lib = fs::read_to_string(controllers.join(spoke).join("src/lib.rs")).unwrap();
         let with = registered(&lib, &Names::of("CustomerGateway").unwrap()).unwrap();
         assert!(with.contains("\nmod customer_gateway;\nmod "), "{with}");
+        assert_eq!(with.lines().count(), lib.lines().count() + 2);
         assert!(
             with.contains("        registry.kind::<Managed<customer_gateway::CustomerGateways>>();\n    }"),
             "{with}"

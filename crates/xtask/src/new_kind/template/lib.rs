@@ -1,5 +1,7 @@
 //! `kraken-@spoke@`: the spoke of @Kind@.
 
+#![allow(clippy::struct_field_names)] // AWS's names
+
 mod @module@;
 
 use std::process::ExitCode;
