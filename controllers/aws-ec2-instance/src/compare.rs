@@ -60,7 +60,8 @@ pub(crate) fn compare(desired: &Desired, observed: &Observed) -> Comparison<Chan
         found.push("maxCount", shown(&desired.max_count), have, Remedy::Change(Change::Terminate(ids)));
     }
     tags(desired, &mut found);
-    settings::compare(desired, observed, &mut found);
+    settings::compare(desired, &mut found);
+    stops::compare(desired, observed, &mut found);
     Comparison {
         missing: missing(wanted, live.len()),
         settling: settling(kept),

@@ -5,6 +5,7 @@ mod launch;
 mod paths;
 mod profile;
 mod read;
+mod tag_calls;
 mod terminate;
 mod update;
 
@@ -31,8 +32,8 @@ use crate::{
     mark::{self, Mark},
     state,
 };
+use tag_calls::create_tags;
 use terminate::{owned, terminate};
-use update::create_tags;
 
 /// The kind EC2Instance.
 #[derive(Clone, Debug)]

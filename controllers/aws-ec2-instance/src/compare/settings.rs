@@ -5,18 +5,13 @@ use std::collections::BTreeSet;
 
 use kraken_spoke::{OptionType, Resolved};
 
-use super::{Change, Found, NOT_SHOWN, SECRET, shown, stops};
-use crate::{
-    api::MetadataOptions,
-    desired::Desired,
-    instance::{Instance, Observed},
-};
+use super::{Change, Found, NOT_SHOWN, SECRET, shown};
+use crate::{api::MetadataOptions, desired::Desired, instance::Instance};
 
-/// Compares everything but counts and tags.
-pub(super) fn compare(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
+/// Compares the fields that AWS changes at any time, and those that it cannot change.
+pub(super) fn compare(desired: &Desired, found: &mut Found<'_>) {
     at_any_time(desired, found);
     fixed(desired, found);
-    stops::compare(desired, observed, found);
 }
 
 fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
