@@ -46,6 +46,8 @@ use proc_macro::TokenStream;
 /// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
 /// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
 ///   are fixed come first, then changes; both in the order of the fields.
+/// - `several`: the kind has several objects and implements `External` itself. Instead of `AwsSpec`, the spec has the
+///   constants `SECRET_FIELD_PATHS` and `SUMMARY`, and the methods `desired` and `fixed`; `Desired` contains the tags.
 /// - `change = Change`: the kind's own type of changes, if some of them have values of other types.
 /// - `without_ignored = Self::f`, `at_creation = Self::f`: replace the generated functions of `AwsSpec`.
 ///

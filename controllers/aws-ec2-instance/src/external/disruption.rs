@@ -11,7 +11,7 @@ use kraken_spoke::{Failure, FailureClass};
 
 use super::tag_calls::create_tags;
 use crate::{
-    desired::Desired,
+    api::Desired,
     instance::{Instance, Observed},
     mark::{KEY, Mark},
 };

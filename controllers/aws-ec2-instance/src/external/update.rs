@@ -24,8 +24,8 @@ use super::{
     tag_calls::{create_tags, delete_tag},
 };
 use crate::{
-    compare::Change,
-    desired::Desired,
+    api::Desired,
+    change::Change,
     instance::Observed,
     mark::{Mark, refusal},
 };

@@ -4,6 +4,7 @@ mod changes;
 mod desired;
 mod differences;
 mod resource;
+mod several;
 mod state;
 
 use proc_macro2::{Ident, TokenStream};
@@ -34,7 +35,8 @@ impl Kind {
 /// The code of a kind.
 pub(crate) fn kind(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let kind = parse(syn::parse2(args)?, syn::parse2(item)?)?;
-    let parts = [resource::expand(&kind), desired::structs(&kind), changes::expand(&kind)?, spec(&kind)?];
+    let spec = if kind.args.several.is_some() { several::expand(&kind)? } else { spec(&kind)? };
+    let parts = [resource::expand(&kind), desired::structs(&kind), changes::expand(&kind)?, spec];
     Ok(quote! { #(#parts)* })
 }
 

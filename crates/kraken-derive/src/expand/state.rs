@@ -11,23 +11,36 @@ use crate::field::{Decision, Field};
 pub(super) fn constants(kind: &Kind) -> TokenStream {
     let args = &kind.args;
     let (noun, state, drift) = (&args.noun, &args.state, &args.drift);
-    let headers = args.summary.iter().map(|column| &column.header);
-    let paths = args.summary.iter().map(|column| below(state, &column.path.value()));
-    let secrets = kind.desired().filter(|field| !field.shape.is_public).map(|field| {
-        let (name, paths) = (&field.keys.name, published(field));
-        let paths = paths.iter().map(|path| below(state, path));
-        quote! { (#name, &[#(#paths),*]) }
-    });
     let whole =
         kind.desired().filter(|field| is_whole(field)).map(|field| &field.keys.name).chain(&args.whole);
+    let (summary, secrets) = (summary(kind), secret_field_paths(kind));
     quote! {
         const NOUN: &'static str = #noun;
         const STATE_KEY: &'static str = #state;
         const DRIFT_PATHS: &[&str] = &[#(#drift),*];
         const WHOLE_PATHS: &[&str] = &[#(#whole),*];
-        const SUMMARY: &[(&str, &str)] = &[#((#headers, #paths)),*];
-        const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[#(#secrets),*];
+        const SUMMARY: &[(&str, &str)] = #summary;
+        const SECRET_FIELD_PATHS: &[(&str, &[&str])] = #secrets;
     }
+}
+
+/// The columns of `kubectl get`, with the paths of their values.
+pub(super) fn summary(kind: &Kind) -> TokenStream {
+    let state = &kind.args.state;
+    let headers = kind.args.summary.iter().map(|column| &column.header);
+    let paths = kind.args.summary.iter().map(|column| below(state, &column.path.value()));
+    quote! { &[#((#headers, #paths)),*] }
+}
+
+/// The fields that accept a Secret, and the paths of the state that contain their values.
+pub(super) fn secret_field_paths(kind: &Kind) -> TokenStream {
+    let state = &kind.args.state;
+    let secrets = kind.desired().filter(|field| !field.shape.is_public).map(|field| {
+        let (name, paths) = (&field.keys.name, published(field));
+        let paths = paths.iter().map(|path| below(state, path));
+        quote! { (#name, &[#(#paths),*]) }
+    });
+    quote! { &[#(#secrets),*] }
 }
 
 /// A list that is set as a whole.

@@ -222,3 +222,18 @@ fn changes_are_the_variants_of_the_fields() {
     let fixed = self::code(quote! { #[field("size", fixed)] size: Opt<i32>, });
     contains(&fixed, &quote! { pub(crate) enum Change {} });
 }
+
+#[test]
+fn a_kind_with_several_objects_has_its_own_comparison() {
+    let fields = quote! {
+        #[field("image", rule = IMAGE, fixed)] image: Opt<String>,
+        #[field("groups", check = groups, change = Groups)] groups: Option<ListOpt<String>>,
+    };
+    let code = expanded(quote! { several, change = changes::Change }, fields.clone()).unwrap();
+    contains(&code, &quote! { const _: &[fn(Vec<String>) -> changes::Change] = &[changes::Change::Groups]; });
+    contains(&code, &quote! { compare("image", Some(&desired.image), |observed| observed.image.as_ref()); });
+    contains(&code, &quote! { tags: validator.tags(&self.tags), });
+    assert!(!code.contains("AwsSpec"), "{code}");
+    let error = expanded(quote! { several }, fields).unwrap_err().to_string();
+    assert!(error.contains("has its own type of changes"), "{error}");
+}
