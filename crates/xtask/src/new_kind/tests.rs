@@ -87,3 +87,24 @@ fn every_spoke_of_this_workspace_can_get_another_kind() {
         );
     }
 }
+
+/// In a workspace whose packages are links to those of this one.
+#[test]
+#[ignore = "compiles a spoke: half a minute if the workspace is built, else many"]
+fn a_new_spoke_compiles_and_passes_its_tests() {
+    let (root, copy) = (paths::workspace_root().unwrap(), tempfile::tempdir().unwrap());
+    let link = |path: &str| std::os::unix::fs::symlink(root.join(path), copy.path().join(path)).unwrap();
+    ["crates", "webhooks", "tests", ".cargo"].into_iter().for_each(link);
+    let controllers = copy.path().join("controllers");
+    fs::create_dir(&controllers).unwrap();
+    for spoke in paths::controllers().unwrap() {
+        link(&format!("controllers/{spoke}"));
+    }
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        fs::copy(root.join(file), copy.path().join(file)).unwrap();
+    }
+    generate(&controllers, "aws-rds", "DBInstance").unwrap();
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["test", "--offline", "--package", "kraken-aws-rds"]).current_dir(copy.path());
+    assert!(cargo.env("CARGO_TARGET_DIR", root.join("target")).status().unwrap().success());
+}

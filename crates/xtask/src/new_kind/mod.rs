@@ -12,18 +12,18 @@ use names::Names;
 
 /// The files of a kind.
 const KIND: [(&str, &str); 5] = [
-    ("mod.rs", include_str!("new_kind/template/mod.rs")),
-    ("api.rs", include_str!("new_kind/template/api.rs")),
-    ("observed.rs", include_str!("new_kind/template/observed.rs")),
-    ("calls.rs", include_str!("new_kind/template/calls.rs")),
-    ("tests.rs", include_str!("new_kind/template/tests.rs")),
+    ("mod.rs", include_str!("template/mod.rs")),
+    ("api.rs", include_str!("template/api.rs")),
+    ("observed.rs", include_str!("template/observed.rs")),
+    ("calls.rs", include_str!("template/calls.rs")),
+    ("tests.rs", include_str!("template/tests.rs")),
 ];
 
 /// The files of a spoke.
 const SPOKE: [(&str, &str); 3] = [
-    ("Cargo.toml", include_str!("new_kind/template/Cargo.toml.txt")),
-    ("src/main.rs", include_str!("new_kind/template/main.rs")),
-    ("src/lib.rs", include_str!("new_kind/template/lib.rs")),
+    ("Cargo.toml", include_str!("template/Cargo.toml.txt")),
+    ("src/main.rs", include_str!("template/main.rs")),
+    ("src/lib.rs", include_str!("template/lib.rs")),
 ];
 
 /// Adds the kind to a spoke, which is created if it does not exist.
