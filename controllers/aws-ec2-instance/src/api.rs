@@ -1,34 +1,38 @@
 //! EC2Instance, the API type.
 
 use kraken_aws::{
-    TagOptions,
-    bounds::{self, IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID, literal},
-    tags,
+    TagOptions, aws_kind,
+    bounds::{IPV4, KEY_NAME, KMS_KEY, SECURITY_GROUP_ID, SUBNET_ID, literal},
 };
 use kraken_spoke::{
-    HasLifecycle, Lifecycle, Opt, ResourceStatus, option_object,
+    Lifecycle, Opt, option_object,
     options::{ListOpt, Public},
 };
-use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rules;
+use crate::{change::Change, instance::Instance, rules};
 
 /// One or more identical EC2 instances.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "aws.kraken-iac.eoinfennessy.com",
-    version = "v1alpha1",
+#[aws_kind(
     kind = "EC2Instance",
     plural = "ec2instances",
     shortname = "ec2",
-    category = "kraken",
-    namespaced,
-    status = "ResourceStatus",
-    scale(spec_replicas_path = ".spec.maxCount.value", status_replicas_path = ".status.replicas"),
-    doc = "One or more identical EC2 instances. Kraken creates, heals, scales and deletes them."
+    doc = "One or more identical EC2 instances. Kraken creates, heals, scales and deletes them.",
+    noun = "instance",
+    state = "instances",
+    observed = Instance,
+    summary(
+        "Type" = "0.InstanceType",
+        "Private IP" = "0.PrivateIpAddress",
+        "Public IP" = "0.PublicIpAddress",
+        "State" = "0.State.Name",
+    ),
+    several,
+    change = Change,
+    rules = Self::between_fields
 )]
+#[kube(scale(spec_replicas_path = ".spec.maxCount.value", status_replicas_path = ".status.replicas"))]
 #[schemars(extend("x-kubernetes-validations" = [{
     "rule": "!has(self.minCount.value) || !has(self.maxCount.value) || self.maxCount.value == 0 \
              || self.minCount.value <= self.maxCount.value",
@@ -41,111 +45,114 @@ use crate::rules;
 }]))]
 pub(crate) struct EC2InstanceSpec {
     /// The image (AMI) to launch from. Immutable. Example: `{value: ami-0abc1234def567890}`
-    #[serde(rename = "imageID")]
-    #[schemars(transform = literal(&rules::IMAGE_ID))]
+    #[field(
+        "imageID",
+        rule = rules::IMAGE_ID,
+        fixed,
+        published("ImageId", "Architecture", "RootDeviceName", "RootDeviceType")
+    )]
     pub(crate) image_id: Opt<String>,
 
     /// The instance type. AWS can change it only on a stopped instance: with `lifecycle.disruption: Allow`, Kraken
     /// stops, changes and starts the instances one at a time. Example: `{value: t2.nano}`
-    #[serde(rename = "instanceType")]
-    #[schemars(transform = literal(&rules::INSTANCE_TYPE))]
+    #[field("instanceType", rule = rules::INSTANCE_TYPE, change = InstanceType)]
     pub(crate) instance_type: Opt<String>,
 
     /// The minimum number of instances of a launch, 0 to 500, at most `maxCount` unless that is 0. AWS launches no
     /// instance if it has capacity for fewer. Applies to launches only. Example: `{value: 1}`
-    #[serde(rename = "minCount")]
-    #[schemars(transform = literal(&rules::COUNT))]
+    #[field("minCount", rule = rules::COUNT, launch_only)]
     pub(crate) min_count: Public<Opt<i32>>,
 
     /// The desired number of instances, 0 to 500, or fewer if they have many tags, because their state must fit into one
     /// Kubernetes object. A change scales up or down; the newest instances are terminated first. With a `value` (not
     /// `valueFrom`), `kubectl scale ec2instance/web --replicas=3` sets it too. Example: `{value: 2}`
-    #[serde(rename = "maxCount")]
-    #[schemars(transform = literal(&rules::COUNT))]
+    #[field("maxCount", rule = rules::COUNT, change = Terminate)]
     pub(crate) max_count: Public<Opt<i32>>,
 
     /// The subnet to launch in. Immutable. Default: a subnet of the default VPC. Example:
     /// `{valueFrom: {krakenResource: {kind: subnet, name: a}}}`
-    #[serde(rename = "subnetID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&SUBNET_ID))]
+    #[field(
+        "subnetID",
+        rule = SUBNET_ID,
+        fixed,
+        published("SubnetId", "VpcId", "NetworkInterfaces", "Placement")
+    )]
     pub(crate) subnet_id: Option<Opt<String>>,
 
     /// The security groups, 1 to 16. Changed in place. Default: the VPC's default security group; existing security
     /// groups are not managed. Example:
     /// `{value: [sg-0abc1234def567890, {valueFrom: {krakenResource: {kind: securitygroup, name: web}}}]}`
-    #[serde(rename = "securityGroupIDs", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&SECURITY_GROUP_ID).items(1, rules::MAX_GROUPS))]
+    #[field(
+        "securityGroupIDs",
+        rule = SECURITY_GROUP_ID,
+        items(1, rules::MAX_GROUPS),
+        check = rules::security_group_ids,
+        change = SecurityGroups,
+        published("SecurityGroups")
+    )]
     pub(crate) security_group_ids: Option<ListOpt<String>>,
 
     /// The name of the key pair for SSH, 1 to 255 characters. Applied at launch only: it cannot be changed or removed
     /// later, because the key is on the instance's disk. Default: none. Example: `{value: ops}`
-    #[serde(rename = "keyName", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&KEY_NAME))]
+    #[field("keyName", rule = KEY_NAME, fixed)]
     pub(crate) key_name: Option<Public<Opt<String>>>,
 
     /// The user data, as plain text of at most 16 KiB; Kraken encodes it. AWS can change it only on a stopped instance
     /// (see `instanceType`), and does not run it again automatically. Kraken never shows it, but every process that can
     /// call the instance's metadata service can read it. Default: none. Example: `{value: "#!/bin/sh\necho hello"}`
-    #[serde(rename = "userData", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::USER_DATA))]
+    #[field("userData", rule = rules::USER_DATA, change = UserData, published())]
     pub(crate) user_data: Option<Opt<String>>,
 
     /// The IAM instance profile, by name or ARN. Changed in place. An empty string removes the profile. Default: none at
     /// launch; an existing profile is not managed. Example: `{value: web}`
-    #[serde(rename = "iamInstanceProfile", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::INSTANCE_PROFILE))]
+    #[field("iamInstanceProfile", rule = rules::INSTANCE_PROFILE, change = InstanceProfile)]
     pub(crate) iam_instance_profile: Option<Opt<String>>,
 
     /// The primary private IPv4 address, in the subnet's range. Only with a `maxCount` of 1. Immutable. Default: chosen
     /// by AWS. Example: `{value: 10.0.0.10}`
-    #[serde(rename = "privateIPAddress", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&IPV4))]
+    #[field(
+        "privateIPAddress",
+        rule = IPV4,
+        fixed,
+        published("PrivateIpAddress", "PrivateDnsName", "NetworkInterfaces")
+    )]
     pub(crate) private_ip_address: Option<Opt<String>>,
 
     /// Whether the instance gets a public IPv4 address. Applied at launch only: a later change is reported and requires a
     /// replacement. Default: the setting of the subnet. Example: `{value: true}`
-    #[serde(rename = "associatePublicIPAddress", skip_serializing_if = "Option::is_none")]
+    #[field("associatePublicIPAddress", launch_only)]
     pub(crate) associate_public_ip_address: Option<Opt<bool>>,
 
     /// The root volume. Applied at launch only: a later change is reported and requires a replacement. Default: the root
     /// volume of the image. Example: `{value: {sizeGiB: 20, type: gp3, encrypted: true}}`
-    #[serde(rename = "rootVolume", skip_serializing_if = "Option::is_none")]
+    #[field("rootVolume", check = rules::root_volume, launch_only)]
     pub(crate) root_volume: Option<Opt<RootVolume>>,
 
     /// The settings of the instance metadata service. Changed in place. Default: launches require IMDSv2; existing
     /// settings are not managed. Example: `{value: {httpPutResponseHopLimit: 2}}`
-    #[serde(rename = "metadataOptions", skip_serializing_if = "Option::is_none")]
+    #[field("metadataOptions", check = rules::metadata_options, change = MetadataOptions, published())]
     pub(crate) metadata_options: Option<Opt<MetadataOptions>>,
 
     /// Whether detailed monitoring is enabled: CloudWatch metrics every minute instead of every five, at an additional
     /// cost. Changed in place. Default: AWS's default (false); an existing setting is not managed. Example:
     /// `{value: true}`
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[field("monitoring", change = Monitoring)]
     pub(crate) monitoring: Option<Opt<bool>>,
 
     /// Whether the instance is EBS-optimized, on types that are not by default. AWS can change it only on a stopped
     /// instance (see `instanceType`). Default: AWS's default (false); an existing setting is not managed. Example:
     /// `{value: true}`
-    #[serde(rename = "ebsOptimized", skip_serializing_if = "Option::is_none")]
+    #[field("ebsOptimized", change = EbsOptimized)]
     pub(crate) ebs_optimized: Option<Opt<bool>>,
 
     /// Tags of the instances and, at launch, of their volumes, at most 45, with keys of up to 128 and values of up to 256 characters. Each
     /// value is a literal or a reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    #[serde(default, skip_serializing_if = "tags::is_empty")]
-    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted. A stopped instance is drift at the path `state`: Kraken
     /// starts it, unless `ignoreChanges` contains `state`.
-    #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
-}
-
-impl HasLifecycle for EC2InstanceSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
 }
 
 /// The root volume of an instance. Fields that are not set are taken from the image.

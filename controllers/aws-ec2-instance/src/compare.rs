@@ -10,44 +10,13 @@ use kraken_aws::{
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
 use crate::{
-    desired::Desired,
+    api::Desired,
+    change::Change,
     instance::{Instance, Observed},
-    mark::Mark,
 };
 
 mod settings;
 mod stops;
-
-/// A change in place of the instances with these ids; the values are those of the desired state. All are idempotent.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Change {
-    /// Scale down.
-    Terminate(Vec<String>),
-    /// One tag, so that an ignored tag is not written with others.
-    SetTag {
-        key: String,
-        ids: Vec<String>,
-    },
-    RemoveTag {
-        key: String,
-        ids: Vec<String>,
-    },
-    SecurityGroups(Vec<String>),
-    Monitoring(Vec<String>),
-    MetadataOptions(Vec<String>),
-    InstanceProfile(Vec<String>),
-    InstanceType(Vec<String>),
-    EbsOptimized(Vec<String>),
-    UserData(Vec<String>),
-    Start(Vec<String>),
-    /// Stops an instance that is marked for that.
-    Stop(String),
-    /// Sets or removes the disruption mark of an instance.
-    Mark {
-        id: String,
-        mark: Mark,
-    },
-}
 
 /// Compares. The newest surplus instances are terminated; only the remaining ones are compared.
 pub(crate) fn compare(desired: &Desired, observed: &Observed) -> Comparison<Change> {
@@ -60,7 +29,8 @@ pub(crate) fn compare(desired: &Desired, observed: &Observed) -> Comparison<Chan
         found.push("maxCount", shown(&desired.max_count), have, Remedy::Change(Change::Terminate(ids)));
     }
     tags(desired, &mut found);
-    settings::compare(desired, observed, &mut found);
+    settings::compare(desired, &mut found);
+    stops::compare(desired, observed, &mut found);
     Comparison {
         missing: missing(wanted, live.len()),
         settling: settling(kept),

@@ -2,9 +2,9 @@
 
 mod disruption;
 mod launch;
-mod paths;
 mod profile;
 mod read;
+mod tag_calls;
 mod terminate;
 mod update;
 
@@ -24,15 +24,16 @@ use kraken_spoke::{
 use serde_json::{Value, json};
 
 use crate::{
+    api::Desired,
     api::{EC2Instance, EC2InstanceSpec, MetadataOptions},
-    compare::{self, Change},
-    desired::Desired,
+    change::Change,
+    compare,
     instance::{Instance, Observed},
     mark::{self, Mark},
     state,
 };
+use tag_calls::create_tags;
 use terminate::{owned, terminate};
-use update::create_tags;
 
 /// The kind EC2Instance.
 #[derive(Clone, Debug)]
@@ -53,8 +54,8 @@ impl External for Instances {
     type Change = Change;
     const DRIFT_PATHS: &[&str] = &["state"];
     const DISRUPTS: bool = true;
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = paths::SECRET_FIELD_PATHS;
-    const SUMMARY: &[(&str, &str)] = paths::SUMMARY;
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = EC2InstanceSpec::SECRET_FIELD_PATHS;
+    const SUMMARY: &[(&str, &str)] = EC2InstanceSpec::SUMMARY;
     const MISSING_PATH: &str = "maxCount";
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
 
@@ -71,7 +72,7 @@ impl External for Instances {
     }
 
     fn desired(spec: &EC2InstanceSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-        Desired::from_spec(spec, values)
+        spec.desired(values)
     }
 
     fn compare(desired: &Desired, observed: &Observed) -> Comparison<Change> {

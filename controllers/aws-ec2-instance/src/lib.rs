@@ -1,6 +1,7 @@
 //! `kraken-aws-ec2-instance`: the spoke that manages EC2 instances.
 
 mod api;
+mod change;
 mod compare;
 mod desired;
 mod external;

@@ -3,7 +3,7 @@
 
 use kraken_aws::{
     Tags,
-    bounds::{Bytes, IPV4, Id, KEY_NAME, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID},
+    bounds::{Bytes, Id, KMS_KEY, Pattern, Range, SECURITY_GROUP_ID},
     rules::{Verdict, each, ensure},
 };
 
@@ -39,22 +39,6 @@ pub(crate) const IOPS: Range = Range(100, 256_000);
 pub(crate) const THROUGHPUT: Range = Range(125, 2_000);
 pub(crate) const HOP_LIMIT: Range = Range(1, 64);
 
-pub(crate) fn image_id(id: &str) -> Verdict {
-    IMAGE_ID.check(id)
-}
-
-pub(crate) fn subnet_id(id: &str) -> Verdict {
-    SUBNET_ID.check(id)
-}
-
-pub(crate) fn instance_type(name: &str) -> Verdict {
-    INSTANCE_TYPE.check(name)
-}
-
-pub(crate) fn count(count: i32) -> Verdict {
-    COUNT.check(count)
-}
-
 /// Whether the state of so many instances with these tags can be published: it is one Kubernetes object.
 pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
     let of_tags: usize = tags.iter().map(|(key, value)| key.len() + value.len() + TAG_BYTES).sum();
@@ -70,22 +54,6 @@ pub(crate) fn fits_a_state(count: i32, tags: &Tags) -> Result<(), String> {
 pub(crate) fn security_group_ids(ids: &[String]) -> Verdict {
     ensure((1..=MAX_GROUPS).contains(&ids.len()), || format!("must have 1 to {MAX_GROUPS} items"))?;
     each(ids, |id| SECURITY_GROUP_ID.check(id))
-}
-
-pub(crate) fn key_name(name: &str) -> Verdict {
-    KEY_NAME.check(name)
-}
-
-pub(crate) fn user_data(text: &str) -> Verdict {
-    USER_DATA.check(text)
-}
-
-pub(crate) fn iam_instance_profile(profile: &str) -> Verdict {
-    INSTANCE_PROFILE.check(profile)
-}
-
-pub(crate) fn private_ip_address(address: &str) -> Verdict {
-    IPV4.check(address)
 }
 
 pub(crate) fn metadata_options(options: &MetadataOptions) -> Verdict {
@@ -131,41 +99,45 @@ pub(crate) fn root_volume(volume: &RootVolume) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kraken_aws::{
+        bounds::{IPV4, KEY_NAME, SUBNET_ID, rule},
+        validator::ValidationError,
+    };
 
-    fn accepts<T: ?Sized>(rule: fn(&T) -> Verdict, value: &T) {
-        assert_eq!(rule(value), Ok(()));
+    fn accepts<T: ?Sized, W: Into<ValidationError>>(rule: impl Fn(&T) -> Verdict<W>, value: &T) {
+        assert_eq!(rule(value).map_err(Into::into), Ok(()));
     }
 
-    fn rejects<T: ?Sized>(rule: fn(&T) -> Verdict, value: &T, words: &str) {
-        let why = rule(value).unwrap_err();
+    fn rejects<T: ?Sized, W: Into<ValidationError>>(rule: impl Fn(&T) -> Verdict<W>, value: &T, words: &str) {
+        let why = rule(value).map_err(Into::into).unwrap_err().text;
         assert!(why.contains(words), "{why}");
     }
 
     #[test]
     fn ids_have_their_prefix() {
-        accepts(image_id, "ami-0abc1234def567890");
-        accepts(image_id, "ami-12c6146b");
-        accepts(subnet_id, "subnet-1");
+        accepts(rule(&IMAGE_ID), "ami-0abc1234def567890");
+        accepts(rule(&IMAGE_ID), "ami-12c6146b");
+        accepts(rule(&SUBNET_ID), "subnet-1");
         for wrong in ["", "ami-", "ami", "AMI-1", "ami-1 ", "sg-1", "resolve:ssm:/aws/x", "ami-../1"] {
-            rejects(image_id, wrong, "must look like ami-");
+            rejects(rule(&IMAGE_ID), wrong, "must look like ami-");
         }
     }
 
     #[test]
     fn an_instance_type_is_a_family_and_a_size() {
         for right in ["t2.nano", "u-6tb1.metal", "mac2-m2.metal", "r7iz.metal-16xl"] {
-            accepts(instance_type, right);
+            accepts(rule(&INSTANCE_TYPE), right);
         }
         for wrong in ["", "t2", "t2.", ".nano", "T2.nano", "t2.nano.x", "t2 .nano"] {
-            rejects(instance_type, wrong, "family and a size");
+            rejects(rule(&INSTANCE_TYPE), wrong, "family and a size");
         }
     }
 
     #[test]
     fn counts_are_bounded() {
-        assert_eq!((count(0), count(500)), (Ok(()), Ok(())));
-        assert_eq!(count(501), Err("must be 0 to 500".to_owned()));
-        assert_eq!(count(501), count(-1));
+        assert_eq!((COUNT.check(0), COUNT.check(500)), (Ok(()), Ok(())));
+        assert_eq!(COUNT.check(501), Err("must be 0 to 500".to_owned()));
+        assert_eq!(COUNT.check(501), COUNT.check(-1));
     }
 
     #[test]
@@ -193,26 +165,26 @@ mod tests {
 
     #[test]
     fn texts_are_bounded() {
-        accepts(user_data, "x".repeat(MAX_USER_DATA).as_str());
-        rejects(user_data, "x".repeat(MAX_USER_DATA + 1).as_str(), "16385 bytes");
-        accepts(key_name, "ops key");
-        rejects(key_name, " ", "1 to 255");
+        accepts(rule(&USER_DATA), "x".repeat(MAX_USER_DATA).as_str());
+        rejects(rule(&USER_DATA), "x".repeat(MAX_USER_DATA + 1).as_str(), "16385 bytes");
+        accepts(rule(&KEY_NAME), "ops key");
+        rejects(rule(&KEY_NAME), " ", "1 to 255");
     }
 
     #[test]
     fn a_profile_is_a_name_or_an_arn() {
-        accepts(iam_instance_profile, "web+a=b,c.d@e_f-g");
-        accepts(iam_instance_profile, "arn:aws:iam::123456789012:instance-profile/path/web");
-        rejects(iam_instance_profile, "arn:aws:iam::123456789012:role/web", "instance profile");
-        rejects(iam_instance_profile, "a/b", "instance profile");
-        accepts(iam_instance_profile, "");
+        accepts(rule(&INSTANCE_PROFILE), "web+a=b,c.d@e_f-g");
+        accepts(rule(&INSTANCE_PROFILE), "arn:aws:iam::123456789012:instance-profile/path/web");
+        rejects(rule(&INSTANCE_PROFILE), "arn:aws:iam::123456789012:role/web", "instance profile");
+        rejects(rule(&INSTANCE_PROFILE), "a/b", "instance profile");
+        accepts(rule(&INSTANCE_PROFILE), "");
     }
 
     #[test]
     fn an_address_is_ipv4() {
-        accepts(private_ip_address, "10.0.0.10");
-        rejects(private_ip_address, "10.0.0", "IPv4");
-        rejects(private_ip_address, "::1", "IPv4");
+        accepts(rule(&IPV4), "10.0.0.10");
+        rejects(rule(&IPV4), "10.0.0", "IPv4");
+        rejects(rule(&IPV4), "::1", "IPv4");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use kraken_aws::fields::pruned;
 use kraken_spoke::{OptionType, Resolved};
 use serde_json::{Map, Value, json};
 
-use crate::{desired::Desired, instance::Observed};
+use crate::{api::Desired, instance::Observed};
 
 /// The published state. Absent values and values from a Secret are omitted, and user data always, because users put
 /// passwords there.

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use kraken_aws::{
-    bounds::{Bytes, INSTANCE_ID, Id, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID, VPC_ID, Words},
+    bounds::{Bytes, INSTANCE_ID, Id, Pattern, Range, SECURITY_GROUP_ID, SUBNET_ID, Words},
     rules::{Verdict, each, ensure},
 };
 
@@ -84,12 +84,8 @@ pub(crate) static TARGET: Pattern = Pattern::new(
 /// The maximum number of targets of one group.
 const MAX_TARGETS: usize = 1000;
 
-pub(crate) fn name(name: &str) -> Verdict {
-    NAME.check(name)
-}
-
 pub(crate) fn balancer_name(text: &str) -> Verdict {
-    name(text)?;
+    NAME.check(text)?;
     ensure(!text.starts_with("internal-"), || {
         "must not start with internal-, which is reserved for AWS".to_owned()
     })
@@ -108,65 +104,9 @@ fn some_ids(ids: &[String], id: Id) -> Verdict {
     each(ids, |text| id.check(text))
 }
 
-pub(crate) fn idle_timeout(seconds: &i32) -> Verdict {
-    IDLE_TIMEOUT.check(*seconds)
-}
-
-pub(crate) fn load_balancer_arn(text: &str) -> Verdict {
-    LOAD_BALANCER_ARN.check(text)
-}
-
-pub(crate) fn listener_arn(text: &str) -> Verdict {
-    LISTENER_ARN.check(text)
-}
-
-pub(crate) fn target_group_arn(text: &str) -> Verdict {
-    TARGET_GROUP_ARN.check(text)
-}
-
-pub(crate) fn certificate_arn(text: &str) -> Verdict {
-    CERTIFICATE_ARN.check(text)
-}
-
-pub(crate) fn ssl_policy(text: &str) -> Verdict {
-    SSL_POLICY.check(text)
-}
-
-pub(crate) fn redirect_port(port: &str) -> Verdict {
-    REDIRECT_PORT.check(port)
-}
-
-pub(crate) fn redirect_protocol(protocol: &str) -> Verdict {
-    REDIRECT_PROTOCOL.check(protocol)
-}
-
-pub(crate) fn redirect_part(part: &str) -> Verdict {
-    REDIRECT_PART.check(part)
-}
-
-pub(crate) fn redirect_path(path: &str) -> Verdict {
-    REDIRECT_PATH.check(path)
-}
-
-pub(crate) fn redirect_query(query: &str) -> Verdict {
-    REDIRECT_QUERY.check(query)
-}
-
 pub(crate) fn response_status(code: &i32) -> Verdict {
     let fits = (200..=299).contains(code) || (400..=599).contains(code);
     ensure(fits, || "must be 200 to 299 or 400 to 599".to_owned())
-}
-
-pub(crate) fn response_body(body: &str) -> Verdict {
-    RESPONSE_BODY.check(body)
-}
-
-pub(crate) fn port(port: &i32) -> Verdict {
-    PORT.check(*port)
-}
-
-pub(crate) fn vpc_id(id: &str) -> Verdict {
-    VPC_ID.check(id)
 }
 
 pub(crate) fn targets(kind: TargetType, targets: &[String]) -> Verdict {
@@ -180,26 +120,6 @@ pub(crate) fn targets(kind: TargetType, targets: &[String]) -> Verdict {
         TargetType::Lambda => arn(target, &[":lambda:"], "a Lambda function"),
         TargetType::Alb => arn(target, &[":loadbalancer/app/"], "an application load balancer"),
     })
-}
-
-pub(crate) fn health_check_port(port: &str) -> Verdict {
-    HEALTH_CHECK_PORT.check(port)
-}
-
-pub(crate) fn health_check_path(path: &str) -> Verdict {
-    HEALTH_CHECK_PATH.check(path)
-}
-
-pub(crate) fn interval_seconds(seconds: &i32) -> Verdict {
-    INTERVAL_SECONDS.check(*seconds)
-}
-
-pub(crate) fn timeout_seconds(seconds: &i32) -> Verdict {
-    TIMEOUT_SECONDS.check(*seconds)
-}
-
-pub(crate) fn threshold(count: &i32) -> Verdict {
-    THRESHOLD.check(*count)
 }
 
 pub(crate) fn matcher(codes: &str) -> Verdict {
@@ -218,9 +138,10 @@ fn arn(text: &str, parts: &[&str], of: &str) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kraken_aws::bounds::Bound;
 
-    fn accepts<T: ?Sized>(rule: fn(&T) -> Verdict, value: &T) {
-        assert_eq!(rule(value), Ok(()));
+    fn accepts<B: Bound>(bound: &B, value: &B::Of) {
+        assert_eq!(bound.validate(value), Ok(()));
     }
 
     fn rejects(verdict: Verdict, words: &str) {
@@ -234,60 +155,60 @@ mod tests {
 
     #[test]
     fn names_are_validated_like_in_aws() {
-        accepts(name, "web-1");
-        accepts(name, "x".repeat(32).as_str());
+        accepts(&NAME, "web-1");
+        accepts(&NAME, "x".repeat(32).as_str());
         for wrong in ["", "-web", "web-", "web_1", "web.1", "x".repeat(33).as_str()] {
-            rejects(name(wrong), "1 to 32 letters");
+            rejects(NAME.check(wrong), "1 to 32 letters");
         }
     }
 
     #[test]
     fn reserved_names_of_load_balancers_are_rejected() {
-        accepts(balancer_name, "internal");
+        assert_eq!(balancer_name("internal"), Ok(()));
         rejects(balancer_name("internal-web"), "internal-");
     }
 
     #[test]
     fn arns_must_have_the_expected_type() {
-        accepts(certificate_arn, "arn:aws:acm:us-east-1:123456789012:certificate/1-2");
-        accepts(certificate_arn, "arn:aws:iam::123456789012:server-certificate/web");
-        rejects(certificate_arn("web.example"), "ARN of a certificate");
+        accepts(&CERTIFICATE_ARN, "arn:aws:acm:us-east-1:123456789012:certificate/1-2");
+        accepts(&CERTIFICATE_ARN, "arn:aws:iam::123456789012:server-certificate/web");
+        rejects(CERTIFICATE_ARN.check("web.example"), "ARN of a certificate");
         rejects(
-            load_balancer_arn("arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/a/1"),
+            LOAD_BALANCER_ARN.check("arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/a/1"),
             "a load balancer",
         );
-        rejects(target_group_arn("web"), "a target group");
+        rejects(TARGET_GROUP_ARN.check("web"), "a target group");
     }
 
     #[test]
     fn actions_are_checked_part_by_part() {
-        accepts(redirect_port, "443");
-        accepts(redirect_port, "#{port}");
-        rejects(redirect_port("65536"), "1 to 65535");
-        rejects(redirect_protocol("TCP"), "one of HTTP, HTTPS");
-        rejects(redirect_path("x"), "start with /");
-        rejects(redirect_query("?a"), "no ?");
-        rejects(redirect_part(""), "1 to 128");
-        accepts(response_status, &503);
+        accepts(&REDIRECT_PORT, "443");
+        accepts(&REDIRECT_PORT, "#{port}");
+        rejects(REDIRECT_PORT.check("65536"), "1 to 65535");
+        rejects(REDIRECT_PROTOCOL.check("TCP"), "one of HTTP, HTTPS");
+        rejects(REDIRECT_PATH.check("x"), "start with /");
+        rejects(REDIRECT_QUERY.check("?a"), "no ?");
+        rejects(REDIRECT_PART.check(""), "1 to 128");
+        assert_eq!(response_status(&503), Ok(()));
         rejects(response_status(&301), "200 to 299");
-        rejects(response_body(&"x".repeat(1025)), "at most 1024");
-        rejects(ssl_policy("a b"), "name of a policy");
+        rejects(RESPONSE_BODY.check(&"x".repeat(1025)), "at most 1024");
+        rejects(SSL_POLICY.check("a b"), "name of a policy");
     }
 
     #[test]
     fn numbers_are_bounded() {
         for right in [1, 80, 65_535] {
-            accepts(port, &right);
+            accepts(&PORT, &right);
         }
         for wrong in [-1, 0, 65_536] {
-            rejects(port(&wrong), "1 to 65535");
+            rejects(PORT.check(wrong), "1 to 65535");
         }
-        rejects(interval_seconds(&4), "5 to 300");
-        rejects(timeout_seconds(&121), "2 to 120");
-        rejects(threshold(&1), "2 to 10");
-        accepts(health_check_port, "8080");
-        accepts(health_check_port, "traffic-port");
-        rejects(health_check_port("0"), "1 to 65535");
+        rejects(INTERVAL_SECONDS.check(4), "5 to 300");
+        rejects(TIMEOUT_SECONDS.check(121), "2 to 120");
+        rejects(THRESHOLD.check(1), "2 to 10");
+        accepts(&HEALTH_CHECK_PORT, "8080");
+        accepts(&HEALTH_CHECK_PORT, "traffic-port");
+        rejects(HEALTH_CHECK_PORT.check("0"), "1 to 65535");
     }
 
     #[test]
@@ -310,7 +231,7 @@ mod tests {
     #[test]
     fn a_matcher_is_codes_and_ranges() {
         for right in ["200", "200-299", "200,301-302"] {
-            accepts(matcher, right);
+            assert_eq!(matcher(right), Ok(()));
         }
         for wrong in ["", "ok", "200-", "99", "600", "200, 301"] {
             rejects(matcher(wrong), "HTTP codes");
@@ -320,7 +241,7 @@ mod tests {
 
     #[test]
     fn paths_must_start_with_a_slash() {
-        accepts(health_check_path, "/healthz?full=1");
-        rejects(health_check_path("healthz"), "start with /");
+        accepts(&HEALTH_CHECK_PATH, "/healthz?full=1");
+        rejects(HEALTH_CHECK_PATH.check("healthz"), "start with /");
     }
 }

@@ -1,10 +1,12 @@
 //! Tests of the kinds' calls on the simulator, for behavior that comparisons do not cover.
 
-use kraken_aws::{Aws, AwsResource, Managed, testing};
-use kraken_simulator::{How, Kind, Simulator, SimulatorOptions, When};
-use kraken_spoke::{
-    External, Failure, FailureClass, FromContext, Identity, Launch, ObserveRequest, external::SpecOf,
+use kraken_aws::{
+    Aws, AwsResource, AwsSpec as _, Managed,
+    resource::{ObservedOf, SpecOf},
+    testing,
 };
+use kraken_simulator::{How, Kind, Simulator, SimulatorOptions, When};
+use kraken_spoke::{External, Failure, FailureClass, FromContext, Identity, Launch, ObserveRequest};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -36,10 +38,10 @@ impl Site {
     /// A resource of a kind, with its spec.
     fn resource<S: AwsResource>(&self, name: &str, spec: Value) -> Resource<S>
     where
-        SpecOf<Managed<S>>: DeserializeOwned,
+        SpecOf<S>: DeserializeOwned,
     {
-        let spec: SpecOf<Managed<S>> = serde_json::from_value(spec).unwrap();
-        let owner = format!("{}/ns/{name}", S::NOUN.replace(' ', ""));
+        let spec: SpecOf<S> = serde_json::from_value(spec).unwrap();
+        let owner = format!("{}/ns/{name}", SpecOf::<S>::NOUN.replace(' ', ""));
         Resource {
             external: Managed::from_context(&self.aws),
             identity: Identity { cluster: "c".into(), uid: format!("uid-{name}"), owner },
@@ -92,7 +94,7 @@ impl Site {
 struct Resource<S: AwsResource> {
     external: Managed<S>,
     identity: Identity,
-    spec: SpecOf<Managed<S>>,
+    spec: SpecOf<S>,
 }
 
 impl<S: AwsResource> Resource<S> {
@@ -107,7 +109,7 @@ impl<S: AwsResource> Resource<S> {
         Ok(Managed::<S>::ids(&made).remove(0))
     }
 
-    async fn observed(&self) -> Vec<S::RemoteObject> {
+    async fn observed(&self) -> Vec<ObservedOf<S>> {
         let request =
             ObserveRequest { identity: self.identity.clone(), ids: vec![], search: true, deep: true };
         self.external.observe(&[request]).await.unwrap().remove(0)

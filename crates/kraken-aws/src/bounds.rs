@@ -5,7 +5,7 @@
 //! #[schemars(transform = literal(&VPC_ID))] // api.rs
 //! vpc_id: Opt<String>,
 //!
-//! validator.one("vpcID", &spec.vpc_id, |id: &str| VPC_ID.check(id)) // plan.rs
+//! validator.one("vpcID", &spec.vpc_id, rule(&VPC_ID)) // in the validation
 //! ```
 
 use std::sync::OnceLock;
@@ -20,10 +20,24 @@ use crate::{
     validator::ValidationError,
 };
 
-/// A bound of the values of a field. Each type has a method `check` with the same bound.
+/// A bound of the values of a field.
 pub trait Bound {
-    /// The keywords of the schema of a literal. They reject no value that `check` accepts.
+    /// The type of the values.
+    type Of: ?Sized;
+
+    /// The keywords of the schema of a literal. They reject no value that `validate` accepts.
     fn schema(&self) -> Value;
+
+    /// Validates a value.
+    ///
+    /// # Errors
+    /// If it is out of bounds.
+    fn validate(&self, value: &Self::Of) -> Verdict<ValidationError>;
+}
+
+/// The rule of a bound, for [`crate::validator::SpecValidator`].
+pub fn rule<B: Bound>(bound: &B) -> impl Fn(&B::Of) -> Verdict<ValidationError> {
+    move |value| bound.validate(value)
 }
 
 /// The bounds of the literals of a field, for `#[schemars(transform = literal(&BOUND))]`.
@@ -51,8 +65,14 @@ impl Range {
 }
 
 impl Bound for Range {
+    type Of = i32;
+
     fn schema(&self) -> Value {
         json!({"minimum": self.0, "maximum": self.1})
+    }
+
+    fn validate(&self, value: &i32) -> Verdict<ValidationError> {
+        Ok(self.check(*value)?)
     }
 }
 
@@ -71,11 +91,17 @@ impl Length {
 }
 
 impl Bound for Length {
+    type Of = str;
+
     fn schema(&self) -> Value {
         let mut schema =
             matching(r"\S", self.0, &format!("must have 1 to {} characters, not only spaces", self.0));
         schema["minLength"] = 1.into();
         schema
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        Ok(self.check(value)?)
     }
 }
 
@@ -94,9 +120,15 @@ impl Bytes {
 }
 
 impl Bound for Bytes {
+    type Of = str;
+
     // In characters, each of which has at least one byte.
     fn schema(&self) -> Value {
         json!({"maxLength": self.0})
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        Ok(self.check(value)?)
     }
 }
 
@@ -115,8 +147,14 @@ impl Words {
 }
 
 impl Bound for Words {
+    type Of = str;
+
     fn schema(&self) -> Value {
         json!({"enum": self.0})
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        Ok(self.check(value)?)
     }
 }
 
@@ -135,9 +173,15 @@ impl Id {
 }
 
 impl Bound for Id {
+    type Of = str;
+
     fn schema(&self) -> Value {
         let says = format!("must look like {}0abc1234def567890", self.0);
         matching(&format!("^{}[a-z0-9]+$", self.0), 64, &says)
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        Ok(self.check(value)?)
     }
 }
 
@@ -186,12 +230,18 @@ impl Pattern {
 }
 
 impl Bound for Pattern {
+    type Of = str;
+
     fn schema(&self) -> Value {
         let mut schema = matching(self.pattern, self.max, self.says);
         if self.is_number {
             schema["x-kubernetes-int-or-string"] = true.into();
         }
         schema
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        Ok(self.check(value)?)
     }
 }
 
@@ -235,12 +285,18 @@ impl CidrV4 {
 }
 
 impl Bound for CidrV4 {
+    type Of = str;
+
     fn schema(&self) -> Value {
         let lengths: Vec<_> = (self.0..=self.1).map(|length| length.to_string()).collect();
         let pattern = format!("^{}/({})$", ipv4!(), lengths.join("|"));
         let lengths = if *self == ANY_V4 { String::new() } else { format!(" of /{} to /{}", self.0, self.1) };
         let says = format!("must be an IPv4 CIDR block{lengths}, such as 10.0.0.0/16");
         without_host_bits(matching(&pattern, 18, &says))
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        self.check(value)
     }
 }
 
@@ -252,9 +308,15 @@ pub const ANY_V4: CidrV4 = CidrV4(0, 32);
 pub struct CidrV6;
 
 impl Bound for CidrV6 {
+    type Of = str;
+
     fn schema(&self) -> Value {
         let pattern = "^[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$";
         without_host_bits(matching(pattern, 49, "must be an IPv6 CIDR block such as 2001:db8::/56"))
+    }
+
+    fn validate(&self, value: &str) -> Verdict<ValidationError> {
+        cidr::v6(value)
     }
 }
 

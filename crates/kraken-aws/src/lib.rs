@@ -33,5 +33,6 @@ pub use aws_sdk_ec2 as ec2;
 pub use aws_sdk_elasticloadbalancingv2 as elb;
 pub use aws_smithy_types::base64;
 pub use client::Aws;
-pub use resource::{AwsResource, Managed};
+pub use kraken_derive::aws_kind;
+pub use resource::{AwsResource, AwsSpec, Managed};
 pub use tags::{TagOptions, Tags};

@@ -4,23 +4,26 @@
 mod compare;
 mod external;
 mod reader;
+mod sdk;
+mod spec;
 mod tag_changes;
 
 use std::{fmt::Debug, future::ready};
 
 use aws_sdk_ec2::types::{Filter, ResourceType, TagSpecification};
-use kraken_spoke::{
-    Difference, Failure, FailureClass, Ignored, Launch, OwnSecret, Resolver, SpokeKind, external::SpecOf,
-};
+use kraken_spoke::{Failure, FailureClass, Launch, OwnSecret, SpokeKind};
+use kube::core::object::HasSpec;
 use serde::Serialize;
 
 pub use external::Managed;
+pub use sdk::FromSdk;
+pub use spec::AwsSpec;
 pub use tag_changes::TagChange;
 
 use crate::{
     Aws,
     lookup::Tagged,
-    tags::{self, CLUSTER, EPOCH, TagOptions, Tags, UID},
+    tags::{self, CLUSTER, EPOCH, Tags, UID},
 };
 
 /// The lifecycle phase of an object.
@@ -127,85 +130,44 @@ pub struct DescribeQuery {
     pub filters: Option<Vec<Filter>>,
 }
 
-/// A kind with one AWS object per resource. [`Managed`] implements [`kraken_spoke::External`] for it.
-pub trait AwsResource: Send + Sync + 'static {
-    /// The custom resource.
-    type Kind: SpokeKind;
-    /// As [`kraken_spoke::External::Desired`].
-    type Desired: Debug + Send + Sync + 'static;
-    /// The AWS object.
-    type RemoteObject: RemoteObject;
-    /// As [`kraken_spoke::External::Change`].
-    type Change: Debug + Send + Sync + 'static;
+/// The spec of a kind.
+pub type SpecOf<S> = <<S as AwsResource>::Kind as HasSpec>::Spec;
+/// The desired state of a kind.
+pub type DesiredOf<S> = <SpecOf<S> as AwsSpec>::Desired;
+/// The observed object of a kind.
+pub type ObservedOf<S> = <SpecOf<S> as AwsSpec>::Observed;
+/// The changes in place of a kind.
+pub type ChangeOf<S> = <SpecOf<S> as AwsSpec>::Change;
 
-    /// The name of the object in messages, after "1": "VPC".
-    const NOUN: &'static str;
-    /// The key of the object in the state: `vpc`, for references such as `vpc.CidrBlock`.
-    const STATE_KEY: &'static str;
+/// The calls of a kind with one AWS object per resource. [`Managed`] implements [`kraken_spoke::External`] for it; its pure part
+/// is the [`AwsSpec`] of its kind.
+pub trait AwsResource: Sized + Send + Sync + 'static {
+    /// The custom resource.
+    type Kind: SpokeKind + HasSpec<Spec: AwsSpec>;
+
     /// As [`kraken_spoke::External::IS_IDEMPOTENT`]: by a token, or by a unique name ([`Creation::name`]).
     const IS_IDEMPOTENT: bool = false;
     /// As [`kraken_spoke::External::IDEMPOTENT_BY_NAME`].
     const IDEMPOTENT_BY_NAME: bool = false;
-    /// As [`kraken_spoke::External::DRIFT_PATHS`].
-    const DRIFT_PATHS: &[&str] = &[];
-    /// As [`kraken_spoke::External::SECRET_FIELD_PATHS`].
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
-    /// As [`kraken_spoke::External::SUMMARY`].
-    const SUMMARY: &[(&str, &str)] = &[];
-
-    /// Pure. As [`kraken_spoke::External::desired`].
-    fn desired(spec: &SpecOf<Managed<Self>>, values: &mut Resolver<'_>) -> Option<Self::Desired>
-    where
-        Self: Sized;
-
     /// As [`kraken_spoke::External::MAKES_SECRETS`].
     const MAKES_SECRETS: bool = false;
 
     /// Pure. As [`kraken_spoke::External::own_secret`].
-    fn own_secret(_: &SpecOf<Managed<Self>>) -> Option<OwnSecret>
-    where
-        Self: Sized,
-    {
+    fn own_secret(_: &SpecOf<Self>) -> Option<OwnSecret> {
         None
-    }
-
-    /// Pure. The user's tags; the layer validates and compares them.
-    fn tags(spec: &SpecOf<Managed<Self>>) -> &TagOptions
-    where
-        Self: Sized;
-
-    /// Pure. The differences, except tags.
-    fn differences(desired: &Self::Desired, object: &Self::RemoteObject) -> Vec<Difference<Self::Change>>;
-
-    /// As [`kraken_spoke::External::WHOLE_PATHS`].
-    const WHOLE_PATHS: &[&str] = &[];
-
-    /// Pure. As [`kraken_spoke::External::without_ignored`].
-    fn without_ignored(_: &Self::Desired, _: &Self::RemoteObject, _: &Ignored) -> Option<Self::Desired> {
-        None
-    }
-
-    /// Pure. As [`kraken_spoke::External::at_creation`].
-    fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
-        vec![]
-    }
-
-    /// Pure. As [`kraken_spoke::External::needs_deep_observation`].
-    fn needs_deep_observation(_: &Self::Desired) -> bool {
-        false
     }
 
     /// Reads all pages.
     fn read(
         aws: &Aws,
         query: DescribeQuery,
-    ) -> impl Future<Output = Result<Vec<Self::RemoteObject>, Failure>> + Send;
+    ) -> impl Future<Output = Result<Vec<ObservedOf<Self>>, Failure>> + Send;
 
     /// Reads attributes that are not in the batched response and need one call per object; `deep` as in
     /// [`kraken_spoke::ObserveRequest::deep`].
     fn complete(
         _: &Aws,
-        _: &mut Self::RemoteObject,
+        _: &mut ObservedOf<Self>,
         _deep: bool,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
@@ -214,33 +176,30 @@ pub trait AwsResource: Send + Sync + 'static {
     /// Creates it, with all tags in the same call, with [`Aws::ec2_once`] or [`Aws::elb_once`].
     fn create(
         aws: &Aws,
-        desired: &Self::Desired,
+        desired: &DesiredOf<Self>,
         creation: &Creation<'_>,
-    ) -> impl Future<Output = Result<Self::RemoteObject, Failure>> + Send;
+    ) -> impl Future<Output = Result<ObservedOf<Self>, Failure>> + Send;
 
     /// Performs one change.
     fn update(
         aws: &Aws,
-        change: &Self::Change,
-        desired: &Self::Desired,
-        object: &Self::RemoteObject,
+        change: &ChangeOf<Self>,
+        desired: &DesiredOf<Self>,
+        object: &ObservedOf<Self>,
     ) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Pure. As [`kraken_spoke::External::unprotected_by`].
-    fn unprotected_by(_: &SpecOf<Managed<Self>>) -> Option<&'static str>
-    where
-        Self: Sized,
-    {
+    fn unprotected_by(_: &SpecOf<Self>) -> Option<&'static str> {
         None
     }
 
     /// Disables AWS's deletion protection of an object, as [`kraken_spoke::External::unprotect`].
-    fn unprotect(_: &Aws, _: &Self::RemoteObject) -> impl Future<Output = Result<(), Failure>> + Send {
+    fn unprotect(_: &Aws, _: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send {
         ready(Ok(()))
     }
 
     /// Requests its deletion. Objects that no longer exist are excluded before.
-    fn delete(aws: &Aws, object: &Self::RemoteObject) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn delete(aws: &Aws, object: &ObservedOf<Self>) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Sets tags of an object.
     fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> impl Future<Output = Result<(), Failure>> + Send {

@@ -9,14 +9,17 @@ use aws_sdk_ec2::config::{Credentials, Region};
 use kraken_spoke::{
     Difference, FromContext, Registry, Remedy, Resolver, Spoke,
     api::crd::spoke_kind,
-    external::SpecOf,
     options::{SecretData, Values},
     runtime::metrics::Metrics,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Aws, AwsResource, Managed, clients::RateLimitScope};
+use crate::{
+    Aws, AwsResource, AwsSpec,
+    clients::RateLimitScope,
+    resource::{DesiredOf, ObservedOf, SpecOf},
+};
 
 /// The value of key `k` of the Secret `s`.
 pub const HIDDEN: &str = "hunter2";
@@ -41,9 +44,9 @@ pub async fn aws(endpoint: &str) -> Aws {
 }
 
 /// The desired state of a valid spec.
-pub fn desired<S: AwsResource>(written: Value) -> S::Desired
+pub fn desired<S: AwsResource>(written: Value) -> DesiredOf<S>
 where
-    SpecOf<Managed<S>>: DeserializeOwned,
+    SpecOf<S>: DeserializeOwned,
 {
     of_kind::<S>(written).unwrap()
 }
@@ -51,17 +54,25 @@ where
 /// The problems of a spec.
 pub fn problems<S: AwsResource>(written: Value) -> Vec<String>
 where
-    SpecOf<Managed<S>>: DeserializeOwned,
+    SpecOf<S>: DeserializeOwned,
 {
     of_kind::<S>(written).unwrap_err()
 }
 
-fn of_kind<S: AwsResource>(written: Value) -> Result<S::Desired, Vec<String>>
+/// The differences between a valid spec and an object, as sentences ([`rendered`]).
+pub fn compared<S: AwsResource>(written: Value, object: &ObservedOf<S>) -> Vec<String>
 where
-    SpecOf<Managed<S>>: DeserializeOwned,
+    SpecOf<S>: DeserializeOwned,
 {
-    let spec: SpecOf<Managed<S>> = serde_json::from_value(written).unwrap();
-    resolve(|values| S::desired(&spec, values))
+    rendered(SpecOf::<S>::differences(&desired::<S>(written), object))
+}
+
+fn of_kind<S: AwsResource>(written: Value) -> Result<DesiredOf<S>, Vec<String>>
+where
+    SpecOf<S>: DeserializeOwned,
+{
+    let spec: SpecOf<S> = serde_json::from_value(written).unwrap();
+    resolve(|values| spec.desired(values))
 }
 
 /// The desired state, with only the Secret `s` as a known value.

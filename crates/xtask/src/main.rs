@@ -11,6 +11,7 @@ mod elapsed;
 mod fuzz;
 mod generate;
 mod image;
+mod new_kind;
 mod node;
 mod release;
 mod sbom;
@@ -43,6 +44,13 @@ enum Command {
         /// Write nothing; fail and name the files that differ.
         #[arg(long)]
         check: bool,
+    },
+    /// Create the files of a kind of AWS: `new-kind aws-rds DBInstance`.
+    NewKind {
+        /// The folder below controllers/. It is created if it does not exist.
+        spoke: String,
+        /// The name of the kind, in PascalCase.
+        kind: String,
     },
     /// Check format, lints, documentation, links, dependencies and generated files, as CI does.
     Check,
@@ -133,6 +141,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     let mut stop = Stop::listen()?;
     match command {
         Command::Gen { check } => stop.race(generate::run(check)).await?,
+        Command::NewKind { spoke, kind } => new_kind::run(&spoke, &kind)?,
         Command::Check => return stop.race(check::run()).await,
         Command::Demo { choice } => demo::run(&mut stop, choice, entered).await?,
         Command::Up { serve: false, node } => stop.race(up::up(node)).await?,

@@ -5,18 +5,16 @@ use std::collections::BTreeSet;
 
 use kraken_spoke::{OptionType, Resolved};
 
-use super::{Change, Found, NOT_SHOWN, SECRET, shown, stops};
+use super::{Change, Found, NOT_SHOWN, SECRET, shown};
 use crate::{
-    api::MetadataOptions,
-    desired::Desired,
-    instance::{Instance, Observed},
+    api::{Desired, EC2InstanceSpec, MetadataOptions},
+    instance::Instance,
 };
 
-/// Compares everything but counts and tags.
-pub(super) fn compare(desired: &Desired, observed: &Observed, found: &mut Found<'_>) {
+/// Compares the fields that AWS changes at any time, and those that it cannot change.
+pub(super) fn compare(desired: &Desired, found: &mut Found<'_>) {
     at_any_time(desired, found);
     fixed(desired, found);
-    stops::compare(desired, observed, found);
 }
 
 fn at_any_time(desired: &Desired, found: &mut Found<'_>) {
@@ -90,19 +88,15 @@ fn metadata(desired: &Desired, found: &mut Found<'_>) {
 }
 
 fn fixed(desired: &Desired, found: &mut Found<'_>) {
-    let mut one = |path: &str, wanted: Option<&Resolved<String>>, have: fn(&Instance) -> &Option<String>| {
+    EC2InstanceSpec::fixed(desired, |path, wanted, have| {
         if let Some(wanted) = wanted {
             let differing = found.differing(|instance| match have(instance) {
                 None => Some(ABSENT.to_owned()),
-                have => other(wanted, have.as_ref()),
+                have => other(wanted, have),
             });
             found.push_fixed(path, shown(wanted), &differing);
         }
-    };
-    one("imageID", Some(&desired.image_id), |instance| &instance.image_id);
-    one("subnetID", desired.subnet_id.as_ref(), |instance| &instance.subnet_id);
-    one("keyName", desired.key_name.as_ref(), |instance| &instance.key_name);
-    one("privateIPAddress", desired.private_ip_address.as_ref(), |instance| &instance.private_ip_address);
+    });
 }
 
 /// The observed value, if it is known and differs from the desired one.

@@ -12,7 +12,7 @@ use kraken_spoke::Remedy;
 
 use super::{Change, Differing, Found, NOT_SHOWN, ids, settings::other, shown};
 use crate::{
-    desired::Desired,
+    api::Desired,
     instance::{Instance, Observed},
     mark::{self, Mark},
 };

@@ -9,9 +9,9 @@ use kraken_aws::{
 };
 use kraken_spoke::{Failure, FailureClass};
 
-use super::update::create_tags;
+use super::tag_calls::create_tags;
 use crate::{
-    desired::Desired,
+    api::Desired,
     instance::{Instance, Observed},
     mark::{KEY, Mark},
 };

@@ -18,8 +18,8 @@ use kraken_spoke::{Failure, FailureClass, Identity, Launch};
 
 use super::{profile, read::instance};
 use crate::{
+    api::Desired,
     api::{HttpTokens, RootVolume},
-    desired::Desired,
     instance::Observed,
 };
 

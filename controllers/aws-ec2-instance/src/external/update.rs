@@ -8,21 +8,24 @@ use kraken_aws::{
         primitives::Blob,
         types::{
             AttributeBooleanValue, AttributeValue, HttpTokensState, InstanceMetadataEndpointState,
-            SecureBlobAttributeValue, Tag,
+            SecureBlobAttributeValue,
         },
     },
     fields::{NOT_SHOWN, shown},
     missing::for_existing,
     resolved::exposed,
     tag_memory,
-    tags::{MEMORY, Tags, to_sdk},
+    tags::{MEMORY, Tags},
 };
 use kraken_spoke::{Failure, FailureClass};
 
-use super::{disruption, profile};
+use super::{
+    disruption, profile,
+    tag_calls::{create_tags, delete_tag},
+};
 use crate::{
-    compare::Change,
-    desired::Desired,
+    api::Desired,
+    change::Change,
     instance::Observed,
     mark::{Mark, refusal},
 };
@@ -187,24 +190,6 @@ pub(super) async fn start(aws: &Aws, ids: &[String]) -> Result<(), Failure> {
     for_existing(ids, |ids| {
         let call = aws.ec2().start_instances().set_instance_ids(Some(ids));
         aws.call("StartInstances", "failed to start instances", call.send())
-    })
-    .await?;
-    Ok(())
-}
-
-pub(super) async fn create_tags(aws: &Aws, ids: &[String], tags: &Tags) -> Result<(), Failure> {
-    for_existing(ids, |ids| {
-        let call = aws.ec2().create_tags().set_resources(Some(ids)).set_tags(Some(to_sdk(tags)));
-        aws.call("CreateTags", "failed to set tags", call.send())
-    })
-    .await?;
-    Ok(())
-}
-
-async fn delete_tag(aws: &Aws, ids: &[String], key: &str) -> Result<(), Failure> {
-    for_existing(ids, |ids| {
-        let call = aws.ec2().delete_tags().set_resources(Some(ids)).tags(Tag::builder().key(key).build());
-        aws.call("DeleteTags", "failed to remove a tag", call.send())
     })
     .await?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kraken_aws::{resolved::Joined, validator::SpecValidator};
+use kraken_aws::{bounds::rule, resolved::Joined, validator::SpecValidator};
 use kraken_spoke::{Resolved, options::Text};
 
 use super::{
@@ -60,13 +60,14 @@ fn forward(
     exposed: &mut Exposed,
 ) -> Option<Forwarding> {
     let at = |name: &str| format!("{field}.{name}");
-    let stickiness =
-        validator.optional(&at("stickinessSeconds"), to.stickiness_seconds.as_ref(), |seconds: &i32| {
-            rules::STICKINESS_SECONDS.check(*seconds)
-        });
+    let stickiness = validator.optional(
+        &at("stickinessSeconds"),
+        to.stickiness_seconds.as_ref(),
+        rule(&rules::STICKINESS_SECONDS),
+    );
     let (groups, named) = match (&to.target_group_arn, &to.target_groups) {
         (Some(arn), None) => {
-            let arn = validator.one(&at("targetGroupARN"), arn, rules::target_group_arn)?;
+            let arn = validator.one(&at("targetGroupARN"), arn, rule(&rules::TARGET_GROUP_ARN))?;
             (BTreeMap::from([(exposed.text(&arn), 1)]), Part::TargetGroupArn)
         }
         (None, Some(several)) => {
@@ -78,10 +79,10 @@ fn forward(
                     let arn = validator.one(
                         &at("targetGroupARN"),
                         &group.target_group_arn,
-                        rules::target_group_arn,
+                        rule(&rules::TARGET_GROUP_ARN),
                     );
-                    let weight = |weight: &i32| rules::WEIGHT.check(*weight);
-                    let weight = validator.optional(&at("weight"), group.weight.as_ref(), weight);
+                    let weight =
+                        validator.optional(&at("weight"), group.weight.as_ref(), rule(&rules::WEIGHT));
                     Some((exposed.text(&arn?), weight?.map_or(1, |weight| exposed.number(&weight))))
                 })
                 .collect();
@@ -113,11 +114,12 @@ fn redirect(
     exposed: &mut Exposed,
 ) -> Option<Texts> {
     let at = |name: &str| format!("{field}.{name}");
-    let protocol = validator.optional(&at("protocol"), to.protocol.as_ref(), rules::redirect_protocol);
-    let port = validator.optional(&at("port"), to.port.as_ref(), |port: &Text| rules::redirect_port(&port.0));
-    let host = validator.optional(&at("host"), to.host.as_ref(), rules::redirect_part);
-    let path = validator.optional(&at("path"), to.path.as_ref(), rules::redirect_path);
-    let query = validator.optional(&at("query"), to.query.as_ref(), rules::redirect_query);
+    let protocol = validator.optional(&at("protocol"), to.protocol.as_ref(), rule(&rules::REDIRECT_PROTOCOL));
+    let port =
+        validator.optional(&at("port"), to.port.as_ref(), |port: &Text| rules::REDIRECT_PORT.check(&port.0));
+    let host = validator.optional(&at("host"), to.host.as_ref(), rule(&rules::REDIRECT_PART));
+    let path = validator.optional(&at("path"), to.path.as_ref(), rule(&rules::REDIRECT_PATH));
+    let query = validator.optional(&at("query"), to.query.as_ref(), rule(&rules::REDIRECT_QUERY));
     let status = validator.any_if(&at("statusCode"), to.status_code.as_ref());
     let state = RedirectState {
         protocol: protocol?.map(|text| exposed.text(&text)),
@@ -150,7 +152,8 @@ fn response(
     let at = |name: &str| format!("{field}.{name}");
     let status = validator.one(&at("statusCode"), &answer.status_code, rules::response_status);
     let content = validator.any_if(&at("contentType"), answer.content_type.as_ref());
-    let body = validator.optional(&at("messageBody"), answer.message_body.as_ref(), rules::response_body);
+    let body =
+        validator.optional(&at("messageBody"), answer.message_body.as_ref(), rule(&rules::RESPONSE_BODY));
     let state = FixedResponseState {
         status_code: Some(exposed.text(&status?.map(ToString::to_string))),
         content_type: content?.map(|kind| exposed.text(&kind.map(ToString::to_string))),

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use kraken_aws::elb::types::{
-    Action as Sdk, FixedResponseActionConfig, ForwardActionConfig, RedirectActionConfig, TargetGroupTuple,
-};
 use serde::Serialize;
 
 use super::{Action, Forwarding, Part, Texts};
@@ -60,56 +57,6 @@ pub(crate) struct FixedResponseState {
     pub(crate) status_code: Option<String>,
     pub(crate) content_type: Option<String>,
     pub(crate) message_body: Option<String>,
-}
-
-fn text(text: Option<&str>) -> Option<String> {
-    text.map(str::to_owned)
-}
-
-impl From<&Sdk> for ActionState {
-    fn from(action: &Sdk) -> Self {
-        let forward = action.forward_config().map(ForwardState::from);
-        let only = match forward.as_ref().map(|forward| forward.target_groups.as_slice()) {
-            Some([group]) => Some(group.target_group_arn.clone()),
-            _ => None,
-        };
-        let redirect = |to: &RedirectActionConfig| RedirectState {
-            protocol: text(to.protocol()),
-            port: text(to.port()),
-            host: text(to.host()),
-            path: text(to.path()),
-            query: text(to.query()),
-            status_code: to.status_code().map(ToString::to_string),
-        };
-        let response = |answer: &FixedResponseActionConfig| FixedResponseState {
-            status_code: text(answer.status_code()),
-            content_type: text(answer.content_type()),
-            message_body: text(answer.message_body()),
-        };
-        Self {
-            action_type: action.r#type().map(ToString::to_string).unwrap_or_default(),
-            target_group_arn: text(action.target_group_arn()).or(only),
-            forward_config: forward,
-            redirect_config: action.redirect_config().map(redirect),
-            fixed_response_config: action.fixed_response_config().map(response),
-        }
-    }
-}
-
-impl From<&ForwardActionConfig> for ForwardState {
-    fn from(config: &ForwardActionConfig) -> Self {
-        let group = |group: &TargetGroupTuple| WeightedState {
-            target_group_arn: text(group.target_group_arn()).unwrap_or_default(),
-            weight: group.weight(),
-        };
-        Self {
-            target_groups: config.target_groups().iter().map(group).collect(),
-            stickiness: config.target_group_stickiness_config().map(|sticky| StickinessState {
-                enabled: sticky.enabled(),
-                duration_seconds: sticky.duration_seconds(),
-            }),
-        }
-    }
 }
 
 impl ActionState {

@@ -1,29 +1,28 @@
 //! Listener, the API type.
 
-use kraken_aws::{
-    TagOptions,
-    bounds::{self, literal},
-    tags,
-};
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::Public};
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use kraken_aws::{TagOptions, aws_kind, resolved::Joined};
+use kraken_spoke::{Lifecycle, Opt, options::Public};
 
-use crate::{action::ActionSpec, rules, words::Protocol};
+use crate::{
+    action::{Action, ActionSpec},
+    rules,
+    words::Protocol,
+};
 
 /// A listener: a port of a load balancer, and the action for its requests.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "aws.kraken-iac.eoinfennessy.com",
-    version = "v1alpha1",
+#[aws_kind(
     kind = "Listener",
     plural = "listeners",
     shortname = "lsn",
-    category = "kraken",
-    namespaced,
-    status = "ResourceStatus",
-    doc = "A listener: a port of a load balancer, and the action for its requests. Kraken creates, heals and deletes it."
+    doc = "A listener: a port of a load balancer, and the action for its requests. Kraken creates, heals and deletes it.",
+    noun = "listener",
+    state = "listener",
+    observed = super::observed::ObservedListener,
+    summary("Protocol" = "Protocol", "Port" = "Port"),
+    whole("defaultAction.forward.targetGroups"),
+    rules = Self::between_fields,
+    order = Self::order,
+    without_ignored = Self::without_ignored_action
 )]
 #[schemars(extend("x-kubernetes-validations" = [{
     "rule": "has(self.certificateARN) || !has(self.protocol.value) || !(self.protocol.value in ['HTTPS', 'TLS'])",
@@ -45,52 +44,53 @@ use crate::{action::ActionSpec, rules, words::Protocol};
 pub(crate) struct ListenerSpec {
     /// The load balancer of the listener. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: loadbalancer, name: web}}}`
-    #[serde(rename = "loadBalancerARN")]
-    #[schemars(transform = literal(&rules::LOAD_BALANCER_ARN))]
+    #[field("loadBalancerARN", rule = rules::LOAD_BALANCER_ARN, fixed)]
     pub(crate) load_balancer_arn: Public<Opt<String>>,
 
     /// The port, 1 to 65535, unique in the load balancer. Changed in place. Example: `{value: 443}`
-    #[schemars(transform = literal(&rules::PORT))]
+    #[field("port", rule = rules::PORT, change = Port)]
     pub(crate) port: Opt<i32>,
 
     /// The protocol: `HTTP` or `HTTPS` for an application load balancer, `TCP`, `TLS`, `UDP` or `TCP_UDP` for a network
     /// load balancer. Changed in place. Example: `{value: HTTPS}`
+    #[field("protocol", change = Protocol)]
     pub(crate) protocol: Opt<Protocol>,
 
     /// The action for requests that match no rule: exactly one of `forward`, `redirect` and `fixedResponse`. Changed in
     /// place, as a whole; fields that are not set have AWS's defaults. Example:
     /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: web}}}}}`
-    #[serde(rename = "defaultAction")]
+    #[field(
+        "defaultAction",
+        resolve = Self::action => Joined<Action>,
+        change = Action,
+        compare = Self::compare_action,
+        published("DefaultActions")
+    )]
     pub(crate) default_action: ActionSpec,
 
     /// The default certificate, by ARN. Required for `HTTPS` and `TLS`. Changed in place. Additional certificates are
     /// not managed. Default: none. Example: `{value: "arn:aws:acm:us-east-1:123456789012:certificate/0abc1234"}`
-    #[serde(rename = "certificateARN", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::CERTIFICATE_ARN))]
+    #[field(
+        "certificateARN",
+        rule = rules::CERTIFICATE_ARN,
+        change = Certificate,
+        observed = certificate(),
+        published("Certificates")
+    )]
     pub(crate) certificate_arn: Option<Opt<String>>,
 
     /// The security policy (TLS versions and ciphers), for `HTTPS` and `TLS`. Changed in place. Default: AWS's default.
     /// Example: `{value: ELBSecurityPolicy-TLS13-1-2-2021-06}`
-    #[serde(rename = "sslPolicy", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::SSL_POLICY))]
+    #[field("sslPolicy", rule = rules::SSL_POLICY, change = SslPolicy)]
     pub(crate) ssl_policy: Option<Opt<String>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
     /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    #[serde(default, skip_serializing_if = "tags::is_empty")]
-    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.
-    #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
-}
-
-impl HasLifecycle for ListenerSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Listener: a port of a load balancer, with its default action.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
 mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::{Listeners, of_balancer};
+pub(crate) use calls::{Listeners, of_balancer};
 pub(crate) use observed::ObservedListener;

@@ -1,11 +1,6 @@
 //! The observed listener, which is the published state.
 
-use kraken_aws::{
-    Tags,
-    elb::types::{Certificate as SdkCertificate, Listener as Sdk},
-    lookup::Tagged,
-    resource::RemoteObject,
-};
+use kraken_aws::{Tags, resource::RemoteObject, tagged_by};
 use serde::Serialize;
 
 use crate::action::ActionState;
@@ -30,36 +25,13 @@ pub(crate) struct Certificate {
     pub(crate) certificate_arn: Option<String>,
 }
 
-fn text(text: Option<&str>) -> Option<String> {
-    text.map(str::to_owned)
-}
-
-impl From<&Sdk> for ObservedListener {
-    fn from(listener: &Sdk) -> Self {
-        let certificate = |certificate: &SdkCertificate| Certificate {
-            certificate_arn: text(certificate.certificate_arn()),
-        };
-        Self {
-            listener_arn: text(listener.listener_arn()).unwrap_or_default(),
-            load_balancer_arn: text(listener.load_balancer_arn()),
-            port: listener.port(),
-            protocol: listener.protocol().map(ToString::to_string),
-            certificates: listener.certificates().iter().map(certificate).collect(),
-            ssl_policy: text(listener.ssl_policy()),
-            default_actions: listener.default_actions().iter().map(ActionState::from).collect(),
-            tags: Tags::new(),
-        }
+impl ObservedListener {
+    /// The default certificate.
+    pub(crate) fn certificate(&self) -> Option<&String> {
+        self.certificates.first()?.certificate_arn.as_ref()
     }
 }
 
-impl Tagged for ObservedListener {
-    fn id(&self) -> &str {
-        &self.listener_arn
-    }
-
-    fn tags(&self) -> &Tags {
-        &self.tags
-    }
-}
+tagged_by!(ObservedListener, listener_arn);
 
 impl RemoteObject for ObservedListener {}

@@ -1,70 +1,85 @@
 //! ListenerRule, the API type.
 
 use kraken_aws::{
-    TagOptions,
-    bounds::{self, Pattern, literal},
-    tags,
+    TagOptions, aws_kind,
+    bounds::{Pattern, literal},
+    resolved::Joined,
 };
 use kraken_spoke::{
-    HasLifecycle, Lifecycle, Opt, ResourceStatus,
+    Lifecycle, Opt,
     options::{ListOpt, Public},
 };
-use kube::CustomResource;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{action::ActionSpec, rules};
+use super::conditions::Conditions;
+use crate::{
+    action::{Action, ActionSpec},
+    rules,
+};
 
 /// A rule of a listener: the action for requests that match all of its conditions.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "aws.kraken-iac.eoinfennessy.com",
-    version = "v1alpha1",
+#[aws_kind(
     kind = "ListenerRule",
     plural = "listenerrules",
     shortname = "lsr",
-    category = "kraken",
-    namespaced,
-    status = "ResourceStatus",
-    doc = "A rule of a listener of an application load balancer: what is done with the requests that fit all of its conditions. Kraken creates, heals and deletes it."
+    doc = "A rule of a listener of an application load balancer: what is done with the requests that fit all of its conditions. Kraken creates, heals and deletes it.",
+    noun = "rule",
+    state = "rule",
+    observed = super::observed::Rule,
+    summary("Priority" = "Priority"),
+    whole(
+        "conditions.hostHeaders",
+        "conditions.pathPatterns",
+        "conditions.httpHeaders",
+        "conditions.methods",
+        "conditions.queryStrings",
+        "conditions.sourceIPs",
+        "action.forward.targetGroups",
+    ),
+    without_ignored = Self::without_ignored_parts
 )]
 pub(crate) struct ListenerRuleSpec {
     /// The listener of the rule. Immutable. Example: `{valueFrom: {krakenResource: {kind: listener, name: web}}}`
-    #[serde(rename = "listenerARN")]
-    #[schemars(transform = literal(&rules::LISTENER_ARN))]
+    #[field("listenerARN", rule = rules::LISTENER_ARN, fixed)]
     pub(crate) listener_arn: Public<Opt<String>>,
 
     /// The priority, 1 to 50000, unique in the listener. The rule with the lowest number is evaluated first. Changed in
     /// place. Example: `{value: 10}`
-    #[schemars(transform = literal(&rules::PRIORITY))]
+    #[field("priority", rule = rules::PRIORITY, change = Priority, compare = Self::compare_priority, published("Priority"))]
     pub(crate) priority: Opt<i32>,
 
     /// The conditions that a request must match, at least one, with at most 5 values in total. A request must match all of
     /// them. Changed in place, as a whole. Example: `{pathPatterns: {value: [/api/*]}}`
+    #[field(
+        "conditions",
+        resolve = Self::conditions => Joined<Conditions>,
+        change = Conditions,
+        compare = Self::compare_conditions,
+        published("Conditions")
+    )]
     pub(crate) conditions: ConditionsSpec,
 
     /// The action for matching requests: exactly one of `forward`, `redirect` and `fixedResponse`. Changed in place, as a
     /// whole; fields that are not set have AWS's defaults. Example:
     /// `{forward: {targetGroupARN: {valueFrom: {krakenResource: {kind: targetgroup, name: api}}}}}`
+    #[field(
+        "action",
+        resolve = Self::action => Joined<Action>,
+        change = Action,
+        compare = Self::compare_action,
+        published("Actions")
+    )]
     pub(crate) action: ActionSpec,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
     /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    #[serde(default, skip_serializing_if = "tags::is_empty")]
-    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.
-    #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
-}
-
-impl HasLifecycle for ListenerRuleSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
 }
 
 /// The maximum number of values in all conditions of a rule.

@@ -6,22 +6,14 @@ use std::{
 };
 
 use kraken_aws::{
-    cidr,
     diff::difference,
     fields::{ABSENT, NOT_SHOWN},
     resolved::Joined,
-    rules::{Verdict, ensure},
-    validator::{SpecValidator, ValidationError},
 };
-use kraken_spoke::{Difference, Resolved, options::ListOpt};
-
-use super::api::{ConditionsSpec, HEADER, HOST, HttpHeader, MAX_VALUES, METHOD, QueryString, VALUE};
+use kraken_spoke::Difference;
 
 /// The path of the conditions in the spec.
 pub(super) const FIELD: &str = "conditions";
-
-/// The problem of a condition that nothing matches.
-const EMPTY: &str = "must have at least one value; remove it to match any";
 
 /// A type of condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +53,7 @@ impl Type {
     }
 
     /// The path of the field in the spec.
-    fn path(self) -> String {
+    pub(super) fn path(self) -> String {
         let name = match self {
             Self::HostHeader => "hostHeaders",
             Self::PathPattern => "pathPatterns",
@@ -129,117 +121,6 @@ impl fmt::Display for Conditions {
         let all = self.0.keys().map(|kind| format!("{} {}", kind.field(), self.text(*kind)));
         f.write_str(&all.collect::<Vec<_>>().join("; "))
     }
-}
-
-/// Resolves the conditions and reports all problems.
-pub(super) fn desired(
-    spec: &ConditionsSpec,
-    validator: &mut SpecValidator<'_, '_>,
-) -> Option<Joined<Conditions>> {
-    let lists = [
-        list(Type::HostHeader, spec.host_headers.as_ref(), validator, |host| {
-            HOST.check(host).map_err(ValidationError::from)
-        }),
-        list(Type::PathPattern, spec.path_patterns.as_ref(), validator, |path| {
-            VALUE.check(path).map_err(ValidationError::from)
-        }),
-        list(Type::Method, spec.methods.as_ref(), validator, |method| {
-            METHOD.check(method).map_err(ValidationError::from)
-        }),
-        list(Type::SourceIp, spec.source_ips.as_ref(), validator, a_block),
-    ];
-    let headers = spec.http_headers.iter().flatten().enumerate();
-    let headers: Vec<_> = headers.map(|(index, header)| of_header(index, header, validator)).collect();
-    let queries = spec.query_strings.iter().flatten().enumerate();
-    let queries: Vec<_> = queries.map(|(index, query)| of_query(index, query, validator)).collect();
-
-    let (mut all, mut is_secret) = (Conditions::default(), false);
-    let mut add = |kind, (condition, secret): (Condition, bool)| {
-        is_secret |= secret;
-        all.add(kind, condition);
-    };
-    for (kind, taken) in lists.into_iter().flatten() {
-        add(kind, taken?);
-    }
-    for taken in headers {
-        add(Type::HttpHeader, taken?);
-    }
-    let queries: Option<Vec<_>> = queries.into_iter().collect();
-    let queries = queries?;
-    if !queries.is_empty() {
-        let secret = queries.iter().any(|(_, secret)| *secret);
-        let values = queries.into_iter().map(|(value, _)| value);
-        add(Type::QueryString, (Condition::new(None, values), secret));
-    }
-
-    let values = all.0.values().flatten().map(|condition| condition.values.len()).sum();
-    if !(1..=MAX_VALUES).contains(&values) {
-        validator.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
-    }
-    Some(Joined::new(all, is_secret))
-}
-
-/// A condition that is a list of values; `None` if it is absent, `Some((_, None))` if it has a problem.
-type Listed = Option<(Type, Option<(Condition, bool)>)>;
-
-fn list(
-    kind: Type,
-    list: Option<&ListOpt<String>>,
-    validator: &mut SpecValidator<'_, '_>,
-    rule: impl Fn(&str) -> Verdict<ValidationError>,
-) -> Listed {
-    let taken = validator.each(&kind.path(), list, rule);
-    match taken {
-        Some(None) => None,
-        Some(Some(values)) => {
-            if values.expose().is_empty() {
-                validator.problem(&kind.path(), EMPTY);
-            }
-            Some((kind, Some(of_values(None, &values))))
-        }
-        None => Some((kind, None)),
-    }
-}
-
-fn of_values(name: Option<String>, values: &Resolved<Vec<String>>) -> (Condition, bool) {
-    let items = values.expose().iter().map(|value| (None, value.clone()));
-    (Condition::new(name, items), values.is_secret())
-}
-
-fn of_header(
-    index: usize,
-    header: &HttpHeader,
-    validator: &mut SpecValidator<'_, '_>,
-) -> Option<(Condition, bool)> {
-    let at = |name: &str| format!("{}[{index}].{name}", Type::HttpHeader.path());
-    let name = validator.one(&at("name"), &header.name, a_header);
-    let values = validator.each(&at("values"), Some(&header.values), |value: &str| VALUE.check(value));
-    let (name, values) = (name?, values??);
-    if values.expose().is_empty() {
-        validator.problem(&at("values"), EMPTY);
-    }
-    let (condition, secret) = of_values(Some(name.expose().clone()), &values);
-    Some((condition, secret || name.is_secret()))
-}
-
-type Parameter = ((Option<String>, String), bool);
-
-fn of_query(index: usize, query: &QueryString, validator: &mut SpecValidator<'_, '_>) -> Option<Parameter> {
-    let at = |name: &str| format!("{}[{index}].{name}", Type::QueryString.path());
-    let key = validator.optional(&at("key"), query.key.as_ref(), |key: &str| VALUE.check(key));
-    let value = validator.one(&at("value"), &query.value, |value: &str| VALUE.check(value));
-    let (key, value) = (key?, value?);
-    let secret = value.is_secret() || key.as_ref().is_some_and(Resolved::is_secret);
-    Some(((key.map(|key| key.expose().clone()), value.expose().clone()), secret))
-}
-
-fn a_header(name: &str) -> Verdict {
-    HEADER.check(name)?;
-    ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
-}
-
-fn a_block(block: &str) -> Verdict<ValidationError> {
-    if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
 }
 
 /// The differences of two sets of conditions, one for each type of condition.

@@ -1,228 +1,175 @@
-//! The desired state of a rule, and its comparison with the observed state. Pure.
+//! The conditions and the action of a rule: resolved, validated and compared. Pure.
 
 use kraken_aws::{
-    diff::{changed, fixed},
+    bounds::rule,
+    cidr,
+    diff::changed,
     resolved::Joined,
-    validator::SpecValidator,
+    rules::{Verdict, ensure},
+    validator::{SpecValidator, ValidationError},
 };
-use kraken_spoke::{Difference, Ignored, Resolved, Resolver};
+use kraken_spoke::{Difference, Ignored, Resolved, options::ListOpt};
 
 use super::{
-    api::ListenerRuleSpec,
-    conditions::{self, Conditions},
-    rule::Rule,
+    api::{
+        Change, ConditionsSpec, Desired, HEADER, HOST, HttpHeader, ListenerRuleSpec, MAX_VALUES, METHOD,
+        QueryString, VALUE,
+    },
+    conditions::{self, Condition, Conditions, FIELD, Type},
+    observed::Rule,
 };
-use crate::{
-    action::{self, Action},
-    rules,
-};
+use crate::action::{self, Action};
 
 /// The path of the action in the spec.
-pub(super) const ACTION: &str = "action";
+const ACTION: &str = "action";
 
-/// The desired state.
-#[derive(Clone, Debug)]
-pub(crate) struct Desired {
-    pub(crate) listener_arn: Resolved<String>,
-    pub(crate) priority: Resolved<i32>,
-    pub(crate) conditions: Joined<Conditions>,
-    pub(crate) action: Joined<Action>,
-}
+/// The problem of a condition that nothing matches.
+const EMPTY: &str = "must have at least one value; remove it to match any";
 
-/// A change in place, one call each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    Priority,
-    Conditions,
-    Action,
-}
-
-pub(crate) fn desired(spec: &ListenerRuleSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut validator = SpecValidator::new(values);
-    let listener_arn = validator.public("listenerARN", &spec.listener_arn, rules::listener_arn);
-    let priority =
-        validator.one("priority", &spec.priority, |priority: &i32| rules::PRIORITY.check(*priority));
-    let conditions = conditions::desired(&spec.conditions, &mut validator);
-    let action = action::desired(ACTION, &spec.action, &mut validator);
-    let desired = Desired {
-        listener_arn: listener_arn?,
-        priority: priority?,
-        conditions: conditions?,
-        action: action?,
-    };
-    validator.is_valid().then_some(desired)
-}
-
-pub(crate) fn differences(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
-    let priority = desired.priority.map(ToString::to_string);
-    let first = [
-        fixed("listenerARN", Some(&desired.listener_arn), rule.listener_arn.as_ref()),
-        changed("priority", Some(&priority), rule.priority.as_ref(), Change::Priority),
-    ];
-    let conditions =
-        conditions::differences(&desired.conditions, rule.known_conditions().as_ref(), || Change::Conditions);
-    let observed = Action::of(&rule.actions);
-    let action = action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action);
-    first.into_iter().flatten().chain(conditions).chain(action).collect()
-}
-
-/// With the ignored conditions and parts of the action as they are observed: a call sends all conditions or the whole action.
-pub(crate) fn without_ignored(desired: &Desired, rule: &Rule, ignored: &Ignored) -> Option<Desired> {
-    let covers = |path: &str| ignored.covers(path);
-    let conditions =
-        conditions::without_ignored(&desired.conditions, rule.known_conditions().as_ref(), covers);
-    let observed = Action::of(&rule.actions);
-    let action = action::without_ignored(ACTION, &desired.action, observed.as_ref(), covers);
-    if conditions.is_none() && action.is_none() {
-        return None;
-    }
-    let mut kept = desired.clone();
-    kept.conditions = conditions.unwrap_or(kept.conditions);
-    kept.action = action.unwrap_or(kept.action);
-    Some(kept)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        action::ActionState,
-        listener_rule::{
-            ListenerRules,
-            rule::{ConditionState, QueryState},
-        },
-    };
-    use kraken_aws::testing::{self, HIDDEN, assert_begin, rendered, with};
-    use serde_json::{Value, json};
-
-    const LISTENER: &str = "arn:aws:elasticloadbalancing:us-east-1:1:listener/app/web/1/2";
-    const GROUP: &str = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1";
-
-    fn written(changes: Value) -> Value {
-        let usual = json!({
-            "listenerARN": {"value": LISTENER},
-            "priority": {"value": 10},
-            "conditions": {"pathPatterns": {"value": ["/b", "/a"]}},
-            "action": {"forward": {"targetGroupARN": {"value": GROUP}}},
-        });
-        with(usual, changes)
+impl ListenerRuleSpec {
+    pub(super) fn conditions(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Conditions>> {
+        conditions(&self.conditions, validator)
     }
 
-    fn wanted(changes: Value) -> Desired {
-        testing::desired::<ListenerRules>(written(changes))
+    pub(super) fn action(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Action>> {
+        action::desired(ACTION, &self.action, validator)
     }
 
-    fn problems(changes: Value) -> Vec<String> {
-        testing::problems::<ListenerRules>(written(changes))
+    /// AWS returns the priority as text.
+    pub(super) fn compare_priority(desired: &Desired, rule: &Rule) -> Option<Difference<Change>> {
+        let wanted = desired.priority.map(ToString::to_string);
+        changed("priority", Some(&wanted), rule.priority.as_ref(), Change::Priority)
     }
 
-    fn condition(field: &str, values: &[&str]) -> ConditionState {
-        let values = values.iter().map(|value| (*value).to_owned()).collect();
-        ConditionState { field: field.into(), values, ..ConditionState::default() }
+    pub(super) fn compare_conditions(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
+        let observed = rule.known_conditions();
+        conditions::differences(&desired.conditions, observed.as_ref(), || Change::Conditions)
     }
 
-    fn rule(conditions: Vec<ConditionState>) -> Rule {
-        let action = ActionState { action_type: "forward".into(), ..ActionState::default() };
-        Rule {
-            rule_arn: format!("{}/3", LISTENER.replace(":listener/", ":listener-rule/")),
-            listener_arn: Some(LISTENER.into()),
-            priority: Some("10".into()),
-            conditions,
-            actions: vec![ActionState { target_group_arn: Some(GROUP.into()), ..action }],
-            ..Rule::default()
+    pub(super) fn compare_action(desired: &Desired, rule: &Rule) -> Vec<Difference<Change>> {
+        let observed = Action::of(&rule.actions);
+        action::differences(ACTION, &desired.action, observed.as_ref(), || Change::Action)
+    }
+
+    /// With the ignored conditions and parts of the action as they are observed: a call sends all conditions or the whole action.
+    pub(super) fn without_ignored_parts(
+        desired: &Desired,
+        rule: &Rule,
+        ignored: &Ignored,
+    ) -> Option<Desired> {
+        let covers = |path: &str| ignored.covers(path);
+        let conditions =
+            conditions::without_ignored(&desired.conditions, rule.known_conditions().as_ref(), covers);
+        let observed = Action::of(&rule.actions);
+        let action = action::without_ignored(ACTION, &desired.action, observed.as_ref(), covers);
+        if conditions.is_none() && action.is_none() {
+            return None;
         }
+        let mut kept = desired.clone();
+        kept.conditions = conditions.unwrap_or(kept.conditions);
+        kept.action = action.unwrap_or(kept.action);
+        Some(kept)
+    }
+}
+
+/// Resolves the conditions and reports all problems.
+fn conditions(spec: &ConditionsSpec, validator: &mut SpecValidator<'_, '_>) -> Option<Joined<Conditions>> {
+    let lists = [
+        list(Type::HostHeader, spec.host_headers.as_ref(), validator, rule(&HOST)),
+        list(Type::PathPattern, spec.path_patterns.as_ref(), validator, rule(&VALUE)),
+        list(Type::Method, spec.methods.as_ref(), validator, rule(&METHOD)),
+        list(Type::SourceIp, spec.source_ips.as_ref(), validator, a_block),
+    ];
+    let headers = spec.http_headers.iter().flatten().enumerate();
+    let headers: Vec<_> = headers.map(|(index, header)| of_header(index, header, validator)).collect();
+    let queries = spec.query_strings.iter().flatten().enumerate();
+    let queries: Vec<_> = queries.map(|(index, query)| of_query(index, query, validator)).collect();
+
+    let (mut all, mut is_secret) = (Conditions::default(), false);
+    let mut add = |kind, (condition, secret): (Condition, bool)| {
+        is_secret |= secret;
+        all.add(kind, condition);
+    };
+    for (kind, taken) in lists.into_iter().flatten() {
+        add(kind, taken?);
+    }
+    for taken in headers {
+        add(Type::HttpHeader, taken?);
+    }
+    let queries: Option<Vec<_>> = queries.into_iter().collect();
+    let queries = queries?;
+    if !queries.is_empty() {
+        let secret = queries.iter().any(|(_, secret)| *secret);
+        let values = queries.into_iter().map(|(value, _)| value);
+        add(Type::QueryString, (Condition::new(None, values), secret));
     }
 
-    #[test]
-    fn the_order_of_values_is_ignored() {
-        let same = rule(vec![condition("path-pattern", &["/a", "/b"])]);
-        assert_eq!(rendered(differences(&wanted(json!({})), &same)), [""; 0]);
+    let values = all.0.values().flatten().map(|condition| condition.values.len()).sum();
+    if !(1..=MAX_VALUES).contains(&values) {
+        validator.problem(FIELD, format!("must have 1 to {MAX_VALUES} values in total, not {values}"));
     }
+    Some(Joined::new(all, is_secret))
+}
 
-    #[test]
-    fn each_type_of_condition_is_compared_and_absent_ones_are_removed() {
-        let other = wanted(json!({
-            "listenerARN": {"value": LISTENER.replace("web", "shop")},
-            "priority": {"value": 11},
-            "conditions": {
-                "hostHeaders": {"value": ["A.Example"]},
-                "httpHeaders": [{"name": {"value": "X-A"}, "values": {"value": ["b"]}}],
-                "queryStrings": [{"key": {"value": "k"}, "value": {"value": "v"}}],
-            },
-            "action": {"fixedResponse": {"statusCode": {"value": 503}}},
-        }));
-        let same_host = condition("host-header", &["a.example"]);
-        assert_eq!(
-            rendered(differences(&other, &rule(vec![condition("path-pattern", &["/a"]), same_host]))),
-            [
-                format!("listenerARN: {LISTENER} becomes {}: fixed", LISTENER.replace("web", "shop")),
-                "priority: 10 becomes 11: Priority".to_owned(),
-                "conditions.pathPatterns: /a becomes (absent): Conditions".to_owned(),
-                "conditions.httpHeaders: (absent) becomes x-a: b: Conditions".to_owned(),
-                "conditions.queryStrings: (absent) becomes k=v: Conditions".to_owned(),
-                format!("action: forward to {GROUP} becomes respond with 503 text/plain \"\": Action"),
-            ]
-        );
-        let query = QueryState { key: Some("k".into()), value: "v".into() };
-        let query = ConditionState { query_strings: vec![query], ..condition("query-string", &[]) };
-        let header =
-            ConditionState { http_header_name: Some("X-A".into()), ..condition("http-header", &["b"]) };
-        let host = condition("host-header", &["a.example"]);
-        let found = rendered(differences(&other, &rule(vec![query, header, host])));
-        assert!(!found.iter().any(|difference| difference.starts_with("conditions")), "{found:?}");
-    }
+/// A condition that is a list of values; `None` if it is absent, `Some((_, None))` if it has a problem.
+type Listed = Option<(Type, Option<(Condition, bool)>)>;
 
-    #[test]
-    fn an_unsupported_condition_is_shown_as_unsupported() {
-        let regular = ConditionState { is_other: true, ..condition("path-pattern", &[]) };
-        assert_eq!(
-            rendered(differences(&wanted(json!({})), &rule(vec![regular]))),
-            ["conditions: unsupported conditions becomes path-pattern /a, /b: Conditions"]
-        );
+fn list(
+    kind: Type,
+    list: Option<&ListOpt<String>>,
+    validator: &mut SpecValidator<'_, '_>,
+    rule: impl Fn(&str) -> Verdict<ValidationError>,
+) -> Listed {
+    let taken = validator.each(&kind.path(), list, rule);
+    match taken {
+        Some(None) => None,
+        Some(Some(values)) => {
+            if values.expose().is_empty() {
+                validator.problem(&kind.path(), EMPTY);
+            }
+            Some((kind, Some(of_values(None, &values))))
+        }
+        None => Some((kind, None)),
     }
+}
 
-    #[test]
-    fn all_problems_are_reported_at_once() {
-        let found = problems(json!({
-            "listenerARN": {"value": "web"},
-            "priority": {"value": 50_001},
-            "conditions": {
-                "hostHeaders": {"value": ["a_b.example"]},
-                "httpHeaders": [{"name": {"value": "Host"}, "values": {"value": ["a"]}}],
-                "methods": {"value": ["get"]},
-                "sourceIPs": {"value": ["10.0.0.1/8"]},
-            },
-            "action": {},
-        }));
-        let wanted = [
-            "spec.listenerARN: must be the ARN of a listener",
-            "spec.priority: must be 1 to 50000",
-            "spec.conditions.hostHeaders: item 0 must be a host name",
-            "spec.conditions.methods: item 0 must be a method in capital letters",
-            "spec.conditions.sourceIPs: item 0 has",
-            "spec.conditions.httpHeaders[0].name: must not be Host: use hostHeaders",
-            "spec.action: must have exactly one of",
-        ];
-        assert_begin(&found, &wanted);
-    }
+fn of_values(name: Option<String>, values: &Resolved<Vec<String>>) -> (Condition, bool) {
+    let items = values.expose().iter().map(|value| (None, value.clone()));
+    (Condition::new(name, items), values.is_secret())
+}
 
-    #[test]
-    fn one_to_five_values_are_required() {
-        let of = |conditions: Value| problems(json!({"conditions": conditions}));
-        assert_begin(&of(json!({})), &["spec.conditions: must have 1 to 5 values in total, not 0"]);
-        let many =
-            json!({"pathPatterns": {"value": ["/1", "/2", "/3"]}, "methods": {"value": ["A", "B", "C"]}});
-        assert_begin(&of(many), &["spec.conditions: must have 1 to 5 values in total, not 6"]);
+fn of_header(
+    index: usize,
+    header: &HttpHeader,
+    validator: &mut SpecValidator<'_, '_>,
+) -> Option<(Condition, bool)> {
+    let at = |name: &str| format!("{}[{index}].{name}", Type::HttpHeader.path());
+    let name = validator.one(&at("name"), &header.name, a_header);
+    let values = validator.each(&at("values"), Some(&header.values), rule(&VALUE));
+    let (name, values) = (name?, values??);
+    if values.expose().is_empty() {
+        validator.problem(&at("values"), EMPTY);
     }
+    let (condition, secret) = of_values(Some(name.expose().clone()), &values);
+    Some((condition, secret || name.is_secret()))
+}
 
-    #[test]
-    fn a_value_from_a_secret_is_absent_from_state_and_differences() {
-        let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "k"}}});
-        let desired = wanted(json!({"conditions": {
-            "httpHeaders": [{"name": {"value": "X-Key"}, "values": {"value": [secret]}}],
-        }}));
-        assert!(!format!("{desired:?}").contains(HIDDEN));
-        let found = rendered(differences(&desired, &rule(vec![condition("path-pattern", &["/a"])])));
-        assert!(!found.concat().contains(HIDDEN), "{found:?}");
-    }
+type Parameter = ((Option<String>, String), bool);
+
+fn of_query(index: usize, query: &QueryString, validator: &mut SpecValidator<'_, '_>) -> Option<Parameter> {
+    let at = |name: &str| format!("{}[{index}].{name}", Type::QueryString.path());
+    let key = validator.optional(&at("key"), query.key.as_ref(), rule(&VALUE));
+    let value = validator.one(&at("value"), &query.value, rule(&VALUE));
+    let (key, value) = (key?, value?);
+    let secret = value.is_secret() || key.as_ref().is_some_and(Resolved::is_secret);
+    Some(((key.map(|key| key.expose().clone()), value.expose().clone()), secret))
+}
+
+fn a_header(name: &str) -> Verdict {
+    HEADER.check(name)?;
+    ensure(!name.eq_ignore_ascii_case("host"), || "must not be Host: use hostHeaders".to_owned())
+}
+
+fn a_block(block: &str) -> Verdict<ValidationError> {
+    if block.contains(':') { cidr::v6(block) } else { cidr::v4(block) }
 }

@@ -1,9 +1,12 @@
 //! ListenerRule: the action of a listener for requests that match conditions.
 
 mod api;
-mod aws;
+mod calls;
 mod conditions;
 mod desired;
-mod rule;
+mod observed;
+mod sdk;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::{ListenerRules, of_listener};
+pub(crate) use calls::{ListenerRules, of_listener};

@@ -1,8 +1,10 @@
 //! LoadBalancer: an application or network load balancer.
 
 mod api;
-mod aws;
-mod balancer;
+mod calls;
 mod desired;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::Balancers;
+pub(crate) use calls::Balancers;

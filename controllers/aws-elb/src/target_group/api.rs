@@ -1,33 +1,36 @@
 //! TargetGroup, the API type.
 
 use kraken_aws::{
-    TagOptions,
-    bounds::{self, VPC_ID, literal},
-    tags,
+    TagOptions, aws_kind,
+    bounds::{VPC_ID, literal},
 };
 use kraken_spoke::{
-    HasLifecycle, Lifecycle, Opt, ResourceStatus,
+    Lifecycle, Opt, Resolved,
     options::{ListOpt, Public, Text},
 };
-use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rules;
-use crate::words::{HealthCheckProtocol, Protocol, TargetType};
+use super::observed::Target;
+use crate::{
+    rules,
+    words::{HealthCheckProtocol, Protocol, TargetType},
+};
 
 /// A target group of Elastic Load Balancing, with its targets.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "aws.kraken-iac.eoinfennessy.com",
-    version = "v1alpha1",
+#[aws_kind(
     kind = "TargetGroup",
     plural = "targetgroups",
     shortname = "tg",
-    category = "kraken",
-    namespaced,
-    status = "ResourceStatus",
-    doc = "A target group of Elastic Load Balancing, with its targets. Kraken creates, heals and deletes it."
+    doc = "A target group of Elastic Load Balancing, with its targets. Kraken creates, heals and deletes it.",
+    noun = "target group",
+    state = "targetGroup",
+    observed = super::observed::Group,
+    summary("Protocol" = "Protocol", "Port" = "Port", "Type" = "TargetType"),
+    whole("targets"),
+    change = Change,
+    rules = Self::between_fields,
+    without_ignored = Self::without_ignored_health
 )]
 #[schemars(extend("x-kubernetes-validations" = [{
     "rule": "has(self.protocol) || (has(self.targetType) && (!has(self.targetType.value) || self.targetType.value == 'lambda'))",
@@ -57,62 +60,71 @@ use crate::words::{HealthCheckProtocol, Protocol, TargetType};
 pub(crate) struct TargetGroupSpec {
     /// The name, unique in the account and region: 1 to 32 letters, digits and hyphens. Immutable. Default: generated
     /// by Kraken. Example: `{value: web}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::NAME))]
+    #[field("name", rule = rules::NAME, fixed, observed = &target_group_name)]
     pub(crate) name: Option<Public<Opt<String>>>,
 
     /// The protocol to the targets: `HTTP` or `HTTPS` for an application load balancer, `TCP`, `TLS`, `UDP` or
     /// `TCP_UDP` for a network load balancer. Immutable. Required unless `targetType` is `lambda`. Example:
     /// `{value: HTTP}`
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[field("protocol", fixed)]
     pub(crate) protocol: Option<Opt<Protocol>>,
 
     /// The port of the targets, 1 to 65535. Immutable. Required unless `targetType` is `lambda`. Example:
     /// `{value: 8080}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::PORT))]
+    #[field("port", rule = rules::PORT, fixed, published("Port", "TargetHealthDescriptions.Target.Port"))]
     pub(crate) port: Option<Opt<i32>>,
 
     /// The VPC of the targets. Immutable. Required unless `targetType` is `lambda`. Example:
     /// `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
-    #[serde(rename = "vpcID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&VPC_ID))]
+    #[field("vpcID", rule = VPC_ID, fixed)]
     pub(crate) vpc_id: Option<Opt<String>>,
 
     /// The type of the targets: `instance`, `ip`, `lambda` or `alb`. Immutable. Default: AWS's default (`instance`).
     /// Example: `{value: ip}`
-    #[serde(rename = "targetType", skip_serializing_if = "Option::is_none")]
+    #[field("targetType", fixed)]
     pub(crate) target_type: Option<Opt<TargetType>>,
-
-    /// The targets, at most 1000: instance ids, IP addresses, or the ARN of one Lambda function or one application load
-    /// balancer. Registered and deregistered in place; an empty list deregisters all. Default: none; existing targets
-    /// are not managed. Example: `{value: [{valueFrom: {krakenResource: {kind: ec2instance, name: web}}}]}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&rules::TARGET).items(0, 1_000))]
-    pub(crate) targets: Option<ListOpt<String>>,
 
     /// The health check of the targets. Changed in place. Fields that are not set are not managed. If set, the health check is enabled; for
     /// targets of type `lambda` it is disabled by default. Default: AWS's default. Example:
     /// `{path: {value: /healthz}, intervalSeconds: {value: 10}}`
-    #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
+    #[field(
+        "healthCheck",
+        resolve = Self::health => Health,
+        compare = Self::compare_health,
+        published(
+            "HealthCheckEnabled",
+            "HealthCheckProtocol",
+            "HealthCheckPort",
+            "HealthCheckPath",
+            "HealthCheckIntervalSeconds",
+            "HealthCheckTimeoutSeconds",
+            "HealthyThresholdCount",
+            "UnhealthyThresholdCount",
+            "Matcher",
+        )
+    )]
     pub(crate) health_check: Option<HealthCheck>,
+
+    /// The targets, at most 1000: instance ids, IP addresses, or the ARN of one Lambda function or one application load
+    /// balancer. Registered and deregistered in place; an empty list deregisters all. Default: none; existing targets
+    /// are not managed. Example: `{value: [{valueFrom: {krakenResource: {kind: ec2instance, name: web}}}]}`
+    #[field(
+        "targets",
+        rule = rules::TARGET,
+        items(0, 1_000),
+        check = |_| Ok::<(), String>(()), // by the type of the targets, in `between_fields`
+        compare = Self::compare_targets,
+        published("TargetHealthDescriptions")
+    )]
+    pub(crate) targets: Option<ListOpt<String>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a
     /// reference, but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    #[serde(default, skip_serializing_if = "tags::is_empty")]
-    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.
-    #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
-}
-
-impl HasLifecycle for TargetGroupSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
 }
 
 /// The health check of the targets.
@@ -168,6 +180,31 @@ pub(crate) struct HealthCheck {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = literal(&rules::MATCHER))]
     pub(crate) matcher: Option<Opt<String>>,
+}
+
+/// The desired health check, with the fields that the spec sets.
+#[derive(Clone, Debug)]
+pub(crate) struct Health {
+    /// Whether the spec contains it. If so, the health check is enabled; AWS's default for Lambda functions is
+    /// disabled.
+    pub(crate) is_given: bool,
+    pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
+    pub(crate) port: Option<Resolved<String>>,
+    pub(crate) path: Option<Resolved<String>>,
+    pub(crate) interval: Option<Resolved<i32>>,
+    pub(crate) timeout: Option<Resolved<i32>>,
+    pub(crate) healthy: Option<Resolved<i32>>,
+    pub(crate) unhealthy: Option<Resolved<i32>>,
+    pub(crate) matcher: Option<Resolved<String>>,
+}
+
+/// A change in place, one call each.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// All fields of the health check in the spec, because AWS validates them together.
+    HealthCheck,
+    Register(Vec<String>),
+    Deregister(Vec<Target>),
 }
 
 #[cfg(test)]

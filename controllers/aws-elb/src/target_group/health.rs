@@ -1,55 +1,63 @@
 //! The desired health check of a target group, and its comparison with the observed one. Pure.
 
 use kraken_aws::{
+    bounds::rule,
     diff::{changed, difference},
     resolved::given,
     validator::SpecValidator,
 };
 use kraken_spoke::{Difference, Ignored, OptionType, Resolved, options::Text};
 
-use super::{api::HealthCheck, desired::Change, group::Group};
-use crate::{rules, words::HealthCheckProtocol};
+use super::{
+    api::{Change, Desired, Health, HealthCheck, TargetGroupSpec},
+    observed::Group,
+};
+use crate::rules;
 
-/// The desired health check, with the fields that the spec sets.
-#[derive(Clone, Debug)]
-pub(crate) struct Health {
-    /// Whether the spec contains it. If so, the health check is enabled; AWS's default for Lambda functions is
-    /// disabled.
-    pub(crate) is_given: bool,
-    pub(crate) protocol: Option<Resolved<HealthCheckProtocol>>,
-    pub(crate) port: Option<Resolved<String>>,
-    pub(crate) path: Option<Resolved<String>>,
-    pub(crate) interval: Option<Resolved<i32>>,
-    pub(crate) timeout: Option<Resolved<i32>>,
-    pub(crate) healthy: Option<Resolved<i32>>,
-    pub(crate) unhealthy: Option<Resolved<i32>>,
-    pub(crate) matcher: Option<Resolved<String>>,
+impl TargetGroupSpec {
+    pub(super) fn health(&self, validator: &mut SpecValidator<'_, '_>) -> Option<Health> {
+        wanted(self.health_check.as_ref(), validator)
+    }
+
+    pub(super) fn compare_health(desired: &Desired, group: &Group) -> Vec<Difference<Change>> {
+        differences(&desired.health_check, group)
+    }
+
+    /// Without the ignored fields of the health check, because a call sends all desired fields.
+    pub(super) fn without_ignored_health(desired: &Desired, _: &Group, ignored: &Ignored) -> Option<Desired> {
+        let health_check = without_ignored(&desired.health_check, ignored)?;
+        Some(Desired { health_check, ..desired.clone() })
+    }
 }
 
-pub(super) fn wanted(spec: Option<&HealthCheck>, validator: &mut SpecValidator<'_, '_>) -> Option<Health> {
+fn wanted(spec: Option<&HealthCheck>, validator: &mut SpecValidator<'_, '_>) -> Option<Health> {
     let is_given = spec.is_some();
     let nothing = HealthCheck::default();
     let spec = spec.unwrap_or(&nothing);
     let protocol = validator.any_if("healthCheck.protocol", spec.protocol.as_ref());
-    let port = validator
-        .optional("healthCheck.port", spec.port.as_ref(), |port: &Text| rules::health_check_port(&port.0));
-    let path = validator.optional("healthCheck.path", spec.path.as_ref(), rules::health_check_path);
+    let port = validator.optional("healthCheck.port", spec.port.as_ref(), |port: &Text| {
+        rules::HEALTH_CHECK_PORT.check(&port.0)
+    });
+    let path = validator.optional("healthCheck.path", spec.path.as_ref(), rule(&rules::HEALTH_CHECK_PATH));
     let interval = validator.optional(
         "healthCheck.intervalSeconds",
         spec.interval_seconds.as_ref(),
-        rules::interval_seconds,
+        rule(&rules::INTERVAL_SECONDS),
     );
     let timeout = validator.optional(
         "healthCheck.timeoutSeconds",
         spec.timeout_seconds.as_ref(),
-        rules::timeout_seconds,
+        rule(&rules::TIMEOUT_SECONDS),
     );
-    let healthy =
-        validator.optional("healthCheck.healthyThreshold", spec.healthy_threshold.as_ref(), rules::threshold);
+    let healthy = validator.optional(
+        "healthCheck.healthyThreshold",
+        spec.healthy_threshold.as_ref(),
+        rule(&rules::THRESHOLD),
+    );
     let unhealthy = validator.optional(
         "healthCheck.unhealthyThreshold",
         spec.unhealthy_threshold.as_ref(),
-        rules::threshold,
+        rule(&rules::THRESHOLD),
     );
     let matcher = validator.optional("healthCheck.matcher", spec.matcher.as_ref(), rules::matcher);
     if let (Some(interval), Some(timeout)) = (given(&interval), given(&timeout))
@@ -70,7 +78,7 @@ pub(super) fn wanted(spec: Option<&HealthCheck>, validator: &mut SpecValidator<'
     })
 }
 
-pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Change>> {
+fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Change>> {
     let Health { is_given, protocol, port, path, interval, timeout, healthy, unhealthy, matcher } = wanted;
     let codes = group.matcher.as_ref().and_then(|matcher| matcher.http_code.as_ref());
     let all = [
@@ -89,7 +97,7 @@ pub(super) fn differences(wanted: &Health, group: &Group) -> Vec<Difference<Chan
 }
 
 /// Without ignored fields, which are neither compared nor sent; `None` if no desired field is ignored.
-pub(super) fn without_ignored(wanted: &Health, ignored: &Ignored) -> Option<Health> {
+fn without_ignored(wanted: &Health, ignored: &Ignored) -> Option<Health> {
     fn leave<T>(field: &mut Option<T>, name: &str, ignored: &Ignored) -> bool {
         ignored.covers(&format!("healthCheck.{name}")) && field.take().is_some()
     }
@@ -139,11 +147,11 @@ mod tests {
         };
         let off = Group { health_check_enabled: Some(false), ..group.clone() };
         assert_eq!(
-            rendered(differences(&wanted.health, &off))[0],
+            rendered(differences(&wanted.health_check, &off))[0],
             "healthCheck: disabled becomes enabled: HealthCheck"
         );
         assert_eq!(
-            rendered(differences(&wanted.health, &group)),
+            rendered(differences(&wanted.health_check, &group)),
             [
                 "healthCheck.port: (absent) becomes 8081: HealthCheck",
                 "healthCheck.path: / becomes /healthz: HealthCheck",
@@ -157,7 +165,7 @@ mod tests {
             "protocol": {"value": "HTTP"}, "port": {"value": 80}, "vpcID": {"value": "vpc-1"},
             "healthCheck": {"path": {"value": "/healthz"}, "intervalSeconds": {"value": 30}},
         }));
-        let without = |path: &str| without_ignored(&wanted.health, &Ignored::new(&[path.to_owned()]));
+        let without = |path: &str| without_ignored(&wanted.health_check, &Ignored::new(&[path.to_owned()]));
         let kept = without("healthCheck.path").unwrap();
         assert!(kept.path.is_none() && kept.interval.is_some());
         assert!(without("healthCheck").unwrap().interval.is_none());

@@ -1,10 +1,12 @@
 //! TargetGroup: the targets of the requests of load balancers.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
-mod group;
 mod health;
+mod observed;
+#[cfg(test)]
+mod tests;
 mod users;
 
-pub(crate) use aws::Groups;
+pub(crate) use calls::Groups;

@@ -3,7 +3,7 @@
 use kraken_aws::{Aws, fields::listed, lookup::Tagged, tags};
 use kraken_spoke::Failure;
 
-use super::group::Group;
+use super::observed::Group;
 use crate::{
     action::{Action, ActionState},
     listener::of_balancer,

@@ -1,7 +1,10 @@
 //! Elastic IP addresses.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::ElasticIps;
+pub(crate) use calls::ElasticIps;

@@ -1,7 +1,9 @@
 //! Internet gateways.
 
 mod api;
-mod aws;
-mod desired;
+mod calls;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::InternetGateways;
+pub(crate) use calls::InternetGateways;

@@ -1,8 +1,11 @@
 //! Key pairs.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
 mod generated;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::KeyPairs;
+pub(crate) use calls::KeyPairs;

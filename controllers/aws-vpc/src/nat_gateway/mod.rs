@@ -1,8 +1,12 @@
 //! NAT gateways.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
+mod observed;
+mod read;
 mod readiness;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::NatGateways;
+pub(crate) use calls::NatGateways;

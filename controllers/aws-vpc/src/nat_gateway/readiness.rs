@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use kraken_aws::{
-    Aws, AwsResource as _,
+    Aws,
     ec2::types::Address,
     lookup::Tagged as _,
     release::filter,
@@ -13,10 +13,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{Failure, FailureClass, runtime::clock};
 
-use super::{
-    aws::{NatGateway, NatGateways},
-    desired::Desired,
-};
+use super::{api::Desired, observed::NatGateway, read::read};
 
 const ACTION: &str = "failed to create the NAT gateway";
 
@@ -77,7 +74,7 @@ async fn detached(aws: &Aws, subnet: &str) -> Result<Option<String>, Failure> {
 async fn own(aws: &Aws, creation: &Creation<'_>) -> Result<Vec<NatGateway>, Failure> {
     let value = |key: &str| creation.tags.get(key).cloned().into_iter().collect();
     let filters = [CLUSTER, UID].map(|key| filter(&format!("tag:{key}"), value(key)));
-    NatGateways::read(aws, DescribeQuery { ids: None, filters: Some(filters.into()) }).await
+    read(aws, DescribeQuery { ids: None, filters: Some(filters.into()) }).await
 }
 
 fn failed_lately(before: &[NatGateway], now: i64) -> Option<String> {

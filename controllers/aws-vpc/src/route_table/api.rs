@@ -1,67 +1,84 @@
 //! RouteTable, the API type.
 
 use kraken_aws::{
-    TagOptions,
-    bounds::{
-        self, ANY_V4, CidrV6, INSTANCE_ID, Id, NETWORK_INTERFACE_ID, Pattern, SUBNET_ID, VPC_ID, literal,
-    },
-    tags,
+    TagOptions, aws_kind,
+    bounds::{ANY_V4, CidrV6, INSTANCE_ID, Id, NETWORK_INTERFACE_ID, Pattern, SUBNET_ID, VPC_ID, literal},
+    resolved::Joined,
 };
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus, options::ListOpt};
-use kube::CustomResource;
+use kraken_spoke::{Lifecycle, Opt, options::ListOpt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::route::{Destination, Wanted};
+
 /// The id of an internet gateway or of a virtual private gateway.
-pub(super) static GATEWAY_ID: Pattern = Pattern::new(
+static GATEWAY_ID: Pattern = Pattern::new(
     "^(igw|vgw)-[a-z0-9]+$",
     64,
     "must look like igw-0abc1234def567890 or vgw-0abc1234def567890",
 );
 
 /// A route table, with its routes and its associations with subnets.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "aws.kraken-iac.eoinfennessy.com",
-    version = "v1alpha1",
+#[aws_kind(
     kind = "RouteTable",
     plural = "routetables",
     shortname = "rtb",
-    category = "kraken",
-    namespaced,
-    status = "ResourceStatus",
-    doc = "Where the traffic of subnets goes. Its main id is its RouteTableId."
+    doc = "Where the traffic of subnets goes. Its main id is its RouteTableId.",
+    noun = "route table",
+    state = "routeTable",
+    observed = super::observed::RouteTable,
+    summary("VPC" = "VpcId"),
+    change = Change,
+    rules = Self::between_fields
 )]
 pub(crate) struct RouteTableSpec {
     /// The VPC of the route table. Immutable. Example: `{valueFrom: {krakenResource: {kind: vpc, name: main}}}`
-    #[serde(rename = "vpcID")]
-    #[schemars(transform = literal(&VPC_ID))]
+    #[field("vpcID", rule = VPC_ID, fixed)]
     pub(crate) vpc_id: Opt<String>,
 
     /// All routes, except those that AWS manages (the local route, propagated routes, routes of endpoints). Changed in place. A
     /// route that is not in this list is removed. Default: none; existing routes are not managed. Example: `[{destinationCIDRBlock:
     /// {value: 0.0.0.0/0}, gatewayID: {valueFrom: {krakenResource: {kind: internetgateway, name: main}}}}]`
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 200))]
+    #[field(
+        "routes",
+        resolve = Self::routes => Option<Vec<Joined<Wanted>>>,
+        compare = Self::compare_routes,
+        published("Routes")
+    )]
     pub(crate) routes: Option<Vec<Route>>,
 
     /// The subnets that are associated with the table. A subnet can have one route table. Changed in place. Default: none;
     /// existing associations are not managed. Example:
     /// `{value: [{valueFrom: {krakenResource: {kind: subnet, name: public-a}}}]}`
-    #[serde(rename = "subnetIDs", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&SUBNET_ID).items(0, 1_000))]
+    #[field(
+        "subnetIDs",
+        rule = SUBNET_ID,
+        items(0, 1_000),
+        add = Associate,
+        remove = Disassociate,
+        observed = subnet_ids(),
+        published("Associations")
+    )]
     pub(crate) subnet_ids: Option<ListOpt<String>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
     /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: public, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    #[serde(default, skip_serializing_if = "tags::is_empty")]
-    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.
-    #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
+}
+
+/// A change in place. Subnets are associated after the routes were changed, so that they have their routes at once.
+#[derive(Debug)]
+pub(crate) enum Change {
+    CreateRoute(Joined<Wanted>),
+    ReplaceRoute(Joined<Wanted>),
+    DeleteRoute(Destination),
+    Associate(String),
+    Disassociate(String),
 }
 
 /// A route with one destination and one target.
@@ -122,10 +139,4 @@ pub(crate) struct Route {
     #[serde(rename = "egressOnlyInternetGatewayID", skip_serializing_if = "Option::is_none")]
     #[schemars(transform = literal(&Id("eigw-")))]
     pub(crate) egress_only_internet_gateway_id: Option<Opt<String>>,
-}
-
-impl HasLifecycle for RouteTableSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
 }

@@ -1,73 +1,149 @@
-//! The desired state of a route table, and its comparison with the observed state. Pure.
+//! The routes of a route table: resolved, validated and compared. Pure.
 
 use kraken_aws::{
-    bounds::{SUBNET_ID, VPC_ID},
-    diff::{difference, fixed, of_lists},
+    cidr,
+    diff::difference,
     fields::{ABSENT, NOT_SHOWN, item_path},
     resolved::{Joined, given},
-    rules::unique,
+    rules::{an_id, ensure, unique},
     validator::SpecValidator,
 };
-use kraken_spoke::{Difference, Resolved, Resolver};
+use kraken_spoke::{Difference, Opt};
 
 use super::{
-    api::RouteTableSpec,
-    route::{self, Destination, Wanted},
-    table::RouteTable,
+    api::{Change, Desired, PartialDesired, Route, RouteTableSpec},
+    observed::RouteTable,
+    route::{Destination, Target, Wanted},
 };
 
-/// The desired state. Absent fields are neither sent nor compared.
-#[derive(Debug)]
-pub(crate) struct Desired {
-    pub(super) vpc_id: Resolved<String>,
-    pub(super) routes: Option<Vec<Joined<Wanted>>>,
-    pub(super) subnet_ids: Option<Resolved<Vec<String>>>,
-}
-
-/// A change in place.
-#[derive(Debug)]
-pub(crate) enum Change {
-    CreateRoute(Joined<Wanted>),
-    ReplaceRoute(Joined<Wanted>),
-    DeleteRoute(Destination),
-    Associate(String),
-    Disassociate(String),
-}
-
-pub(super) fn desired(spec: &RouteTableSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut validator = SpecValidator::new(values);
-    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| VPC_ID.check(id));
-    let routes = spec.routes.as_ref().map(|routes| route::routes(&mut validator, routes));
-    let subnet_ids = validator.each("subnetIDs", spec.subnet_ids.as_ref(), |id: &str| SUBNET_ID.check(id));
-    if let Some(Err(why)) = given(&subnet_ids).map(|ids| unique(ids)) {
-        validator.problem("subnetIDs", why);
+impl RouteTableSpec {
+    pub(super) fn between_fields(&self, partial: &PartialDesired, validator: &mut SpecValidator<'_, '_>) {
+        if let Some(Err(why)) = given(&partial.subnet_ids).map(|ids| unique(ids)) {
+            validator.problem("subnetIDs", why);
+        }
     }
-    let desired = Desired {
-        vpc_id: vpc_id?,
-        routes: routes.map_or(Some(None), |taken| taken.map(Some))?,
-        subnet_ids: subnet_ids?,
-    };
-    validator.is_valid().then_some(desired)
-}
 
-pub(super) fn differences(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {
-    let mut found: Vec<_> =
-        fixed("vpcID", Some(&desired.vpc_id), table.vpc_id.as_ref()).into_iter().collect();
-    if let Some(routes) = &desired.routes {
-        of_routes(routes, table, &mut found);
+    #[allow(clippy::option_option)] // as the other fields of `PartialDesired`
+    pub(super) fn routes(
+        &self,
+        validator: &mut SpecValidator<'_, '_>,
+    ) -> Option<Option<Vec<Joined<Wanted>>>> {
+        match &self.routes {
+            Some(all) => routes(validator, all).map(Some),
+            None => Some(None),
+        }
     }
-    // After the routes, so that a newly associated subnet has its routes at once.
-    found.extend(of_lists(
-        "subnetIDs",
-        desired.subnet_ids.as_ref(),
-        &table.subnet_ids(),
-        Change::Associate,
-        Change::Disassociate,
-    ));
-    found
+
+    pub(super) fn compare_routes(desired: &Desired, table: &RouteTable) -> Vec<Difference<Change>> {
+        desired.routes.as_ref().map_or(vec![], |wanted| of_routes(wanted, table))
+    }
 }
 
-fn of_routes(wanted: &[Joined<Wanted>], table: &RouteTable, found: &mut Vec<Difference<Change>>) {
+/// A field for a target: its name, the target, the prefixes of its ids, and the value in the spec.
+type Way<'a> = (&'static str, Target, &'static [&'static str], &'a Option<Opt<String>>);
+
+/// All routes; `None` if a value is missing. Problems are reported with the index.
+fn routes(validator: &mut SpecValidator<'_, '_>, routes: &[Route]) -> Option<Vec<Joined<Wanted>>> {
+    let taken: Vec<_> = routes
+        .iter()
+        .enumerate()
+        .map(|(index, route)| {
+            let field = format!("routes[{index}]");
+            // Both are resolved before an error is returned, so that all problems are reported.
+            let (destination, way) = (destination(validator, &field, route), way(validator, &field, route));
+            (destination, way)
+        })
+        .collect();
+    for (index, (destination, _)) in taken.iter().enumerate() {
+        let Some(destination) = destination else { continue };
+        let is_same = |(other, _): &(Option<Joined<Destination>>, _)| {
+            other.as_ref().is_some_and(|other| other.expose() == destination.expose())
+        };
+        if let Some(first) = taken[..index].iter().position(is_same) {
+            let why = format!("has the same destination as routes[{first}]");
+            validator.problem(&format!("routes[{index}]"), why);
+        }
+    }
+    let whole = taken.into_iter().map(|(destination, way)| {
+        let (destination, (target, id)) = (destination?, way?);
+        let is_secret = destination.is_secret() || id.is_secret();
+        let (destination, id) = (destination.expose().clone(), id.expose().clone());
+        Some(Joined::new(Wanted { destination, target, id }, is_secret))
+    });
+    whole.collect()
+}
+
+fn destination(
+    validator: &mut SpecValidator<'_, '_>,
+    field: &str,
+    route: &Route,
+) -> Option<Joined<Destination>> {
+    let (v4, v6) = (route.destination_cidr_block.as_ref(), route.destination_ipv6_cidr_block.as_ref());
+    let taken_v4 = validator.optional(&format!("{field}.destinationCIDRBlock"), v4, cidr::v4);
+    let taken_v6 = validator.optional(&format!("{field}.destinationIPv6CIDRBlock"), v6, cidr::v6);
+    if v4.is_some() == v6.is_some() {
+        let why = match v4 {
+            None => "requires destinationCIDRBlock or destinationIPv6CIDRBlock",
+            Some(_) => "must have only one of destinationCIDRBlock and destinationIPv6CIDRBlock",
+        };
+        validator.problem(field, why);
+        return None;
+    }
+    let (v4, v6) = (taken_v4?, taken_v6?);
+    let v4 = v4.map(|b| Joined::new(Destination::V4(cidr::canonical(b.expose())), b.is_secret()));
+    v4.or_else(|| v6.map(|b| Joined::new(Destination::V6(cidr::canonical(b.expose())), b.is_secret())))
+}
+
+fn way(
+    validator: &mut SpecValidator<'_, '_>,
+    field: &str,
+    route: &Route,
+) -> Option<(Target, Joined<String>)> {
+    let all: [Way<'_>; 7] = [
+        ("gatewayID", Target::Gateway, &["igw-", "vgw-"], &route.gateway_id),
+        ("natGatewayID", Target::NatGateway, &["nat-"], &route.nat_gateway_id),
+        ("instanceID", Target::Instance, &["i-"], &route.instance_id),
+        ("networkInterfaceID", Target::NetworkInterface, &["eni-"], &route.network_interface_id),
+        ("vpcPeeringConnectionID", Target::VpcPeeringConnection, &["pcx-"], &route.vpc_peering_connection_id),
+        ("transitGatewayID", Target::TransitGateway, &["tgw-"], &route.transit_gateway_id),
+        (
+            "egressOnlyInternetGatewayID",
+            Target::EgressOnlyInternetGateway,
+            &["eigw-"],
+            &route.egress_only_internet_gateway_id,
+        ),
+    ];
+    let names = |all: &[Way<'_>]| all.iter().map(|one| one.0).collect::<Vec<_>>().join(", ");
+    let given: Vec<_> = all.iter().filter(|one| one.3.is_some()).copied().collect();
+    let mut taken = vec![];
+    for (name, target, prefixes, option) in &given {
+        let rule = |id: &str| {
+            let fits = prefixes.iter().any(|prefix| an_id(id, prefix).is_ok());
+            ensure(fits, || {
+                format!("must look like {}0abc1234def567890", prefixes.join("0abc1234def567890 or "))
+            })
+        };
+        taken.push((*target, validator.optional(&format!("{field}.{name}"), option.as_ref(), rule)));
+    }
+    match given.len() {
+        1 => {
+            let (target, id) = taken.pop()?;
+            let id = id??;
+            Some((target, Joined::new(id.expose().clone(), id.is_secret())))
+        }
+        0 => {
+            validator.problem(field, format!("requires a target: one of {}", names(&all)));
+            None
+        }
+        _ => {
+            validator.problem(field, format!("has more than one target: {}", names(&given)));
+            None
+        }
+    }
+}
+
+fn of_routes(wanted: &[Joined<Wanted>], table: &RouteTable) -> Vec<Difference<Change>> {
+    let mut found = vec![];
     for route in wanted {
         let path = path(&route.expose().destination, route.is_secret());
         match table.route_to(&route.expose().destination) {
@@ -91,165 +167,9 @@ fn of_routes(wanted: &[Joined<Wanted>], table: &RouteTable, found: &mut Vec<Diff
         let path = path(&destination, any_secret);
         found.push(difference(&path, ABSENT, shown, Change::DeleteRoute(destination)));
     }
+    found
 }
 
 fn path(destination: &Destination, is_secret: bool) -> String {
     if is_secret { "routes".to_owned() } else { item_path("routes", destination.as_str()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::route_table::{RouteTables, table::Route};
-    use kraken_aws::testing::{self, rendered, with};
-    use serde_json::{Value, json};
-
-    fn written(changes: Value) -> Value {
-        with(json!({"vpcID": {"value": "vpc-1"}}), changes)
-    }
-
-    fn compared(changes: Value, table: &RouteTable) -> Vec<String> {
-        let found = differences(&testing::desired::<RouteTables>(written(changes)), table);
-        let change = |text: String| {
-            let end = text.find(['(', '{']).filter(|end| text[..*end].contains(" becomes "));
-            end.map_or(text.clone(), |end| text[..end].to_owned())
-        };
-        // Truncates the debug form of the change; "(absent)" is kept.
-        rendered(found).into_iter().map(|text| change(text.replace("(absent)", "absent"))).collect()
-    }
-
-    fn problems(changes: Value) -> Vec<String> {
-        testing::problems::<RouteTables>(written(changes))
-    }
-
-    fn to(block: &str, field: &str, id: &str) -> Value {
-        json!({"destinationCIDRBlock": {"value": block}, field: {"value": id}})
-    }
-
-    fn local() -> Route {
-        Route {
-            origin: Some("CreateRouteTable".into()),
-            ..Route::v4("10.0.0.0/16", |r| &mut r.gateway_id, "local")
-        }
-    }
-
-    fn table(routes: Vec<Route>) -> RouteTable {
-        let all = [local()].into_iter().chain(routes).collect();
-        RouteTable { vpc_id: Some("vpc-1".into()), routes: all, ..RouteTable::default() }
-            .with_subnet("subnet-1")
-    }
-
-    #[test]
-    fn routes_managed_by_aws_are_ignored() {
-        let propagated = Route {
-            origin: Some("EnableVgwRoutePropagation".into()),
-            ..Route::v4("192.168.0.0/16", |r| &mut r.gateway_id, "vgw-1")
-        };
-        let endpoint = Route {
-            destination_prefix_list_id: Some("pl-1".into()),
-            destination_cidr_block: None,
-            ..Route::v4("", |r| &mut r.gateway_id, "vpce-1")
-        };
-        assert!(compared(json!({"routes": []}), &table(vec![propagated, endpoint])).is_empty());
-        assert!(
-            compared(json!({}), &table(vec![Route::v4("0.0.0.0/0", |r| &mut r.gateway_id, "igw-1")]))
-                .is_empty()
-        );
-    }
-
-    #[test]
-    fn routes_are_created_replaced_and_deleted() {
-        let have = table(vec![
-            Route::v4("0.0.0.0/0", |r| &mut r.gateway_id, "igw-1"),
-            Route::v4("10.8.0.0/16", |r| &mut r.nat_gateway_id, "nat-1"),
-        ]);
-        let wanted = json!({"routes": [
-            to("0.0.0.0/0", "natGatewayID", "nat-1"),
-            {"destinationIPv6CIDRBlock": {"value": "::/0"}, "egressOnlyInternetGatewayID": {"value": "eigw-1"}},
-        ]});
-        assert_eq!(
-            compared(wanted, &have),
-            [
-                "routes[\"0.0.0.0/0\"]: igw-1 becomes nat-1: ReplaceRoute",
-                "routes[\"::/0\"]: absent becomes eigw-1: CreateRoute",
-                "routes[\"10.8.0.0/16\"]: nat-1 becomes absent: DeleteRoute",
-            ]
-        );
-    }
-
-    #[test]
-    fn an_instance_is_reached_through_its_interface() {
-        let mut route = Route::v4("0.0.0.0/0", |r| &mut r.instance_id, "i-1");
-        route.network_interface_id = Some("eni-1".into());
-        let table = table(vec![route]);
-        assert!(compared(json!({"routes": [to("0.0.0.0/0", "instanceID", "i-1")]}), &table).is_empty());
-        assert!(
-            compared(json!({"routes": [to("0.0.0.0/0", "networkInterfaceID", "eni-1")]}), &table).is_empty()
-        );
-    }
-
-    #[test]
-    fn subnets_are_associated_and_disassociated() {
-        assert_eq!(
-            compared(json!({"subnetIDs": {"value": ["subnet-2"]}}), &table(vec![])),
-            [
-                "subnetIDs[\"subnet-2\"]: absent becomes subnet-2: Associate",
-                "subnetIDs[\"subnet-1\"]: subnet-1 becomes absent: Disassociate",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_vpc_is_immutable() {
-        let wanted = json!({"vpcID": {"value": "vpc-2"}});
-        assert_eq!(compared(wanted, &table(vec![])), ["vpcID: vpc-1 becomes vpc-2: fixed"]);
-    }
-
-    #[test]
-    fn all_problems_of_routes_are_reported_with_their_index() {
-        let mut two = to("10.1.0.0/16", "gatewayID", "igw-1");
-        two["natGatewayID"] = json!({"value": "nat-1"});
-        let mut both = to("10.2.0.0/16", "gatewayID", "igw-1");
-        both["destinationIPv6CIDRBlock"] = json!({"value": "::/0"});
-        assert_eq!(
-            problems(json!({
-                "routes": [
-                    to("0.0.0.0/0", "gatewayID", "igw-1"),
-                    to("0.0.0.0/0", "natGatewayID", "nat-1"),
-                    two,
-                    {"destinationCIDRBlock": {"value": "10.3.0.1/16"}},
-                    {"gatewayID": {"value": "local"}},
-                    both,
-                ],
-                "subnetIDs": {"value": ["subnet-1", "subnet-1"]},
-            })),
-            [
-                "spec.routes[2]: has more than one target: gatewayID, natGatewayID",
-                "spec.routes[3].destinationCIDRBlock: has host bits set for the prefix length /16: write 10.3.0.0/16",
-                "spec.routes[3]: requires a target: one of gatewayID, natGatewayID, instanceID, networkInterfaceID, \
-                 vpcPeeringConnectionID, transitGatewayID, egressOnlyInternetGatewayID",
-                "spec.routes[4]: requires destinationCIDRBlock or destinationIPv6CIDRBlock",
-                "spec.routes[4].gatewayID: must look like igw-0abc1234def567890 or vgw-0abc1234def567890",
-                "spec.routes[5]: must have only one of destinationCIDRBlock and destinationIPv6CIDRBlock",
-                "spec.routes[1]: has the same destination as routes[0]",
-                "spec.subnetIDs: item 1 is the same as item 0",
-            ]
-        );
-    }
-
-    #[test]
-    fn all_missing_references_are_reported_at_once() {
-        let reference = |kind: &str| json!({"valueFrom": {"krakenResource": {"kind": kind, "name": "main"}}});
-        let route = json!({"destinationCIDRBlock": {"value": "0.0.0.0/0"}, "gatewayID": reference("internetgateway")});
-        assert_eq!(
-            problems(json!({
-                "vpcID": reference("vpc"), "routes": [route], "subnetIDs": {"value": [reference("subnet")]},
-            })),
-            [
-                "spec.vpcID: waiting for the id of vpc main",
-                "spec.routes[0].gatewayID: waiting for the id of internetgateway main",
-                "spec.subnetIDs.value[0]: waiting for the id of subnet main",
-            ]
-        );
-    }
 }

@@ -1,9 +1,11 @@
 //! Route tables.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
+mod observed;
 mod route;
-mod table;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::RouteTables;
+pub(crate) use calls::RouteTables;

@@ -1,106 +1,91 @@
-//! The calls that change the rules of a security group. Each is atomic: one existing rule makes AWS reject all rules of the
-//! call.
+//! The calls of security groups, except for their rules.
 
-use kraken_aws::{Aws, ec2::types::IpPermission, missing::unless_done, resolved::Joined};
+use kraken_aws::{
+    Aws, AwsResource,
+    ec2::types::{self, ResourceType},
+    fields::shown,
+    from_sdk,
+    release::filter,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery},
+};
 use kraken_spoke::Failure;
 
 use super::{
-    aws::SecurityGroup,
-    desired::Desired,
-    permission::to_sdk,
-    rule::Entry,
-    rule_changes::{Change, Direction, extra},
+    api::{self, Desired},
+    observed::SecurityGroup,
+    rule::Change,
+    rule_calls,
+    sdk::permissions,
 };
+use crate::dependents::{self, Of};
 
-/// The error codes for a rule that exists already, or that is removed already.
-const DONE: [&str; 2] = ["InvalidPermission.Duplicate", "InvalidPermission.NotFound"];
-/// The error code for exceeding the group's quota of rules.
-const FULL: &str = "RulesPerSecurityGroupLimitExceeded";
+/// The kind SecurityGroup.
+pub(crate) struct SecurityGroups;
 
-/// Makes one change of rules.
-pub(super) async fn change(
-    aws: &Aws,
-    change: &Change,
-    desired: &Desired,
-    group: &SecurityGroup,
-) -> Result<(), Failure> {
-    let (Change::Authorize(direction, entries)
-    | Change::Describe(direction, entries)
-    | Change::Revoke(direction, entries)) = change;
-    match each(aws, change, *direction, entries, group).await {
-        // The quota does not allow new and old rules together: in this case the old ones are removed first.
-        Err(failure) if failure.code == FULL && matches!(change, Change::Authorize(..)) => {
-            let extra = extra(*direction, desired.rules(*direction), group);
-            if extra.is_empty() {
-                return Err(failure);
+from_sdk!(types::SecurityGroup as group => SecurityGroup {
+    group_id, group_name, security_group_arn, vpc_id, description, owner_id, tags;
+    ip_permissions: permissions(group.ip_permissions.unwrap_or_default()),
+    ip_permissions_egress: permissions(group.ip_permissions_egress.unwrap_or_default()),
+});
+
+impl AwsResource for SecurityGroups {
+    type Kind = api::SecurityGroup;
+    /// A name is unique in a VPC.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
+
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<SecurityGroup>, Failure> {
+        let call = aws.ec2().describe_security_groups().set_group_ids(query.ids).set_filters(query.filters);
+        let pages = call.into_paginator().send();
+        let pages = aws.pages("DescribeSecurityGroups", "failed to describe security groups", pages).await?;
+        Ok(pages
+            .into_iter()
+            .flat_map(|page| page.security_groups.unwrap_or_default())
+            .map(SecurityGroup::from)
+            .collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<SecurityGroup, Failure> {
+        // Rules are added by changes.
+        let Desired { vpc_id, group_name, description, ingress: _, egress: _ } = desired;
+        let name = exposed(group_name.as_ref()).unwrap_or_else(|| creation.name());
+        let description = description.as_ref().map_or("Managed by Kraken", |text| text.expose());
+        let call = aws
+            .ec2_once()
+            .create_security_group()
+            .vpc_id(vpc_id.expose())
+            .group_name(&name)
+            .description(description)
+            .set_tag_specifications(Some(creation.specifications(ResourceType::SecurityGroup)));
+        match aws.call("CreateSecurityGroup", "failed to create the security group", call.send()).await {
+            Ok(made) => {
+                Ok(SecurityGroup { group_id: made.group_id.unwrap_or_default(), ..Default::default() })
             }
-            let revoke = Change::Revoke(*direction, vec![]);
-            each(aws, &revoke, *direction, &extra, group).await?;
-            each(aws, change, *direction, entries, group).await
-        }
-        result => result,
-    }
-}
-
-/// All rules in one call; one at a time if one of them exists already, or is removed already.
-async fn each(
-    aws: &Aws,
-    change: &Change,
-    direction: Direction,
-    entries: &[Joined<Entry>],
-    group: &SecurityGroup,
-) -> Result<(), Failure> {
-    let permission = |entry: &Joined<Entry>| to_sdk(entry.expose());
-    let all = entries.iter().map(permission).collect();
-    let result = send(aws, change, direction, all, &group.group_id).await;
-    match result {
-        Err(failure) if DONE.contains(&&*failure.code) && entries.len() > 1 => {
-            for entry in entries {
-                let result = send(aws, change, direction, vec![permission(entry)], &group.group_id).await;
-                unless_done(result, &DONE)?;
+            Err(failure) if failure.code == "InvalidGroup.Duplicate" => {
+                let filters = [("vpc-id", vpc_id.expose()), ("group-name", &name)];
+                let filters = filters.map(|(key, value)| filter(key, vec![value.clone()])).into();
+                let others = Self::read(aws, DescribeQuery { ids: None, filters: Some(filters) }).await?;
+                let shown = group_name.as_ref().map_or(name, shown);
+                Err(creation.is_taken(failure, &format!("groupName {shown}"), &others))
             }
-            Ok(())
+            Err(failure) => Err(failure),
         }
-        result => unless_done(result, &DONE),
     }
-}
 
-async fn send(
-    aws: &Aws,
-    change: &Change,
-    direction: Direction,
-    permissions: Vec<IpPermission>,
-    id: &str,
-) -> Result<(), Failure> {
-    // The builders of the six calls have these setters in common.
-    macro_rules! send {
-        ($call:ident, $operation:literal, $action:literal) => {{
-            let call = aws.ec2().$call().group_id(id).set_ip_permissions(Some(permissions));
-            aws.call($operation, $action, call.send()).await.map(drop)
-        }};
+    async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        group: &SecurityGroup,
+    ) -> Result<(), Failure> {
+        rule_calls::change(aws, change, desired, group).await
     }
-    match (change, direction) {
-        (Change::Authorize(..), Direction::Ingress) => {
-            send!(authorize_security_group_ingress, "AuthorizeSecurityGroupIngress", "failed to add rules")
-        }
-        (Change::Authorize(..), Direction::Egress) => {
-            send!(authorize_security_group_egress, "AuthorizeSecurityGroupEgress", "failed to add rules")
-        }
-        (Change::Revoke(..), Direction::Ingress) => {
-            send!(revoke_security_group_ingress, "RevokeSecurityGroupIngress", "failed to remove rules")
-        }
-        (Change::Revoke(..), Direction::Egress) => {
-            send!(revoke_security_group_egress, "RevokeSecurityGroupEgress", "failed to remove rules")
-        }
-        (Change::Describe(..), Direction::Ingress) => send!(
-            update_security_group_rule_descriptions_ingress,
-            "UpdateSecurityGroupRuleDescriptionsIngress",
-            "failed to describe rules"
-        ),
-        (Change::Describe(..), Direction::Egress) => send!(
-            update_security_group_rule_descriptions_egress,
-            "UpdateSecurityGroupRuleDescriptionsEgress",
-            "failed to describe rules"
-        ),
+
+    async fn delete(aws: &Aws, group: &SecurityGroup) -> Result<(), Failure> {
+        let call = aws.ec2().delete_security_group().group_id(&group.group_id);
+        let result =
+            aws.call("DeleteSecurityGroup", "failed to delete the security group", call.send()).await;
+        dependents::named(aws, result, Of::SecurityGroup(&group.group_id)).await
     }
 }

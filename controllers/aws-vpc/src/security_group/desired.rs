@@ -1,29 +1,38 @@
-//! The desired state of a security group, and its comparison with the observed state. Pure.
+//! The name and the rules of a security group: resolved and validated. Pure.
 
 use kraken_aws::{
-    bounds::VPC_ID,
-    diff::fixed,
-    resolved::Joined,
-    rules::ensure,
+    bounds, cidr,
+    resolved::{Joined, exposed, given},
+    rules::{Verdict, between, ensure},
     validator::{SpecValidator, ValidationError},
 };
-use kraken_spoke::{Difference, Resolved, Resolver};
-
-use super::{
-    api::SecurityGroupSpec,
-    aws::SecurityGroup,
-    rule::{self, Entry},
-    rule_changes::{self, Change, Direction},
+use kraken_spoke::{
+    Resolved,
+    options::{ListOpt, Text},
 };
 
-/// The desired state. Absent fields are neither sent nor compared.
-#[derive(Debug)]
-pub(crate) struct Desired {
-    pub(super) vpc_id: Resolved<String>,
-    pub(super) group_name: Option<Resolved<String>>,
-    pub(super) description: Option<Resolved<String>>,
-    pub(super) ingress: Option<Vec<Joined<Entry>>>,
-    pub(super) egress: Option<Vec<Joined<Entry>>>,
+use super::{
+    api::{DESCRIPTION, Desired, PEER_ID, PREFIX_LIST_ID, PROTOCOL, Rule, SecurityGroupSpec},
+    rule::{Direction, Entry, Peer, Permission, SELF, named},
+};
+
+type Entries = Option<Option<Vec<Joined<Entry>>>>;
+
+impl SecurityGroupSpec {
+    pub(super) fn check_name(name: &str) -> Verdict {
+        DESCRIPTION.check(name)?;
+        ensure(!name.starts_with("sg-") && name.trim() == name, || {
+            "must not start with sg-, and must not start or end with a space".to_owned()
+        })
+    }
+
+    pub(super) fn ingress(&self, validator: &mut SpecValidator<'_, '_>) -> Entries {
+        of_rules(validator, "ingress", self.ingress.as_deref())
+    }
+
+    pub(super) fn egress(&self, validator: &mut SpecValidator<'_, '_>) -> Entries {
+        of_rules(validator, "egress", self.egress.as_deref())
+    }
 }
 
 impl Desired {
@@ -37,125 +46,136 @@ impl Desired {
     }
 }
 
-pub(super) fn desired(spec: &SecurityGroupSpec, values: &mut Resolver<'_>) -> Option<Desired> {
-    let mut validator = SpecValidator::new(values);
-    let vpc_id = validator.one("vpcID", &spec.vpc_id, |id: &str| VPC_ID.check(id));
-    let group_name = validator.public_if("groupName", spec.group_name.as_ref(), |name: &str| {
-        rule::is_description(name)?;
-        let fits = !name.starts_with("sg-") && name.trim() == name;
-        Ok::<_, ValidationError>(ensure(fits, || {
-            "must not start with sg-, and must not start or end with a space".to_owned()
-        })?)
-    });
-    let description = validator.optional("description", spec.description.as_ref(), rule::is_description);
-    let ingress = spec.ingress.as_ref().map(|rules| rule::entries(&mut validator, "ingress", rules));
-    let egress = spec.egress.as_ref().map(|rules| rule::entries(&mut validator, "egress", rules));
-    let desired = Desired {
-        vpc_id: vpc_id?,
-        group_name: group_name?,
-        description: description?,
-        ingress: ingress.map_or(Some(None), |taken| taken.map(Some))?,
-        egress: egress.map_or(Some(None), |taken| taken.map(Some))?,
-    };
-    validator.is_valid().then_some(desired)
+fn of_rules(validator: &mut SpecValidator<'_, '_>, field: &str, rules: Option<&[Rule]>) -> Entries {
+    match rules {
+        Some(rules) => entries(validator, field, rules).map(Some),
+        None => Some(None),
+    }
 }
 
-pub(super) fn differences(desired: &Desired, group: &SecurityGroup) -> Vec<Difference<Change>> {
-    let fixed = [
-        fixed("vpcID", Some(&desired.vpc_id), group.vpc_id.as_ref()),
-        fixed("groupName", desired.group_name.as_ref(), group.group_name.as_ref()),
-        fixed("description", desired.description.as_ref(), group.description.as_ref()),
+/// The permissions of all rules of one direction; `None` if a value is missing. Problems are reported with the index.
+fn entries(validator: &mut SpecValidator<'_, '_>, field: &str, rules: &[Rule]) -> Option<Vec<Joined<Entry>>> {
+    let taken: Vec<_> = rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| of_rule(validator, &format!("{field}[{index}]"), rule))
+        .collect();
+    let mut all = Vec::<(usize, Joined<Entry>)>::new();
+    for (index, entries) in taken.iter().enumerate() {
+        for entry in entries.iter().flatten() {
+            let is_same =
+                |other: &&(usize, Joined<Entry>)| other.1.expose().permission == entry.expose().permission;
+            if let Some((first, _)) = all.iter().find(is_same) {
+                let why = format!("{} is in {field}[{first}] already", entry.shown());
+                validator.problem(&format!("{field}[{index}]"), why);
+            }
+            all.push((index, entry.clone()));
+        }
+    }
+    let is_whole = taken.iter().all(Option::is_some);
+    is_whole.then(|| all.into_iter().map(|(_, entry)| entry).collect())
+}
+
+fn of_rule(validator: &mut SpecValidator<'_, '_>, field: &str, rule: &Rule) -> Option<Vec<Joined<Entry>>> {
+    let at = |name: &str| format!("{field}.{name}");
+    let protocol = validator.one(&at("protocol"), &rule.protocol, |text: &Text| is_protocol(&text.0));
+    let name = protocol.as_ref().map(|protocol| named(&protocol.expose().0).to_owned());
+    let (min, max) = match name.as_deref() {
+        Some("icmp" | "icmpv6") => (-1, 255),
+        _ => (0, 65_535),
+    };
+    let port = |port: &i32| between(*port, min, max);
+    let from = validator.optional(&at("fromPort"), rule.from_port.as_ref(), port);
+    let to = validator.optional(&at("toPort"), rule.to_port.as_ref(), port);
+    let description =
+        validator.optional(&at("description"), rule.description.as_ref(), bounds::rule(&DESCRIPTION));
+    let peers = peers(validator, &at, rule);
+
+    match name.as_deref() {
+        Some("tcp" | "udp") => {
+            if rule.from_port.is_none() {
+                validator.problem(&at("fromPort"), "is required for tcp and udp");
+            }
+            if given(&from).zip(given(&to)).is_some_and(|(from, to)| from > to) {
+                validator.problem(&at("fromPort"), "must not be greater than toPort");
+            }
+        }
+        Some("icmp" | "icmpv6") | None => {}
+        Some(_) => {
+            for (name, port) in [("fromPort", &rule.from_port), ("toPort", &rule.to_port)] {
+                if port.is_some() {
+                    validator.problem(
+                        &at(name),
+                        "is only allowed for tcp, udp and icmp: this protocol has no ports",
+                    );
+                }
+            }
+        }
+    }
+
+    let (protocol, from, to, description, peers) = (protocol?, from?, to?, description?, peers?);
+    let is_secret = |option: &Option<Resolved<i32>>| option.as_ref().is_some_and(Resolved::is_secret);
+    let rest_is_secret = protocol.is_secret()
+        || is_secret(&from)
+        || is_secret(&to)
+        || description.as_ref().is_some_and(Resolved::is_secret);
+    let (from, to) = (exposed(from.as_ref()), exposed(to.as_ref()));
+    let entry = |peer: Joined<Peer>| {
+        let permission = Permission::new(&protocol.expose().0, from, to, peer.expose().clone());
+        let description = exposed(description.as_ref());
+        Joined::new(Entry { permission, description }, rest_is_secret || peer.is_secret())
+    };
+    Some(peers.into_iter().map(entry).collect())
+}
+
+fn peers(
+    validator: &mut SpecValidator<'_, '_>,
+    at: &impl Fn(&str) -> String,
+    rule: &Rule,
+) -> Option<Vec<Joined<Peer>>> {
+    let is_group = |id: &str| PEER_ID.check(id);
+    let lists = [
+        (validator.each(&at("cidrBlocks"), rule.cidr_blocks.as_ref(), cidr::v4), v4 as fn(&str) -> Peer),
+        (validator.each(&at("ipv6CIDRBlocks"), rule.ipv6_cidr_blocks.as_ref(), cidr::v6), v6),
+        (validator.each(&at("securityGroupIDs"), rule.security_group_ids.as_ref(), is_group), group),
+        (
+            validator.each(&at("prefixListIDs"), rule.prefix_list_ids.as_ref(), |id: &str| {
+                PREFIX_LIST_ID.check(id)
+            }),
+            prefix_list,
+        ),
     ];
-    let of_rules = |direction, wanted: &Option<Vec<Joined<Entry>>>| {
-        wanted.as_ref().map_or(vec![], |wanted| rule_changes::differences(direction, wanted, group))
-    };
-    let (ingress, egress) =
-        (of_rules(Direction::Ingress, &desired.ingress), of_rules(Direction::Egress, &desired.egress));
-    fixed.into_iter().flatten().chain(ingress).chain(egress).collect()
+    let given: [&Option<ListOpt<String>>; 4] =
+        [&rule.cidr_blocks, &rule.ipv6_cidr_blocks, &rule.security_group_ids, &rule.prefix_list_ids];
+    if given.iter().all(|list| list.is_none()) {
+        let why = "no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs";
+        validator.problem(at("").trim_end_matches('.'), why);
+    }
+    let mut all = vec![];
+    for (list, peer) in lists {
+        if let Some(list) = list? {
+            all.extend(list.expose().iter().map(|item| Joined::new(peer(item), list.is_secret())));
+        }
+    }
+    Some(all)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::security_group::SecurityGroups;
-    use kraken_aws::testing::{self, rendered, with};
-    use serde_json::{Value, json};
+fn v4(block: &str) -> Peer {
+    Peer::V4(cidr::canonical(block))
+}
 
-    fn written(changes: Value) -> Value {
-        with(json!({"vpcID": {"value": "vpc-1"}}), changes)
-    }
+fn v6(block: &str) -> Peer {
+    Peer::V6(cidr::canonical(block))
+}
 
-    fn problems(changes: Value) -> Vec<String> {
-        testing::problems::<SecurityGroups>(written(changes))
-    }
+fn group(id: &str) -> Peer {
+    if id == SELF { Peer::Itself } else { Peer::Group(id.to_owned()) }
+}
 
-    fn compared(changes: Value) -> Vec<String> {
-        let group = SecurityGroup { vpc_id: Some("vpc-1".into()), ..SecurityGroup::default() };
-        rendered(differences(&testing::desired::<SecurityGroups>(written(changes)), &group))
-    }
+fn prefix_list(id: &str) -> Peer {
+    Peer::PrefixList(id.to_owned())
+}
 
-    fn web() -> Value {
-        json!({"protocol": {"value": "tcp"}, "fromPort": {"value": 443}, "cidrBlocks": {"value": ["0.0.0.0/0"]}})
-    }
-
-    #[test]
-    fn name_description_and_vpc_are_immutable() {
-        let wanted = json!({"groupName": {"value": "web"}, "description": {"value": "d"}, "vpcID": {"value": "vpc-2"}});
-        assert_eq!(
-            compared(wanted),
-            [
-                "vpcID: vpc-1 becomes vpc-2: fixed",
-                "groupName: (absent) becomes web: fixed",
-                "description: (absent) becomes d: fixed",
-            ]
-        );
-    }
-
-    #[test]
-    fn all_problems_of_rules_are_reported_with_their_index() {
-        let rule = |protocol: Value, from: i32, to: i32| {
-            json!({
-                "protocol": {"value": protocol}, "fromPort": {"value": from}, "toPort": {"value": to},
-                "cidrBlocks": {"value": ["10.0.0.0/8"]},
-            })
-        };
-        let mut several = rule(json!("tcp"), -1, 65_536);
-        several["cidrBlocks"] = json!({"value": ["10.0.0.1/8", "10.0.0.0/8"]});
-        several["securityGroupIDs"] = json!({"value": ["web"]});
-        let found = problems(json!({
-            "ingress": [
-                several,
-                rule(json!("tcp"), 81, 80),
-                rule(json!("http"), 80, 80),
-                rule(json!(-1), 1, 1),
-                {"protocol": {"value": "udp"}},
-                rule(json!("icmp"), -1, 256),
-            ],
-            "egress": [web(), web()],
-            "groupName": {"value": "sg-web"},
-            "description": {"value": "a<b"},
-        }));
-        assert_eq!(
-            found,
-            [
-                "spec.groupName: must not start with sg-, and must not start or end with a space",
-                "spec.description: must have 1 to 255 letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*",
-                "spec.ingress[0].fromPort: must be 0 to 65535",
-                "spec.ingress[0].toPort: must be 0 to 65535",
-                "spec.ingress[0].cidrBlocks: item 0 has host bits set for the prefix length /8: write 10.0.0.0/8",
-                "spec.ingress[0].securityGroupIDs: item 0 must look like sg-0abc1234def567890, or be self",
-                "spec.ingress[1].fromPort: must not be greater than toPort",
-                "spec.ingress[2].protocol: must be tcp, udp, icmp, icmpv6, a number of 0 to 255, or -1 for all",
-                "spec.ingress[2].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
-                "spec.ingress[2].toPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
-                "spec.ingress[3].fromPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
-                "spec.ingress[3].toPort: is only allowed for tcp, udp and icmp: this protocol has no ports",
-                "spec.ingress[4]: no peer specified: set cidrBlocks, ipv6CIDRBlocks, securityGroupIDs or prefixListIDs",
-                "spec.ingress[4].fromPort: is required for tcp and udp",
-                "spec.ingress[5].toPort: must be -1 to 255",
-                "spec.ingress[0]: tcp -1-65536 10.0.0.0/8 is in ingress[0] already",
-                "spec.egress[1]: tcp 443 0.0.0.0/0 is in egress[0] already",
-            ]
-        );
-    }
+fn is_protocol(protocol: &str) -> Result<(), ValidationError> {
+    Ok(PROTOCOL.check(protocol)?)
 }

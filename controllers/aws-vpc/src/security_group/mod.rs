@@ -1,11 +1,14 @@
 //! Security groups.
 
 mod api;
-mod aws;
 mod calls;
+mod compare;
 mod desired;
-mod permission;
+mod observed;
 mod rule;
-mod rule_changes;
+mod rule_calls;
+mod sdk;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::SecurityGroups;
+pub(crate) use calls::SecurityGroups;

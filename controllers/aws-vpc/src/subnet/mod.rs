@@ -1,7 +1,9 @@
 //! Subnets.
 
 mod api;
-mod aws;
-mod desired;
+mod calls;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::Subnets;
+pub(crate) use calls::Subnets;

@@ -1,35 +1,36 @@
 //! Volume, the API type.
 
 use kraken_aws::{
-    TagOptions,
-    bounds::{self, INSTANCE_ID, Id, KMS_KEY, Pattern, Range, Words, ZONE, literal},
-    tags,
+    TagOptions, aws_kind,
+    bounds::{INSTANCE_ID, Id, KMS_KEY, Pattern, Range, Words, ZONE},
 };
-use kraken_spoke::{HasLifecycle, Lifecycle, Opt, ResourceStatus};
-use kube::CustomResource;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use kraken_spoke::{Lifecycle, Opt};
 
-pub(super) const SIZE_GIB: Range = Range(1, 65_536);
-pub(super) const TYPE: Words = Words(&["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"]);
-pub(super) const IOPS: Range = Range(100, 256_000);
-pub(super) const THROUGHPUT: Range = Range(125, 2_000);
-pub(super) const SNAPSHOT_ID: Id = Id("snap-");
-pub(super) static DEVICE: Pattern =
-    Pattern::new("^[!-~]+$", 32, "must be the name of a device such as /dev/sdf");
+const SIZE_GIB: Range = Range(1, 65_536);
+const TYPE: Words = Words(&["gp2", "gp3", "io1", "io2", "st1", "sc1", "standard"]);
+const IOPS: Range = Range(100, 256_000);
+const THROUGHPUT: Range = Range(125, 2_000);
+const SNAPSHOT_ID: Id = Id("snap-");
+static DEVICE: Pattern = Pattern::new("^[!-~]+$", 32, "must be the name of a device such as /dev/sdf");
 
 /// An EBS volume.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(
-    group = "aws.kraken-iac.eoinfennessy.com",
-    version = "v1alpha1",
+#[aws_kind(
     kind = "Volume",
     plural = "volumes",
     shortname = "vol",
-    category = "kraken",
-    namespaced,
-    status = "ResourceStatus",
-    doc = "A disk of EBS, which can be attached to an instance. Its main id is its VolumeId."
+    doc = "A disk of EBS, which can be attached to an instance. Its main id is its VolumeId.",
+    noun = "volume",
+    state = "volume",
+    observed = super::observed::Volume,
+    summary(
+        "Size" = "Size",
+        "Type" = "VolumeType",
+        "Instance" = "Attachments.0.InstanceId",
+        "State" = "State",
+    ),
+    drift("state"),
+    rules = Self::between_fields,
+    at_creation = Self::at_creation
 )]
 #[schemars(extend("x-kubernetes-validations" = [{
     "rule": "has(self.sizeGiB) || has(self.snapshotID)",
@@ -63,75 +64,71 @@ pub(super) static DEVICE: Pattern =
 pub(crate) struct VolumeSpec {
     /// The availability zone; the zone of the instance if the volume is attached. Immutable. Example:
     /// `{valueFrom: {krakenResource: {kind: subnet, name: a, path: subnet.AvailabilityZone}}}`
-    #[serde(rename = "availabilityZone")]
-    #[schemars(transform = literal(&ZONE))]
+    #[field("availabilityZone", rule = ZONE, fixed)]
     pub(crate) availability_zone: Opt<String>,
 
     /// The size in GiB, 1 to 65536. Can be increased in place, but not decreased. Required without `snapshotID`.
     /// Default: the size of the snapshot. Example: `{value: 20}`
-    #[serde(rename = "sizeGiB", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&SIZE_GIB))]
+    #[field("sizeGiB", rule = SIZE_GIB, change = Modify, compare = Self::compare_size, published("Size"))]
     pub(crate) size_gib: Option<Opt<i32>>,
 
     /// The volume type: `gp2`, `gp3`, `io1`, `io2`, `st1`, `sc1` or `standard`. Changed in place. Default: AWS's
     /// default; an existing type is not managed. Example: `{value: gp3}`
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&TYPE))]
+    #[field("type", rule = TYPE, change = Modify)]
     pub(crate) volume_type: Option<Opt<String>>,
 
     /// I/O operations per second, 100 to 256000, for `gp3`, `io1` and `io2`. Required for `io1` and `io2`. Changed in
     /// place. Default: AWS's default; an existing value is not managed. Example: `{value: 3000}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&IOPS))]
+    #[field("iops", rule = IOPS, change = Modify)]
     pub(crate) iops: Option<Opt<i32>>,
 
     /// Throughput in MiB/s, 125 to 2000, for `gp3` only. Changed in place. Default: AWS's default; an existing value is not
     /// managed. Example: `{value: 125}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&THROUGHPUT))]
+    #[field("throughput", rule = THROUGHPUT, change = Modify)]
     pub(crate) throughput: Option<Opt<i32>>,
 
     /// Whether the volume is encrypted. Immutable. Default: the default of the account. Example: `{value: true}`
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[field("encrypted", fixed)]
     pub(crate) encrypted: Option<Opt<bool>>,
 
     /// The KMS key for encryption, by id, alias or ARN. Requires `encrypted: {value: true}`. Immutable. Default: the
     /// account's key for EBS. Example: `{value: alias/disks}`
-    #[serde(rename = "kmsKeyID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&KMS_KEY))]
+    #[field("kmsKeyID", rule = KMS_KEY, fixed, compare = Self::compare_key, published("KmsKeyId"))]
     pub(crate) kms_key_id: Option<Opt<String>>,
 
     /// The snapshot to create the volume from. Immutable. Default: none; the volume is empty. Example:
     /// `{value: snap-0abc1234def567890}`
-    #[serde(rename = "snapshotID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&SNAPSHOT_ID))]
+    #[field("snapshotID", rule = SNAPSHOT_ID, fixed)]
     pub(crate) snapshot_id: Option<Opt<String>>,
 
     /// The instance that the volume is attached to, as `device`. Changed in place, by detaching and attaching. Default: none;
     /// an existing attachment is not managed. Example: `{valueFrom: {krakenResource: {kind: ec2instance, name: db}}}`
-    #[serde(rename = "instanceID", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&INSTANCE_ID))]
+    #[field(
+        "instanceID",
+        rule = INSTANCE_ID,
+        change = Attach,
+        compare = Self::compare_instance,
+        always_sent,
+        published("Attachments.InstanceId")
+    )]
     pub(crate) instance_id: Option<Opt<String>>,
 
     /// The device name on the instance. Only with `instanceID`. Default: none. Example: `{value: /dev/sdf}`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = literal(&DEVICE))]
+    #[field(
+        "device",
+        rule = DEVICE,
+        change = Attach,
+        compare = Self::compare_device,
+        always_sent,
+        published("Attachments.Device")
+    )]
     pub(crate) device: Option<Opt<String>>,
 
     /// Tags, at most 45, with keys of up to 128 and values of up to 256 characters. Each value is a literal or a reference,
     /// but not to a Secret. Tags that are set outside Kraken are not changed. Default: none. Example:
     /// `{Name: data, Team: shop, Env: {valueFrom: {configMap: {name: env, key: name}}}}`
-    #[serde(default, skip_serializing_if = "tags::is_empty")]
-    #[schemars(transform = bounds::tags())]
     pub(crate) tags: TagOptions,
 
     /// How this resource is created, reconciled and deleted.
-    #[serde(default)]
     pub(crate) lifecycle: Lifecycle,
-}
-
-impl HasLifecycle for VolumeSpec {
-    fn lifecycle(&self) -> &Lifecycle {
-        &self.lifecycle
-    }
 }

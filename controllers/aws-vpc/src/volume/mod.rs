@@ -1,7 +1,10 @@
 //! Volumes.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::Volumes;
+pub(crate) use calls::Volumes;

@@ -1,7 +1,10 @@
 //! VPCs.
 
 mod api;
-mod aws;
+mod calls;
 mod desired;
+mod observed;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use aws::Vpcs;
+pub(crate) use calls::Vpcs;

@@ -3,7 +3,10 @@
 
 use kraken_spoke::{Comparison, Difference, FieldDiff, Remedy};
 
-use super::{AwsResource, Phase, RemoteObject, TagChange, tag_changes};
+use super::{
+    AwsResource, AwsSpec, ChangeOf, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf, TagChange,
+    tag_changes,
+};
 use crate::{
     lookup::Tagged,
     tags::{self, Tags},
@@ -37,17 +40,21 @@ pub(super) fn living<T: RemoteObject>(objects: &[T]) -> Vec<&T> {
 
 /// The differences between the desired state and the observed objects.
 pub(super) fn compare<S: AwsResource>(
-    desired: &DesiredWithTags<S::Desired>,
-    observed: &[S::RemoteObject],
-) -> Comparison<Change<S::Change>> {
+    desired: &DesiredWithTags<DesiredOf<S>>,
+    observed: &[ObservedOf<S>],
+) -> Comparison<Change<ChangeOf<S>>> {
     let living = living(observed);
     let Some((first, surplus)) = living.split_first() else {
-        return Comparison { missing: Some(format!("1 {}", S::NOUN)), ..Comparison::default() };
+        return Comparison { missing: Some(format!("1 {}", SpecOf::<S>::NOUN)), ..Comparison::default() };
     };
     let mut differences: Vec<_> = surplus
         .iter()
         .map(|object| Difference {
-            field: FieldDiff::new("", format!("1 {}", S::NOUN), format!("{} in addition", object.id())),
+            field: FieldDiff::new(
+                "",
+                format!("1 {}", SpecOf::<S>::NOUN),
+                format!("{} in addition", object.id()),
+            ),
             remedy: Remedy::Change(Change::Surplus(object.id().to_owned())),
         })
         .collect();
@@ -62,7 +69,7 @@ pub(super) fn compare<S: AwsResource>(
     }
     let of_tags = tag_changes::differences(&desired.tags, first.tags());
     differences.extend(of_tags.into_iter().map(|difference| difference.map(Change::Tag)));
-    let own = S::differences(&desired.own, first);
+    let own = SpecOf::<S>::differences(&desired.own, first);
     differences.extend(own.into_iter().map(|difference| difference.map(Change::Own)));
     Comparison { missing: None, settling, differences }
 }

@@ -7,12 +7,11 @@ use kraken_spoke::{
     Adopt, Candidate, Comparison, External, Failure, FromContext, Identity, Ignored, Launch, Location,
     ObserveRequest, OwnSecret, Resolver, SpokeKind,
     account::{AccountKind, Connection, OnChange, Refusal},
-    external::SpecOf,
 };
 use serde_json::{Value, json};
 
 use super::{
-    AwsResource, Creation, Phase, RemoteObject,
+    AwsResource, AwsSpec, ChangeOf, Creation, DesiredOf, ObservedOf, Phase, RemoteObject, SpecOf,
     compare::{self, Change, DesiredWithTags, living},
     reader::Reader,
 };
@@ -50,16 +49,16 @@ impl<S: AwsResource> FromContext<Aws> for Managed<S> {
 
 impl<S: AwsResource> External for Managed<S> {
     type Kind = S::Kind;
-    type Desired = DesiredWithTags<S::Desired>;
-    type Observed = Vec<S::RemoteObject>;
-    type Change = Change<S::Change>;
+    type Desired = DesiredWithTags<DesiredOf<S>>;
+    type Observed = Vec<ObservedOf<S>>;
+    type Change = Change<ChangeOf<S>>;
     const IS_IDEMPOTENT: bool = S::IS_IDEMPOTENT;
     const IDEMPOTENT_BY_NAME: bool = S::IDEMPOTENT_BY_NAME;
-    const DRIFT_PATHS: &[&str] = S::DRIFT_PATHS;
-    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = S::SECRET_FIELD_PATHS;
-    const SUMMARY: &[(&str, &str)] = S::SUMMARY;
+    const DRIFT_PATHS: &[&str] = SpecOf::<S>::DRIFT_PATHS;
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = SpecOf::<S>::SECRET_FIELD_PATHS;
+    const SUMMARY: &[(&str, &str)] = SpecOf::<S>::SUMMARY;
     const MAKES_SECRETS: bool = S::MAKES_SECRETS;
-    const WHOLE_PATHS: &[&str] = S::WHOLE_PATHS;
+    const WHOLE_PATHS: &[&str] = SpecOf::<S>::WHOLE_PATHS;
     const ACCOUNTS: Option<AccountKind> = Some(ACCOUNTS);
 
     async fn connect(
@@ -74,14 +73,14 @@ impl<S: AwsResource> External for Managed<S> {
         self.aws.on_account_change(on_change);
     }
 
-    fn desired(spec: &SpecOf<Self>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
-        let own = S::desired(spec, values);
+    fn desired(spec: &SpecOf<S>, values: &mut Resolver<'_>) -> Option<Self::Desired> {
+        let own = spec.desired(values);
         // Both are resolved before an error is returned, so that all problems are reported.
-        let tags = tags::take(S::tags(spec), values);
+        let tags = tags::take(spec.tags(), values);
         own.zip(tags).map(|(own, tags)| DesiredWithTags { own, tags })
     }
 
-    fn own_secret(spec: &SpecOf<Self>) -> Option<OwnSecret> {
+    fn own_secret(spec: &SpecOf<S>) -> Option<OwnSecret> {
         S::own_secret(spec)
     }
 
@@ -94,12 +93,12 @@ impl<S: AwsResource> External for Managed<S> {
         observed: &Self::Observed,
         ignored: &Ignored,
     ) -> Option<Self::Desired> {
-        let own = S::without_ignored(&desired.own, living(observed).first()?, ignored)?;
+        let own = SpecOf::<S>::without_ignored(&desired.own, living(observed).first()?, ignored)?;
         Some(DesiredWithTags { own, tags: desired.tags.clone() })
     }
 
     fn at_creation(desired: &Self::Desired) -> Vec<(&'static str, String)> {
-        S::at_creation(&desired.own)
+        SpecOf::<S>::at_creation(&desired.own)
     }
 
     fn ids(observed: &Self::Observed) -> Vec<String> {
@@ -133,11 +132,11 @@ impl<S: AwsResource> External for Managed<S> {
 
     fn state(_: &Self::Desired, observed: &Self::Observed) -> Value {
         let first = living(observed).first().map(|object| pruned(json!(object)));
-        json!({S::STATE_KEY: first})
+        json!({SpecOf::<S>::STATE_KEY: first})
     }
 
     fn needs_deep_observation(desired: &Self::Desired) -> bool {
-        S::needs_deep_observation(&desired.own)
+        SpecOf::<S>::needs_deep_observation(&desired.own)
     }
 
     async fn location(&self) -> Result<Option<Location>, Failure> {
@@ -197,7 +196,7 @@ impl<S: AwsResource> External for Managed<S> {
         Ok(())
     }
 
-    fn unprotected_by(spec: &SpecOf<Self>) -> Option<&'static str> {
+    fn unprotected_by(spec: &SpecOf<S>) -> Option<&'static str> {
         S::unprotected_by(spec)
     }
 
@@ -262,9 +261,9 @@ impl<S: AwsResource> Managed<S> {
     /// that it does not fail the whole batch.
     async fn completed(
         &self,
-        objects: Vec<S::RemoteObject>,
+        objects: Vec<ObservedOf<S>>,
         deep: bool,
-    ) -> Result<Vec<S::RemoteObject>, Failure> {
+    ) -> Result<Vec<ObservedOf<S>>, Failure> {
         let mut completed = vec![];
         for mut object in objects {
             if !matches!(object.phase(), Phase::Leaving | Phase::Gone) {
@@ -279,7 +278,7 @@ impl<S: AwsResource> Managed<S> {
     }
 
     /// Verifies the owner again, because the deletion cannot be undone.
-    async fn delete_one(&self, identity: &Identity, object: &S::RemoteObject) -> Result<(), Failure> {
+    async fn delete_one(&self, identity: &Identity, object: &ObservedOf<S>) -> Result<(), Failure> {
         if !tags::owned_by(identity, object.tags()) {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use kraken_spoke::Failure;
 
-use super::{AwsResource, DescribeQuery};
+use super::{AwsResource, DescribeQuery, ObservedOf};
 use crate::{
     Aws,
     lookup::{Source, TagFilter},
@@ -21,13 +21,13 @@ impl<'a, S> Reader<'a, S> {
 }
 
 impl<S: AwsResource> Source for Reader<'_, S> {
-    type Item = S::RemoteObject;
+    type Item = ObservedOf<S>;
 
-    async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<S::RemoteObject>, Failure> {
+    async fn by_ids(&self, ids: Vec<String>) -> Result<Vec<ObservedOf<S>>, Failure> {
         S::read(self.0, DescribeQuery { ids: Some(ids), filters: None }).await
     }
 
-    async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<S::RemoteObject>, Failure> {
+    async fn by_tags(&self, wanted: Vec<TagFilter>) -> Result<Vec<ObservedOf<S>>, Failure> {
         let filters = wanted.into_iter().map(|(key, values)| filter(&format!("tag:{key}"), values)).collect();
         S::read(self.0, DescribeQuery { ids: None, filters: Some(filters) }).await
     }

@@ -1,0 +1,211 @@
+//! The calls of load balancers.
+
+use kraken_aws::{
+    Aws, AwsResource, Tags,
+    elb::types::{self, LoadBalancerAttribute},
+    fields::shown,
+    from_sdk,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, FromSdk as _},
+};
+use kraken_spoke::{Failure, FailureClass, Opt};
+
+use super::{
+    api::{self, Change, Desired},
+    observed::{Balancer, DELETION_PROTECTION, IDLE_TIMEOUT, State, Zone},
+};
+use crate::{
+    once::{made_by_us, ours},
+    tagged::{self, Listed, PAGE, or_nothing},
+};
+
+const READ: &str = "failed to describe load balancers";
+const CREATE: &str = "failed to create a load balancer";
+
+/// The kind LoadBalancer.
+pub(crate) struct Balancers;
+
+from_sdk!(types::LoadBalancer as balancer => Balancer {
+    load_balancer_arn, load_balancer_name, dns_name, canonical_hosted_zone_id, scheme, vpc_id, ip_address_type,
+    security_groups;
+    kind: Option::of(balancer.r#type),
+    state: balancer.state.map(State::from),
+    availability_zones: sorted(balancer.availability_zones),
+    attributes: None,
+    tags: Tags::new(),
+});
+from_sdk!(types::LoadBalancerState => State { code, reason });
+from_sdk!(types::AvailabilityZone => Zone { zone_name, subnet_id });
+
+fn sorted(zones: Option<Vec<types::AvailabilityZone>>) -> Vec<Zone> {
+    let mut zones = Vec::of(zones);
+    zones.sort();
+    zones
+}
+
+impl Listed for Balancer {
+    const ARN_PART: &'static str = ":loadbalancer/";
+    const LISTS_CHEAPLY: bool = true;
+
+    async fn by_arns(aws: &Aws, arns: Vec<String>) -> Result<Vec<Self>, Failure> {
+        let call = aws.elb().describe_load_balancers().set_load_balancer_arns(Some(arns));
+        let answer = aws.call("DescribeLoadBalancers", READ, call.send()).await?;
+        Ok(Vec::of(answer.load_balancers))
+    }
+
+    async fn all(aws: &Aws) -> Result<Vec<Self>, Failure> {
+        let pages = aws.elb().describe_load_balancers().page_size(PAGE).into_paginator().send();
+        let pages = aws.pages("DescribeLoadBalancers", READ, pages).await?;
+        Ok(pages.into_iter().flat_map(|page| Vec::of(page.load_balancers)).collect())
+    }
+
+    fn with_tags(self, tags: Tags) -> Self {
+        Self { tags, ..self }
+    }
+}
+
+/// The load balancer with this name.
+async fn named(aws: &Aws, name: &str) -> Result<Option<Balancer>, Failure> {
+    let call = aws.elb().describe_load_balancers().names(name);
+    let found = aws.call("DescribeLoadBalancers", READ, call.send()).await;
+    let found = or_nothing(found.map(|answer| Vec::of(answer.load_balancers)))?;
+    Ok(tagged::with_tags(aws, found).await?.pop())
+}
+
+impl AwsResource for Balancers {
+    type Kind = api::LoadBalancer;
+    // By its name, which is unique in the account and region.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
+
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Balancer>, Failure> {
+        tagged::read(aws, query).await
+    }
+
+    async fn complete(aws: &Aws, balancer: &mut Balancer, deep: bool) -> Result<(), Failure> {
+        if !deep {
+            return Ok(());
+        }
+        let call =
+            aws.elb().describe_load_balancer_attributes().load_balancer_arn(&balancer.load_balancer_arn);
+        let action = "failed to describe the attributes of a load balancer";
+        let answer = aws.call("DescribeLoadBalancerAttributes", action, call.send()).await;
+        balancer.attributes = or_nothing(answer.map(|answer| {
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            Some(answer.attributes().iter().map(|pair| (text(pair.key()), text(pair.value()))).collect())
+        }))?;
+        Ok(())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Balancer, Failure> {
+        let what = desired.name.as_ref().map(|name| (name, format!("the name {}", shown(name))));
+        if let Some((name, what)) = &what
+            && let Some(balancer) = named(aws, name.expose()).await?
+        {
+            return ours(balancer, creation, CREATE, what);
+        }
+        let made_up = creation.name();
+        let name = exposed(desired.name.as_ref()).unwrap_or_else(|| made_up.clone());
+        let call = aws
+            .elb_once()
+            .create_load_balancer()
+            .name(name)
+            .set_subnets(Some(desired.subnet_ids.expose().clone()))
+            .set_type(exposed(desired.balancer_type.as_ref()).map(|kind| kind.as_str().into()))
+            .set_scheme(exposed(desired.scheme.as_ref()).map(|scheme| scheme.as_str().into()))
+            .set_security_groups(exposed(desired.security_group_ids.as_ref()))
+            .set_ip_address_type(exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into()))
+            .set_tags(Some(tagged::to_sdk(creation.tags)));
+        let answer = match aws.call("CreateLoadBalancer", CREATE, call.send()).await {
+            // Only this launch can have used such a name, even if settings and tags changed since.
+            Err(failure) if failure.class == FailureClass::TokenUsed && what.is_none() => {
+                return named(aws, &made_up).await.ok().flatten().ok_or(failure);
+            }
+            answer => answer?,
+        };
+        let made = Vec::of(answer.load_balancers).into_iter().next().unwrap_or_default();
+        match &what {
+            Some((_, what)) => made_by_us(aws, made, creation, CREATE, what).await,
+            None => Ok(made.with_tags(creation.tags.clone())),
+        }
+    }
+
+    async fn update(
+        aws: &Aws,
+        change: &Change,
+        desired: &Desired,
+        balancer: &Balancer,
+    ) -> Result<(), Failure> {
+        let (elb, arn) = (aws.elb(), balancer.load_balancer_arn.as_str());
+        match change {
+            Change::Subnets => {
+                let subnets = desired.subnet_ids.expose().clone();
+                let call = elb.set_subnets().load_balancer_arn(arn).set_subnets(Some(subnets));
+                aws.call("SetSubnets", "failed to change the subnets", call.send()).await.map(drop)
+            }
+            Change::SecurityGroups => {
+                let groups = exposed(desired.security_group_ids.as_ref());
+                let call = elb.set_security_groups().load_balancer_arn(arn).set_security_groups(groups);
+                let action = "failed to change the security groups";
+                aws.call("SetSecurityGroups", action, call.send()).await.map(drop)
+            }
+            Change::IpAddressType => {
+                let kind = exposed(desired.ip_address_type.as_ref()).map(|kind| kind.as_str().into());
+                let call = elb.set_ip_address_type().load_balancer_arn(arn).set_ip_address_type(kind);
+                let action = "failed to change the IP address type";
+                aws.call("SetIpAddressType", action, call.send()).await.map(drop)
+            }
+            Change::DeletionProtection => {
+                let value = exposed(desired.deletion_protection.as_ref()).map(|value| value.to_string());
+                attribute(aws, arn, DELETION_PROTECTION, value).await
+            }
+            Change::IdleTimeout => {
+                let value = exposed(desired.idle_timeout_seconds.as_ref()).map(|value| value.to_string());
+                attribute(aws, arn, IDLE_TIMEOUT, value).await
+            }
+        }
+    }
+
+    fn unprotected_by(spec: &api::LoadBalancerSpec) -> Option<&'static str> {
+        matches!(spec.deletion_protection, Some(Opt::Value(false))).then_some("deletionProtection")
+    }
+
+    async fn unprotect(aws: &Aws, balancer: &Balancer) -> Result<(), Failure> {
+        attribute(aws, &balancer.load_balancer_arn, DELETION_PROTECTION, Some(false.to_string())).await
+    }
+
+    async fn delete(aws: &Aws, balancer: &Balancer) -> Result<(), Failure> {
+        let call = aws.elb().delete_load_balancer().load_balancer_arn(&balancer.load_balancer_arn);
+        let action = "failed to delete the load balancer";
+        aws.call("DeleteLoadBalancer", action, call.send()).await.map(drop).map_err(protected)
+    }
+
+    async fn set_tags(aws: &Aws, id: &str, tags: &Tags) -> Result<(), Failure> {
+        tagged::set(aws, id, tags).await
+    }
+
+    async fn remove_tags(aws: &Aws, id: &str, keys: &[&str]) -> Result<(), Failure> {
+        tagged::remove(aws, id, keys).await
+    }
+}
+
+/// AWS uses this code for other errors too, such as a missing permission of the account.
+fn protected(failure: Failure) -> Failure {
+    let is_protected =
+        failure.code == "OperationNotPermitted" && failure.message.contains("deletion protection");
+    if !is_protected {
+        return failure;
+    }
+    let message = format!(
+        "{}: disable it in AWS, or set spec.deletionProtection to {{value: false}}, so that Kraken disables it",
+        failure.message
+    );
+    Failure { class: FailureClass::Protected, message, ..failure }
+}
+
+async fn attribute(aws: &Aws, arn: &str, key: &str, value: Option<String>) -> Result<(), Failure> {
+    let attribute = LoadBalancerAttribute::builder().key(key).set_value(value).build();
+    let call = aws.elb().modify_load_balancer_attributes().load_balancer_arn(arn).attributes(attribute);
+    let action = "failed to change an attribute of the load balancer";
+    aws.call("ModifyLoadBalancerAttributes", action, call.send()).await.map(drop)
+}

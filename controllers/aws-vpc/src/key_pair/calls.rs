@@ -1,0 +1,85 @@
+//! The calls of key pairs.
+
+use kraken_aws::{
+    Aws, AwsResource,
+    ec2::{
+        primitives::Blob,
+        types::{KeyPairInfo, ResourceType},
+    },
+    fields::shown,
+    from_sdk,
+    release::filter,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery},
+};
+use kraken_spoke::{Failure, OwnSecret};
+
+use super::{
+    api::{self, Change, Desired},
+    generated,
+    observed::KeyPair,
+};
+
+/// The kind KeyPair.
+pub(crate) struct KeyPairs;
+
+from_sdk!(KeyPairInfo as key => KeyPair {
+    key_name, key_pair_id, key_fingerprint, key_type, tags;
+    public_key: key.public_key.filter(|key| !key.is_empty()),
+});
+
+impl AwsResource for KeyPairs {
+    type Kind = api::KeyPair;
+    /// A name is unique in a region.
+    const IS_IDEMPOTENT: bool = true;
+    const IDEMPOTENT_BY_NAME: bool = true;
+    const MAKES_SECRETS: bool = true;
+
+    fn own_secret(spec: &api::KeyPairSpec) -> Option<OwnSecret> {
+        generated::secret(spec)
+    }
+
+    /// This API has no pagination: it returns all objects.
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<KeyPair>, Failure> {
+        let call = aws
+            .ec2()
+            .describe_key_pairs()
+            .set_key_names(query.ids)
+            .set_filters(query.filters)
+            .include_public_key(true);
+        let found = aws.call("DescribeKeyPairs", "failed to describe key pairs", call.send()).await?;
+        Ok(found.key_pairs.unwrap_or_default().into_iter().map(KeyPair::from).collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<KeyPair, Failure> {
+        let Desired { public_key, key_name } = desired;
+        let name = exposed(key_name.as_ref()).unwrap_or_else(|| creation.name());
+        let call = aws
+            .ec2_once()
+            .import_key_pair()
+            .key_name(&name)
+            .public_key_material(Blob::new(public_key.expose().as_bytes()))
+            .set_tag_specifications(Some(creation.specifications(ResourceType::KeyPair)));
+        match aws.call("ImportKeyPair", "failed to import the key", call.send()).await {
+            Ok(made) => Ok(KeyPair { key_name: made.key_name.unwrap_or(name), ..KeyPair::default() }),
+            Err(failure) if failure.code == "InvalidKeyPair.Duplicate" => {
+                let shown = key_name.as_ref().map_or_else(|| name.clone(), shown);
+                // With a filter, because a key pair that is not visible yet must not cause an error.
+                let filters = Some(vec![filter("key-name", vec![name.clone()])]);
+                let mut others = Self::read(aws, DescribeQuery { ids: None, filters }).await?;
+                others.retain(|other| other.key_name == name);
+                Err(creation.is_taken(failure, &format!("keyName {shown}"), &others))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn update(_: &Aws, change: &Change, _: &Desired, _: &KeyPair) -> Result<(), Failure> {
+        match *change {}
+    }
+
+    async fn delete(aws: &Aws, key: &KeyPair) -> Result<(), Failure> {
+        let call = aws.ec2().delete_key_pair().key_name(&key.key_name);
+        aws.call("DeleteKeyPair", "failed to delete the key pair", call.send()).await.map(drop)
+    }
+}

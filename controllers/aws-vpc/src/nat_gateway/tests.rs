@@ -1,0 +1,35 @@
+use kraken_aws::testing;
+use serde_json::json;
+
+use super::{NatGateways, observed::NatGateway};
+
+#[test]
+fn all_fields_are_immutable() {
+    let wanted = json!({"subnetID": {"value": "subnet-2"}, "allocationID": {"value": "eipalloc-2"}});
+    let have = NatGateway { subnet_id: Some("subnet-1".into()), ..NatGateway::default() };
+    assert_eq!(
+        testing::compared::<NatGateways>(wanted, &have.with_address("eipalloc-1")),
+        ["subnetID: subnet-1 becomes subnet-2: fixed", "allocationID: eipalloc-1 becomes eipalloc-2: fixed",]
+    );
+}
+
+#[test]
+fn only_a_public_gateway_has_an_address() {
+    let subnet = json!({"value": "subnet-1"});
+    assert_eq!(
+        testing::problems::<NatGateways>(json!({"subnetID": subnet})),
+        ["spec.allocationID: is required for a public gateway"]
+    );
+    let private = json!({"value": "private"});
+    assert_eq!(
+        testing::problems::<NatGateways>(json!({
+            "subnetID": {"value": "a"}, "allocationID": {"value": "eip-1"}, "connectivityType": private,
+        })),
+        [
+            "spec.subnetID: must look like subnet-0abc1234def567890",
+            "spec.allocationID: must look like eipalloc-0abc1234def567890",
+            "spec.allocationID: is only allowed for a public gateway",
+        ]
+    );
+    testing::desired::<NatGateways>(json!({"subnetID": subnet, "connectivityType": private}));
+}

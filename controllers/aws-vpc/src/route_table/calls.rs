@@ -1,0 +1,191 @@
+//! The calls of route tables.
+
+use kraken_aws::{
+    Aws, AwsResource,
+    ec2::types::{self, ResourceType},
+    from_sdk,
+    missing::unless_done,
+    release::filter,
+    resource::{Creation, DescribeQuery, FromSdk as _},
+    tags,
+};
+use kraken_spoke::{Failure, FailureClass};
+
+use super::{
+    api::{self, Change, Desired},
+    observed::{Association, Route, RouteTable},
+    route::{Destination, Target, Wanted},
+};
+
+/// The kind RouteTable.
+pub(crate) struct RouteTables;
+
+from_sdk!(types::RouteTable as table => RouteTable {
+    route_table_id, vpc_id, owner_id, tags;
+    routes: sorted(Vec::of(table.routes)),
+    associations: sorted(Vec::of(table.associations)),
+});
+
+from_sdk!(types::Route => Route {
+    destination_cidr_block, destination_ipv6_cidr_block, destination_prefix_list_id, gateway_id, nat_gateway_id,
+    instance_id, network_interface_id, vpc_peering_connection_id, transit_gateway_id, egress_only_internet_gateway_id,
+    origin, state,
+});
+
+from_sdk!(types::RouteTableAssociation as association => Association {
+    subnet_id, gateway_id, route_table_association_id, main;
+    is_going: association.association_state.and_then(|state| state.state).is_some_and(|state| {
+        matches!(state.as_str(), "disassociating" | "disassociated" | "failed")
+    }),
+});
+
+fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
+    items.sort();
+    items
+}
+
+/// Sets the destination of a route on a call. The builders of three calls have these setters in common.
+macro_rules! with_destination {
+    ($call:expr, $destination:expr) => {{
+        let call = $call;
+        match $destination {
+            Destination::V4(block) => call.destination_cidr_block(block),
+            Destination::V6(block) => call.destination_ipv6_cidr_block(block),
+            Destination::PrefixList(id) => call.destination_prefix_list_id(id),
+        }
+    }};
+}
+
+/// Sets the destination and the target of a route on a call. The builders of two calls have these setters in common.
+macro_rules! with_route {
+    ($call:expr, $route:expr) => {{
+        let Wanted { destination, target, id } = $route;
+        let call = with_destination!($call, destination);
+        match target {
+            Target::Gateway => call.gateway_id(id),
+            Target::NatGateway => call.nat_gateway_id(id),
+            Target::Instance => call.instance_id(id),
+            Target::NetworkInterface => call.network_interface_id(id),
+            Target::VpcPeeringConnection => call.vpc_peering_connection_id(id),
+            Target::TransitGateway => call.transit_gateway_id(id),
+            Target::EgressOnlyInternetGateway => call.egress_only_internet_gateway_id(id),
+        }
+    }};
+}
+
+impl AwsResource for RouteTables {
+    type Kind = api::RouteTable;
+    const IS_IDEMPOTENT: bool = true;
+
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<RouteTable>, Failure> {
+        let call =
+            aws.ec2().describe_route_tables().set_route_table_ids(query.ids).set_filters(query.filters);
+        let pages = call.into_paginator().send();
+        let pages = aws.pages("DescribeRouteTables", "failed to describe route tables", pages).await?;
+        Ok(pages
+            .into_iter()
+            .flat_map(|page| page.route_tables.unwrap_or_default())
+            .map(RouteTable::from)
+            .collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<RouteTable, Failure> {
+        // Routes and associations are added by changes.
+        let Desired { vpc_id, routes: _, subnet_ids: _ } = desired;
+        let call = aws
+            .ec2_once()
+            .create_route_table()
+            .vpc_id(vpc_id.expose())
+            .client_token(&creation.launch.token)
+            .set_tag_specifications(Some(creation.specifications(ResourceType::RouteTable)));
+        let made = aws.call("CreateRouteTable", "failed to create the route table", call.send()).await?;
+        Ok(made.route_table.map(RouteTable::from).unwrap_or_default())
+    }
+
+    async fn update(aws: &Aws, change: &Change, _: &Desired, table: &RouteTable) -> Result<(), Failure> {
+        let id = &table.route_table_id;
+        match change {
+            Change::CreateRoute(route) => {
+                let call = with_route!(aws.ec2().create_route().route_table_id(id), route.expose());
+                // A route with another target is observed by the next reconcile, and replaced.
+                let result = aws.call("CreateRoute", "failed to add a route", call.send()).await;
+                unless_done(result, &["RouteAlreadyExists"])
+            }
+            Change::ReplaceRoute(route) => {
+                let call = with_route!(aws.ec2().replace_route().route_table_id(id), route.expose());
+                // A deleted route is observed by the next reconcile, and created.
+                let result = aws.call("ReplaceRoute", "failed to change a route", call.send()).await;
+                unless_done(result, &["InvalidRoute.NotFound"])
+            }
+            Change::DeleteRoute(destination) => {
+                let call = with_destination!(aws.ec2().delete_route().route_table_id(id), destination);
+                let result = aws.call("DeleteRoute", "failed to delete a route", call.send()).await;
+                unless_done(result, &["InvalidRoute.NotFound"])
+            }
+            Change::Associate(subnet_id) => {
+                let call = aws.ec2().associate_route_table().route_table_id(id).subnet_id(subnet_id);
+                let action = "failed to associate a subnet";
+                match aws.call("AssociateRouteTable", action, call.send()).await {
+                    Err(failure) if failure.code == "Resource.AlreadyAssociated" => {
+                        unless_associated(aws, failure, id, subnet_id).await
+                    }
+                    result => result.map(drop),
+                }
+            }
+            Change::Disassociate(subnet_id) => {
+                let all = table.of_subnets().filter(|a| a.subnet_id.as_ref() == Some(subnet_id));
+                disassociate(aws, all).await
+            }
+        }
+    }
+
+    async fn delete(aws: &Aws, table: &RouteTable) -> Result<(), Failure> {
+        disassociate(aws, table.of_subnets()).await?;
+        let call = aws.ec2().delete_route_table().route_table_id(&table.route_table_id);
+        let result = aws.call("DeleteRouteTable", "failed to delete the route table", call.send()).await;
+        result.map(drop).map_err(|failure| explained(failure, table))
+    }
+}
+
+/// AWS does not say that a route table cannot be deleted because it was made the main one of its VPC.
+fn explained(failure: Failure, table: &RouteTable) -> Failure {
+    if failure.code != "DependencyViolation" || !table.is_main() {
+        return failure;
+    }
+    let (message, vpc) = (&failure.message, table.vpc_id.as_deref().unwrap_or("its VPC"));
+    let message =
+        format!("{message}; it is the main route table of {vpc}: make another one the main route table");
+    Failure { message, ..failure }
+}
+
+/// A subnet can have only one route table. If AWS reports one, the call succeeds if it is this one.
+async fn unless_associated(
+    aws: &Aws,
+    failure: Failure,
+    table_id: &str,
+    subnet_id: &String,
+) -> Result<(), Failure> {
+    let filters = Some(vec![filter("association.subnet-id", vec![subnet_id.clone()])]);
+    let found = RouteTables::read(aws, DescribeQuery { ids: None, filters }).await?;
+    match found.iter().find(|table| table.subnet_ids().contains(subnet_id)) {
+        Some(table) if table.route_table_id == table_id => Ok(()),
+        Some(other) => {
+            let of = tags::owner(&other.tags).map(|owner| format!(" of {}", owner.owner)).unwrap_or_default();
+            let other = &other.route_table_id;
+            let message =
+                format!("{subnet_id} has the route table {other}{of} already: disassociate it there first");
+            Err(Failure { class: FailureClass::Terminal, message, ..failure })
+        }
+        None => Err(failure),
+    }
+}
+
+async fn disassociate(aws: &Aws, all: impl Iterator<Item = &Association>) -> Result<(), Failure> {
+    for association in all {
+        let call =
+            aws.ec2().disassociate_route_table().association_id(&association.route_table_association_id);
+        let result = aws.call("DisassociateRouteTable", "failed to disassociate a subnet", call.send()).await;
+        unless_done(result, &["InvalidAssociationID.NotFound"])?;
+    }
+    Ok(())
+}

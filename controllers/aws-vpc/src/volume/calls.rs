@@ -1,0 +1,147 @@
+//! The calls of volumes.
+
+use kraken_aws::{
+    Aws, AwsResource,
+    ec2::types::{self, ResourceType, VolumeType},
+    from_sdk,
+    missing::unless_done,
+    resolved::exposed,
+    resource::{Creation, DescribeQuery, FromSdk as _},
+};
+use kraken_spoke::{Failure, Resolved};
+
+use super::{
+    api::{self, Change, Desired},
+    observed::{Attachment, Volume},
+};
+
+/// The kind Volume.
+pub(crate) struct Volumes;
+
+from_sdk!(types::Volume as volume => Volume {
+    volume_id, availability_zone, size, volume_type, iops, throughput, encrypted, kms_key_id, state, tags;
+    snapshot_id: volume.snapshot_id.filter(|id| !id.is_empty()),
+    attachments: sorted(volume.attachments),
+});
+
+from_sdk!(types::VolumeAttachment => Attachment { instance_id, device, state });
+
+fn sorted(attachments: Option<Vec<types::VolumeAttachment>>) -> Vec<Attachment> {
+    let mut attachments = Vec::of(attachments);
+    attachments.sort();
+    attachments
+}
+
+impl AwsResource for Volumes {
+    type Kind = api::Volume;
+    const IS_IDEMPOTENT: bool = true;
+
+    async fn read(aws: &Aws, query: DescribeQuery) -> Result<Vec<Volume>, Failure> {
+        let call = aws.ec2().describe_volumes().set_volume_ids(query.ids).set_filters(query.filters);
+        let pages = call.into_paginator().send();
+        let pages = aws.pages("DescribeVolumes", "failed to describe volumes", pages).await?;
+        Ok(pages.into_iter().flat_map(|page| page.volumes.unwrap_or_default()).map(Volume::from).collect())
+    }
+
+    async fn create(aws: &Aws, desired: &Desired, creation: &Creation<'_>) -> Result<Volume, Failure> {
+        // It is attached by a change.
+        let Desired {
+            availability_zone,
+            size_gib,
+            volume_type,
+            iops,
+            throughput,
+            encrypted,
+            kms_key_id,
+            snapshot_id,
+            instance_id: _,
+            device: _,
+        } = desired;
+        let call = aws
+            .ec2_once()
+            .create_volume()
+            .availability_zone(availability_zone.expose())
+            .set_size(exposed(size_gib.as_ref()))
+            .set_volume_type(kind(volume_type.as_ref()))
+            .set_iops(exposed(iops.as_ref()))
+            .set_throughput(exposed(throughput.as_ref()))
+            .set_encrypted(exposed(encrypted.as_ref()))
+            .set_kms_key_id(exposed(kms_key_id.as_ref()))
+            .set_snapshot_id(exposed(snapshot_id.as_ref()))
+            .client_token(&creation.launch.token)
+            .set_tag_specifications(Some(creation.specifications(ResourceType::Volume)));
+        let made = aws.call("CreateVolume", "failed to create the volume", call.send()).await?;
+        Ok(Volume { volume_id: made.volume_id.unwrap_or_default(), ..Volume::default() })
+    }
+
+    async fn update(aws: &Aws, change: &Change, desired: &Desired, volume: &Volume) -> Result<(), Failure> {
+        match change {
+            // All by one call: AWS accepts one per volume in six hours.
+            Change::Modify => {
+                let call = aws
+                    .ec2()
+                    .modify_volume()
+                    .volume_id(&volume.volume_id)
+                    .set_size(exposed(desired.size_gib.as_ref()))
+                    .set_volume_type(kind(desired.volume_type.as_ref()))
+                    .set_iops(exposed(desired.iops.as_ref()))
+                    .set_throughput(exposed(desired.throughput.as_ref()));
+                aws.call("ModifyVolume", "failed to change the volume", call.send()).await.map(drop)
+            }
+            Change::Attach => {
+                let (Some(instance_id), Some(device)) = (&desired.instance_id, &desired.device) else {
+                    return Ok(());
+                };
+                // AWS rejects a volume that is still being detached, and the change is retried soon.
+                detach(aws, volume, Some(instance_id.expose())).await?;
+                let call = aws
+                    .ec2()
+                    .attach_volume()
+                    .volume_id(&volume.volume_id)
+                    .instance_id(instance_id.expose())
+                    .device(device.expose());
+                let result = aws.call("AttachVolume", "failed to attach the volume", call.send()).await;
+                unless_attached(aws, result.map(drop), &volume.volume_id, instance_id.expose()).await
+            }
+        }
+    }
+
+    async fn delete(aws: &Aws, volume: &Volume) -> Result<(), Failure> {
+        detach(aws, volume, None).await?;
+        let call = aws.ec2().delete_volume().volume_id(&volume.volume_id);
+        aws.call("DeleteVolume", "failed to delete the volume", call.send()).await.map(drop)
+    }
+}
+
+/// AWS rejects a volume that is attached already with the same error as one that is attached to another instance.
+async fn unless_attached(
+    aws: &Aws,
+    result: Result<(), Failure>,
+    id: &str,
+    instance_id: &String,
+) -> Result<(), Failure> {
+    match result {
+        Err(failure) if failure.code == "VolumeInUse" => {
+            let ids = Some(vec![id.to_owned()]);
+            let found = Volumes::read(aws, DescribeQuery { ids, filters: None }).await?;
+            let attached = found.iter().find_map(|volume| volume.attachment(Some(instance_id)));
+            if attached.is_some_and(|attached| attached.instance_id == *instance_id) {
+                Ok(())
+            } else {
+                Err(failure)
+            }
+        }
+        result => result,
+    }
+}
+
+async fn detach(aws: &Aws, volume: &Volume, instance_id: Option<&String>) -> Result<(), Failure> {
+    let Some(attachment) = volume.attachment(instance_id) else { return Ok(()) };
+    let call = aws.ec2().detach_volume().volume_id(&volume.volume_id).instance_id(&attachment.instance_id);
+    let result = aws.call("DetachVolume", "failed to detach the volume", call.send()).await;
+    unless_done(result, &["IncorrectState", "InvalidAttachment.NotFound"])
+}
+
+fn kind(kind: Option<&Resolved<String>>) -> Option<VolumeType> {
+    kind.map(|kind| VolumeType::from(kind.expose().as_str()))
+}

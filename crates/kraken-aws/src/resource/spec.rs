@@ -1,0 +1,56 @@
+//! The pure part of a kind.
+
+use std::fmt::Debug;
+
+use kraken_spoke::{Difference, Ignored, Resolver};
+
+use super::RemoteObject;
+use crate::tags::TagOptions;
+
+/// What the spec of a kind means: its desired state, the comparison with an observed object, and the published state.
+/// [`crate::aws_kind`] implements it.
+pub trait AwsSpec {
+    /// As [`kraken_spoke::External::Desired`], of one object and without tags.
+    type Desired: Debug + Send + Sync + 'static;
+    /// The AWS object.
+    type Observed: RemoteObject;
+    /// As [`kraken_spoke::External::Change`].
+    type Change: Debug + Send + Sync + 'static;
+
+    /// The name of the object in messages, after "1": "VPC".
+    const NOUN: &'static str;
+    /// The key of the object in the state: `vpc`, for references such as `vpc.CidrBlock`.
+    const STATE_KEY: &'static str;
+    /// As [`kraken_spoke::External::DRIFT_PATHS`].
+    const DRIFT_PATHS: &[&str] = &[];
+    /// As [`kraken_spoke::External::WHOLE_PATHS`].
+    const WHOLE_PATHS: &[&str] = &[];
+    /// As [`kraken_spoke::External::SECRET_FIELD_PATHS`].
+    const SECRET_FIELD_PATHS: &[(&str, &[&str])] = &[];
+    /// As [`kraken_spoke::External::SUMMARY`].
+    const SUMMARY: &[(&str, &str)] = &[];
+
+    /// As [`kraken_spoke::External::desired`].
+    fn desired(&self, values: &mut Resolver<'_>) -> Option<Self::Desired>;
+
+    /// The user's tags; the layer validates and compares them.
+    fn tags(&self) -> &TagOptions;
+
+    /// The differences, except tags.
+    fn differences(desired: &Self::Desired, observed: &Self::Observed) -> Vec<Difference<Self::Change>>;
+
+    /// As [`kraken_spoke::External::without_ignored`].
+    fn without_ignored(_: &Self::Desired, _: &Self::Observed, _: &Ignored) -> Option<Self::Desired> {
+        None
+    }
+
+    /// As [`kraken_spoke::External::at_creation`].
+    fn at_creation(_: &Self::Desired) -> Vec<(&'static str, String)> {
+        vec![]
+    }
+
+    /// As [`kraken_spoke::External::needs_deep_observation`].
+    fn needs_deep_observation(_: &Self::Desired) -> bool {
+        false
+    }
+}

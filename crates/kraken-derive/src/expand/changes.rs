@@ -1,0 +1,175 @@
+//! The changes in place, and the fields that a call must not send or that no call can change.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::{Error, Path, Result};
+
+use super::Kind;
+use crate::field::{Decision, Field, Variant};
+
+/// The generated enum `Change`, unless the kind has its own.
+pub(super) fn expand(kind: &Kind) -> Result<TokenStream> {
+    if kind.args.hooks.change.is_some() {
+        return Ok(quote! {});
+    }
+    let mut variants: Vec<Generated<'_>> = vec![];
+    for field in kind.desired() {
+        let of_field = match &field.decision {
+            Decision::Change(variant) => vec![(variant, "Sets")],
+            Decision::Items(add, remove) => vec![(add, "Adds an item of"), (remove, "Removes an item of")],
+            _ => vec![],
+        };
+        for (variant, verb) in of_field {
+            let payload = payload(field, variant);
+            match variants.iter_mut().find(|other| other.ident == &variant.ident) {
+                None => {
+                    variants.push(Generated { ident: &variant.ident, payload, verb, fields: vec![field] });
+                }
+                Some(other) if payload.is_none() && other.payload.is_none() => other.fields.push(field),
+                Some(_) => {
+                    let why = "a change of several fields contains no value: the call takes them from the desired state";
+                    return Err(Error::new(variant.ident.span(), why));
+                }
+            }
+        }
+    }
+    if variants.is_empty() {
+        return Ok(quote! {
+            /// Only tags can be changed in place.
+            #[derive(Debug)]
+            pub(crate) enum Change {}
+        });
+    }
+    let variants = variants.iter().map(Generated::expand);
+    Ok(quote! {
+        /// A change in place.
+        #[derive(Clone, Debug, PartialEq)]
+        pub(crate) enum Change {
+            #(#variants,)*
+        }
+    })
+}
+
+struct Generated<'a> {
+    ident: &'a Ident,
+    payload: Option<TokenStream>,
+    verb: &'static str,
+    fields: Vec<&'a Field>,
+}
+
+impl Generated<'_> {
+    fn expand(&self) -> TokenStream {
+        let Self { ident, payload, verb, fields } = self;
+        let names: Vec<_> = fields.iter().map(|field| format!("`{}`", field.keys.name.value())).collect();
+        let doc = format!("{verb} {}.", names.join(", "));
+        let payload = payload.iter();
+        quote! { #[doc = #doc] #ident #((#payload))* }
+    }
+}
+
+/// The value in a change: the item of a list, or what the attribute says.
+fn payload(field: &Field, variant: &Variant) -> Option<TokenStream> {
+    match (&field.decision, &variant.payload) {
+        (Decision::Items(..), _) => Some(quote! { String }),
+        (_, Some(ty)) => Some(quote! { #ty }),
+        (_, None) => None,
+    }
+}
+
+/// The type of the changes.
+pub(super) fn path(kind: &Kind) -> Path {
+    kind.args.hooks.change.clone().unwrap_or_else(|| format_ident!("Change").into())
+}
+
+/// The path of a variant.
+pub(super) fn variant(kind: &Kind, variant: &Variant) -> TokenStream {
+    let (path, ident) = (path(kind), &variant.ident);
+    quote! { #path::#ident }
+}
+
+/// `AwsSpec::without_ignored`: a call that sends several fields does not send ignored ones.
+pub(super) fn without_ignored(kind: &Kind) -> Result<TokenStream> {
+    let body = if let Some(own) = &kind.args.hooks.without_ignored {
+        quote! { #own(desired, observed, ignored) }
+    } else {
+        let fields = sent_together(kind)?;
+        if fields.is_empty() {
+            return Ok(quote! {});
+        }
+        let names: Vec<_> = fields.iter().map(|field| &field.keys.name).collect();
+        let idents = fields.iter().map(|field| &field.ident);
+        quote! {
+            let _ = observed;
+            if ![#(#names),*].into_iter().any(|path| ignored.covers(path)) {
+                return None;
+            }
+            let mut kept = desired.clone();
+            #(kept.#idents.take_if(|_| ignored.covers(#names));)*
+            Some(kept)
+        }
+    };
+    Ok(quote! {
+        fn without_ignored(
+            desired: &Desired,
+            observed: &Self::Observed,
+            ignored: &::kraken_spoke::Ignored,
+        ) -> Option<Desired> {
+            #body
+        }
+    })
+}
+
+/// The fields whose change sets other fields too.
+fn sent_together(kind: &Kind) -> Result<Vec<&Field>> {
+    let mut uses = BTreeMap::<String, usize>::new();
+    for variant in kind.desired().filter_map(Field::change) {
+        *uses.entry(variant.ident.to_string()).or_default() += 1;
+    }
+    let is_shared = |field: &&Field| {
+        field
+            .change()
+            .is_some_and(|variant| uses.get(&variant.ident.to_string()).is_some_and(|uses| *uses > 1))
+    };
+    let shared: Vec<_> =
+        kind.desired().filter(is_shared).filter(|field| field.keys.always_sent.is_none()).collect();
+    match shared.iter().find(|field| !field.shape.is_optional) {
+        None => Ok(shared),
+        Some(field) => Err(Error::new(
+            field.ident.span(),
+            format!(
+                "`{}` is required and sent together with other fields: add `always_sent`, or a change of its own",
+                field.ident
+            ),
+        )),
+    }
+}
+
+/// `AwsSpec::at_creation`: the fields that are applied at creation only.
+pub(super) fn at_creation(kind: &Kind) -> TokenStream {
+    let body = if let Some(own) = &kind.args.hooks.at_creation {
+        quote! { #own(desired) }
+    } else {
+        let is_launch_only = |field: &&Field| matches!(field.decision, Decision::LaunchOnly);
+        let fields: Vec<_> = kind.desired().filter(is_launch_only).collect();
+        if fields.is_empty() {
+            return quote! {};
+        }
+        let values = fields.iter().map(|field| {
+            let (ident, name) = (&field.ident, &field.keys.name);
+            let value = if field.shape.is_optional {
+                quote! { desired.#ident.as_ref().map(::kraken_aws::fields::shown).unwrap_or_default() }
+            } else {
+                quote! { ::kraken_aws::fields::shown(&desired.#ident) }
+            };
+            quote! { (#name, #value) }
+        });
+        quote! { vec![#(#values),*] }
+    };
+    quote! {
+        fn at_creation(desired: &Desired) -> Vec<(&'static str, String)> {
+            #body
+        }
+    }
+}

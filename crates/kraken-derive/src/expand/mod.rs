@@ -1,0 +1,101 @@
+//! The generated code.
+
+mod changes;
+mod desired;
+mod differences;
+mod resource;
+mod several;
+mod state;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{Attribute, Error, Field as SynField, Fields, ItemStruct, Result, Visibility};
+
+use crate::{args::Args, field::Field};
+
+/// A kind: the keys of its attribute and its fields.
+pub(crate) struct Kind {
+    args: Args,
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    ident: Ident,
+    fields: Vec<Field>,
+    /// `tags` and `lifecycle`, which every kind has.
+    tags: SynField,
+    lifecycle: SynField,
+}
+
+impl Kind {
+    /// The fields of the desired state.
+    fn desired(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.is_desired())
+    }
+}
+
+/// The code of a kind.
+pub(crate) fn kind(args: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let kind = parse(syn::parse2(args)?, syn::parse2(item)?)?;
+    let spec = if kind.args.several.is_some() { several::expand(&kind)? } else { spec(&kind)? };
+    let parts = [resource::expand(&kind), desired::structs(&kind), changes::expand(&kind)?, spec];
+    Ok(quote! { #(#parts)* })
+}
+
+/// `impl AwsSpec`.
+fn spec(kind: &Kind) -> Result<TokenStream> {
+    let (ident, observed) = (&kind.ident, &kind.args.observed);
+    let change = changes::path(kind);
+    let methods = [
+        state::constants(kind),
+        desired::function(kind),
+        differences::function(kind),
+        changes::without_ignored(kind)?,
+        changes::at_creation(kind),
+        state::deep(kind),
+    ];
+    Ok(quote! {
+        impl ::kraken_aws::AwsSpec for #ident {
+            type Desired = Desired;
+            type Observed = #observed;
+            type Change = #change;
+
+            fn tags(&self) -> &::kraken_aws::TagOptions {
+                &self.tags
+            }
+
+            #(#methods)*
+        }
+    })
+}
+
+/// Parses the spec. The problems of all fields are reported at once.
+fn parse(args: Args, item: ItemStruct) -> Result<Kind> {
+    let ItemStruct { attrs, vis, ident, fields, .. } = item;
+    let Fields::Named(fields) = fields else {
+        return Err(Error::new(ident.span(), "a spec is a struct with named fields"));
+    };
+    let (mut own, mut tags, mut lifecycle, mut problems) = (vec![], None, None, None::<Error>);
+    for field in fields.named {
+        let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+        match name.as_str() {
+            "tags" => tags = Some(field),
+            "lifecycle" => lifecycle = Some(field),
+            _ => match (Field::of(field), &mut problems) {
+                (Ok(field), _) => own.push(field),
+                (Err(problem), Some(problems)) => problems.combine(problem),
+                (Err(problem), None) => problems = Some(problem),
+            },
+        }
+    }
+    let missing = |name: &str| Error::new(ident.span(), format!("the field `{name}` is missing"));
+    match (problems, tags, lifecycle) {
+        (Some(problems), ..) => Err(problems),
+        (None, None, _) => Err(missing("tags")),
+        (None, _, None) => Err(missing("lifecycle")),
+        (None, Some(tags), Some(lifecycle)) => {
+            Ok(Kind { args, attrs, vis, ident, fields: own, tags, lifecycle })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

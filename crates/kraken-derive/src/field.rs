@@ -1,0 +1,260 @@
+//! A field of a spec, with the keys of its `#[field(...)]`.
+
+use proc_macro2::{Ident, Span};
+use syn::{
+    Attribute, Error, Expr, Field as SynField, LitStr, Path, Result, Token, Type, Visibility, parenthesized,
+    parse::{Parse, ParseStream},
+};
+
+use crate::{
+    keys::{self, set, value, values},
+    shape::{Content, Shape},
+};
+
+const KNOWN: &str = "rule, check, items, resolve, observed, published, fixed, change, add, remove, compare, launch_only, \
+                     kraken_only, deep, always_sent";
+
+/// A field with a `#[field(...)]`.
+pub(crate) struct Field {
+    pub(crate) ident: Ident,
+    pub(crate) vis: Visibility,
+    pub(crate) ty: Type,
+    /// Its other attributes: documentation, and bounds of other kinds.
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) shape: Shape,
+    pub(crate) decision: Decision,
+    pub(crate) keys: Keys,
+}
+
+/// What an edit of a field does.
+#[allow(clippy::large_enum_variant)] // a few of them, at compile time
+pub(crate) enum Decision {
+    Fixed,
+    Change(Variant),
+    /// Items of a list are added and removed.
+    Items(Variant, Variant),
+    /// Only the kind's own comparison.
+    Own,
+    LaunchOnly,
+    KrakenOnly,
+}
+
+/// A variant of the changes of a kind.
+pub(crate) struct Variant {
+    pub(crate) ident: Ident,
+    /// The type of the desired value in it.
+    pub(crate) payload: Option<Type>,
+}
+
+/// The field or the method of the observed object with the value: `field`, `&field` or `method()`.
+pub(crate) struct Observed {
+    pub(crate) ident: Ident,
+    pub(crate) is_method: bool,
+    /// Whether the field has always a value.
+    pub(crate) is_required: bool,
+}
+
+/// The keys of a field, as described at [`crate::aws_kind`].
+pub(crate) struct Keys {
+    pub(crate) name: LitStr,
+    pub(crate) rule: Option<Expr>,
+    pub(crate) check: Option<Expr>,
+    pub(crate) items: Option<Vec<Expr>>,
+    pub(crate) resolve: Option<Resolve>,
+    pub(crate) observed: Option<Observed>,
+    pub(crate) published: Option<Vec<LitStr>>,
+    pub(crate) compare: Option<Path>,
+    pub(crate) deep: Option<()>,
+    pub(crate) always_sent: Option<()>,
+    fixed: Option<()>,
+    change: Option<Variant>,
+    add: Option<Variant>,
+    remove: Option<Variant>,
+    launch_only: Option<()>,
+    kraken_only: Option<()>,
+}
+
+/// `function => Type`.
+pub(crate) struct Resolve {
+    pub(crate) function: Path,
+    pub(crate) ty: Type,
+}
+
+impl Parse for Resolve {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let function = input.parse()?;
+        input.parse::<Token![=>]>()?;
+        Ok(Self { function, ty: input.parse()? })
+    }
+}
+
+impl Parse for Variant {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let ident = input.parse()?;
+        if !input.peek(syn::token::Paren) {
+            return Ok(Self { ident, payload: None });
+        }
+        let inner;
+        parenthesized!(inner in input);
+        Ok(Self { ident, payload: Some(inner.parse()?) })
+    }
+}
+
+impl Parse for Observed {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let is_required = input.parse::<Option<Token![&]>>()?.is_some();
+        let ident = input.parse()?;
+        let is_method = input.peek(syn::token::Paren);
+        if is_method {
+            let _arguments;
+            parenthesized!(_arguments in input);
+        }
+        Ok(Self { ident, is_method, is_required })
+    }
+}
+
+impl Parse for Keys {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut keys = Self {
+            name: input.parse()?,
+            rule: None,
+            check: None,
+            items: None,
+            resolve: None,
+            observed: None,
+            published: None,
+            compare: None,
+            deep: None,
+            always_sent: None,
+            fixed: None,
+            change: None,
+            add: None,
+            remove: None,
+            launch_only: None,
+            kraken_only: None,
+        };
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        keys::each(input, |key, input| match key.to_string().as_str() {
+            "rule" => set(&mut keys.rule, key, value(input)?),
+            "check" => set(&mut keys.check, key, value(input)?),
+            "items" => set(&mut keys.items, key, values(input)?),
+            "resolve" => set(&mut keys.resolve, key, value(input)?),
+            "observed" => set(&mut keys.observed, key, value(input)?),
+            "published" => set(&mut keys.published, key, values(input)?),
+            "compare" => set(&mut keys.compare, key, value(input)?),
+            "deep" => set(&mut keys.deep, key, ()),
+            "always_sent" => set(&mut keys.always_sent, key, ()),
+            "fixed" => set(&mut keys.fixed, key, ()),
+            "change" => set(&mut keys.change, key, value(input)?),
+            "add" => set(&mut keys.add, key, value(input)?),
+            "remove" => set(&mut keys.remove, key, value(input)?),
+            "launch_only" => set(&mut keys.launch_only, key, ()),
+            "kraken_only" => set(&mut keys.kraken_only, key, ()),
+            _ => Err(keys::unknown(key, KNOWN)),
+        })?;
+        Ok(keys)
+    }
+}
+
+impl Field {
+    /// Parses the attribute of a field, and checks that its keys fit its type and each other.
+    pub(crate) fn of(field: SynField) -> Result<Self> {
+        let ident = field.ident.ok_or_else(|| Error::new(Span::call_site(), "a spec has named fields"))?;
+        let (own, attrs): (Vec<_>, Vec<_>) =
+            field.attrs.into_iter().partition(|attribute| attribute.path().is_ident("field"));
+        let [own] = own.as_slice() else {
+            let why = format!("`{ident}` needs one attribute: #[field(\"nameInTheSpec\", ...)]");
+            return Err(Error::new(ident.span(), why));
+        };
+        let mut keys: Keys = own.parse_args()?;
+        let decision = decision(&ident, &mut keys)?;
+        let field =
+            Self { shape: Shape::of(&field.ty), ident, vis: field.vis, ty: field.ty, attrs, decision, keys };
+        field.checked()
+    }
+
+    /// Whether it is part of the desired state.
+    pub(crate) fn is_desired(&self) -> bool {
+        !matches!(self.decision, Decision::KrakenOnly)
+    }
+
+    /// The change in place of which it is a part.
+    pub(crate) fn change(&self) -> Option<&Variant> {
+        match &self.decision {
+            Decision::Change(variant) => Some(variant),
+            _ => None,
+        }
+    }
+
+    fn checked(self) -> Result<Self> {
+        let keys = &self.keys;
+        let is_other = matches!(self.shape.content, Content::Other);
+        let has_value_elsewhere =
+            keys.compare.is_some() || keys.observed.as_ref().is_some_and(|observed| observed.is_method);
+        let problems = [
+            (
+                is_other && self.is_desired() && keys.resolve.is_none(),
+                "is no Opt<T> or ListOpt<T>: say how it is resolved with `resolve = Self::f => Type`",
+            ),
+            (
+                self.shape.is_public && keys.resolve.is_none() && keys.rule.is_none() && keys.check.is_none(),
+                "is public, and needs a `rule` or a `check`",
+            ),
+            (
+                has_value_elsewhere && !self.shape.is_public && keys.published.is_none(),
+                "needs `published(...)`: the paths of the state that contain its value; without any, `published()`",
+            ),
+            (
+                keys.items.as_ref().is_some_and(|items| items.len() != 2)
+                    || keys.items.is_some() && keys.rule.is_none(),
+                "needs a `rule` and two numbers in `items(min, max)`",
+            ),
+            (
+                keys.deep.is_some() && !self.shape.is_optional,
+                "is required, and cannot be `deep`: each observation would be deep",
+            ),
+            (
+                matches!(self.decision, Decision::Items(..)) && !self.shape.is_list(),
+                "is no list, and cannot have `add` and `remove`",
+            ),
+        ];
+        match problems.into_iter().find(|(is_wrong, _)| *is_wrong) {
+            Some((_, why)) => Err(Error::new(self.ident.span(), format!("`{}` {why}", self.ident))),
+            None => Ok(self),
+        }
+    }
+}
+
+/// The only decision of a field.
+fn decision(ident: &Ident, keys: &mut Keys) -> Result<Decision> {
+    let items = match (keys.add.take(), keys.remove.take()) {
+        (Some(add), Some(remove)) => Some(Decision::Items(add, remove)),
+        (None, None) => None,
+        _ => return Err(Error::new(ident.span(), format!("`{ident}` needs both `add` and `remove`"))),
+    };
+    let all = [
+        keys.fixed.map(|()| Decision::Fixed),
+        keys.change.take().map(Decision::Change),
+        items,
+        keys.launch_only.map(|()| Decision::LaunchOnly),
+        keys.kraken_only.map(|()| Decision::KrakenOnly),
+    ];
+    let mut made = all.into_iter().flatten();
+    match (made.next(), made.next()) {
+        (Some(one), None) => Ok(one),
+        (None, None) if keys.compare.is_some() => Ok(Decision::Own),
+        (None, _) => Err(Error::new(
+            ident.span(),
+            format!(
+                "say what an edit of `{ident}` does: `fixed`, `change = Variant`, `add = Variant, remove = Variant`, \
+                 `compare = Self::f`, `launch_only` or `kraken_only`"
+            ),
+        )),
+        (Some(_), Some(_)) => Err(Error::new(
+            ident.span(),
+            format!("`{ident}` has several of `fixed`, `change`, `add`, `launch_only` and `kraken_only`"),
+        )),
+    }
+}

@@ -1,0 +1,79 @@
+//! The attribute macro that makes a kind of AWS from its spec, so that each field is written once: its name, its rule, its
+//! observed value, and what an edit of it does. Kinds use it as `kraken_aws::aws_kind`, where it is described.
+//!
+//! `args.rs` and `field.rs` parse the attributes, `shape.rs` parses the types of fields, and `expand/` writes the code: one
+//! file for each part of it.
+
+mod args;
+mod expand;
+mod field;
+mod keys;
+mod shape;
+
+use proc_macro::TokenStream;
+
+/// Makes a kind of AWS from its spec: the custom resource, the desired state, its validation and comparison.
+///
+/// ```ignore
+/// #[aws_kind(
+///     kind = "Subnet", plural = "subnets", shortname = "sn", doc = "A subnet.",
+///     noun = "subnet", state = "subnet", observed = super::observed::Subnet,
+///     summary("CIDR" = "CidrBlock"),
+/// )]
+/// pub(crate) struct SubnetSpec {
+///     /// The VPC of the subnet. Immutable. Example: `{value: vpc-0abc1234}`
+///     #[field("vpcID", rule = VPC_ID, fixed)]
+///     pub(crate) vpc_id: Opt<String>,
+///     ...
+///     pub(crate) tags: TagOptions,
+///     pub(crate) lifecycle: Lifecycle,
+/// }
+/// ```
+///
+/// # Generated code
+/// - The derives and attributes of the custom resource, and `HasLifecycle`.
+/// - `Desired`, the desired state: for each field a `Resolved` value, or an `Option` of it.
+/// - `PartialDesired`, the same as far as it is known; `None` is a field with a problem.
+/// - `Change`, the changes in place, unless the kind has its own.
+/// - `AwsSpec`: validation, differences, the fields that a call must not send, and the paths of secrets.
+///
+/// # Keys of the kind
+/// - `kind`, `plural`, `shortname`, `doc`: of the custom resource.
+/// - `noun`: its name in messages. `state`: its key in the published state. `observed`: the type of the observed object.
+/// - `summary("Header" = "Path", ...)`: columns of `kubectl get`; the paths begin below `state`.
+/// - `drift("state")`: paths of differences that are no fields. `whole("path")`: paths that are compared as a whole, in
+///   addition to lists with `change`.
+/// - `rules = Self::f`: validates rules between fields, with `&self`, `&PartialDesired` and the validator.
+/// - `order = Self::f`: sorts the differences, with `&Desired` and `&mut Vec<Difference<Change>>`. Without it, fields that
+///   are fixed come first, then changes; both in the order of the fields.
+/// - `several`: the kind has several objects and implements `External` itself. Instead of `AwsSpec`, the spec has the
+///   constants `SECRET_FIELD_PATHS` and `SUMMARY`, and the methods `desired` and `fixed`; `Desired` contains the tags.
+/// - `change = Change`: the kind's own type of changes, if some of them have values of other types.
+/// - `without_ignored = Self::f`, `at_creation = Self::f`: replace the generated functions of `AwsSpec`.
+///
+/// # Keys of a field
+/// First the name in the spec, then exactly one decision about an edit:
+/// - `fixed`: AWS cannot change the field.
+/// - `change = Variant`: it is changed in place; `Variant(Type)` contains the desired value. A list is set as a whole. If
+///   several fields have the same variant, one call sends all of them, except ignored ones.
+/// - `add = Variant, remove = Variant`: the items of a list are changed one at a time.
+/// - `compare = Self::f` alone: its own comparison, with its own remedies.
+/// - `launch_only`: applied at creation only, and not observable.
+/// - `kraken_only`: a setting of Kraken, which is not part of the desired state.
+///
+/// And as needed:
+/// - `rule = BOUND`: a bound of `kraken_aws::bounds`, for the schema and for the validation. `check = f` validates instead
+///   of the bound, for rules that a schema cannot express. `items(min, max)`: the number of items of a list.
+/// - `resolve = Self::f => Type`: resolves a field of another type, with `&self` and the validator.
+/// - `observed = field` of the observed object, if it has another name; `observed = &field`, if it has always a value;
+///   `observed = method()`, which returns an optional reference or a list.
+/// - `compare = Self::f` in addition to `fixed` or `change`: compares instead of the generated code, with `&Desired` and the
+///   observed object, and returns differences.
+/// - `deep`: observed by deep observations only; not compared after others.
+/// - `published("Path", ...)`: the paths of the published state that contain the value, below `state`. Without it, the
+///   observed field; with `compare` or a method it is required, because nothing else keeps a Secret's value unpublished.
+/// - `always_sent`: sent by its call even if it is ignored, because AWS requires it.
+#[proc_macro_attribute]
+pub fn aws_kind(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::kind(args.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}

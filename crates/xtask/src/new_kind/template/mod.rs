@@ -1,0 +1,9 @@
+//! @Kind@.
+
+mod api;
+mod calls;
+mod observed;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use calls::@Kinds@;
