@@ -53,8 +53,12 @@ impl Checks {
             let is_launched = self.launched.get(*id).is_some_and(|launched| launched == uid);
             let is_tagged = remote.uid() == Some(uid)
                 && (is_launched || !self.tampered.contains_key(*id) || is_known(id));
-            let is_stripped =
-                remote.uid().is_none() && is_launched && record.kind != "KeyPair" && is_known(id);
+            // What was released is kept, and is no longer the resource's.
+            let is_stripped = remote.uid().is_none()
+                && is_launched
+                && !self.released.contains(*id)
+                && record.kind != "KeyPair"
+                && is_known(id);
             remote.alive && Some(remote.kind) == kind && (is_tagged || is_stripped)
         };
         let live = self.cloud.0.iter().filter(counts);

@@ -159,11 +159,11 @@ impl Checks {
             return;
         }
         if Controller::of(&record.kind) != by.controller {
-            return self.violated(
-                now,
-                Class::NotOurs,
-                format!("{what}, which belongs to {}", record.title()),
-            );
+            if !is_recent {
+                let title = record.title();
+                self.violated(now, Class::NotOurs, format!("{what}, which belongs to {title}"));
+            }
+            return;
         }
         // Its tags may name another resource now than the one that the call is for.
         if !is_recent {
