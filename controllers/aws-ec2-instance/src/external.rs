@@ -13,7 +13,8 @@ use kraken_aws::{
     account::ACCOUNTS,
     claim,
     fields::{ABSENT, SECRET, listed, shown},
-    lookup, release, tag_memory,
+    lookup::{self, Source as _},
+    release, tag_memory,
     tags::{self, Tags},
 };
 use kraken_spoke::{
@@ -24,8 +25,7 @@ use kraken_spoke::{
 use serde_json::{Value, json};
 
 use crate::{
-    api::Desired,
-    api::{EC2Instance, EC2InstanceSpec, MetadataOptions},
+    api::{Desired, EC2Instance, EC2InstanceSpec, MetadataOptions},
     change::Change,
     compare,
     instance::{Instance, Observed},
@@ -275,8 +275,18 @@ impl External for Instances {
         let owned = owned(identity, observed);
         disruption::remove(&self.aws, &owned.iter().filter(|id| marked(id)).cloned().collect::<Vec<_>>())
             .await?;
-        release::release(&self.aws, identity, &owned, &["volume"]).await
+        // A replacement releases adopted instances while the resource has others, which keep their volumes.
+        let with_uid = vec![(tags::UID.to_owned(), vec![identity.uid.clone()])];
+        let others = read::Reader(&self.aws).by_tags(with_uid).await?;
+        let kept = volumes(others.iter().filter(|instance| !owned.contains(&instance.instance_id)));
+        release::release(&self.aws, identity, &owned, &["volume"], &kept).await
     }
+}
+
+/// The ids of the volumes that are attached to these instances.
+fn volumes<'a>(instances: impl Iterator<Item = &'a Instance>) -> Vec<String> {
+    let mappings = instances.flat_map(|instance| &instance.block_device_mappings);
+    mappings.filter_map(|mapping| mapping.ebs.as_ref()?.volume_id.clone()).collect()
 }
 
 /// The instances that Kraken has stopped and not started again, and those that it is stopping.

@@ -61,6 +61,11 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_creation: Option<AtCreation>,
 
+    /// The fields of the spec whose value at the provider came from a Secret: they are shown nowhere, also after an edit
+    /// to a literal, until the edit is in place. Empty if there are none. Example: `[description]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_fields: Vec<String>,
+
     /// The drift that is not reverted, because `lifecycle.drift` is `Report`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<FieldDiff>,

@@ -15,12 +15,18 @@ use crate::{
 const ACTION: &str = "failed to remove Kraken's tags";
 
 /// Removes Kraken's tags from these ids, which the identity must own, and from all objects of the types `beside` that
-/// are tagged with its UID.
+/// are tagged with its UID, but for those that are `kept`: they belong to objects that are not released.
 ///
 /// # Errors
 /// The first failure of a call. The operation is idempotent. An id that is not found is a transient failure: it was observed
 /// before this call, which may have reached a stale replica.
-pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&str]) -> Result<(), Failure> {
+pub async fn release(
+    aws: &Aws,
+    identity: &Identity,
+    ids: &[String],
+    beside: &[&str],
+    kept: &[String],
+) -> Result<(), Failure> {
     let keys: Vec<Tag> = KEYS.iter().map(|key| Tag::builder().key(*key).build()).collect();
     let untag = |ids: Vec<String>| {
         let call = aws.ec2().delete_tags().set_resources(Some(ids)).set_tags(Some(keys.clone()));
@@ -34,7 +40,8 @@ pub async fn release(aws: &Aws, identity: &Identity, ids: &[String], beside: &[&
     }
     // DescribeTags still lists objects that were deleted recently.
     let listed = tagged(aws, identity, beside).await?;
-    let others: BTreeSet<String> = listed.into_iter().filter(|id| !ids.contains(id)).collect();
+    let others: BTreeSet<String> =
+        listed.into_iter().filter(|id| !ids.contains(id) && !kept.contains(id)).collect();
     for_existing(&others.into_iter().collect::<Vec<_>>(), untag).await.map(drop)
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     desired::tests::desired,
     instance::{
-        Instance,
+        BlockDeviceMapping, Ebs, Instance,
         tests::{in_state, instance},
     },
 };
@@ -80,4 +80,14 @@ fn the_epoch_is_the_highest_observed_one() {
     let old = tagged(in_state("i-1", "terminated"), &[(EPOCH, "7")]);
     assert_eq!(Instances::epoch(&Observed::new(vec![instance("i-2"), old])), 7);
     assert_eq!(Instances::epoch(&Observed::default()), 0);
+}
+
+#[test]
+fn volumes_of_instances_are_those_that_are_attached() {
+    let ebs = |id: &str| BlockDeviceMapping {
+        ebs: Some(Ebs { volume_id: Some(id.to_owned()) }),
+        ..BlockDeviceMapping::default()
+    };
+    let with_volumes = Instance { block_device_mappings: vec![ebs("vol-1"), ebs("vol-2")], ..instance("i-1") };
+    assert_eq!(volumes([&with_volumes, &instance("i-2")].into_iter()), ["vol-1", "vol-2"]);
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::history::Version;
 use super::policy::{Policy, adopted, approved, external_ids, intent, is_held};
-use super::remote::{Asked, PREFIX, Remote, Verb, plain};
+use super::remote::{Asked, PREFIX, Remote, Verb, plain, remote_kind};
 use super::{Caller, Checks, Class, Cloud, SLACK};
 use crate::schedule::Controller;
 
@@ -126,7 +126,7 @@ impl Checks {
         let Some(uid) = remote.uid().map(ToOwned::to_owned) else {
             if asked.verb == Verb::Tag && asked.is_about_ownership() {
                 self.judge_claim(now, by, asked, id, remote);
-            } else if !is_recent && !self.released.contains(id) {
+            } else if !is_recent && !self.released.contains(id) && !self.is_recorded(id) {
                 self.violated(now, Class::NotOurs, format!("{what}, which has no owner tags"));
             }
             return;
@@ -169,6 +169,14 @@ impl Checks {
         if !is_recent {
             self.judge_policies(now, by, asked, id, remote, &uid);
         }
+    }
+
+    /// Whether the resource that created the object still has it on record: it keeps it without its tags, too.
+    fn is_recorded(&self, id: &str) -> bool {
+        let record = self.launched.get(id).and_then(|uid| self.history.records.get(uid));
+        record.is_some_and(|record| {
+            record.gone.is_none() && external_ids(&record.latest().value).any(|known| known == plain(id))
+        })
     }
 
     fn judge_policies(
@@ -219,6 +227,8 @@ impl Checks {
         } else if asked.verb == Verb::Untag
             && is_own
             && is_created
+            // The volume of an instance that was terminated just before is still listed.
+            && remote_kind(&record.kind) == Some(remote.kind)
             && !candidates.is_empty()
             && !candidates.iter().any(is_kept)
         {

@@ -9,7 +9,7 @@ use crate::{
         intent::Intent,
         recorded::{RecordedState, Shown},
         release_policy::ReleasePolicy,
-        secrecy::Secrecy,
+        secrecy::{Secrecy, SecretFields},
     },
 };
 
@@ -20,6 +20,8 @@ pub(crate) struct Target {
     pub desired: Desired,
     /// What must not be shown.
     pub secrecy: Secrecy,
+    /// The fields that must not be shown.
+    pub secret_fields: SecretFields,
     /// The differences that the resource ignores.
     pub ignored: Ignored,
     /// The last launch.

@@ -16,6 +16,31 @@ use crate::{Comparison, Difference, Remedy, dynamic::KindInfo, failure::Failure,
 /// The replacement of a hidden value.
 const STARS: &str = "***";
 
+/// The fields of a spec, by their names at the top level, whose value must not be shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SecretFields {
+    /// Those that come from a Secret, and those that did: the remote object may still have the former value.
+    pub all: BTreeSet<String>,
+    /// Those that remain when the spec is in place.
+    pub in_place: BTreeSet<String>,
+}
+
+impl SecretFields {
+    /// From the resolved fields and the former ones. `is_compared` tells whether a field's value at the provider equals
+    /// the desired one when the spec is in place.
+    pub(crate) fn of(
+        resolved: &BTreeSet<String>,
+        former: impl IntoIterator<Item = String>,
+        is_compared: impl Fn(&str) -> bool,
+    ) -> Self {
+        let now: BTreeSet<String> = resolved.iter().map(|path| top(path).to_owned()).collect();
+        let all: BTreeSet<String> = former.into_iter().chain(now.iter().cloned()).collect();
+        let in_place =
+            all.iter().filter(|field| now.contains(*field) || !is_compared(field)).cloned().collect();
+        Self { all, in_place }
+    }
+}
+
 /// What one reconcile must not show.
 #[derive(Debug)]
 pub(crate) struct Secrecy {
@@ -36,7 +61,7 @@ struct Echo {
 }
 
 impl Secrecy {
-    /// From the resolved fields, with every secret text that is known of this resource, including former ones.
+    /// From the secret fields, with every secret text that is known of this resource, including former ones.
     pub(crate) fn of(kind: &KindInfo, secret_fields: &BTreeSet<String>, secrets: Vec<SecretString>) -> Self {
         let fields: BTreeSet<String> = secret_fields.iter().map(|path| top(path).to_owned()).collect();
         let table = |field: &String| {
@@ -162,7 +187,7 @@ pub(crate) fn scrubbed(outcome: Outcome, secrets: &[SecretString]) -> Outcome {
 }
 
 /// The top-level field of the spec that a path is in.
-fn top(path: &str) -> &str {
+pub(crate) fn top(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or_default()
 }
 
@@ -201,6 +226,17 @@ mod tests {
 
     fn image() -> Secrecy {
         secrecy(&["imageID", "rules"], Some(&[("instances.ImageId", "imageID")]), &["ami-new"])
+    }
+
+    #[test]
+    fn field_stays_secret_until_an_edit_to_a_literal_is_in_place() {
+        let paths = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<BTreeSet<_>>();
+        let edited = SecretFields::of(&paths(&[]), paths(&["description"]), |_| true);
+        assert_eq!((edited.all, edited.in_place), (paths(&["description"]), paths(&[])));
+        let uncompared = SecretFields::of(&paths(&[]), paths(&["userData"]), |_| false);
+        assert_eq!(uncompared.in_place, paths(&["userData"]), "its former value is still at the provider");
+        let current = SecretFields::of(&paths(&["rules[0].cidr"]), paths(&[]), |_| true);
+        assert_eq!(current.in_place, paths(&["rules"]));
     }
 
     #[test]

@@ -76,6 +76,7 @@ pub(crate) async fn observe<'t>(
 fn note_target(reconcile: &mut Reconcile<'_>, target: &Target) {
     let Reconcile { identity, memory, facts, .. } = reconcile;
     facts.in_place = Some(target.in_place.clone());
+    facts.secret_fields = Some(target.secret_fields.clone());
     facts.edit_under_way = memory.edit_under_way;
     facts.at_creation = match &memory.at_creation {
         Some(at_creation) => at_creation.clone(),

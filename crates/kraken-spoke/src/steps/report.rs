@@ -41,7 +41,12 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
             written => written?,
         }
     }
-    reconcile.memory.edit_under_way &= !matches!(outcome, Outcome::InPlace);
+    if matches!(outcome, Outcome::InPlace) {
+        reconcile.memory.edit_under_way = false;
+        if let Some(fields) = &reconcile.facts.secret_fields {
+            reconcile.memory.secret_fields.clone_from(&fields.in_place);
+        }
+    }
     if is_written {
         publish(reconcile, before, &status, outcome).await;
     }

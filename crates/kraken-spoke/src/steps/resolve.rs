@@ -14,7 +14,12 @@ use crate::{
     context::Reconcile,
     dynamic::{Desired, DynKind, Spec},
     model::{
-        fields::Fields, in_place, intent::Intent, observation::Target, outcome::Outcome, secrecy::Secrecy,
+        fields::Fields,
+        in_place,
+        intent::Intent,
+        observation::Target,
+        outcome::Outcome,
+        secrecy::{self, Secrecy, SecretFields},
         status::is_ready,
     },
 };
@@ -29,7 +34,16 @@ pub(crate) fn resolve(
     let (desired, resolution) =
         desired(&*context.kind, object.spec(), values, &context.fields, context.rules.as_deref())?;
     memory.learn_secrets(resolution.secrets);
-    let secrecy = Secrecy::of(context.info(), &resolution.secret_fields, memory.secrets.clone());
+    let at_creation = context.kind.at_creation(&desired);
+    let ignored = Ignored::new(&object.lifecycle().ignore_changes);
+    let former = object.status().map(|status| status.secret_fields.clone()).unwrap_or_default();
+    let former = former.into_iter().chain(std::mem::take(&mut memory.secret_fields));
+    let is_compared = |field: &str| {
+        !ignored.covers(field) && !at_creation.iter().any(|(path, _)| secrecy::top(path) == field)
+    };
+    let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
+    memory.secret_fields.clone_from(&secret_fields.all);
+    let secrecy = Secrecy::of(context.info(), &secret_fields.all, memory.secrets.clone());
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = context.inputs(&identity.uid, values);
     let spec = || object.spec().json();
@@ -38,12 +52,13 @@ pub(crate) fn resolve(
         || in_place::is_edited(before, &in_place)
         || (mutants::active(Mutant::DriftFromCondition) && !is_ready(object.status()));
     Ok(Target {
-        at_creation: secrecy.at_creation(context.kind.at_creation(&desired)),
-        ignored: Ignored::new(&object.lifecycle().ignore_changes),
+        at_creation: secrecy.at_creation(at_creation),
+        ignored,
         intent: Intent::of(&**object),
         has_secrets: !dependencies.secrets.is_empty(),
         desired,
         secrecy,
+        secret_fields,
         inputs,
         in_place,
         is_edited,

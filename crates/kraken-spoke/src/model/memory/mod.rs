@@ -4,7 +4,11 @@
 
 mod records;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use kraken_runtime::{
@@ -84,6 +88,8 @@ pub(crate) struct Memory<K = Object> {
     pub unchanged: Option<Arc<Unchanged>>,
     /// Since when the resource has been in progress without a status write.
     pub in_progress: Option<Progress>,
+    /// The fields of the spec that come from a Secret or did, see [`crate::model::secrecy::SecretFields`].
+    pub secret_fields: BTreeSet<String>,
     /// Every secret text that was resolved for the resource, the newest last: the provider may still quote an old one.
     pub secrets: Vec<SecretString>,
 }
@@ -114,6 +120,7 @@ impl<K> Default for Memory<K> {
             deep_due: None,
             unchanged: None,
             in_progress: None,
+            secret_fields: BTreeSet::new(),
             secrets: vec![],
         }
     }

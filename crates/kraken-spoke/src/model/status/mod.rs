@@ -10,7 +10,9 @@ use kraken_api::{
     reasons::Reason,
 };
 
-use crate::model::{followed::Followed, ids::listed, in_place::recorded, outcome::Outcome};
+use crate::model::{
+    followed::Followed, ids::listed, in_place::recorded, outcome::Outcome, secrecy::SecretFields,
+};
 
 /// The suffix of the Ready message while references are not kept up to date. It does not change the outcome, and no
 /// event is published for it.
@@ -31,6 +33,8 @@ pub(crate) struct ReconcileFacts {
     pub note: Option<String>,
     /// Whether changes of the references have an effect.
     pub followed: Followed,
+    /// The fields that must not be shown, if the spec was resolved.
+    pub secret_fields: Option<SecretFields>,
     /// Whether a change was made because of an edit: the record of what was in place before is void.
     pub edit_under_way: bool,
     /// The values of fields that are applied only at creation, as digests.
@@ -132,6 +136,11 @@ fn record(status: &mut ResourceStatus, outcome: &Outcome, facts: &ReconcileFacts
     }
     if facts.epoch.is_some() {
         status.epoch = facts.epoch;
+    }
+    if let Some(fields) = &facts.secret_fields {
+        let is_in_place = matches!(outcome, Outcome::InPlace);
+        let fields = if is_in_place { &fields.in_place } else { &fields.all };
+        status.secret_fields = fields.iter().cloned().collect();
     }
     // Set only here: after a failure or a wait, a difference from the record is drift and not an edit.
     if matches!(outcome, Outcome::InPlace) {
