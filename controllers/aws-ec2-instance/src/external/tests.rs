@@ -88,6 +88,7 @@ fn volumes_of_instances_are_those_that_are_attached() {
         ebs: Some(Ebs { volume_id: Some(id.to_owned()) }),
         ..BlockDeviceMapping::default()
     };
-    let with_volumes = Instance { block_device_mappings: vec![ebs("vol-1"), ebs("vol-2")], ..instance("i-1") };
+    let with_volumes =
+        Instance { block_device_mappings: vec![ebs("vol-1"), ebs("vol-2")], ..instance("i-1") };
     assert_eq!(volumes([&with_volumes, &instance("i-2")].into_iter()), ["vol-1", "vol-2"]);
 }
