@@ -108,9 +108,14 @@ async fn a_retained_key_pair_keeps_its_secret() -> Result<()> {
     test_env.ready("KeyPair", "ops").await?;
     let secret = test_env.get("Secret", "ops-key").await?;
     assert_eq!(secret["metadata"]["ownerReferences"], Value::Null, "no garbage collection");
+    let known = test_env.in_cloud("DescribeKeyPairs", "keySet").await?;
+    let name = known[0]["keyName"].as_str().context("the key pair has no name")?;
     test_env.delete("KeyPair", "ops").await?;
     test_env.gone("KeyPair", "ops").await?;
-    assert_eq!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?.len(), 1);
+    // Released: it is there, without the owner tags.
+    assert!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?.is_empty());
+    let kept = test_env.env.moto.ec2("DescribeKeyPairs", &[("KeyName.1", name)]).await?;
+    assert_eq!(kept["keySet"].as_array().map(Vec::len), Some(1));
     assert_eq!(test_env.get("Secret", "ops-key").await?, secret);
     Ok(())
 }
