@@ -114,7 +114,7 @@ mod tests {
         recent.get_or_insert(&key("old"), || value);
         tokio::time::advance(KEPT / 2).await;
         assert!(recent.get("old").is_some(), "this use prolongs it");
-        tokio::time::advance(KEPT - PERIOD).await;
+        tokio::time::advance(KEPT.saturating_sub(PERIOD)).await;
         recent.expire();
         assert!(dropped.upgrade().is_some());
         tokio::time::advance(PERIOD).await;

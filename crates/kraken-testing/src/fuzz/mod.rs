@@ -30,6 +30,9 @@ use corpus::Entry;
 /// The default number of cases: all targets together take about ten seconds.
 const CASES: u64 = 3000;
 
+/// Makes an input from random numbers and the corpus.
+pub type Generate = dyn Fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>;
+
 /// One target.
 pub struct Target<'a> {
     /// The name, which is that of the folder of its corpus: `tests/fuzz/corpus/<name>`.
@@ -37,7 +40,7 @@ pub struct Target<'a> {
     /// Words of the format, which mutations insert.
     pub dictionary: &'static [&'static str],
     /// Makes an input that is nearly valid. It can use the entries of the corpus.
-    pub generate: &'a dyn Fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>,
+    pub generate: &'a Generate,
     /// Checks one input; the error says which property does not hold.
     pub check: &'a dyn Fn(&[u8]) -> Result<(), String>,
 }
@@ -139,7 +142,7 @@ mod tests {
         pieces(rng, &["a", "b"]).into_bytes()
     }
 
-    fn target<'a>(check: &'a dyn Fn(&[u8]) -> Result<(), String>) -> Target<'a> {
+    fn target(check: &dyn Fn(&[u8]) -> Result<(), String>) -> Target<'_> {
         Target { name: "test-of-the-runner", dictionary: &["abc"], generate: &generated, check }
     }
 
