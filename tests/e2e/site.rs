@@ -44,14 +44,18 @@ impl Site {
 
     /// Applies YAML.
     pub(crate) async fn apply(&self, yaml: &str) -> Result<()> {
-        run(&["-n", &self.namespace, "apply", "--server-side", "--force-conflicts", "-f", "-"], yaml)
-            .await
-            .map(drop)
+        self.apply_with(yaml, &[]).await
     }
 
-    /// The API server's error for YAML that must be rejected.
+    async fn apply_with(&self, yaml: &str, more: &[&str]) -> Result<()> {
+        let command = ["-n", &self.namespace, "apply", "--server-side", "--force-conflicts", "-f", "-"];
+        run(&[&command, more].concat(), yaml).await.map(drop)
+    }
+
+    /// The API server's error for YAML that must be rejected. Nothing is stored if it is accepted, so that a caller can
+    /// wait until the webhook knows what it needs: an update is not rejected for a mistake that existed before.
     pub(crate) async fn refused(&self, yaml: &str) -> Result<String> {
-        match self.apply(yaml).await {
+        match self.apply_with(yaml, &["--dry-run=server"]).await {
             Ok(()) => bail!("accepted, but must be rejected:\n{yaml}"),
             Err(error) => Ok(format!("{error:#}")),
         }
