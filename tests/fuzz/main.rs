@@ -9,11 +9,6 @@ mod templates;
 
 use serde_json::Value;
 
-/// The error if a property does not hold.
-fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(what()) }
-}
-
 /// A document of the corpus that is JSON, mutated several times; any JSON if there is none.
 fn mutated_document(rng: &mut kraken_testing::fuzz::Rng, corpus: &[Vec<u8>], words: &[&str]) -> Value {
     let entry = rng.choice(corpus).and_then(|entry| serde_json::from_slice::<Value>(entry).ok());

@@ -7,11 +7,11 @@ use kraken_options::{
     ListOpt, MapOpt, Opt, OptionType, Public, PublicMap, Resolution, Resolver, SecretData, SecretString,
     Text, ValueFrom, Values, summary,
 };
-use kraken_testing::fuzz::{self, Rng, Target};
+use kraken_testing::fuzz::{self, Rng, Target, require};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::{mutated_document, require};
+use crate::mutated_document;
 
 /// Part of every value of a Secret, and of no input.
 const SECRET: &str = "QhiddenQ";

@@ -2,12 +2,9 @@
 
 use anyhow::Result;
 use kraken_options::{Budget, Path};
-use kraken_testing::fuzz::{self, Rng, Target};
+use kraken_testing::fuzz::{self, Rng, SEPARATOR, Target, require};
 use serde_json::{Value, json};
 
-use crate::require;
-
-const SEPARATOR: &str = "\n---\n";
 /// The steps of one budget.
 const MAX_STEPS: usize = 1_000_000;
 /// The maximum size of a value, if each byte of 1 MiB is escaped.

@@ -7,13 +7,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, body::Bytes};
 use kraken_runtime::webhook::{AdmissionResponse, AdmissionReview, Hook, Mounts, router};
 use kraken_spoke::{admission::Admission, dynamic::kind_of};
-use kraken_testing::fuzz::{self, Rng, Target};
+use kraken_testing::fuzz::{self, Rng, Target, require};
 use kraken_tests::toy::{Gadget, Gadgets};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-use crate::{mutated_document, require};
+use crate::mutated_document;
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 /// The maximum length of a warning with its `…`, in bytes: the API server shows no more.

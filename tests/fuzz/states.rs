@@ -8,11 +8,11 @@ use kraken_api::{
     ConfigExportSpec, DependencyRequestSpec, DependencyRequestStatus, Lifecycle, ResourceStatus,
     StateDeclaration, StateDeclarationSpec,
 };
-use kraken_testing::fuzz::{self, Rng, Target};
+use kraken_testing::fuzz::{self, Rng, SEPARATOR, Target, require};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::{mutated_document, require};
+use crate::mutated_document;
 
 const WORDS: &[&str] = &[
     "spec",
@@ -56,7 +56,7 @@ const DICTIONARY: &[&str] = &[
     "\\u0000",
     "[[[[[[[[",
     "{\"a\":",
-    "\n---\n",
+    SEPARATOR,
     "$..*",
     "\"managedFields\": [",
 ];
@@ -80,7 +80,7 @@ fn generated(rng: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
 
 fn check(input: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(input);
-    let (text, path) = text.split_once("\n---\n").unwrap_or((&*text, "vpc.CidrBlock"));
+    let (text, path) = text.split_once(SEPARATOR).unwrap_or((&*text, "vpc.CidrBlock"));
     // As the controllers decode: directly from text.
     drop(serde_json::from_str::<StateDeclaration>(text));
     let Ok(document) = serde_json::from_str::<Value>(text) else { return Ok(()) };

@@ -2,10 +2,8 @@
 
 use anyhow::Result;
 use kraken_options::{Dependency, Path, Piece, RenderError, ResourceRef, Template, TemplateError};
-use kraken_testing::fuzz::{self, Rng, Target};
+use kraken_testing::fuzz::{self, Rng, Target, require};
 use serde_json::Value;
-
-use crate::require;
 
 /// In no input, so that its place in a rendered text is that of a value.
 const MARK: &str = "\u{f8ff}mark\u{f8ff}";

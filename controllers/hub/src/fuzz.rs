@@ -11,7 +11,7 @@ use kraken_api::{
 };
 use kraken_options::JsonType;
 use kraken_runtime::hash::HashMap;
-use kraken_testing::fuzz::{self, Rng, Target};
+use kraken_testing::fuzz::{self, Rng, SEPARATOR, Target, require};
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
@@ -25,7 +25,6 @@ use crate::{
     },
 };
 
-const SEPARATOR: &str = "\n---\n";
 /// The maximum length of a message about one dependency with its `…`, in bytes.
 const MAX_MESSAGE: usize = 603;
 /// The paths that every state is resolved with, besides the one of the input.
@@ -122,10 +121,6 @@ fn generated(rng: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
     }
     let start = if rng.bool() { "$" } else { "" };
     format!("{document}{SEPARATOR}{start}{}", fuzz::pieces(rng, TOKENS)).into_bytes()
-}
-
-fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(what()) }
 }
 
 fn check(input: &[u8]) -> Result<(), String> {

@@ -30,6 +30,17 @@ use corpus::Entry;
 /// The default number of cases: all targets together take about ten seconds.
 const CASES: u64 = 3000;
 
+/// Separates the parts of an input that has two, such as a path and a document.
+pub const SEPARATOR: &str = "\n---\n";
+
+/// The result of a check of one property, for [`Target::check`].
+///
+/// # Errors
+/// The text, if the property does not hold.
+pub fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
 /// Makes an input from random numbers and the corpus.
 pub type Generate = dyn Fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>;
 
