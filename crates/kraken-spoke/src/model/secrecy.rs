@@ -62,8 +62,8 @@ struct Echo {
 
 impl Secrecy {
     /// From the secret fields, with every secret text that is known of this resource, including former ones.
-    pub(crate) fn of(kind: &KindInfo, secret_fields: &BTreeSet<String>, secrets: Vec<SecretString>) -> Self {
-        let fields: BTreeSet<String> = secret_fields.iter().map(|path| top(path).to_owned()).collect();
+    pub(crate) fn of(kind: &KindInfo, secret_fields: &SecretFields, secrets: Vec<SecretString>) -> Self {
+        let fields = secret_fields.all.clone();
         let table = |field: &String| {
             let (_, paths) = kind.secret_field_paths.iter().find(|(name, _)| name == field)?;
             Some(paths.iter().map(|path| Echo { path, field: field.clone() }).collect::<Vec<_>>())

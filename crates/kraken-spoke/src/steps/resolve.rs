@@ -43,7 +43,7 @@ pub(crate) fn resolve(
     };
     let secret_fields = SecretFields::of(&resolution.secret_fields, former, is_compared);
     memory.secret_fields.clone_from(&secret_fields.all);
-    let secrecy = Secrecy::of(context.info(), &secret_fields.all, memory.secrets.clone());
+    let secrecy = Secrecy::of(context.info(), &secret_fields, memory.secrets.clone());
     let before = object.status().and_then(|status| status.in_place.as_ref());
     let inputs = context.inputs(&identity.uid, values);
     let spec = || object.spec().json();

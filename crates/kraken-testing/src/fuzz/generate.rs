@@ -1,4 +1,4 @@
-//! Inputs that are nearly valid: text made of the tokens of a grammar, and JSON.
+//! Inputs that are nearly valid: tokens of a grammar, joined, and JSON.
 
 use fastrand::Rng;
 use serde_json::{Map, Value};
