@@ -40,10 +40,19 @@ impl RecordedState {
     ) -> Self {
         let status = object.status();
         let mut ids = status.map(|s| s.external_ids.clone()).unwrap_or_default();
-        let mut epoch = status.and_then(|s| s.epoch).unwrap_or_default();
+        let recorded_epoch = status.and_then(|s| s.epoch).unwrap_or_default();
+        let mut epoch = recorded_epoch;
         if let Some((created, new)) = &memory.created {
             epoch = epoch.max(*created);
             ids = union(ids, new);
+        }
+        // A crash before the first status write loses the ids of the objects that were found by tag and then replaced. The
+        // intent still names them, until the status records a launch of the replacement.
+        let is_replacing =
+            |intent: &&Intent| intent.replaced_before.is_some_and(|boundary| recorded_epoch < boundary);
+        if let Some(intent) = intent.filter(is_replacing) {
+            ids = union(ids, &intent.outgoing);
+            ids.retain(|id| !memory.retired_ids.contains(id));
         }
         ids.retain(|id| !memory.released_ids.contains(id));
         let outstanding = is_outstanding(intent, epoch, memory, clock);

@@ -183,6 +183,25 @@ async fn replacement_creates_first_if_the_lifecycle_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn replacement_awaits_an_object_that_only_the_intent_names() {
+    let intent = json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]});
+    let disk = disk().edited().intent(&intent).spec("image", json!({"value": "b"}));
+    let scene = Scene::of(disk.lifecycle("replace", json!("CreateFirst"))).await;
+    let created = call("create epoch 2").returns(json!([new()]));
+    scene.reconcile([observe(&[old()]), observe_by_tag(&[old()]), created, call(EVENT)]).await;
+    let delayed = call("observe disk-1,disk-2,by tag").returns(json!([new()]));
+    let report = scene.reconcile([delayed]).await;
+    assert_eq!(report.metric, "Updating");
+    let both = call("observe disk-1,disk-2").returns(json!([old(), new()]));
+    let report = scene.reconcile([both, call(STATE), call("delete disk-1"), call(EVENT)]).await;
+    assert_eq!(report.events(), [("Normal", "Replaced")]);
+    let gone = call("observe disk-1,disk-2").returns(json!([new()]));
+    let report = scene.reconcile([gone, call(STATUS), call(EVENT)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-2"]));
+}
+
+#[tokio::test(start_paused = true)]
 async fn replacement_keeps_a_protected_object() {
     let disk =
         disk().launched().edited().intent(&json!({"epoch": 2, "replacedBefore": 2, "outgoing": ["disk-1"]}));

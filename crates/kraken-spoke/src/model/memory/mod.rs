@@ -74,6 +74,8 @@ pub(crate) struct Memory<K = Object> {
     pub deep_due: Option<Instant>,
     /// The ids whose deletion this process requested: they are expected to be missing from responses.
     pub deleted_ids: Vec<String>,
+    /// The ids of replaced objects that do not exist any more: the intent still names them.
+    pub retired_ids: Vec<String>,
     /// The ids that this process released: the resource does not own them any more.
     pub released_ids: Vec<String>,
     /// The recorded ids that are missing from responses although their deletion was not requested, and since when.
@@ -107,6 +109,7 @@ impl<K> Default for Memory<K> {
             deleted: None,
             found: None,
             deleted_ids: vec![],
+            retired_ids: vec![],
             released_ids: vec![],
             missing: BTreeMap::new(),
             searching: false,
@@ -213,8 +216,11 @@ impl<K> Memory<K> {
         }
     }
 
-    /// Forgets ids that were created and do not exist any more according to an observation by id and by tag.
+    /// Forgets ids that do not exist any more according to an observation by id and by tag.
     pub(crate) fn forget_ids(&mut self, gone: &[String]) {
+        let outgoing = self.intent.as_ref().map(|intent| intent.outgoing.as_slice()).unwrap_or_default();
+        self.retired_ids.retain(|id| outgoing.contains(id));
+        self.retired_ids.extend(gone.iter().filter(|id| outgoing.contains(id)).cloned());
         if let Some((_, created)) = &mut self.created {
             created.retain(|id| !gone.contains(id));
         }
