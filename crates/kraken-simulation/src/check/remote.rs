@@ -28,8 +28,9 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// The UID in its tags, if there is one.
+    /// The UID in its tags, if they contain an owner: a UID and a cluster.
     pub(super) fn uid(&self) -> Option<&str> {
+        self.cluster()?;
         self.tags.get(UID).map(String::as_str).filter(|uid| !uid.is_empty())
     }
 
