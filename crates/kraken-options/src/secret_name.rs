@@ -36,7 +36,7 @@ impl JsonSchema for SecretName {
         "SecretName".into()
     }
 
-    // A title and no extension of our own: the API server rejects those.
+    // A title, because a CRD cannot contain an extension of Kraken's own.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "title": "SecretName", "type": "string", "minLength": 1, "maxLength": 253, "pattern": NAME_PATTERN,
