@@ -125,6 +125,30 @@ async fn the_author_of_a_resource_must_be_able_to_get_its_secrets() -> Result<()
     Ok(())
 }
 
+/// A paused key pair with a generated key in this Secret.
+fn key_pair(name: &str, secret: &str) -> String {
+    of_aws("KeyPair", name, &json!({"generate": {"secretName": secret}, "lifecycle": {"paused": true}}))
+}
+
+/// A Secret of this name may exist, and its public key would be imported.
+#[tokio::test]
+async fn the_author_of_a_key_pair_must_be_able_to_get_the_secret_of_its_key() -> Result<()> {
+    let test_env = TestEnv::new().await?;
+    let jane = person(&test_env, false).await?;
+    let denied =
+        |name: &str| format!("you must be allowed to get the Secrets that this resource refers to: {name}");
+    let message = jane.refused(&key_pair("a", "other")).await?;
+    assert!(message.contains(&denied("other")), "{message}");
+    jane.apply(&key_pair("a", "mine")).await?;
+    // Another user's key pair can be edited, but not to use another Secret.
+    test_env.apply(&key_pair("b", "other")).await?;
+    jane.patch("KeyPair", "b", &json!({"spec": {"tags": {"Team": "shop"}}})).await?;
+    let named = |name: &str| json!({"spec": {"generate": {"secretName": name}}});
+    let message = jane.patch("KeyPair", "b", &named("another")).await.unwrap_err().to_string();
+    assert!(message.contains(&denied("another")), "{message}");
+    jane.patch("KeyPair", "b", &named("a.b")).await
+}
+
 #[tokio::test]
 async fn an_edit_requires_permission_only_for_new_references() -> Result<()> {
     let test_env = TestEnv::new().await?;

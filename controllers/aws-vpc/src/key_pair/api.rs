@@ -6,7 +6,7 @@ use kraken_aws::{
 };
 use kraken_spoke::{
     Lifecycle, Opt, Resolved,
-    options::{NAME_PATTERN, Public},
+    options::{Public, SecretName},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,9 +78,8 @@ pub(crate) struct KeyPairSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Generate {
     /// The name of the Secret for the key, of type `kubernetes.io/ssh-auth`, with `ssh-privatekey` and `ssh-publickey` in
-    /// OpenSSH format. It is created if it does not exist; an existing Secret is used. It is deleted with this resource
-    /// unless `lifecycle.deletion` is `Retain`. Example: `ops-key`
+    /// OpenSSH format. It is created if it does not exist; an existing Secret is used, so the author of this resource must be
+    /// allowed to `get` it. It is deleted with this resource unless `lifecycle.deletion` is `Retain`. Example: `ops-key`
     #[serde(rename = "secretName")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = NAME_PATTERN))]
-    pub(crate) secret_name: String,
+    pub(crate) secret_name: SecretName,
 }

@@ -26,7 +26,7 @@ pub(super) fn secret(spec: &KeyPairSpec) -> Option<OwnSecret> {
 
 /// The reference to the public key, which is imported.
 pub(super) fn public_half(generate: &Generate) -> Opt<String> {
-    let key = KeyRef { name: generate.secret_name.clone(), key: PUBLIC.to_owned() };
+    let key = KeyRef { name: generate.secret_name.to_string(), key: PUBLIC.to_owned() };
     Opt::ValueFrom(ValueFrom::Secret(key))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kraken_options::SecretName;
 use kraken_runtime::mutants::{self, Mutant};
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
@@ -68,11 +69,13 @@ impl<T> Candidate<T> {
 }
 
 /// A Secret that a resource creates for itself, such as a private key. The loop writes it before anything is created,
-/// and only if no Secret of that name exists; [`crate::External::desired`] refers to it like to any other.
+/// and only if no Secret of that name exists; [`crate::External::desired`] refers to it like to any other. An existing one
+/// is read, so the author of the resource must be allowed to get it: the type of the name marks the field of the spec, for
+/// which the admission policy checks that.
 #[derive(Clone, Debug)]
 pub struct OwnSecret {
     /// Its name, in the resource's namespace.
-    pub name: String,
+    pub name: SecretName,
     /// Its type, such as `kubernetes.io/ssh-auth`.
     pub type_: &'static str,
     /// Generates the data, by key; the error states why that was not possible.

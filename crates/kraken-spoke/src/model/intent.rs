@@ -3,7 +3,7 @@
 //! It is written to the resource, with a resourceVersion precondition, before the provider call is made. After a crash
 //! it shows that the call may have been made, and with which token.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
 use kraken_api::{INTENT_ANNOTATION, Location};
@@ -44,6 +44,11 @@ pub(crate) struct Intent {
     /// The location of the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<Location>,
+    /// The fields of the spec whose value in the launched objects came from a Secret, with the generation that they were
+    /// recorded for: a controller that restarts before it writes the status must not show these values, see
+    /// [`crate::model::secrecy::recorded`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secret_fields: BTreeMap<String, i64>,
     /// The last launches, for the circuit breaker.
     #[serde(default, skip_serializing_if = "History::is_empty")]
     pub launches: History,
@@ -198,6 +203,7 @@ mod tests {
             outgoing: vec!["i-1".into()],
             adopted: vec!["i-2".into()],
             location: Some(location),
+            secret_fields: [("image".to_owned(), 2)].into(),
             launches: History::default().with(Some(7), at(5)),
             ..intent(3, 5)
         };

@@ -4,14 +4,19 @@
 //! Values are not enough: after a rotation the remote object still has the old value, which no Secret contains any
 //! more. So the fields decide, and the [`Scrubber`] is the second layer, for messages of providers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kraken_api::state_declaration::Withheld;
+use kraken_api::{ResourceStatus, state_declaration::Withheld};
 use kraken_options::{Scrubber, SecretString};
 use kraken_runtime::mutants::{self, Mutant};
 use serde_json::Value;
 
-use crate::{Comparison, Difference, Remedy, dynamic::KindInfo, failure::Failure, model::outcome::Outcome};
+use crate::{
+    Comparison, Difference, Remedy,
+    dynamic::KindInfo,
+    failure::Failure,
+    model::{intent::Intent, outcome::Outcome},
+};
 
 /// The replacement of a hidden value.
 const STARS: &str = "***";
@@ -39,6 +44,26 @@ impl SecretFields {
             all.iter().filter(|field| now.contains(*field) || !is_compared(field)).cloned().collect();
         Self { all, in_place }
     }
+
+    /// The record in an intent that is written for this generation of the spec.
+    pub(crate) fn launched(&self, generation: Option<i64>) -> BTreeMap<String, i64> {
+        self.all.iter().map(|field| (field.clone(), generation.unwrap_or_default())).collect()
+    }
+}
+
+/// The fields on record: those of the status, and those of the last launch that the status does not report yet.
+///
+/// An intent stays on the resource, and a field leaves the status when the spec is in place. So the status counts alone once
+/// it has the epoch of the intent, or was in place at the generation of the record.
+pub(crate) fn recorded(status: Option<&ResourceStatus>, intent: Option<&Intent>) -> BTreeSet<String> {
+    let of_launch = intent.into_iter().flat_map(|intent| {
+        let is_open = status.is_none_or(|status| status.epoch < Some(intent.epoch));
+        let in_place = status.and_then(|status| status.in_place.as_ref()).map(|in_place| in_place.generation);
+        let fields = intent.secret_fields.iter().filter(move |(_, at)| is_open && in_place < Some(**at));
+        fields.map(|(field, _)| field.clone())
+    });
+    let of_status = status.into_iter().flat_map(|status| status.secret_fields.iter().cloned());
+    of_status.chain(of_launch).collect()
 }
 
 /// What one reconcile must not show.
@@ -207,7 +232,7 @@ fn take_out(value: &mut Value, path: &[&str]) {
 
 #[cfg(test)]
 mod tests {
-    use kraken_api::FieldDiff;
+    use kraken_api::{FieldDiff, InPlace};
     use serde_json::json;
 
     use super::*;
@@ -237,6 +262,26 @@ mod tests {
         assert_eq!(uncompared.in_place, paths(&["userData"]), "its former value is still at the provider");
         let current = SecretFields::of(&paths(&["rules[0].cidr"]), paths(&[]), |_| true);
         assert_eq!(current.in_place, paths(&["rules"]));
+    }
+
+    #[test]
+    fn field_of_a_launch_is_secret_until_the_status_reports_the_launch() {
+        let intent =
+            Intent { epoch: 2, secret_fields: [("image".to_owned(), 5)].into(), ..Intent::default() };
+        let found = |epoch: Option<i64>, in_place: Option<i64>| {
+            let in_place = in_place.map(|generation| InPlace { generation, ..InPlace::default() });
+            let status = ResourceStatus { epoch, in_place, ..ResourceStatus::default() };
+            !recorded(Some(&status), Some(&intent)).is_empty()
+        };
+        assert!(!recorded(None, Some(&intent)).is_empty(), "no status was written");
+        assert!(found(None, None), "nor one since the launch");
+        assert!(found(Some(1), Some(4)), "the last status is about the objects before the launch");
+        assert!(!found(Some(2), None), "it has the fields of the launch, or is in place since then");
+        assert!(!found(Some(1), Some(5)), "the launch was not needed any more");
+        let status = ResourceStatus { secret_fields: vec!["password".into()], ..ResourceStatus::default() };
+        let both = BTreeSet::from(["image", "password"].map(str::to_owned));
+        assert_eq!(recorded(Some(&status), Some(&intent)), both);
+        assert_eq!(recorded(Some(&status), None), BTreeSet::from(["password".to_owned()]));
     }
 
     #[test]

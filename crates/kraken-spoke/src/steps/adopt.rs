@@ -4,6 +4,7 @@
 //! it would have to be changed, that a person has approved the plan.
 
 use kraken_api::{Adopt, Approval, FieldDiff, Lifecycle, PlanAction, reasons::Reason};
+use kube::Resource;
 use tokio::time::Instant;
 
 use crate::{
@@ -80,6 +81,8 @@ async fn claim(
     intent.requested = Some(1);
     intent.adopted = vec![id.clone()];
     intent.location = observation.location.clone().or(intent.location);
+    // Changes in place may follow before the status is written.
+    intent.secret_fields = observation.target.secret_fields.launched(reconcile.object.meta().generation);
     // If two resources adopt the same object, the second must observe the new owner.
     if !context.claims.take(&id, &reconcile.identity.uid, context.visibility_window) {
         return Outcome::AdoptionRefused(format!(

@@ -61,7 +61,8 @@ pub(crate) async fn observe<'t>(
     }
     let observation = confirm(reconcile, scope, attempt, location);
     if !has_finalizer(&*reconcile.object) && !observation.shown.live.is_empty() {
-        let restored = restore::restore_from_tags(reconcile, observation.shown.epoch);
+        let (epoch, secret_fields) = (observation.shown.epoch, &target.secret_fields);
+        let restored = restore::restore_from_tags(reconcile, epoch, secret_fields);
         Box::pin(restored).await.map_err(Outcome::Kubernetes)?;
         return Err(Outcome::Changed(format!("found {} by its tags", listed(&observation.shown.live))));
     }

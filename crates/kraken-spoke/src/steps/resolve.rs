@@ -36,8 +36,9 @@ pub(crate) fn resolve(
     memory.learn_secrets(resolution.secrets);
     let at_creation = context.kind.at_creation(&desired);
     let ignored = Ignored::new(&object.lifecycle().ignore_changes);
-    let former = object.status().map(|status| status.secret_fields.clone()).unwrap_or_default();
-    let former = former.into_iter().chain(std::mem::take(&mut memory.secret_fields));
+    let intent = Intent::of(&**object);
+    let recorded = secrecy::recorded(object.status(), intent.as_ref());
+    let former = recorded.into_iter().chain(std::mem::take(&mut memory.secret_fields));
     let is_compared = |field: &str| {
         !ignored.covers(field) && !at_creation.iter().any(|(path, _)| secrecy::top(path) == field)
     };
@@ -54,7 +55,7 @@ pub(crate) fn resolve(
     Ok(Target {
         at_creation: secrecy.at_creation(at_creation),
         ignored,
-        intent: Intent::of(&**object),
+        intent,
         has_secrets: !dependencies.secrets.is_empty(),
         desired,
         secrecy,

@@ -21,6 +21,7 @@ use crate::{
         memory::Memory,
         outcome::Outcome,
         recorded::has_finalizer,
+        secrecy::SecretFields,
     },
 };
 
@@ -60,6 +61,10 @@ pub(crate) fn rebuilt(status: Option<&ResourceStatus>, epoch: i64, now: Timestam
         replaced_before: status.and_then(|status| status.replaced_before),
         adopted: status.map(|status| status.adopted.clone()).unwrap_or_default(),
         location: status.and_then(|status| status.location.clone()),
+        // Of no generation: the status has them too, and counts alone when it reports the spec as in place.
+        secret_fields: status
+            .map(|status| status.secret_fields.iter().map(|field| (field.clone(), 0)).collect())
+            .unwrap_or_default(),
         ..Intent::default()
     }
 }
@@ -78,9 +83,16 @@ pub(crate) async fn restore(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome
     Ok(())
 }
 
-/// Restores the record of a resource whose remote objects are known only by their tags.
-pub(crate) async fn restore_from_tags(reconcile: &mut Reconcile<'_>, epoch: i64) -> Result<(), ApiError> {
-    let intent = rebuilt(reconcile.object.status(), epoch, kraken_runtime::clock::now());
+/// Restores the record of a resource whose remote objects are known only by their tags. Their values are taken to be from
+/// the same Secrets as those of the spec.
+pub(crate) async fn restore_from_tags(
+    reconcile: &mut Reconcile<'_>,
+    epoch: i64,
+    secret_fields: &SecretFields,
+) -> Result<(), ApiError> {
+    let secret_fields = secret_fields.launched(reconcile.object.meta().generation);
+    let rebuilt = rebuilt(reconcile.object.status(), epoch, kraken_runtime::clock::now());
+    let intent = Intent { secret_fields, ..rebuilt };
     put_back(reconcile, &intent).await
 }
 
@@ -111,11 +123,13 @@ mod tests {
             epoch: Some(3),
             replaced_before: Some(2),
             adopted: vec!["i-1".into()],
+            secret_fields: vec!["image".into()],
             ..ResourceStatus::default()
         };
         let intent = rebuilt(Some(&status), 1, Timestamp::UNIX_EPOCH);
         assert_eq!((intent.epoch, intent.replaced_before), (4, Some(2)));
         assert_eq!(intent.adopted, ["i-1"]);
+        assert!(intent.secret_fields.contains_key("image"));
         assert_eq!(rebuilt(None, 0, Timestamp::UNIX_EPOCH).epoch, 1);
     }
 }

@@ -126,7 +126,7 @@ impl DynKind for Disks {
 
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {
         let make = || Ok([("password", "generated".to_owned().into())].into());
-        let own = OwnSecret { name: "s".to_owned(), type_: "Opaque", make };
+        let own = OwnSecret { name: "s".into(), type_: "Opaque", make };
         (spec.json()["generate"] == true).then_some(own)
     }
 

@@ -22,6 +22,11 @@ pub(super) fn disk() -> Disk {
     }))
 }
 
+/// A Disk that is stored already, as a controller finds it that starts anew.
+pub(super) fn stored(disk: Value) -> Disk {
+    Disk(disk)
+}
+
 impl Disk {
     pub(super) fn spec(mut self, field: &str, value: Value) -> Self {
         self.0["spec"][field] = value;

@@ -14,5 +14,6 @@ mod outcomes;
 mod prepare;
 mod scene;
 mod script;
+mod secrecy;
 mod server;
 mod triggers;

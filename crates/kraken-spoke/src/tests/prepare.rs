@@ -12,6 +12,7 @@ use super::{
     fixtures::{disk, from_config_map, remote, request, with},
     scene::{Scene, Setup},
     script::{Call, EVENT, INTENT, REQUEST, STATE, STATUS, call},
+    secrecy::{read_secret, with_secret},
 };
 use crate::FailureClass;
 
@@ -79,21 +80,9 @@ async fn skip_makes_no_call_for_a_paused_resource_at_rest() {
     assert_eq!(report.requeue, Requeue::Never);
 }
 
-/// A Disk with a password from a Secret, and the hub's response.
+/// A launched Disk with a password from a Secret.
 fn with_password() -> Setup {
-    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
-    let versions = json!({"fromSecrets": {"s": {"password": {"uid": "s-1", "resourceVersion": "3"}}}});
-    let mut request = request(&json!({"observedGeneration": 1, "dependentValues": versions}));
-    request["spec"] = json!({"secretDependencies": [{"name": "s", "key": "password"}]});
-    let disk = disk().launched().spec("password", secret);
-    Setup { requests: vec![request], ..Setup::of(disk) }
-}
-
-fn read_secret() -> Call {
-    call("GET secrets/s").returns(json!({
-        "metadata": {"name": "s", "namespace": "ns", "uid": "s-1", "resourceVersion": "3"},
-        "data": {"password": "aHVudGVyMg=="},
-    }))
+    with_secret(disk().launched(), "password")
 }
 
 #[tokio::test(start_paused = true)]

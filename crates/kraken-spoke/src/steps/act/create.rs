@@ -2,10 +2,14 @@
 
 use kraken_api::reasons::Reason;
 use kraken_runtime::mutants::{self, Mutant};
+use kube::{Resource, core::object::HasStatus};
 
 use crate::{
     Launch,
-    actions::{persist::persist, record::record},
+    actions::{
+        persist::{persist, write},
+        record::record,
+    },
     context::Reconcile,
     model::{
         ids::{listed, union},
@@ -13,6 +17,7 @@ use crate::{
         memory::Memory,
         observation::Observation,
         outcome::{Outcome, refused},
+        secrecy,
     },
     steps::act::guard,
 };
@@ -64,7 +69,10 @@ async fn epoch(
     }
     match plan {
         LaunchPlan::Wait(why) => Err(Outcome::InProgress(Reason::Creating, why.to_owned())),
-        LaunchPlan::Repeat(epoch) => Ok(epoch),
+        LaunchPlan::Repeat(epoch) => {
+            record_secret_fields(reconcile, observation).await?;
+            Ok(epoch)
+        }
         // A new token would create the objects of the old one a second time.
         LaunchPlan::New(_) if !observation.is_searched => {
             reconcile.memory.token_used = None;
@@ -79,6 +87,20 @@ async fn epoch(
             Ok(epoch)
         }
     }
+}
+
+/// Adds fields to the intent that refer to a Secret since an edit after the launch was persisted: the repeated call has their
+/// values. Without such an edit, nothing is written.
+async fn record_secret_fields(
+    reconcile: &mut Reconcile<'_>,
+    observation: &Observation<'_>,
+) -> Result<(), Outcome> {
+    let (fields, intent) = (&observation.target.secret_fields, observation.target.intent.as_ref());
+    let is_recorded = fields.all.is_subset(&secrecy::recorded(reconcile.object.status(), intent));
+    let Some(intent) = intent.filter(|_| !is_recorded) else { return Ok(()) };
+    let secret_fields = fields.launched(reconcile.object.meta().generation);
+    let intent = Intent { secret_fields, ..intent.clone() };
+    write(reconcile, &intent).await.map_err(Outcome::Kubernetes)
 }
 
 /// Whether a new launch is due, or the last one must be repeated or waited for.

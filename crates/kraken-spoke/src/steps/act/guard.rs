@@ -73,6 +73,7 @@ pub(crate) async fn new_launch(
     );
     intent.outgoing.retain(|id| observation.shown.live.contains(id));
     intent.location = observation.location.clone().or(intent.location);
+    intent.secret_fields = observation.target.secret_fields.launched(generation);
     intent.launches = History::with(&history, generation, now);
     Ok(intent)
 }

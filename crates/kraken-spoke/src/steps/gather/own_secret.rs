@@ -33,7 +33,7 @@ pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
     };
     let owners = if goes_with_it { Some(vec![owner_reference(context, object)]) } else { None };
     let (namespace, _) = place(&**object);
-    let name = own.name;
+    let name = own.name.to_string();
     let secret = Secret {
         metadata: ObjectMeta { name: Some(name.clone()), owner_references: owners, ..ObjectMeta::default() },
         type_: Some(own.type_.to_owned()),

@@ -2,7 +2,7 @@
 //!
 //! CEL cannot walk a document of unknown depth, but the CRD contains the path of each option. The paths become one expression per
 //! field of the spec, which collects possible references to Secrets as texts: `s/NAME/KEY` of an option, `t/` and the text of a
-//! template.
+//! template. A plain field that names a Secret is one of `s/NAME/`.
 
 use serde_json::{Map, Value, json};
 
@@ -28,6 +28,8 @@ const NAME: &str = concat!(
     r"m.find(r'[\[\x22\x27][a-z0-9][-a-z0-9.]*$') != '' ? m.find(r'[a-z0-9][-a-z0-9.]*$') : ",
     r"m.find(r'[a-z0-9][-a-z0-9]*$')",
 );
+/// The title of the schema of a plain field that names a Secret: `kraken_options::SecretName`.
+const SECRET_NAME: &str = "SecretName";
 /// What CEL does not take as the name of a field.
 const RESERVED: [&str; 20] = [
     "as",
@@ -148,17 +150,23 @@ fn validations() -> Vec<Value> {
 struct Found {
     /// Expressions of their `valueFrom`, each optional.
     options: Vec<String>,
+    /// Expressions of the names of Secrets, each optional.
+    names: Vec<String>,
     /// Expressions of texts, for lists and maps.
     texts: Vec<String>,
 }
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.options.is_empty() && self.texts.is_empty()
+        self.options.is_empty() && self.names.is_empty() && self.texts.is_empty()
     }
 
-    /// Finds the options below `at`, an expression of the object or an optional of it.
+    /// Finds the options and the names below `at`, an expression of the object or an optional of it.
     fn walk(&mut self, schema: &Value, at: &str, depth: usize) {
+        if is_secret_name(schema) {
+            self.names.push(at.to_owned());
+            return;
+        }
         // The sources of an option, or of one that takes Secrets only.
         let is_secret = schema["properties"]["secret"]["properties"]["key"].is_object();
         if is_secret || schema["properties"]["templateString"].is_object() {
@@ -169,25 +177,30 @@ impl Found {
             self.walk(schema, &step(at, field), depth);
         }
         let element = format!("e{depth}");
-        for (elements, each) in [
-            (
-                &schema["items"],
-                format!("{at}.orValue([]).filter({element}, type({element}) == map).map({element}, "),
-            ),
-            (
-                &schema["additionalProperties"],
-                format!("{at}.orValue({{}}).transformList(k{depth}, {element}, type({element}) == map, "),
-            ),
-        ] {
-            if !elements.is_object() {
-                continue;
-            }
-            let mut below = Self::default();
-            below.walk(elements, &element, depth + 1);
-            if !below.is_empty() {
-                self.texts.push(format!("{each}{}).join({SEPARATOR})", below.text()));
-            }
+        if let Some((type_, text)) = Self::element(&schema["items"], &element, depth) {
+            self.texts.push(format!(
+                "{at}.orValue([]).filter({element}, type({element}) == {type_}).map({element}, {text}).join({SEPARATOR})"
+            ));
         }
+        if let Some((type_, text)) = Self::element(&schema["additionalProperties"], &element, depth) {
+            self.texts.push(format!(
+                "{at}.orValue({{}}).transformList(k{depth}, {element}, type({element}) == {type_}, {text})\
+                 .join({SEPARATOR})"
+            ));
+        }
+    }
+
+    /// The type in CEL of the elements of a list or a map that can name a Secret, and the text of one.
+    fn element(schema: &Value, element: &str, depth: usize) -> Option<(&'static str, String)> {
+        if !schema.is_object() {
+            return None;
+        }
+        if is_secret_name(schema) {
+            return Some(("string", reference(element)));
+        }
+        let mut below = Self::default();
+        below.walk(schema, element, depth + 1);
+        (!below.is_empty()).then(|| ("map", below.text()))
     }
 
     /// One text with all that may name a Secret.
@@ -201,9 +214,22 @@ impl Found {
                 options.join(", ")
             ));
         }
+        if !self.names.is_empty() {
+            let names: Vec<String> = self.names.iter().map(|name| format!("?{name}")).collect();
+            parts.push(format!("[{}].map(n, {}).join({SEPARATOR})", names.join(", "), reference("n")));
+        }
         parts.extend(self.texts.iter().cloned());
         parts.join(&format!(" + {SEPARATOR} + "))
     }
+}
+
+fn is_secret_name(schema: &Value) -> bool {
+    schema["title"] == SECRET_NAME
+}
+
+/// The text of a plain name. No option has it, because a key is not empty.
+fn reference(name: &str) -> String {
+    format!("'s/' + {name} + '/'")
 }
 
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
@@ -218,5 +244,87 @@ fn step(at: &str, field: &str) -> String {
         format!("{at}.?{field}")
     } else {
         format!("{at}[?{}]", Value::from(field))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kraken_testing::{manifests, paths};
+
+    use super::*;
+
+    /// The expression that collects the references of a kind whose spec has these fields.
+    fn sources(fields: &Value) -> Option<String> {
+        let kind = Kind {
+            group: "a.b".to_owned(),
+            plural: "keys".to_owned(),
+            is_internal: false,
+            has_status: true,
+            spec: json!({"properties": fields}),
+        };
+        let policy = policy(&kind)?;
+        let sources = policy.variables.iter().find(|variable| variable["name"] == "sources");
+        sources.and_then(|sources| sources["expression"].as_str()).map(str::to_owned)
+    }
+
+    #[test]
+    fn plain_field_that_names_a_secret_is_a_reference() {
+        let name = json!({"type": "string", "title": "SecretName"});
+        let one = sources(&json!({"generate": {"properties": {"secretName": name}}})).unwrap();
+        let expected = r"'generate': ([?spec.?generate.?secretName].map(n, 's/' + n + '/').join('\u0000')).split('\u0000')";
+        assert!(one.contains(expected), "{one}");
+        let list = sources(&json!({"names": {"items": name}})).unwrap();
+        let expected =
+            r"spec.?names.orValue([]).filter(e0, type(e0) == string).map(e0, 's/' + e0 + '/').join('\u0000')";
+        assert!(list.contains(expected), "{list}");
+        let map =
+            sources(&json!({"names": {"additionalProperties": {"properties": {"name": name}}}})).unwrap();
+        let expected =
+            r"transformList(k0, e0, type(e0) == map, [?e0.?name].map(n, 's/' + n + '/').join('\u0000'))";
+        assert!(map.contains(expected), "{map}");
+        assert_eq!(sources(&json!({"vpcName": {"type": "string"}})), None);
+    }
+
+    #[test]
+    fn options_and_plain_names_of_one_field_are_both_references() {
+        let name = json!({"type": "string", "title": "SecretName"});
+        let option = json!({"properties": {"valueFrom": {"properties": {"templateString": {}}}}});
+        let both = sources(&json!({"key": {"properties": {"name": name, "text": option}}})).unwrap();
+        assert!(both.contains("[?spec.?key.?text.?valueFrom].filter("), "{both}");
+        assert!(both.contains(" + '\\u0000' + [?spec.?key.?name].map("), "{both}");
+    }
+
+    /// The plain fields below a schema whose name contains `secret`: their path, and whether the policy checks them.
+    fn plain_fields(schema: &Value, at: &str, found: &mut Vec<(String, bool)>) {
+        for (field, schema) in properties(schema).into_iter().flatten() {
+            let path = format!("{at}.{field}");
+            if schema["type"] == "string" && field.to_lowercase().contains("secret") {
+                found.push((path.clone(), is_secret_name(schema)));
+            }
+            plain_fields(schema, &path, found);
+        }
+        for elements in [&schema["items"], &schema["additionalProperties"]] {
+            if elements.is_object() {
+                plain_fields(elements, at, found);
+            }
+        }
+    }
+
+    /// A field of type `String` instead of `SecretName` would not be checked.
+    #[test]
+    fn every_plain_field_of_a_kind_that_names_a_secret_is_checked() {
+        // The type of a Secret, and not its name.
+        const OTHERS: [&str; 1] = ["configexports.secretType"];
+        let crds = manifests::read(&paths::workspace_root().unwrap().join("crds")).unwrap();
+        let mut found = Vec::new();
+        for crd in crds.iter().filter(|crd| crd.value["kind"] == "CustomResourceDefinition") {
+            let kind = Kind::of(&crd.value).unwrap();
+            if !kind.is_internal {
+                plain_fields(&kind.spec, &kind.plural, &mut found);
+            }
+        }
+        assert!(found.contains(&("keypairs.generate.secretName".to_owned(), true)), "{found:?}");
+        found.retain(|(path, is_checked)| !is_checked && !OTHERS.contains(&path.as_str()));
+        assert!(found.is_empty(), "use kraken_options::SecretName: {found:?}");
     }
 }

@@ -1,0 +1,132 @@
+//! The record of the fields that come from a Secret: it is stored before a remote object has their values, so that a controller
+//! that restarts does not show them after an edit to a literal.
+
+use serde_json::{Value, json};
+
+use super::{
+    fixtures::{Disk, disk, remote, request, stored, with},
+    scene::{Scene, Setup},
+    script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe},
+};
+
+/// The value of the Secret.
+const VALUE: &str = "hunter2";
+
+/// This Disk with a field from a Secret, and the hub's response.
+pub(super) fn with_secret(disk: Disk, field: &str) -> Setup {
+    let secret = json!({"valueFrom": {"secret": {"name": "s", "key": "password"}}});
+    let versions = json!({"fromSecrets": {"s": {"password": {"uid": "s-1", "resourceVersion": "3"}}}});
+    let mut request = request(&json!({"observedGeneration": 1, "dependentValues": versions}));
+    request["spec"] = json!({"secretDependencies": [{"name": "s", "key": "password"}]});
+    Setup { requests: vec![request], ..Setup::of(disk.spec(field, secret)) }
+}
+
+pub(super) fn read_secret() -> Call {
+    call("GET secrets/s").returns(json!({
+        "metadata": {"name": "s", "namespace": "ns", "uid": "s-1", "resourceVersion": "3"},
+        "data": {"password": "aHVudGVyMg=="},
+    }))
+}
+
+/// The remote object of the first launch, whose image is the value of the Secret.
+fn secret_image() -> Value {
+    with(remote("disk-1"), "image", json!(VALUE))
+}
+
+fn by_tag(objects: &[Value]) -> Call {
+    call("observe by tag").returns(json!(objects))
+}
+
+fn created() -> Call {
+    call("create epoch 1").returns(json!([secret_image()]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn create_records_secret_fields_with_its_intent() {
+    let scene = with_secret(disk(), "image").start().await;
+    let report = scene.reconcile([read_secret(), call(INTENT), created(), call(EVENT)]).await;
+    assert_eq!(report.intent()["secretFields"], json!({"image": 1}));
+    assert!(!report.disk.to_string().contains(VALUE), "{}", report.disk);
+}
+
+#[tokio::test(start_paused = true)]
+async fn former_secret_is_not_shown_by_a_controller_that_restarts_before_the_first_status() {
+    let scene = with_secret(disk(), "image").start().await;
+    let launched = scene.reconcile([read_secret(), call(INTENT), created(), call(EVENT)]).await.disk;
+    assert_eq!(launched["status"], Value::Null);
+    let edited = stored(launched).spec("image", json!({"value": "b"})).edited();
+    let scene = Scene::of(edited).await;
+    let calls = [by_tag(&[secret_image()]), call(STATE), call(STATUS), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!(report.condition("Ready"), ("False", "ImmutableField"));
+    for name in [STATE, STATUS, EVENT] {
+        assert!(!report.body(name).to_string().contains(VALUE), "{}", report.body(name));
+    }
+    assert_eq!(report.disk["status"]["secretFields"], json!(["image"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn field_of_a_launch_is_shown_after_an_edit_to_a_literal_once_the_status_reports_the_launch() {
+    let disk = disk().launched().intent(&json!({"secretFields": {"image": 1}}));
+    let scene = Scene::of(disk.spec("image", json!({"value": "b"}))).await;
+    let object = with(remote("disk-1"), "image", json!("b"));
+    let report = scene.reconcile([observe(&[object]), call(STATE), call(STATUS)]).await;
+    assert_eq!(report.body(STATE)["spec"]["data"], json!({"disk": {"size": 1}}));
+    assert_eq!(report.disk["status"]["secretFields"], Value::Null);
+}
+
+#[tokio::test(start_paused = true)]
+async fn repeated_create_records_a_field_that_was_edited_to_a_reference_meanwhile() {
+    let interrupted = disk().intent(&json!({}));
+    let scene = with_secret(interrupted, "image").start().await;
+    let report = scene.reconcile([read_secret(), by_tag(&[]), call(INTENT), created(), call(EVENT)]).await;
+    assert_eq!(report.intent()["secretFields"], json!({"image": 1}));
+    assert_eq!(report.intent()["epoch"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn repeated_create_writes_nothing_that_is_recorded_already() {
+    let interrupted = disk().intent(&json!({"secretFields": {"image": 1}}));
+    let scene = with_secret(interrupted, "image").start().await;
+    scene.reconcile([read_secret(), by_tag(&[]), created(), call(EVENT)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn replacement_records_secret_fields_with_its_intent() {
+    let disk = disk().launched().edited().lifecycle("replace", json!("DeleteFirst"));
+    let scene = with_secret(disk, "image").start().await;
+    let old = with(remote("disk-1"), "image", json!("a"));
+    let report = scene.reconcile([read_secret(), observe(&[old]), call(STATE), call(INTENT)]).await;
+    assert_eq!(report.intent()["secretFields"], json!({"image": 2}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn adopt_records_secret_fields_with_its_intent() {
+    let scene = with_secret(disk().lifecycle("adopt", json!({"id": "disk-9"})), "password").start().await;
+    let found = call("find").returns(json!([with(remote("disk-9"), "epoch", json!(null))]));
+    let calls = [read_secret(), found, call(INTENT), call("claim disk-9"), call(EVENT)];
+    assert_eq!(scene.reconcile(calls).await.intent()["secretFields"], json!({"password": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn restored_record_has_the_secret_fields_of_the_spec() {
+    let restored = disk().without_finalizer().creation("2020-01-01T00:00:00Z");
+    let scene = with_secret(restored, "image").start().await;
+    let calls = [read_secret(), by_tag(&[secret_image()]), call(INTENT), call(EVENT)];
+    let report = scene.reconcile(calls).await;
+    assert_eq!((report.intent()["secretFields"].clone(), report.requeue), (json!({"image": 1}), AT_ONCE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn removed_record_is_restored_with_the_secret_fields_of_the_status() {
+    let removed = disk()
+        .ready()
+        .status("externalIds", json!(["disk-1"]))
+        .status("epoch", json!(1))
+        .status("secretFields", json!(["image"]))
+        .creation("2020-01-01T00:00:00Z")
+        .lifecycle("paused", json!(true));
+    let calls = [call(INTENT), call(EVENT), observe(&[remote("disk-1")]), call(STATUS), call(EVENT)];
+    let report = Scene::of(removed).await.reconcile(calls).await;
+    assert_eq!(report.intent()["secretFields"], json!({"image": 0}));
+}
