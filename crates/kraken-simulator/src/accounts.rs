@@ -1,5 +1,5 @@
-//! Several accounts and regions behind one endpoint, as at AWS: the access key of a call decides whose objects it sees, and the
-//! region of its signature which of them. Signatures are not checked.
+//! Several accounts and regions behind one endpoint, as at AWS: the access key of a call determines the account whose objects it
+//! can access, and the region in its signature the region. Signatures are not checked.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ use super::serve::serve;
 use super::service::Service;
 use super::{Simulator, SimulatorOptions};
 
-/// One call, with whose credentials it was made and where.
+/// One call, with the credentials and the region of its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedCall {
     /// The id of the access key.
@@ -61,7 +61,7 @@ impl SimulatedAccounts {
     /// Starts an endpoint without any account.
     ///
     /// # Errors
-    /// When no port or thread can be had.
+    /// When no port or thread is available.
     pub fn start() -> Result<Self> {
         let listener =
             std::net::TcpListener::bind(("127.0.0.1", 0)).context("cannot bind a loopback port")?;
@@ -187,7 +187,7 @@ async fn answer(request: Request<Incoming>, state: &Mutex<State>) -> io::Result<
     Ok(response)
 }
 
-/// What AWS answers to an access key that it does not know.
+/// AWS's response to an unknown access key.
 fn invalid(service: Service) -> Refusal {
     match service {
         Service::Ec2 => Refusal::with_status(

@@ -1,4 +1,4 @@
-//! What whoever may describe the objects of a cloud sees: the names, descriptions and tags in calls.
+//! The texts that everyone with permission to describe the objects of a cloud can read: the names, descriptions and tags in calls.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
