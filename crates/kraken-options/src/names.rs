@@ -1,7 +1,7 @@
 //! Validation of names of objects, keys and kinds, according to the rules of Kubernetes.
 //!
 //! Checked here and not only by the schema: a name becomes a part of a URL path, and one such as `../../secrets/x` must
-//! be rejected before.
+//! be rejected before a request is sent.
 
 use std::fmt;
 

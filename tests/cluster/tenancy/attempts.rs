@@ -359,7 +359,7 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
     ]
 }
 
-/// How many there are. Each new way to refer to something is an attempt more.
+/// The number of attempts. Add one for each new way to refer to an object.
 const ATTEMPTS: usize = 42;
 
 #[test]

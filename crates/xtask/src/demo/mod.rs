@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: Kraken at work, from nothing to everything deleted again.
+//! `cargo xtask demo`: a demonstration of Kraken, from an empty cluster to the deletion of all resources.
 
 mod common;
 mod on_node;
@@ -23,10 +23,10 @@ use web_tier::WebTier;
 /// The controllers of the quickstart, which are built and started first.
 const QUICKSTART: [&str; 2] = ["hub", "aws-ec2-instance"];
 
-/// Which demo, and how.
+/// The demo and its options.
 #[derive(Args)]
 pub(crate) struct Choice {
-    /// Which samples are applied.
+    /// The samples to apply.
     #[arg(value_enum, default_value = "quickstart")]
     samples: Samples,
     /// On a real node: controllers are pods, and a pod mounts the web tier's address. Requires root and a few packages.

@@ -141,7 +141,7 @@ impl Outcome {
         }
     }
 
-    /// Whether only an edit helps: kstatus, Flux and Argo CD then report a failure at once.
+    /// Whether an edit is required: kstatus, Flux and Argo CD then report a failure at once.
     pub(crate) fn is_stalled(&self) -> bool {
         match self {
             Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,

@@ -1,6 +1,6 @@
 //! The policy of one kind that requires its author to be able to get every Secret that it refers to.
 //!
-//! CEL cannot walk a document of unknown depth, but the CRD contains the path of each option. The paths become one expression per
+//! CEL cannot traverse a document of unknown depth, but the CRD contains the path of each option. The paths become one expression per
 //! field of the spec, which collects possible references to Secrets as texts: `s/NAME/KEY` of an option, `t/` and the text of a
 //! template.
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Kind, Policy};
 
-/// Between texts. No reference in a template can hold it: names are of letters, digits, `-` and `.`.
+/// Separates texts. No reference in a template can contain it: names consist of letters, digits, `-` and `.`.
 const SEPARATOR: &str = r"'\u0000'";
 /// The maximum number of new Secrets in a change without the permission to get all: each check costs 350,000 of the
 /// policy's budget of 10,000,000.
@@ -28,7 +28,7 @@ const NAME: &str = concat!(
     r"m.find(r'[\[\x22\x27][a-z0-9][-a-z0-9.]*$') != '' ? m.find(r'[a-z0-9][-a-z0-9.]*$') : ",
     r"m.find(r'[a-z0-9][-a-z0-9]*$')",
 );
-/// What CEL does not take as the name of a field.
+/// The words that CEL does not accept as the name of a field.
 const RESERVED: [&str; 20] = [
     "as",
     "break",
