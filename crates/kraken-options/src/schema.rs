@@ -173,7 +173,7 @@ fn preserve_any_json(schema: &mut Value, depth: usize) {
     }
     match schema {
         Value::Bool(true) => *schema = json!({"x-kubernetes-preserve-unknown-fields": true}),
-        Value::Object(members) if says_nothing(members) => {
+        Value::Object(members) if has_no_keyword(members) => {
             members.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
         }
         Value::Object(members) => {
@@ -190,7 +190,7 @@ fn preserve_any_json(schema: &mut Value, depth: usize) {
     }
 }
 
-fn says_nothing(schema: &Map<String, Value>) -> bool {
+fn has_no_keyword(schema: &Map<String, Value>) -> bool {
     schema.keys().all(|key| matches!(key.as_str(), "description" | "title" | "default" | "nullable"))
 }
 

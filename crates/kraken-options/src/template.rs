@@ -96,7 +96,7 @@ impl Template {
                 "" => {}
                 text => parts.push(Part::Text(text.to_owned())),
             }
-            if scanner.eat("{{") {
+            if scanner.consume("{{") {
                 parts.push(action(&mut scanner)?);
             }
         }
@@ -177,12 +177,12 @@ fn action(scanner: &mut Scanner<'_>) -> Result<Part, Unexpected> {
         Part::Reference(reference(scanner)?)
     };
     scanner.skip_space();
-    if scanner.eat("}}") { Ok(part) } else { scanner.fail("\"}}\"") }
+    if scanner.consume("}}") { Ok(part) } else { scanner.fail("\"}}\"") }
 }
 
 fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
     // A kind with its group contains dots, and is in brackets like every such name.
-    let kind = match (scanner.eat("."), scanner.eat("[")) {
+    let kind = match (scanner.consume("."), scanner.consume("[")) {
         (_, true) => scanner.bracketed()?,
         (true, false) => scanner.name("a kind such as ConfigMap")?.to_owned(),
         (false, false) => return scanner.fail("a reference such as .ConfigMap.name.key"),
@@ -197,9 +197,9 @@ fn reference(scanner: &mut Scanner<'_>) -> Result<Dependency, Unexpected> {
 }
 
 fn segment(scanner: &mut Scanner<'_>, expected: &'static str) -> Result<String, Unexpected> {
-    if scanner.eat("[") {
+    if scanner.consume("[") {
         scanner.bracketed()
-    } else if scanner.eat(".") {
+    } else if scanner.consume(".") {
         scanner.name("a name").map(str::to_owned)
     } else {
         scanner.fail(expected)

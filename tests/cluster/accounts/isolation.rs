@@ -113,7 +113,11 @@ async fn a_role_is_assumed_with_the_external_id() -> Result<()> {
     tenant.test_env.patch("Account", "default", json!({"spec": {"externalID": "shop"}})).await?;
     let vpc = tenant.test_env.ready("VPC", "main").await?;
     assert_eq!(vpc["status"]["location"]["account"], TWO);
-    assert_eq!(tenant.actions().into_iter().collect::<Vec<_>>(), ["AssumeRole"], "all other calls are made in the role");
+    assert_eq!(
+        tenant.actions().into_iter().collect::<Vec<_>>(),
+        ["AssumeRole"],
+        "all other calls are made in the role"
+    );
     tenant.test_env.ready("Account", "default").await.map(drop)
 }
 

@@ -122,11 +122,7 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
         assert!(!text.contains(&password) && !text.contains(SETTING), "{key}: {text}");
     }
     for (key, text) in own {
-        assert_eq!(
-            after.get(&key),
-            Some(&text),
-            "{key} existed before, and the attacker must not write it"
-        );
+        assert_eq!(after.get(&key), Some(&text), "{key} existed before, and the attacker must not write it");
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<imp
     let numbers = Arc::new(AtomicU64::new(0));
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let Ok((stream, twin)) = twins(stream) else { continue };
+        let Ok((stream, twin)) = two_handles(stream) else { continue };
         let (upstream, hook, Breaks { cut, mut reset }) =
             (upstream.clone(), Arc::clone(&hook), breaks.clone());
         let numbers = Arc::clone(&numbers);
@@ -112,7 +112,7 @@ pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<imp
 }
 
 /// Two handles of one connection: hyper's, and one that controls how it is closed.
-fn twins(stream: TcpStream) -> io::Result<(TcpStream, TcpStream)> {
+fn two_handles(stream: TcpStream) -> io::Result<(TcpStream, TcpStream)> {
     let stream = stream.into_std()?;
     let twin = stream.try_clone()?;
     Ok((TcpStream::from_std(stream)?, TcpStream::from_std(twin)?))

@@ -162,7 +162,7 @@ async fn launch(
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
-    link.give_to(init).await?;
+    link.move_to_namespace_of(init).await?;
     let scheduler = Spec::new("kube-scheduler", &programs.scheduler, folder)
         .grace(Duration::from_secs(1))
         .arg(format!("--kubeconfig={}", folder.join("scheduler.kubeconfig").display()))

@@ -54,7 +54,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Re
         let demo = stop.race(OnNode::begin(choice.timeout)).await?;
         stop.race(demo.create()).await?;
         stop.race(demo.move_port()).await?;
-        pause(stop, &choice, || demo.what_to_try()).await;
+        pause(stop, &choice, || demo.print_next_steps()).await;
         stop.race(demo.delete()).await?;
         done(entered);
         return Ok(());
@@ -70,7 +70,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Re
             stop.race(demo.scale()).await?;
             stop.race(demo.results()).await?;
             let _others = stop.race(start_others(others, &environment)).await?;
-            pause(stop, &choice, || show::what_to_try(&environment)).await;
+            pause(stop, &choice, || show::print_next_steps(&environment)).await;
             stop.race(demo.delete()).await?;
         }
         Samples::WebTier => {

@@ -198,7 +198,7 @@ impl Outcome {
 
     /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last
     /// reported state still holds.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
     }
 
