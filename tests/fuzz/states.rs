@@ -8,72 +8,24 @@ use kraken_api::{
     ConfigExportSpec, DependencyRequestSpec, DependencyRequestStatus, Lifecycle, ResourceStatus,
     StateDeclaration, StateDeclarationSpec,
 };
-use kraken_testing::fuzz::{self, Rng, SEPARATOR, Target, require};
+use kraken_testing::fuzz::{self, Rng, SEPARATOR, STATE_DICTIONARY, STATE_WORDS, Target, require};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::mutated_document;
 
-const WORDS: &[&str] = &[
-    "spec",
-    "data",
-    "id",
-    "withheld",
-    "path",
-    "field",
-    "metadata",
-    "name",
-    "static-a",
-    "vpc.aws.main",
-    "vpc",
-    "CidrBlock",
-    "annotations",
-    "ownerReferences",
-    "managedFields",
-    "resourceVersion",
-    "entries",
-    "key",
-    "value",
-    "valueFrom",
-    "conditions",
-    "unmet",
-    "*",
-    "",
-    "\0",
-    "\u{202e}",
-    "$..*",
-];
-const DICTIONARY: &[&str] = &[
-    "\"spec\": {",
-    "\"data\": ",
-    "\"id\": \"",
-    "\"withheld\": [",
-    "null",
-    "1e999",
-    "1.0",
-    "-0",
-    "\\ud800",
-    "\\u0000",
-    "[[[[[[[[",
-    "{\"a\":",
-    SEPARATOR,
-    "$..*",
-    "\"managedFields\": [",
-];
-
 #[test]
 fn no_object_breaks_the_types_of_the_api() -> Result<()> {
-    fuzz::run(&Target { name: "states", dictionary: DICTIONARY, generate: &generated, check: &check })
+    fuzz::run(&Target { name: "states", dictionary: STATE_DICTIONARY, generate: &generated, check: &check })
 }
 
 fn generated(rng: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
     let document = if rng.bool() {
-        let withheld = json!([{"path": fuzz::pieces(rng, WORDS), "field": "imageID"}]);
-        let spec =
-            json!({"data": fuzz::json(rng, WORDS), "id": fuzz::pieces(rng, WORDS), "withheld": withheld});
+        let withheld = json!([{"path": fuzz::pieces(rng, STATE_WORDS), "field": "imageID"}]);
+        let spec = json!({"data": fuzz::json(rng, STATE_WORDS), "id": fuzz::pieces(rng, STATE_WORDS), "withheld": withheld});
         json!({"metadata": {"name": "static-a"}, "spec": spec})
     } else {
-        mutated_document(rng, corpus, WORDS)
+        mutated_document(rng, corpus, STATE_WORDS)
     };
     document.to_string().into_bytes()
 }

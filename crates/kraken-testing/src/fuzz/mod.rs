@@ -15,6 +15,7 @@ mod generate;
 mod minimize;
 mod mutate;
 mod mutate_json;
+mod tokens;
 
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ pub use fastrand::Rng;
 
 pub use generate::{json, pieces};
 pub use mutate_json::mutate_json;
+pub use tokens::{PATH_TOKENS, STATE_DICTIONARY, STATE_WORDS};
 
 use attempt::attempt;
 use corpus::Entry;
