@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{CONNECTION, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::name::kubernetes_call;
+use crate::headers::end_to_end;
 
 type Streamed = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -174,14 +175,6 @@ fn ordered(order: Order) -> io::Result<Option<Response<Streamed>>> {
 
 fn full(body: Bytes) -> Streamed {
     Full::from(body).map_err(|never| match never {}).boxed_unsync()
-}
-
-/// Removes hop-by-hop headers.
-fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
-    for name in [CONNECTION, TRANSFER_ENCODING, EXPECT] {
-        headers.remove(name);
-    }
-    headers
 }
 
 /// A stream that can be broken.
