@@ -13,7 +13,7 @@ use kube::{
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-/// How long a certificate is good for here: it is replaced every eight seconds.
+/// The lifetime of a certificate in these tests: it is replaced every eight seconds.
 const LIFETIME: &str = "12s";
 
 fn vpc(name: &str, fields: &str) -> String {

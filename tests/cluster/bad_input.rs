@@ -58,7 +58,7 @@ async fn schema_violations_are_rejected_with_their_fields() -> Result<()> {
     }
     let refusal = test_env.refused(&spoiled("minCount", "{value: 2}")).await?;
     assert!(refusal.contains("minCount must not be greater than maxCount"), "{refusal}");
-    // What is shown in many places takes no Secret.
+    // Fields that are shown in many places accept no Secret.
     let secret = "{valueFrom: {secret: {name: a, key: b}}}";
     for (field, written) in [("keyName", secret.to_owned()), ("tags", format!("{{Name: {secret}}}"))] {
         let refusal = test_env

@@ -129,7 +129,7 @@ async fn controllers_work_with_a_newer_and_with_an_older_crd() -> Result<()> {
     .await?;
     test_env.apply(&vpc("older", "")).await?;
     test_env.ready("VPC", "older").await?;
-    assert!(!writes_in_steady_state(&test_env, "older").await?, "the status is not written again and again");
+    assert!(!writes_in_steady_state(&test_env, "older").await?, "the status is not written repeatedly");
     test_env.delete("VPC", "older").await?;
     test_env.gone("VPC", "older").await?;
     assert!(test_env.get("VPC", "newer").await?["status"]["externalIds"][0].is_string());

@@ -1,4 +1,4 @@
-//! A sample of what `cargo xtask crash` does: controllers and the hub are killed around some of their calls.
+//! A sample of `cargo xtask crash`: controllers and the hub are killed before and after some of their calls.
 
 use anyhow::Result;
 use kraken_testing::ControlPlane;

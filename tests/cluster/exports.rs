@@ -40,7 +40,7 @@ async fn a_config_map_follows_its_values() -> Result<()> {
         .patch("StateDeclaration", "static-facts", json!({"spec": {"data": {"a": {"text": "changed"}}}}))
         .await?;
     test_env.until("ConfigMap", "out", |map| map["data"]["text"] == "changed").await?;
-    // A key that leaves the spec leaves the target.
+    // A key that is removed from the spec is removed from the target.
     test_env.apply(&export("e", "ConfigMap", "out", &fact("text", "a.text"))).await?;
     test_env.until("ConfigMap", "out", |map| map["data"] == json!({"text": "changed"})).await?;
     // Manual edits and deletions are reverted.

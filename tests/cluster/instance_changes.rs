@@ -162,7 +162,7 @@ async fn an_instance_that_kraken_stopped_is_named_while_paused_and_started_with_
         message.contains(&id) && message.contains("stopped for a change")
     };
     test_env.until("EC2Instance", "halfway", is_stopped).await?;
-    assert_eq!(calls(cloud, "StartInstances", &id), 0, "nothing of a paused resource is touched");
+    assert_eq!(calls(cloud, "StartInstances", &id), 0, "no object of a paused resource is changed");
 
     let absent = json!({"value": null, "valueFrom": {"configMap": {"name": "absent", "key": "type"}}});
     set(&test_env, "halfway", json!({"instanceType": absent, "lifecycle": {"paused": false}})).await?;

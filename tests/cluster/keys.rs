@@ -73,7 +73,7 @@ async fn an_existing_secret_is_used_and_never_changed() -> Result<()> {
     test_env.ready("KeyPair", "ops").await?;
     let generated = test_env.get("Secret", "ops-key").await?["data"].clone();
 
-    // Without the public key it is not completed: it may be the Secret of something else.
+    // Without the public key it is not completed: it may belong to another application.
     test_env.apply(&of_a_person(&json!({"ssh-privatekey": generated["ssh-privatekey"]}))).await?;
     let before = test_env.get("Secret", "team-key").await?;
     test_env.apply(&KEY.replace("ops", "team")).await?;
@@ -112,7 +112,7 @@ async fn a_retained_key_pair_keeps_its_secret() -> Result<()> {
     let name = known[0]["keyName"].as_str().context("the key pair has no name")?;
     test_env.delete("KeyPair", "ops").await?;
     test_env.gone("KeyPair", "ops").await?;
-    // Released: it is there, without the owner tags.
+    // Released: it exists without the owner tags.
     assert!(test_env.in_cloud("DescribeKeyPairs", "keySet").await?.is_empty());
     let kept = test_env.env.moto.ec2("DescribeKeyPairs", &[("KeyName.1", name)]).await?;
     assert_eq!(kept["keySet"].as_array().map(Vec::len), Some(1));

@@ -53,7 +53,7 @@ pub(crate) fn resource(kind: &str, name: &str, spec: &str) -> String {
     )
 }
 
-/// In an order that is another in each run: the seed is the name of the namespace.
+/// In an order that differs in each run: the seed is the name of the namespace.
 fn shuffled(seed: &str) -> Vec<&'static (&'static str, &'static str, &'static str)> {
     let mut all: Vec<_> = NETWORK.iter().collect();
     all.sort_by_key(|(kind, name, _)| {
@@ -148,7 +148,7 @@ async fn a_network_is_created_in_any_order_corrected_and_deleted_at_once() -> Re
     waits_for_an_unmanaged_object(&test_env).await
 }
 
-/// HTTPS from everywhere, and everything among themselves; nothing else.
+/// Allows only HTTPS from everywhere, and all traffic between members.
 fn matches_the_spec(group: &Value, id: &str) -> bool {
     let rules = &group["ipPermissions"];
     rules.as_array().is_some_and(|rules| rules.len() == 2)

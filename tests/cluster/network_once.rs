@@ -65,12 +65,12 @@ impl Scene {
         object["status"]["externalIds"][0].as_str().map(str::to_owned).context("no id")
     }
 
-    /// What lives of a kind and carries this resource's name.
+    /// The live objects of a kind with this resource's name.
     fn alive(&self, of: Kind, kind: &str, name: &str) -> Vec<String> {
         self.cloud.tagged(of, OWNER, &format!("{kind}/{}/{name}", self.test_env.ns.name))
     }
 
-    /// Waits until this alone lives.
+    /// Waits until this is the only live object.
     async fn alone(&self, of: Kind, kind: &str, name: &str, id: &str) -> Result<()> {
         for _ in 0..300 {
             if self.alive(of, kind, name) == [id] {
@@ -78,7 +78,7 @@ impl Scene {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        bail!("{:?} live, and not {id} alone", self.alive(of, kind, name))
+        bail!("{:?} are live, and not only {id}", self.alive(of, kind, name))
     }
 }
 
@@ -179,7 +179,7 @@ async fn a_change_already_in_place_counts_as_success(scene: &Scene) -> Result<()
     ] {
         cloud.fail_next(action, When::After, How::error(400, code, "It is so already."));
     }
-    // One of two rules is there when they are to be added.
+    // One of two rules exists already when they are added.
     let duplicate = How::error(400, "InvalidPermission.Duplicate", "the specified rule already exists");
     cloud.fail_next("AuthorizeSecurityGroupIngress", When::Before, duplicate);
     let more = "secondaryCIDRBlocks: {value: [10.71.0.0/16]}";

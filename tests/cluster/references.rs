@@ -105,7 +105,7 @@ async fn a_value_of_the_wrong_type_and_a_text_that_is_no_number_are_named_togeth
     for part in ["spec.imageID", "spec.instanceType", "spec.maxCount", "\"abc\"", "is not an integer"] {
         assert!(message.contains(part), "{part} is not in: {message}");
     }
-    // Mended at the source, without an edit of the resource.
+    // Corrected at the source, without an edit of the resource.
     test_env.patch("ConfigMap", "settings", json!({"data": {"count": "1"}})).await?;
     let facts = json!({"spec": {"data": {"image": "ami-12c6146b", "nothing": "t2.nano"}}});
     test_env.patch("StateDeclaration", "static-facts", facts).await?;
@@ -171,7 +171,7 @@ async fn huge_and_deep_states_do_not_affect_others() -> Result<()> {
     let huge = format!(r#"{{"text": "{}", "size": 1}}"#, "x".repeat(1_400_000));
     test_env.raw_create(CORE, "statedeclarations", &state("huge", &huge)).await?;
     test_env.raw_create(CORE, "statedeclarations", &state("nothing", "null")).await?;
-    // Deeper than a JSON reader of Rust follows; the API server takes it.
+    // Deeper than the recursion limit of serde_json; the API server accepts it.
     let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
     test_env.raw_create(CORE, "statedeclarations", &state("deep", &deep)).await?;
     test_env.apply(CONFIG).await?;

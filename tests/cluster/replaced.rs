@@ -1,4 +1,4 @@
-//! Replacements by creation first, with the real binaries on moto: never more than old and new, and nothing left of the old.
+//! Create-first replacement with the real binaries on moto: at most the old and the new objects exist, and the old ones are deleted.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Values of Secrets at the most verbose log level, through everything that happens to them: use, invalid values, errors of the provider
-//! that quote them, rotation and deletion.
+//! Values of Secrets at the most verbose log level, throughout their lifecycle: use, invalid values, errors of the provider that quote
+//! them, rotation and deletion.
 
 use anyhow::{Result, bail, ensure};
 use k8s_openapi::ByteString;
@@ -85,7 +85,7 @@ async fn values_of_secrets_are_absent_from_all_output_at_every_log_level() -> Re
     test_env.patch("EC2Instance", "a", json!({"spec": {"tags": {"Team": "web"}}})).await?;
     test_env.ready("EC2Instance", "a").await?;
 
-    // Values that are not what the field takes.
+    // Values that the field does not accept.
     let invalid = [
         ("EC2Instance", "refused", instance("refused", "subnetID")),
         ("EC2Instance", "unparsed", instance("unparsed", "monitoring")),
@@ -102,7 +102,7 @@ async fn values_of_secrets_are_absent_from_all_output_at_every_log_level() -> Re
             .await?;
     }
 
-    // The rotated value reaches what uses it, and the former one stays absent.
+    // The rotated value is applied, and the former one remains absent.
     let encoded = write(&test_env, &format!("echo {}", test_env.secret_value("rotated"))).await?;
     test_env.until("Secret", "kept", |secret| secret["data"]["script"] == encoded).await?;
     proxy.wait_for("StopInstances", 1, TIMEOUT).await?;

@@ -1,4 +1,4 @@
-//! Two replicas of each controller, of which one leads, and what becomes of them.
+//! Two replicas of each controller, of which one leads: takeover, a leader without network, and evictions.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ kind: VPC
 metadata: {name: NAME}
 spec: {cidrBlock: {value: 10.7.0.0/16}, tags: {Name: NAME}}
 ";
-/// A lease is good for 15 seconds after the leader's last sign of life.
+/// A lease is valid for 15 seconds after its last renewal.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(40);
 
 /// Installs an overlay, or the default.

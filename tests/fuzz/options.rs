@@ -1,6 +1,6 @@
 //! Options: decoding, encoding and resolution for every type. An input is JSON or YAML.
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use kraken_options::{
@@ -8,10 +8,9 @@ use kraken_options::{
     Text, ValueFrom, Values, summary,
 };
 use kraken_testing::fuzz::{self, Rng, Target, require};
-use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::mutated_document;
+use crate::{decoded, mutated_document};
 
 /// Part of every value of a Secret, and of no input.
 const SECRET: &str = "QhiddenQ";
@@ -107,7 +106,7 @@ fn check(input: &[u8]) -> Result<(), String> {
     drop(serde_json::from_str::<ListOpt<String>>(&text));
     let json = serde_json::from_str::<Value>(&text).ok();
     let Some(document) = json.or_else(|| serde_saphyr::from_str::<Value>(&text).ok()) else { return Ok(()) };
-    drop(coded::<ValueFrom>(&document)?);
+    drop(decoded::<ValueFrom>(&document)?);
     exactly_one(&document)?;
     option::<String>(&document)?;
     option::<bool>(&document)?;
@@ -120,18 +119,6 @@ fn check(input: &[u8]) -> Result<(), String> {
     option::<Value>(&document)?;
     option::<Vec<String>>(&document)?;
     option::<BTreeMap<String, i64>>(&document)
-}
-
-/// Decodes; a value that decodes is equal after it is encoded and decoded again.
-fn coded<O: DeserializeOwned + Serialize + PartialEq + Debug>(document: &Value) -> Result<Option<O>, String> {
-    let Ok(decoded) = serde_json::from_value::<O>(document.clone()) else { return Ok(None) };
-    let written =
-        serde_json::to_value(&decoded).map_err(|error| format!("{decoded:?} does not encode: {error}"))?;
-    match serde_json::from_value::<O>(written.clone()) {
-        Ok(again) if again == decoded => Ok(Some(decoded)),
-        Ok(again) => Err(format!("{decoded:?} became {again:?}")),
-        Err(error) => Err(format!("{written} was encoded and does not decode: {error}")),
-    }
 }
 
 /// The members of an object that are not null, of these.
@@ -155,17 +142,17 @@ fn exactly_one(document: &Value) -> Result<(), String> {
 /// The option, the list and the map of a type, with public and other values.
 fn option<T: OptionType>(document: &Value) -> Result<(), String> {
     let values = values();
-    if let Some(option) = coded::<Opt<T>>(document)? {
+    if let Some(option) = decoded::<Opt<T>>(document)? {
         shown(&values, |resolver| format!("{:?}", resolver.take("field", &option)))?;
         public(&values, |resolver| format!("{:?}", resolver.take_public("field", &Public(option.clone()))))?;
     }
-    if let Some(list) = coded::<ListOpt<T>>(document)? {
+    if let Some(list) = decoded::<ListOpt<T>>(document)? {
         shown(&values, |resolver| format!("{:?}", resolver.take_list("field", &list)))?;
     }
-    if let Some(map) = coded::<MapOpt<T>>(document)? {
+    if let Some(map) = decoded::<MapOpt<T>>(document)? {
         shown(&values, |resolver| format!("{:?}", resolver.take_map("field", &map)))?;
     }
-    if let Some(map) = coded::<PublicMap<T>>(document)? {
+    if let Some(map) = decoded::<PublicMap<T>>(document)? {
         public(&values, |resolver| format!("{:?}", resolver.take_public_map("field", &map)))?;
     }
     Ok(())

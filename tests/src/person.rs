@@ -36,7 +36,7 @@ impl Person {
         Self::bound(test_env, name, "Role", name).await
     }
 
-    /// A new one with a role that exists.
+    /// A new user with an existing role.
     ///
     /// # Errors
     /// If the control plane does not respond.

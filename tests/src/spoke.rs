@@ -32,12 +32,12 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// One that does not run.
+    /// A spoke that is not running.
     pub fn stopped() -> Self {
         Self { runtime: None }
     }
 
-    /// Starts it for one namespace, with a memory as empty as after a crash.
+    /// Starts it for one namespace, with no in-memory records, as after a crash.
     ///
     /// # Errors
     /// If the control plane does not respond.
@@ -105,7 +105,7 @@ async fn install(test_env: &TestEnv) -> Result<()> {
         ..ClusterRole::default()
     };
     let mut crd = serde_json::to_value(crd::spoke_kind::<Gadget>())?;
-    // As if an older CRD were installed: the API server takes passwords that Rust does not.
+    // As if an older CRD were installed: the API server accepts passwords that do not decode.
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["password"] =
         serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
     let binding = serde_json::json!({

@@ -11,7 +11,9 @@ use kraken_api::{
 };
 use kraken_options::JsonType;
 use kraken_runtime::hash::HashMap;
-use kraken_testing::fuzz::{self, Rng, SEPARATOR, Target, require};
+use kraken_testing::fuzz::{
+    self, PATH_TOKENS, Rng, SEPARATOR, STATE_DICTIONARY, STATE_WORDS, Target, require,
+};
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
@@ -40,87 +42,23 @@ const PATHS: [&str; 9] = [
     "$['a','b'][::2]",
 ];
 
-const TOKENS: &[&str] = &[
-    "$",
-    ".",
-    "..",
-    "[",
-    "]",
-    "['",
-    "']",
-    "a",
-    "vpc",
-    "CidrBlock",
-    "0",
-    "-1",
-    "*",
-    ":",
-    ",",
-    "?",
-    "@.a",
-    "(",
-    ")",
-    "==",
-    "length(",
-    "1e5",
-];
-const WORDS: &[&str] = &[
-    "spec",
-    "data",
-    "id",
-    "withheld",
-    "path",
-    "field",
-    "metadata",
-    "name",
-    "static-a",
-    "vpc",
-    "CidrBlock",
-    "annotations",
-    "ownerReferences",
-    "managedFields",
-    "controller",
-    "kind",
-    "apiVersion",
-    "*",
-    "a",
-    "",
-    "\0",
-    "\u{202e}",
-];
-const DICTIONARY: &[&str] = &[
-    "\"spec\": {",
-    "\"data\": ",
-    "\"id\": \"",
-    "\"withheld\": [",
-    "null",
-    "1e999",
-    "\\ud800",
-    "\\u0000",
-    "[[[[[[[[",
-    "{\"a\":",
-    SEPARATOR,
-    "$..*",
-    "\"managedFields\": [",
-];
-
 #[test]
 fn no_state_breaks_decoding_or_resolution() -> Result<()> {
-    fuzz::run(&Target { name: "states", dictionary: DICTIONARY, generate: &generated, check: &check })
+    fuzz::run(&Target { name: "states", dictionary: STATE_DICTIONARY, generate: &generated, check: &check })
 }
 
 fn generated(rng: &mut Rng, corpus: &[Vec<u8>]) -> Vec<u8> {
     let entry = rng.choice(corpus).and_then(|entry| serde_json::from_slice::<Value>(entry).ok());
     let mut document = entry.unwrap_or_else(|| {
-        let withheld = json!([{"path": fuzz::pieces(rng, WORDS), "field": "imageID"}]);
-        let spec = json!({"data": fuzz::json(rng, WORDS), "id": "vpc-1", "withheld": withheld});
+        let withheld = json!([{"path": fuzz::pieces(rng, STATE_WORDS), "field": "imageID"}]);
+        let spec = json!({"data": fuzz::json(rng, STATE_WORDS), "id": "vpc-1", "withheld": withheld});
         json!({"metadata": {"name": "static-a"}, "spec": spec})
     });
     for _ in 0..rng.usize(..4) {
-        fuzz::mutate_json(rng, &mut document, WORDS);
+        fuzz::mutate_json(rng, &mut document, STATE_WORDS);
     }
     let start = if rng.bool() { "$" } else { "" };
-    format!("{document}{SEPARATOR}{start}{}", fuzz::pieces(rng, TOKENS)).into_bytes()
+    format!("{document}{SEPARATOR}{start}{}", fuzz::pieces(rng, PATH_TOKENS)).into_bytes()
 }
 
 fn check(input: &[u8]) -> Result<(), String> {

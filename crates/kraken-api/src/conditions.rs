@@ -12,12 +12,12 @@ pub const DEPENDENCIES_RESOLVED: &str = "DependenciesResolved";
 
 /// True while a change of this resource is in progress; absent otherwise.
 pub const RECONCILING: &str = "Reconciling";
-/// True if only an edit helps: kstatus, Flux and Argo CD report a failure at once. Absent otherwise.
+/// True if an edit is required: kstatus, Flux and Argo CD report a failure at once. Absent otherwise.
 pub const STALLED: &str = "Stalled";
 /// True if the remote object differs and `lifecycle.drift` is `Report`; absent otherwise. Ready is not affected.
 pub const DRIFTED: &str = "Drifted";
 
-/// The maximum length of a message, in bytes. The API allows 32,768, but nobody reads that much.
+/// The maximum length of a message, in bytes. The API allows 32,768, too long to be read.
 const MAX_MESSAGE: usize = 2048;
 
 /// The status of a condition.

@@ -34,7 +34,8 @@ use serde_json::Value;
     },
 ]))]
 pub struct ConfigExportSpec {
-    /// The kind of the target: `ConfigMap` or `Secret`. An entry whose value comes from a Secret requires `Secret`.
+    /// The kind of the target: `ConfigMap` or `Secret`. An entry whose value comes from a Secret requires `Secret`. Example:
+    /// `ConfigMap`.
     pub config_type: ConfigType,
 
     /// The type of the Secret, 1 to 253 characters; only with `configType: Secret`. Kubernetes requires certain keys for
@@ -45,16 +46,17 @@ pub struct ConfigExportSpec {
     pub secret_type: Option<String>,
 
     /// The target object. It is created and owned by this resource: an existing object of another owner is never
-    /// changed.
+    /// changed. Example: `{name: app, labels: {team: web}}`.
     pub config_metadata: ConfigMetadata,
 
     /// The keys to write, 1 to 256, without duplicates. The target is written only if every entry has a value.
+    /// Example: `[{key: vpc-id, valueFrom: {krakenResource: {kind: VPC, name: main}}}]`.
     #[schemars(length(min = 1, max = 256))]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub entries: Vec<ExportEntry>,
 
     /// What happens to the target when an entry loses its value: `Delete` deletes it ten seconds later unless the value is
-    /// available again; `Keep` leaves it unchanged until every entry has a value again. Default: `Delete`.
+    /// available again; `Keep` leaves it unchanged until every entry has a value again. Default: `Delete`. Example: `Keep`.
     #[serde(default)]
     pub while_waiting: WhileWaiting,
 
@@ -71,7 +73,7 @@ pub struct ConfigExportSpec {
 /// A workload that is restarted when the content of the target changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// The kind: `Deployment`, `StatefulSet` or `DaemonSet`.
+    /// The kind: `Deployment`, `StatefulSet` or `DaemonSet`. Example: `Deployment`.
     pub kind: WorkloadKind,
 
     /// The name, 1 to 253 lower case letters, digits, `-` and `.`. Example: `client`.

@@ -59,7 +59,7 @@ pub const DIGEST_KEY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/digest-key"
 pub const RESTARTED_FOR_PREFIX: &str = "restarted-for.kraken-iac.eoinfennessy.com/";
 
 /// Annotation of a StateDeclaration: the generation under which its spoke wrote it. Any other generation is an edit by
-/// somebody else, which is not trusted and is reverted.
+/// another client, which is not trusted and is reverted.
 pub const PUBLISHED_GENERATION_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/published-generation";
 
 /// Annotation by which a user requests a reconcile; any new value triggers it.

@@ -31,12 +31,12 @@ pub struct Lifecycle {
 
     /// What happens to the remote objects when this resource is deleted: `Delete` deletes them; `Retain` leaves them in
     /// the cloud and removes Kraken's tags. Default: `Retain` for each remote object that was adopted, and `Delete` for
-    /// each that this resource created.
+    /// each that this resource created. Example: `Retain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion: Option<Deletion>,
 
     /// Whether the remote objects are protected from deletion: if `true`, the deletion of this resource waits until
-    /// this is `false`, and nothing is replaced. Default: `false`.
+    /// this is `false`, and nothing is replaced. Default: `false`. Example: `true`.
     #[serde(default)]
     pub protect: bool,
 
@@ -66,7 +66,7 @@ pub struct Lifecycle {
     pub approval: Approval,
 
     /// Whether the controller stops managing this resource: if `true`, it creates, changes and deletes nothing.
-    /// Default: `false`.
+    /// Default: `false`. Example: `true`.
     #[serde(default)]
     pub paused: bool,
 

@@ -91,7 +91,7 @@ reasons! {
         LaunchLimitReached,
         /// Many remote objects of the kind disappeared at once; nothing is recreated until a person confirms.
         RecreationHeld,
-        /// The finalizer or the intent was removed by somebody and was restored (event only).
+        /// The finalizer or the intent was removed by another client and was restored (event only).
         RecordRestored,
         /// `lifecycle.paused` is true.
         Paused,

@@ -83,7 +83,7 @@ impl Withheld {
 
 impl StateDeclarationSpec {
     /// A digest of the whole content: the annotation [`CONTENT_HASH_ANNOTATION`](crate::CONTENT_HASH_ANNOTATION) of a published
-    /// state. A body that does not match it was changed by somebody else.
+    /// state. A body that does not match it was changed by another client.
     ///
     /// It is not affected by changes that the API server makes: the order of keys, null members, and the format of a
     /// number (`1` or `1.0`).

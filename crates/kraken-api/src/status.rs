@@ -61,8 +61,8 @@ pub struct ResourceStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_creation: Option<AtCreation>,
 
-    /// The fields of the spec whose value at the provider came from a Secret: they are shown nowhere, also after an edit
-    /// to a literal, until the edit is in place. Empty if there are none. Example: `[description]`.
+    /// The fields of the spec whose value at the provider came from a Secret. Their values are not shown anywhere, even
+    /// after an edit to a literal, until that edit is in place. Empty if there are none. Example: `[description]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secret_fields: Vec<String>,
 

@@ -104,8 +104,8 @@ impl Aws {
         Self { clients, settings: Arc::new(settings), location_cache, metrics, accounts: None }
     }
 
-    /// The clients. Those of an Account are made when they are first used: then its account is known, which they share their
-    /// rate limit with.
+    /// The clients. Those of an Account are created on first use, when its AWS account is known: all clients of an AWS account
+    /// share a rate limit.
     fn clients(&self) -> &Clients {
         self.clients.get_or_init(|| {
             let key = self.settings.key.as_deref().unwrap_or_default();

@@ -123,7 +123,7 @@ impl Aws {
         self.call("GetCallerIdentity", "failed to identify the AWS account", call.send()).await
     }
 
-    /// Who makes the calls. Makes a call each time.
+    /// The identity with which calls are made. Makes a call each time.
     ///
     /// # Errors
     /// The failure of that call.

@@ -50,7 +50,7 @@ mod tests {
     use crate::Path;
     use serde_json::{Value, json};
 
-    /// A state as large as a StateDeclaration gets, of many small values.
+    /// A state of the maximum size of a StateDeclaration, with many small values.
     fn large() -> Value {
         (0..20_000).map(|n| json!({"a": {"b": n, "c": format!("text {n}")}})).collect()
     }
@@ -97,7 +97,7 @@ mod tests {
             ("$[?$[?@.t == $[399].t]]", &texts),
         ];
         let (mut budget, started) = (Budget::default(), Instant::now());
-        // As many as a request may hold.
+        // As many as a request can contain.
         for (query, data) in queries.into_iter().cycle().take(256) {
             let _ = find(query, data, &mut budget);
         }

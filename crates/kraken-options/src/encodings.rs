@@ -51,7 +51,7 @@ fn percent(text: &str, digits: &str) -> String {
     encoded
 }
 
-/// The characters of base64 that `bytes` alone determine when `offset` (modulo 3) bytes stand before them and any after.
+/// The base64 characters that `bytes` alone determine, with `offset` (modulo 3) bytes before them and any bytes after them.
 fn base64(bytes: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
     let mut encoded = String::new();
     let (mut bits, mut held) = (0_u32, 0_u32);

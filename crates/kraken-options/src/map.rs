@@ -84,7 +84,7 @@ impl Resolver<'_> {
         taken
     }
 
-    /// The same of a map whose values are public: plain values, because none of them can have come from a Secret.
+    /// As [`take_map`](Self::take_map), for a map of public values: returns plain values, because none can come from a Secret.
     pub fn take_public_map<T: OptionType>(
         &mut self,
         field: &str,
@@ -112,7 +112,7 @@ impl Resolver<'_> {
         self.in_public(|resolver| resolver.take(field, option))
     }
 
-    /// As [`take_public`](Self::take_public), of an option that may be absent: `Some(None)` if it is.
+    /// As [`take_public`](Self::take_public), for an option that may be absent: `Some(None)` if it is.
     #[allow(clippy::option_option)] // "absent" and "problem" differ, and `?` unwraps the outer option
     pub fn take_public_if<T: OptionType>(
         &mut self,
@@ -148,10 +148,10 @@ mod tests {
         }
     }
 
-    /// A problem and what it is called.
-    type Told = (ProblemKind, String);
+    /// The kind and the message of a problem.
+    type KindAndMessage = (ProblemKind, String);
 
-    fn take(written: &Value) -> (Option<BTreeMap<String, String>>, Vec<Told>) {
+    fn take(written: &Value) -> (Option<BTreeMap<String, String>>, Vec<KindAndMessage>) {
         let values = values();
         let mut resolver = Resolver::new(&values);
         let taken = resolver.take_public_map("tags", &map(written));

@@ -1,7 +1,7 @@
 //! Validation of names of objects, keys and kinds, according to the rules of Kubernetes.
 //!
 //! Checked here and not only by the schema: a name becomes a part of a URL path, and one such as `../../secrets/x` must
-//! be rejected before.
+//! be rejected before a request is sent.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ pub(crate) fn name_fault(name: &str) -> Option<String> {
     };
     length_fault(name, MAX_NAME).or_else(|| {
         let fault = "is not a name of an object (lower case letters, digits, \"-\" and \".\")";
-        (!name.split('.').all(label)).then(|| said_of(name, fault))
+        (!name.split('.').all(label)).then(|| quoted_fault(name, fault))
     })
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn key_fault(key: &str) -> Option<String> {
     length_fault(key, MAX_NAME).or_else(|| {
         let valid = key.bytes().all(allowed) && key != "." && !key.starts_with("..");
         let fault = "is not a key of a ConfigMap or Secret (letters, digits, \"-\", \"_\" and \".\")";
-        (!valid).then(|| said_of(key, fault))
+        (!valid).then(|| quoted_fault(key, fault))
     })
 }
 
@@ -83,17 +83,17 @@ pub(crate) fn kind_fault(text: &str) -> Option<String> {
     let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
     let of_kind = length_fault(kind, MAX_KIND).or_else(|| {
         let valid = kind.bytes().all(allowed) && kind.starts_with(|c: char| c.is_ascii_alphabetic());
-        (!valid).then(|| said_of(kind, "is not a kind (letters, digits and \"-\", a letter first)"))
+        (!valid).then(|| quoted_fault(kind, "is not a kind (letters, digits and \"-\", a letter first)"))
     });
     let fault = "is not an API group: write the kind as KIND or KIND.GROUP, for example VPC.aws";
     of_kind.or_else(|| {
         group
             .filter(|group| name_fault(&group.to_ascii_lowercase()).is_some())
-            .map(|group| said_of(group, fault))
+            .map(|group| quoted_fault(group, fault))
     })
 }
 
-fn said_of(name: &str, fault: &str) -> String {
+fn quoted_fault(name: &str, fault: &str) -> String {
     format!("{} {fault}", crate::bounds::quote(name))
 }
 

@@ -160,7 +160,7 @@ fn dotted(text: &str) -> Result<Vec<Step>, PathError> {
     let mut scanner = Scanner::new(text);
     let mut steps = vec![segment(&mut scanner)?];
     while !scanner.is_at_end() {
-        if scanner.rest().starts_with('[') || scanner.eat(".") {
+        if scanner.rest().starts_with('[') || scanner.consume(".") {
             steps.push(segment(&mut scanner)?);
         } else {
             scanner.fail("\".\" or \"[\" (write names with other characters in brackets: [\"name\"])")?;
@@ -170,7 +170,7 @@ fn dotted(text: &str) -> Result<Vec<Step>, PathError> {
 }
 
 fn segment(scanner: &mut Scanner<'_>) -> Result<Step, Unexpected> {
-    if scanner.eat("[") {
+    if scanner.consume("[") {
         scanner.bracketed().map(Step::Segment)
     } else {
         scanner.name("a name").map(|name| Step::Segment(name.to_owned()))

@@ -104,7 +104,7 @@ fn unfit<T: OptionType>(error: &serde_json::Error) -> Unreadable {
     Unreadable::Content(T::TYPE, error.to_string())
 }
 
-// These recurse: `content` only gets values that are shallow.
+// These recurse: `content` receives only shallow values.
 fn has_whole_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64() && as_integer(value).is_some(),

@@ -45,7 +45,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Consumes `token` if it is next.
-    pub(crate) fn eat(&mut self, token: &str) -> bool {
+    pub(crate) fn consume(&mut self, token: &str) -> bool {
         let found = self.rest().starts_with(token);
         if found {
             self.at += token.len();
@@ -92,7 +92,7 @@ impl<'a> Scanner<'a> {
             Some('0'..='9') => self.take_while(|c| c.is_ascii_digit()).to_owned(),
             _ => return self.fail("a name in quotes or an index after \"[\""),
         };
-        if self.eat("]") { Ok(name) } else { self.fail("\"]\"") }
+        if self.consume("]") { Ok(name) } else { self.fail("\"]\"") }
     }
 
     /// Text in quotes; a backslash escapes a quote or a backslash.

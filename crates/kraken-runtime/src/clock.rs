@@ -35,7 +35,7 @@ pub fn is_simulated() -> bool {
 
 /// Restores the previous clock on drop.
 #[derive(Debug)]
-#[must_use = "the simulated time ends with it"]
+#[must_use = "dropping it ends the simulated time"]
 pub struct Simulated {
     before: Option<(Timestamp, Instant)>,
 }

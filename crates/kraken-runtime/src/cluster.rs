@@ -37,7 +37,7 @@ pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken
             Ok(None) => tracing::warn!("the namespace {IDENTIFYING_NAMESPACE} has no UID"),
             Err(error) => tracing::warn!(
                 retry_in = %humantime::format_duration(pause),
-                "{}: {}", complaint(&error, name), one_line(&error)
+                "{}: {}", description(&error, name), one_line(&error)
             ),
         }
         tokio::select! {
@@ -50,7 +50,7 @@ pub(crate) async fn id(client: &Client, name: &str, shutdown: &CancellationToken
 }
 
 /// The meaning of the failure for the person who installs the controller.
-fn complaint(error: &kube::Error, name: &str) -> String {
+fn description(error: &kube::Error, name: &str) -> String {
     match error {
         kube::Error::Api(status) if status.code == 401 => {
             "the Kubernetes API does not accept this controller's credentials".to_owned()
@@ -76,7 +76,7 @@ mod tests {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
 
     /// Rejects two requests, then responds.
-    fn slow_to_start() -> Client {
+    fn unavailable_at_first() -> Client {
         let server = service_fn(|_: Request<Body>| async {
             if CALLS.fetch_add(1, Ordering::SeqCst) < 2 {
                 return Err(std::io::Error::other("connection refused"));
@@ -88,7 +88,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_controller_waits_for_an_api_server_that_starts_late() {
-        let id = id(&slow_to_start(), "kraken-test", &CancellationToken::new()).await;
+        let id = id(&unavailable_at_first(), "kraken-test", &CancellationToken::new()).await;
         assert_eq!(id.as_deref(), Some("u-1"));
     }
 
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn missing_permissions_are_reported_with_the_rbac_command() {
         let status = kube::core::Status::failure("no", "Forbidden").with_code(403);
-        let text = complaint(&kube::Error::Api(Box::new(status)), "kraken-hub");
+        let text = description(&kube::Error::Api(Box::new(status)), "kraken-hub");
         assert!(text.contains("`kraken-hub rbac`"), "{text}");
     }
 }

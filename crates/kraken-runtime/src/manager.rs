@@ -39,7 +39,7 @@ pub struct Manager {
     pub identity: String,
     /// The validators of admission webhooks. They are mounted on leaders and standbys.
     pub webhooks: Mounts,
-    /// Fires when this process leads. Waiters are woken in order.
+    /// Fires when this process leads. Waiters are notified in order.
     pub(crate) leads: CancellationToken,
 }
 

@@ -43,7 +43,7 @@ pub fn seed(seed: u64) -> Seeded {
 
 /// Restores the previous generator on drop.
 #[derive(Debug)]
-#[must_use = "the seeded numbers end with it"]
+#[must_use = "dropping it ends the seeded numbers"]
 pub struct Seeded {
     before: Option<u64>,
 }

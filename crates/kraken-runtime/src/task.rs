@@ -35,7 +35,7 @@ struct Tasks {
     has_ended: bool,
     running: Vec<AbortHandle>,
     sweep_at: usize,
-    /// The wakers of tasks that were woken while the group was suspended.
+    /// The wakers of tasks that became ready while the group was suspended.
     held_up: Vec<Waker>,
 }
 

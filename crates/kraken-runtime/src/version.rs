@@ -37,7 +37,7 @@ fn skew_of(own: &str, manifests: &str) -> Option<String> {
     })
 }
 
-/// Major and minor version; `None` if it is no version.
+/// Major and minor version; `None` if the text is not a version.
 fn minor(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.trim_start_matches('v').split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

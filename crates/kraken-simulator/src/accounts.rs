@@ -1,27 +1,26 @@
-//! Several accounts and regions behind one endpoint, as at AWS: the access key of a call decides whose objects it sees, and the
-//! region of its signature which of them. Signatures are not checked.
+//! Several accounts and regions behind one endpoint, as at AWS: the access key of a call determines the account whose objects it
+//! can access, and the region in its signature the region. Signatures are not checked.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode};
-use tokio::sync::oneshot;
 
 use super::calling::{self, Reply, request_id};
 use super::form::Form;
 use super::public;
 use super::refusal::Refusal;
-use super::serve::serve;
+use super::serve::{ServerThread, serve};
 use super::service::Service;
 use super::{Simulator, SimulatorOptions};
 
-/// One call, with whose credentials it was made and where.
+/// One call, with the credentials and the region of its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedCall {
     /// The id of the access key.
@@ -47,10 +46,8 @@ struct State {
 /// A running endpoint; stopped on drop.
 #[derive(Debug)]
 pub struct SimulatedAccounts {
-    endpoint: String,
+    server: ServerThread,
     state: Arc<Mutex<State>>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -61,36 +58,24 @@ impl SimulatedAccounts {
     /// Starts an endpoint without any account.
     ///
     /// # Errors
-    /// When no port or thread can be had.
+    /// When no port or thread is available.
     pub fn start() -> Result<Self> {
-        let listener =
-            std::net::TcpListener::bind(("127.0.0.1", 0)).context("cannot bind a loopback port")?;
-        listener.set_nonblocking(true).context("cannot set up the port")?;
-        let endpoint = format!("http://{}", listener.local_addr().context("cannot read the port")?);
-        let (state, (stop, stopped)) = (Arc::new(Mutex::new(State::default())), oneshot::channel());
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("cannot start a runtime")?;
+        let state = Arc::new(Mutex::new(State::default()));
         let served = Arc::clone(&state);
-        let run = async move {
+        let run = move |listener, stopped| {
             serve(listener, "simulated accounts", stopped, move |request| {
                 let state = Arc::clone(&served);
                 let call = tokio::spawn(async move { answer(request, &state).await });
                 async { call.await.map_err(io::Error::other)? }
             })
-            .await;
         };
-        let thread = thread::Builder::new()
-            .name("simulated-accounts".to_owned())
-            .spawn(move || runtime.block_on(run))
-            .context("cannot start a thread")?;
-        Ok(Self { endpoint, state, stop: Some(stop), thread: Some(thread) })
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Ok(Self { server: ServerThread::start("simulated accounts", listen, run)?, state })
     }
 
     /// Where it listens.
     pub fn endpoint(&self) -> &str {
-        &self.endpoint
+        self.server.endpoint()
     }
 
     /// From now on this access key is valid, and belongs to this account.
@@ -121,15 +106,6 @@ impl SimulatedAccounts {
     /// Forgets all calls; the objects remain.
     pub fn clear_calls(&self) {
         lock(&self.state).calls.clear();
-    }
-}
-
-impl Drop for SimulatedAccounts {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic in the server was already printed
-        }
     }
 }
 
@@ -187,7 +163,7 @@ async fn answer(request: Request<Incoming>, state: &Mutex<State>) -> io::Result<
     Ok(response)
 }
 
-/// What AWS answers to an access key that it does not know.
+/// AWS's response to an unknown access key.
 fn invalid(service: Service) -> Refusal {
     match service {
         Service::Ec2 => Refusal::with_status(

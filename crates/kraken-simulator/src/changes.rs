@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::cloud::Cloud;
-use super::kept::Kept;
 use super::kind::Kind;
+use super::objects::CloudObject;
 use super::registry::ObjectRef;
 use super::tags::Tags;
 
@@ -30,7 +30,7 @@ pub enum What {
     Created,
     /// A property or a tag of it changed.
     Changed,
-    /// It was deleted, or is being deleted: it is not live any more.
+    /// It was deleted, or its deletion began.
     Deleted,
     /// Another object began or ceased to use it: an address of a subnet was allocated, a volume was attached to an
     /// instance.
@@ -43,7 +43,7 @@ struct Before {
     /// `None`: it did not exist.
     text: Option<String>,
     tags: Tags,
-    lived: bool,
+    was_live: bool,
     used: bool,
 }
 
@@ -53,15 +53,15 @@ pub(super) struct Touched(BTreeMap<ObjectRef, Before>);
 
 impl Cloud {
     /// Keeps a copy of an object before a call changes it. `used`: the call changes another object.
-    pub(super) fn touch<T: Kept>(&mut self, number: u64, used: bool) {
+    pub(super) fn touch<T: CloudObject>(&mut self, number: u64, used: bool) {
         let object = T::object(number);
         if let Some(before) = self.touched.0.get_mut(&object) {
             before.used &= used;
             return;
         }
         let text = T::all(self).get(&number).map(|object| format!("{object:?}"));
-        let (lived, tags) = (text.is_some() && self.lives(object), self.registry.latest_tags(object));
-        self.touched.0.insert(object, Before { text, tags, lived, used });
+        let (was_live, tags) = (text.is_some() && self.is_live(object), self.registry.latest_tags(object));
+        self.touched.0.insert(object, Before { text, tags, was_live, used });
     }
 
     /// As [`Cloud::touch`], for a kind that is known at run time only.
@@ -70,9 +70,9 @@ impl Cloud {
             before.used = false;
             return;
         }
-        let (lived, tags) = (self.lives(object), self.registry.latest_tags(object));
+        let (was_live, tags) = (self.is_live(object), self.registry.latest_tags(object));
         let text = self.text(object);
-        self.touched.0.insert(object, Before { text, tags, lived, used: false });
+        self.touched.0.insert(object, Before { text, tags, was_live, used: false });
     }
 
     /// The changes since the call began.
@@ -85,10 +85,10 @@ impl Cloud {
     }
 
     fn change(&self, object: ObjectRef, before: Before) -> Option<Change> {
-        let (tags, lives) = (self.registry.latest_tags(object), self.lives(object));
+        let (tags, is_live) = (self.registry.latest_tags(object), self.is_live(object));
         let what = if before.text.is_none() {
             What::Created
-        } else if before.lived && !lives {
+        } else if before.was_live && !is_live {
             What::Deleted
         } else if before.tags == tags && before.text == self.text(object) {
             return None;

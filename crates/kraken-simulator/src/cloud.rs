@@ -10,9 +10,9 @@ use super::changes::Touched;
 use super::elb::{self, Balancing};
 use super::form::Form;
 use super::instance::{Instance, State};
-use super::kept::Kept;
 use super::kind::Kind;
 use super::network::{self, Network};
+use super::objects::CloudObject;
 use super::options::SimulatorOptions;
 use super::refusal::Refusal;
 use super::registry::{ObjectRef, Registry};
@@ -69,7 +69,7 @@ pub(super) struct Cloud {
     events: BinaryHeap<Reverse<(Instant, Event)>>,
 }
 
-impl Kept for Instance {
+impl CloudObject for Instance {
     const KIND: Kind = Kind::Instance;
 
     fn all(cloud: &Cloud) -> &BTreeMap<u64, Self> {

@@ -1,5 +1,5 @@
-//! What decides on each call between a caller and a server: before the call is forwarded, and after it took effect but before the
-//! caller receives the response. Used by [`Simulator::connector`](crate::Simulator::connector) and by proxies.
+//! A hook, which decides on each call between a caller and a server: before the call is forwarded, and after it took effect but before
+//! the caller receives the response. Used by [`Simulator::connector`](crate::Simulator::connector) and by proxies.
 
 use hyper::body::Bytes;
 

@@ -45,7 +45,7 @@ impl Simulator {
             id: entry.id.clone(),
             tags: entry.tags.latest().clone(),
             made_by: entry.made_by,
-            alive: there && cloud.lives(object),
+            alive: there && cloud.is_live(object),
         };
         cloud.registry.ever(kind).map(record).collect()
     }
@@ -60,7 +60,7 @@ impl Simulator {
             return None;
         }
         let objects = Kind::ALL.into_iter().flat_map(|kind| cloud.registry.present(kind));
-        let living = objects.filter(|object| cloud.lives(*object)).filter_map(|object| {
+        let living = objects.filter(|object| cloud.is_live(*object)).filter_map(|object| {
             let entry = cloud.registry.entry(object)?;
             let (id, tags) = (entry.id.clone(), entry.tags.latest().clone());
             Some(Living { kind: object.kind, id, tags, made_by: entry.made_by })
@@ -85,7 +85,7 @@ impl Simulator {
             let numbers = cloud.registry.objects_of(kind).and_then(|objects| objects.index.with(key, value));
             for number in numbers.into_iter().flatten() {
                 let object = ObjectRef { kind, number: *number };
-                let entry = cloud.registry.entry(object).filter(|_| cloud.lives(object));
+                let entry = cloud.registry.entry(object).filter(|_| cloud.is_live(object));
                 let has = |entry: &&Entry| entry.tags.latest().get(key).is_some_and(|have| have == value);
                 found.extend(entry.filter(has).map(|entry| (kind, entry.id.clone())));
             }
@@ -98,7 +98,7 @@ impl Simulator {
         let mut state = self.shared.lock();
         state.cloud.tick(Instant::now());
         let cloud = &state.cloud;
-        let count = |kind| cloud.registry.present(kind).filter(|object| cloud.lives(*object)).count();
+        let count = |kind| cloud.registry.present(kind).filter(|object| cloud.is_live(*object)).count();
         Kind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
     }
 

@@ -4,10 +4,10 @@ use tokio::time::Instant;
 
 use super::cloud::Cloud;
 use super::kind::id;
-use super::life::Life;
 use super::listing::Described;
 use super::markup::Xml;
 use super::network::{self, SecurityGroup};
+use super::state_transition::StateTransition;
 
 pub(super) const ROOT_DEVICE: &str = "/dev/sda1";
 
@@ -118,7 +118,7 @@ pub(super) struct Instance {
     pub(super) token: Option<String>,
     pub(super) launch_time: String,
     pub(super) settings: Settings,
-    pub(super) life: Life<State>,
+    pub(super) transition: StateTransition<State>,
     pub(super) ended_by: Option<u64>,
     /// The Elastic IP address that is associated with it.
     pub(super) elastic: Option<String>,
@@ -167,7 +167,7 @@ impl Described for Instance {
 
 impl Instance {
     pub(super) fn state(&self, now: Instant) -> State {
-        self.life.state(now)
+        self.transition.state(now)
     }
 
     /// The network interface that it was launched with.
@@ -229,7 +229,7 @@ impl Instance {
             xml.text("privateDnsName", &private_name);
             xml.list("groupSet", &self.settings.groups, |xml, group| {
                 xml.text("groupId", group);
-                let known = cloud.there::<SecurityGroup>(group);
+                let known = cloud.existing::<SecurityGroup>(group);
                 xml.text("groupName", known.map_or("default", |known| &known.name));
             });
         };

@@ -32,12 +32,11 @@ pub mod http;
 mod inside;
 mod instance;
 mod journal;
-mod kept;
 mod kind;
-mod life;
 mod listing;
 mod markup;
 mod network;
+mod objects;
 mod options;
 mod outside;
 mod outside_changes;
@@ -54,6 +53,7 @@ mod server;
 mod service;
 mod shared;
 mod stale;
+mod state_transition;
 mod sts;
 mod tags;
 mod throttle;
@@ -61,12 +61,10 @@ pub mod xml;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use jiff::Timestamp;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 pub use accounts::{RoutedCall, SimulatedAccounts};
@@ -81,6 +79,7 @@ pub use options::{Limit, REGION, SimulatorOptions};
 pub use outside_changes::{OutsideChange, outside_changes};
 pub use public::public_texts;
 pub use record::{Instance, InstanceRecord};
+use serve::ServerThread;
 pub use service::Service;
 use shared::Shared;
 
@@ -90,10 +89,9 @@ const EPOCH: Timestamp = Timestamp::constant(1_767_225_600, 0);
 /// A running simulator; stopped on drop.
 #[derive(Debug)]
 pub struct Simulator {
-    endpoint: String,
+    /// `None` if it has no thread.
+    server: Option<ServerThread>,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Simulator {
@@ -103,23 +101,11 @@ impl Simulator {
     /// When no port or thread is available.
     pub fn start(options: SimulatorOptions) -> Result<Self> {
         let listen = options.listen;
-        let listener = std::net::TcpListener::bind(listen)
-            .with_context(|| format!("the simulator cannot listen on {listen}"))?;
-        listener.set_nonblocking(true).context("cannot set up the simulator's port")?;
-        let address = listener.local_addr().context("cannot read the simulator's port")?;
         let shared = Arc::new(Shared::new(options));
         public::register(&shared);
-        let (stop, stopped) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("cannot start the simulator's runtime")?;
         let served = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("simulator".to_owned())
-            .spawn(move || runtime.block_on(server::run(listener, served, stopped)))
-            .context("cannot start the simulator's thread")?;
-        Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
+        let run = move |listener, stopped| server::run(listener, served, stopped);
+        Ok(Self { server: Some(ServerThread::start("simulator", listen, run)?), shared })
     }
 
     /// One without a thread and a socket, for [`Simulator::connector`]. Its clock is that of the runtime in which it is made and
@@ -127,12 +113,12 @@ impl Simulator {
     pub fn in_process(mut options: SimulatorOptions) -> Self {
         options.epoch.get_or_insert(EPOCH);
         let shared = Arc::new(Shared::new(options));
-        Self { endpoint: String::new(), shared, stop: None, thread: None }
+        Self { server: None, shared }
     }
 
     /// The URL on which it listens; empty if it does not listen.
     pub fn endpoint(&self) -> &str {
-        &self.endpoint
+        self.server.as_ref().map_or("", ServerThread::endpoint)
     }
 
     /// All calls and out-of-band changes, in the order of effects.
@@ -233,15 +219,6 @@ impl Simulator {
                 bail!("saw {seen} calls of {action} in {} s, not {number}", limit.as_secs_f64());
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-}
-
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic in the server was already printed
         }
     }
 }

@@ -6,13 +6,13 @@ use super::answer::Answer;
 use super::cloud::Cloud;
 use super::filters::{Filter, candidates};
 use super::form::Form;
-use super::kept::Kept;
 use super::markup::Xml;
+use super::objects::CloudObject;
 use super::refusal::Refusal;
 use super::registry::Visibility;
 
 /// The description of a kind for Describe calls.
-pub(super) trait Described: Kept {
+pub(super) trait Described: CloudObject {
     /// The parameter with ids.
     const IDS: &'static str;
     /// The element of the response with the results.
@@ -48,7 +48,7 @@ impl<T: Described> Page<'_, T> {
 }
 
 /// The ids of these numbers.
-pub(super) fn ids<T: Kept>(cloud: &Cloud, numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
+pub(super) fn ids<T: CloudObject>(cloud: &Cloud, numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
     let entries = numbers.into_iter().filter_map(|number| cloud.registry.entry(T::object(number)));
     entries.map(|entry| entry.id.clone()).collect()
 }

@@ -33,14 +33,14 @@ const INSTANCE: &[OutsideChange] = changes! {
     "make metadata tokens optional": ModifyInstanceMetadataOptions "InstanceId=$id HttpTokens=optional";
     "change the hop limit": ModifyInstanceMetadataOptions "InstanceId=$id HttpPutResponseHopLimit=7";
     "disable the metadata endpoint": ModifyInstanceMetadataOptions "InstanceId=$id HttpEndpoint=disabled";
-    "put it into the default security group": ModifyInstanceAttribute "InstanceId=$id GroupId.1=$default-group";
+    "set the default security group": ModifyInstanceAttribute "InstanceId=$id GroupId.1=$default-group";
     "associate a profile": AssociateIamInstanceProfile "InstanceId=$id IamInstanceProfile.Name=elsewhere";
     "replace the profile":
         ReplaceIamInstanceProfileAssociation "AssociationId=$profile IamInstanceProfile.Name=elsewhere";
     "remove the profile": DisassociateIamInstanceProfile "AssociationId=$profile";
-    "change the type of a stopped one": ModifyInstanceAttribute "InstanceId=$id InstanceType.Value=m5.2xlarge";
-    "change the user data of a stopped one": ModifyInstanceAttribute "InstanceId=$id UserData.Value=ZWxzZXdoZXJl";
-    "optimize a stopped one for EBS": ModifyInstanceAttribute "InstanceId=$id EbsOptimized.Value=true";
+    "change the type of a stopped instance": ModifyInstanceAttribute "InstanceId=$id InstanceType.Value=m5.2xlarge";
+    "change the user data of a stopped instance": ModifyInstanceAttribute "InstanceId=$id UserData.Value=ZWxzZXdoZXJl";
+    "optimize a stopped instance for EBS": ModifyInstanceAttribute "InstanceId=$id EbsOptimized.Value=true";
 };
 
 const VOLUME: &[OutsideChange] = changes! {
@@ -83,17 +83,17 @@ const ROUTE_TABLE: &[OutsideChange] = changes! {
     "replace a route": ReplaceRoute "RouteTableId=$id $destination GatewayId=$gateway";
     "disassociate a subnet": DisassociateRouteTable "AssociationId=$association";
     "associate a subnet": AssociateRouteTable "RouteTableId=$id SubnetId=$subnet";
-    "make it the main one": ReplaceRouteTableAssociation "AssociationId=$main RouteTableId=$id";
+    "make it the main route table": ReplaceRouteTableAssociation "AssociationId=$main RouteTableId=$id";
 };
 
 const GROUP: &[OutsideChange] = changes! {
-    "let something in": AuthorizeSecurityGroupIngress "GroupId=$id IpPermissions.1.IpProtocol=tcp \
+    "add an ingress rule": AuthorizeSecurityGroupIngress "GroupId=$id IpPermissions.1.IpProtocol=tcp \
         IpPermissions.1.FromPort=4444 IpPermissions.1.ToPort=4444 IpPermissions.1.IpRanges.1.CidrIp=198.51.100.0/24";
-    "let something out": AuthorizeSecurityGroupEgress "GroupId=$id IpPermissions.1.IpProtocol=tcp \
+    "add an egress rule": AuthorizeSecurityGroupEgress "GroupId=$id IpPermissions.1.IpProtocol=tcp \
         IpPermissions.1.FromPort=4444 IpPermissions.1.ToPort=4444 IpPermissions.1.IpRanges.1.CidrIp=198.51.100.0/24";
-    "let something in no more": RevokeSecurityGroupIngress "GroupId=$id SecurityGroupRuleId.1=$ingress";
-    "let something out no more": RevokeSecurityGroupEgress "GroupId=$id SecurityGroupRuleId.1=$egress";
-    "describe a rule otherwise": UpdateSecurityGroupRuleDescriptionsIngress "GroupId=$id $described-ingress";
+    "remove an ingress rule": RevokeSecurityGroupIngress "GroupId=$id SecurityGroupRuleId.1=$ingress";
+    "remove an egress rule": RevokeSecurityGroupEgress "GroupId=$id SecurityGroupRuleId.1=$egress";
+    "change the description of a rule": UpdateSecurityGroupRuleDescriptionsIngress "GroupId=$id $described-ingress";
 };
 
 const ADDRESS: &[OutsideChange] = changes! {
@@ -108,9 +108,9 @@ const LOAD_BALANCER: &[OutsideChange] = changes! {
         Attributes.member.1.Key=deletion_protection.enabled Attributes.member.1.Value=false";
     "change the idle timeout": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
         Attributes.member.1.Key=idle_timeout.timeout_seconds Attributes.member.1.Value=77";
-    "change balancing across zones": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
+    "change cross-zone load balancing": ModifyLoadBalancerAttributes "LoadBalancerArn=$id \
         Attributes.member.1.Key=load_balancing.cross_zone.enabled Attributes.member.1.Value=true";
-    "put it into the default security group":
+    "set the default security group":
         SetSecurityGroups "LoadBalancerArn=$id SecurityGroups.member.1=$default-group";
     "change the address type": SetIpAddressType "LoadBalancerArn=$id IpAddressType=dualstack";
     "create a listener": CreateListener "LoadBalancerArn=$id Port=4445 Protocol=HTTP \
@@ -145,7 +145,7 @@ const RULE: &[OutsideChange] = changes! {
 };
 
 const KEY_PAIR: &[OutsideChange] = changes! {
-    "replace it by another of its name":
+    "replace it with another of the same name":
         DeleteKeyPair "KeyPairId=$id",
         CreateKeyPair "KeyName=$name KeyType=ed25519";
 };

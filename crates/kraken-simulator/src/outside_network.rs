@@ -62,7 +62,7 @@ impl Simulator {
     pub fn detach_gateway_outside(&self, id: &str) -> Result<()> {
         let vpc = {
             let state = self.shared.lock();
-            state.cloud.there::<InternetGateway>(id).and_then(|gateway| gateway.vpc.clone())
+            state.cloud.existing::<InternetGateway>(id).and_then(|gateway| gateway.vpc.clone())
         };
         let vpc = vpc.ok_or_else(|| anyhow!("{id} is not attached"))?;
         self.outside("DetachInternetGateway", &[("InternetGatewayId", id), ("VpcId", &vpc)]).map(drop)

@@ -33,7 +33,7 @@ fn value(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
     match name {
         "$id" => Some(id.to_owned()),
         "$default-group" => default_group(cloud, &vpc(cloud, id)?),
-        "$profile" => super::actions::profile_of(cloud.there::<Instance>(id)?),
+        "$profile" => super::actions::profile_of(cloud.existing::<Instance>(id)?),
         "$instance" => {
             let here = vpc(cloud, id);
             let mut living = cloud.living_instances().filter(|one| !one.state(cloud.now).is_over());
@@ -46,6 +46,6 @@ fn value(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
 
 /// The VPC of an object.
 fn vpc(cloud: &Cloud, id: &str) -> Option<String> {
-    let instance = cloud.there::<Instance>(id).map(|one| one.place.vpc.clone());
+    let instance = cloud.existing::<Instance>(id).map(|one| one.place.vpc.clone());
     instance.or_else(|| elb::vpc_of(cloud, id))
 }

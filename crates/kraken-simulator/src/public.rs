@@ -1,4 +1,4 @@
-//! What whoever may describe the objects of a cloud sees: the names, descriptions and tags in calls.
+//! The texts that everyone with permission to describe the objects of a cloud can read: the names, descriptions and tags in calls.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -16,7 +16,7 @@ pub(super) fn register(shared: &Arc<Shared>) {
 }
 
 /// The names, descriptions and tags in all calls to the simulators of this process that are served over HTTP, including calls that were
-/// rejected. A load balancer's name is among them, and so is a key pair's.
+/// rejected. Names of load balancers and key pairs are included.
 pub fn public_texts() -> Vec<String> {
     let served: Vec<Arc<Shared>> = {
         let served = SERVED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! How tests see an instance.
+//! The representation of an instance in tests.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,7 @@ use super::dispatch::carry_out;
 use super::failure::{How, When};
 use super::form::Form;
 use super::journal::{Call, Outcome, Phase, Verdict};
-use super::kept::Kept as _;
+use super::objects::CloudObject as _;
 use super::options::SimulatorOptions;
 use super::public::public;
 use super::record::{Instance, InstanceRecord};

@@ -8,11 +8,11 @@ use tokio::time::Instant;
 use super::cloud::Cloud;
 use super::elb::{Listener, ListenerRule, LoadBalancer, TargetGroup};
 use super::instance::Instance;
-use super::kept::{Kept, of_kind};
 use super::kind::Kind;
 use super::network::{
     Address, InternetGateway, KeyPair, NatGateway, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
 };
+use super::objects::{CloudObject, of_kind};
 use super::registry::ObjectRef;
 
 /// The stale state, and its end.
@@ -28,7 +28,7 @@ trait Former: Debug + Send {
 #[derive(Debug)]
 struct Copy<T>(T);
 
-impl<T: Kept> Former for Copy<T> {
+impl<T: CloudObject> Former for Copy<T> {
     fn swap(&mut self, cloud: &mut Cloud, number: u64) {
         if let Some(there) = T::all_mut(cloud).get_mut(&number) {
             std::mem::swap(there, &mut self.0);
@@ -36,7 +36,7 @@ impl<T: Kept> Former for Copy<T> {
     }
 }
 
-fn former<T: Kept>(object: &T) -> Box<dyn Former> {
+fn former<T: CloudObject>(object: &T) -> Box<dyn Former> {
     Box::new(Copy(object.clone()))
 }
 

@@ -8,8 +8,8 @@ use kraken_api::interval;
 #[derive(Clone, Debug, clap::Args)]
 pub struct LoopArgs {
     /// How long a new remote object may be missing from responses: during this time no object is created a second time,
-    /// and no missing object is treated as deleted, where the provider cannot tell the difference. AWS documents no
-    /// bound; seconds are usual, minutes have been observed
+    /// and no missing object is treated as deleted, if the provider does not distinguish the two cases. AWS documents
+    /// no bound; seconds are usual, minutes have been observed
     #[arg(long, env = "KRAKEN_VISIBILITY_WINDOW", value_name = "DURATION", default_value = "90s", value_parser = duration)]
     pub visibility_window: Duration,
 

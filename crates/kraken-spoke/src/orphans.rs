@@ -4,7 +4,7 @@
 //! orphan. Orphans are reported; they are deleted only if that is enabled, only if two consecutive sweeps found them,
 //! and only a few at a time.
 //!
-//! A sweep examines what the controller's own credentials can see, and what those of each account can see. It uses the
+//! A sweep examines the objects that the controller's own credentials can list, and those that the credentials of each account can. It uses the
 //! accounts that exist, and not those that resources use: the last resource of an account may be the deleted owner.
 
 use std::{
@@ -47,7 +47,7 @@ pub(crate) struct Sweeper {
 /// The connections to sweep, by key.
 type Connections = BTreeMap<Arc<str>, Arc<dyn DynExternal>>;
 
-/// What one connection can see of the cluster's objects.
+/// The objects of the cluster that one connection can list.
 struct Survey {
     key: Arc<str>,
     external: Arc<dyn DynExternal>,
@@ -101,7 +101,7 @@ impl Sweeper {
             }
             self.before.insert(key, orphans.into_keys().collect());
         }
-        // What a connection found whose survey failed now is not forgotten.
+        // The findings of a connection are kept if its survey fails now.
         self.before.retain(|key, _| connections.contains_key(key));
         let all: BTreeSet<&String> = self.before.values().flatten().collect();
         self.manager.metrics.orphans(kind, all.len());

@@ -1,4 +1,4 @@
-//! Finds a marker that every Secret value of a test contains, in each encoding in which it could leak.
+//! Finds a marker that every Secret value of a test contains, in each encoding in which a value could be disclosed.
 //!
 //! A text is read once for all forms, because logs at trace level have tens of megabytes.
 

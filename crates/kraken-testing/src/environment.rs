@@ -51,7 +51,7 @@ impl Environment {
         Self::of(suite, proxy, moto, control_plane)
     }
 
-    /// One of parts that run.
+    /// An environment of running parts.
     ///
     /// # Errors
     /// When the system has no random bytes for the [marker](Environment::marker).

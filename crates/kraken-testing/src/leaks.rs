@@ -18,7 +18,7 @@ const SHOWN: usize = 10;
 /// The length of the text before and after a value that is reported with it, in bytes.
 const AROUND: usize = 160;
 
-/// What was searched already.
+/// The parts that were searched already.
 #[derive(Debug, Default)]
 pub(crate) struct Searched {
     /// etcd's first revision that was not.

@@ -19,6 +19,7 @@ pub mod fault_proxy;
 pub mod fuzz;
 pub mod gitops;
 mod go;
+mod headers;
 mod kubeconfig;
 mod leaks;
 pub mod manifests;

@@ -39,7 +39,7 @@ pub struct Target {
     pub text: String,
 }
 
-/// What to execute.
+/// The queries and their input.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Request {
     /// The targets of each scrape. Scrapes are one minute apart, and queries are executed at the last.

@@ -87,7 +87,7 @@ async fn scripted_failures_come_before_or_after_the_call() -> Result<()> {
     let endpoint = proxy.endpoint().to_owned();
     let held = tokio::spawn(async move { run_one(&endpoint).await });
     proxy.wait_for("RunInstances", 4, Duration::from_secs(5)).await?;
-    assert_eq!(moto.instances().await?.len(), 2, "moto has done it while the caller waits");
+    assert_eq!(moto.instances().await?.len(), 2, "moto completes the call while the caller waits");
     assert_eq!(held.await??.status, 200);
     assert!(started.elapsed() >= Duration::from_millis(300));
 

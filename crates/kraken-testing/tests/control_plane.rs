@@ -20,7 +20,7 @@ where
     let started = Instant::now();
     while api.get_opt(name).await?.is_some() {
         if started.elapsed() > Duration::from_secs(20) {
-            bail!("{name} is still there");
+            bail!("{name} still exists");
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -166,12 +166,12 @@ spec:
 
     let wrong = "apiVersion: test.kraken/v1\nkind: Squid\nmetadata: {name: b}\nspec: {arms: many}\n";
     let wrong = manifests::parse("wrong.yaml", wrong)?;
-    let error = manifests::apply(&client, &wrong, &test.name).await.err().context("must be refused")?;
+    let error = manifests::apply(&client, &wrong, &test.name).await.err().context("must be rejected")?;
     assert!(error.to_string().contains("wrong.yaml, document 1"), "{error:#}");
 
     let unknown =
         manifests::parse("u.yaml", "apiVersion: test.kraken/v1\nkind: Whale\nmetadata: {name: c}\n")?;
-    let error = manifests::apply(&client, &unknown, &test.name).await.err().context("must be refused")?;
+    let error = manifests::apply(&client, &unknown, &test.name).await.err().context("must be rejected")?;
     assert!(error.to_string().contains("is its CRD installed?"), "{error:#}");
 
     manifests::delete(&client, &documents, &test.name).await?;

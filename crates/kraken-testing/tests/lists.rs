@@ -1,5 +1,5 @@
-//! A real kube-apiserver takes the schemas of lists and maps whose elements are literals or references, and of options that
-//! take no Secrets, and holds users to them.
+//! A real kube-apiserver accepts and enforces the schemas of lists and maps whose elements are literals or references, and of options
+//! that accept no Secrets.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// A list of each sort.
+/// A list of each type of element.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "testing.kraken-iac.eoinfennessy.com", version = "v1alpha1", kind = "Lists", namespaced)]
 struct ListsSpec {
@@ -65,13 +65,13 @@ async fn test_namespace() -> Result<TestNamespace> {
     namespace(&client).await
 }
 
-/// What the API server stores of a list with these elements, or its refusal.
+/// The list that the API server stores for these elements, or its error.
 async fn applied(ns: &TestNamespace, list: &str, elements: &Value) -> Result<Result<Value, String>> {
     let stored = stored(ns, list, &json!({"value": elements})).await?;
     Ok(stored.map(|mut stored| stored["value"].take()))
 }
 
-/// What the API server stores of a field, or its refusal.
+/// The value that the API server stores for a field, or its error.
 async fn stored(ns: &TestNamespace, field: &str, written: &Value) -> Result<Result<Value, String>> {
     let object = json!({
         "apiVersion": "testing.kraken-iac.eoinfennessy.com/v1alpha1",
@@ -141,7 +141,7 @@ async fn everything_else_is_rejected_with_its_position() -> Result<()> {
 async fn the_default_of_a_field_is_not_put_beside_a_reference() -> Result<()> {
     let ns = test_namespace().await?;
     let stored = applied(&ns, "rules", &json!([{"port": 80}, reference()])).await?;
-    // Read back: the literal has its default, the reference stands alone.
+    // Read again: the literal has its default, the reference has none.
     assert_eq!(stored, Ok(json!([{"port": 80, "protocol": "tcp"}, reference()])));
     Ok(())
 }
@@ -160,7 +160,7 @@ async fn a_map_keeps_texts_and_references_and_rejects_everything_else_with_its_k
         json!(3),
         json!(true),
         json!(["a"]),
-        // Not `{}`: server-side apply takes an empty object without a schema for an absent field.
+        // Not `{}`: server-side apply treats an empty object without a schema as an absent field.
         json!({"value": "a"}),
         json!({"valueFrom": {}}),
         json!({"valueFrom": {"ref": "VPC"}}),
@@ -195,7 +195,7 @@ async fn a_secret_for_a_public_field_is_rejected_at_admission() -> Result<()> {
     {
         assert_eq!(stored(&ns, "keyName", &right).await?, Ok(right));
     }
-    // Where the value is not public, a Secret is a source like any other.
+    // If the value is not public, a Secret is a valid source.
     assert_eq!(stored(&ns, "texts", &secret).await?, Ok(secret));
     Ok(())
 }

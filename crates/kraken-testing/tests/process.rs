@@ -1,4 +1,4 @@
-//! Children must die with their parent, and only then.
+//! Child processes must end with their parent, and not before.
 
 use std::path::Path;
 use std::process::Command;
@@ -54,7 +54,7 @@ fn a_child_that_ends_is_noticed_and_its_log_kept() {
     let mut process =
         Process::spawn(&Spec::new("brief", "sh", folder.path()).args(["-c", "echo out; echo err >&2"]))
             .unwrap();
-    eventually("the end is noticed", || !process.is_running());
+    eventually("the end is detected", || !process.is_running());
     assert!(process.log_tail().contains("out\n    err"));
     assert!(process.signal(nix::sys::signal::Signal::SIGTERM).is_err());
 }
@@ -84,5 +84,5 @@ fn children_die_when_their_parent_is_killed() {
     });
     parent.kill().unwrap(); // SIGKILL: nothing in the parent runs any more
     parent.wait().unwrap();
-    eventually("the child dies", || !alive(pid.unwrap()));
+    eventually("the child ends", || !alive(pid.unwrap()));
 }

@@ -1,4 +1,4 @@
-//! The simulator as the real EC2Instance controller, with AWS's own SDK, sees it.
+//! The simulator with the real EC2Instance controller and AWS's own SDK.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 struct TestEnv {
-    // The controllers are dropped first, while what they talk to still answers.
+    // The controllers are dropped first, while their servers still respond.
     _suite: Suite,
     _control_plane: ControlPlane,
     simulator: Simulator,
@@ -27,7 +27,7 @@ impl TestEnv {
             cloud_endpoint: Some(simulator.endpoint().to_owned()),
             ..SuiteOptions::default()
         };
-        // The suite requires a moto; nothing here calls it.
+        // The suite requires a moto server, which these tests do not call.
         let suite = Suite::start(&control_plane, Moto::shared().await?, options).await?;
         let namespace = namespace(&control_plane.client().await?).await?;
         Ok(Self { _suite: suite, _control_plane: control_plane, simulator, namespace })
@@ -54,7 +54,7 @@ impl TestEnv {
         Ok(())
     }
 
-    /// Waits until the resource is ready and the living instances are as wanted.
+    /// Waits until the resource is ready and the live instances are the expected ones.
     async fn ready(&self, wanted: impl Fn(&[InstanceRecord]) -> bool) -> Result<Vec<InstanceRecord>> {
         let started = Instant::now();
         loop {
@@ -71,7 +71,7 @@ impl TestEnv {
             }
             if started.elapsed() > Duration::from_mins(1) {
                 let calls = self.simulator.journal();
-                bail!("not as wanted: {alive:#?}\n{}\n{calls:#?}", serde_json::to_string_pretty(&object)?);
+                bail!("not as expected: {alive:#?}\n{}\n{calls:#?}", serde_json::to_string_pretty(&object)?);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -86,7 +86,7 @@ impl TestEnv {
         let started = Instant::now();
         while self.api().get_opt("a").await?.is_some() {
             if started.elapsed() > Duration::from_mins(1) {
-                bail!("it does not go: {:#?}", self.simulator.journal());
+                bail!("it is not deleted: {:#?}", self.simulator.journal());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -120,7 +120,7 @@ async fn the_controller_takes_the_simulator_for_aws() -> Result<()> {
     env.ready(|alive| alive.iter().all(changed)).await?;
     env.patch(json!({"tags": {"New": null}, "maxCount": {"value": 1}})).await?;
     let left = env.ready(|alive| alive.len() == 1 && tag(&alive[0], "New").is_none()).await?;
-    assert_eq!(left[0].instance.id, alive[0].instance.id, "the newest go first");
+    assert_eq!(left[0].instance.id, alive[0].instance.id, "the newest are deleted first");
 
     env.delete().await?;
     assert!(env.alive().is_empty());
@@ -145,7 +145,7 @@ async fn a_lost_response_and_lagging_reads_launch_nothing_twice() -> Result<()> 
     let env =
         TestEnv::start(SimulatorOptions { describe_lag: lag, tag_lag: lag, ..SimulatorOptions::default() })
             .await?;
-    // The SDK repeats a call once by itself: losing two answers leaves the controller in doubt.
+    // The SDK repeats a call once: after two lost responses, the controller does not know the result.
     env.simulator.fail_next("RunInstances", When::After, How::Drop);
     env.simulator.fail_next("RunInstances", When::After, How::error(500, "InternalError", "lost"));
     let spec = json!({

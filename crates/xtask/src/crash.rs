@@ -26,20 +26,20 @@ pub(crate) struct Choice {
     /// Only these faults: kill, lose, conflict, storm, cut, reset, stop, both, restart [default: all].
     #[arg(long, value_parser = fault)]
     fault: Vec<Fault>,
-    /// Only every so many points.
+    /// The step between injection points: 3 selects every third one.
     #[arg(long, default_value_t = 1)]
     every: usize,
     /// Run a sample of this number of injection points, selected by the seed; every pair of scenario and fault occurs once
     /// before any occurs twice. Excludes runs without injection points (throttle, outage).
     #[arg(long, value_name = "NUMBER")]
     sample: Option<usize>,
-    /// What chooses the sample.
+    /// The seed that selects the sample.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// The number of parallel runs; a run mostly waits, and ten keep two cores busy.
     #[arg(long, default_value_t = 10)]
     parallel: usize,
-    /// Take the controllers as they were built last.
+    /// Use the controllers of the last build.
     #[arg(long)]
     no_build: bool,
     /// Write every verdict to this file.
@@ -149,7 +149,7 @@ fn summarize(verdicts: &[Verdict], took: Duration) {
     println!("{}", summary(verdicts, took));
 }
 
-/// One line: how many, how fast, how good.
+/// One line: the number of runs, their duration, and their violations.
 fn summary(verdicts: &[Verdict], took: Duration) -> String {
     let count = |is_counted: fn(&Verdict) -> bool| verdicts.iter().filter(|one| is_counted(one)).count();
     let wrong = count(|verdict| !verdict.violations.is_empty());

@@ -8,16 +8,16 @@ use clap::{Args, ValueEnum};
 
 use crate::{cargo, ui};
 
-/// How long, and which.
+/// The duration and the targets.
 #[derive(Args)]
 pub(crate) struct Choice {
-    /// How many minutes each target runs; they run in parallel.
+    /// The duration of each target in minutes; targets run in parallel.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     minutes: u64,
     /// Only this target [default: all].
     #[arg(long)]
     target: Option<Target>,
-    /// What the inputs are derived from [default: the time]. A failure prints it.
+    /// The seed of the inputs [default: the time]. A failure prints it.
     #[arg(long)]
     seed: Option<u64>,
 }

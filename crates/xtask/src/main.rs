@@ -1,4 +1,4 @@
-//! Kraken's only front door for developers: `cargo xtask <command>`.
+//! The commands for developers: `cargo xtask <command>`.
 
 mod bench;
 mod board;

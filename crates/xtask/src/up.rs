@@ -181,7 +181,7 @@ fn print_ready(ready: &Ready) {
 }
 
 /// The lock, even if another process checks it at the same moment.
-async fn lock_soon(folder: &Folder) -> Result<File> {
+async fn lock_with_retries(folder: &Folder) -> Result<File> {
     for _ in 0..20 {
         if let Some(lock) = folder.lock()? {
             return Ok(lock);
@@ -194,7 +194,7 @@ async fn lock_soon(folder: &Folder) -> Result<File> {
 /// The background process.
 pub(crate) async fn serve(stop: &mut Stop, with_node: bool) -> Result<()> {
     let folder = Folder::open()?;
-    let _lock = lock_soon(&folder).await?;
+    let _lock = lock_with_retries(&folder).await?;
     let pid = i32::try_from(std::process::id()).context("an invalid process id")?;
     folder.write(&State { pid, ready: None })?;
     let result = if with_node {

@@ -1,4 +1,4 @@
-//! What an Account adds to its resources, and what it forbids.
+//! The default tags and the rules of an Account.
 
 use anyhow::Result;
 use kraken_tests::{Person, test_env::condition};
@@ -11,7 +11,7 @@ async fn default_tags_are_applied_and_a_change_of_them_is_an_edit() -> Result<()
     let tenant = Tenant::of(ONE).await?;
     let tags = json!({"Team": "shop", "Env": "prod"});
     tenant.account("default", WEST, json!({"defaultTags": tags})).await?;
-    // Drift is left alone: an edit is not.
+    // Drift is only reported; an edit is applied.
     let spec = json!({
         "cidrBlock": {"value": "10.0.0.0/16"}, "tags": {"Name": "main", "Env": "test"}, "lifecycle": {"drift": "Report"},
     });
@@ -46,7 +46,7 @@ async fn a_value_that_an_account_forbids_is_rejected_before_any_call() -> Result
         why.contains("spec.vpcID: vpc-0bbb is not allowed by spec.allow.vpcs of Account shop: [vpc-0aaa*]"),
         "{why}"
     );
-    // By a detour: a state that a user wrote, and a tag that a user chose.
+    // Indirectly: by a state that a user wrote, and by a tag that a user chose.
     tenant
         .test_env
         .apply(
@@ -79,7 +79,7 @@ async fn a_value_that_an_account_forbids_is_rejected_before_any_call() -> Result
     tenant.resource("Subnet", "own", "shop", subnet(json!({"valueFrom": {"ref": "VPC/main"}}))).await?;
     let own = tenant.test_env.ready("Subnet", "own").await?;
 
-    // Rules that become narrower are reported for what exists, and do not prevent its deletion.
+    // Stricter rules are reported for existing resources, and do not prevent their deletion.
     let vpc = id(&tenant.test_env.ready("VPC", "main").await?)?;
     tenant.test_env.patch("Account", "shop", json!({"spec": {"allow": {"vpcs": [vpc]}}})).await?;
     tenant.resource("Subnet", "own", "shop", subnet(json!({"value": vpc}))).await?;

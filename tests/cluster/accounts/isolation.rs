@@ -61,7 +61,7 @@ async fn credentials_of_another_account_are_rejected_before_anything_is_observed
     // Some resyncs.
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
     assert_eq!(tenant.actions().into_iter().collect::<Vec<_>>(), ["GetCallerIdentity"]);
-    // A right list lets it go on.
+    // With a correct list, reconciles continue.
     let more = json!({"spec": {"allowedAccountIDs": [ONE, TWO]}});
     tenant.test_env.patch("Account", "shop", more).await?;
     tenant.test_env.ready("VPC", "main").await?;
@@ -77,7 +77,7 @@ async fn an_account_cannot_be_named_from_another_namespace() -> Result<()> {
     let namespace = &owner.test_env.ns.name;
     other.vpc("main", "shop").await?;
     let why = other.test_env.not_ready("VPC", "main", "AccountNotFound").await?;
-    assert!(why.contains("no Account shop in this namespace"), "{why}");
+    assert!(why.contains("Account shop does not exist in this namespace"), "{why}");
     for name in [format!("{namespace}/shop"), format!("../{namespace}/shop")] {
         let document = json!({
             "apiVersion": super::AWS, "kind": "VPC", "metadata": {"name": "path"},
@@ -113,7 +113,11 @@ async fn a_role_is_assumed_with_the_external_id() -> Result<()> {
     tenant.test_env.patch("Account", "default", json!({"spec": {"externalID": "shop"}})).await?;
     let vpc = tenant.test_env.ready("VPC", "main").await?;
     assert_eq!(vpc["status"]["location"]["account"], TWO);
-    assert_eq!(tenant.actions().into_iter().collect::<Vec<_>>(), ["AssumeRole"], "all else as the role");
+    assert_eq!(
+        tenant.actions().into_iter().collect::<Vec<_>>(),
+        ["AssumeRole"],
+        "all other calls are made in the role"
+    );
     tenant.test_env.ready("Account", "default").await.map(drop)
 }
 
@@ -142,7 +146,7 @@ async fn resources_and_their_deletions_wait_for_a_deleted_account() -> Result<()
 
 #[tokio::test]
 async fn batches_belong_to_credentials() -> Result<()> {
-    // The same account and region with two access keys: one answer would do, and must not.
+    // The same account and region with two access keys: they must not share a response.
     let (one, two) = (Tenant::of(ONE).await?, Tenant::of(ONE).await?);
     for tenant in [&one, &two] {
         tenant.account("default", WEST, json!({})).await?;
@@ -178,7 +182,7 @@ async fn batches_belong_to_credentials() -> Result<()> {
     for own in &ids {
         // All of one key share a call.
         let shared = describes.iter().find(|call| own.iter().all(|id| call.ids.contains(id)));
-        shared.context("no call answers all resources of one key")?;
+        shared.context("no call was shared by all resources of one key")?;
     }
     for call in describes {
         let has = |own: &Vec<String>| own.iter().any(|id| call.ids.contains(id));

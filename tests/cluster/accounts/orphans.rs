@@ -30,7 +30,7 @@ async fn orphans_are_deleted_with_the_credentials_of_each_account() -> Result<()
     );
     let tenant = Tenant { test_env: TestEnv::with(suite).await?, aws, key: "AKIAORPHANS".to_owned() };
     tenant.account("default", WEST, json!({})).await?;
-    // The credentials of another account than it should be: nothing is listed there.
+    // The credentials belong to an account that is not allowed: nothing is listed there.
     tenant.secret("foreign", "AKIAELSEWHERE").await?;
     tenant.account_of("foreign", "foreign", WEST, json!({"allowedAccountIDs": [ONE]})).await?;
     tenant.vpc("main", "").await?;
@@ -62,7 +62,7 @@ async fn orphans_are_deleted_with_the_credentials_of_each_account() -> Result<()
     assert!(is_deleted(&gone), "the orphan is not deleted");
     assert!(
         !is_deleted(&main) && !is_deleted(&other),
-        "what has an owner, or is another cluster's, is deleted"
+        "an object with an owner, or of another cluster, was deleted"
     );
     let elsewhere = tenant.calls_of("AKIAELSEWHERE");
     assert!(elsewhere.iter().all(|call| call.action == "GetCallerIdentity"), "{elsewhere:?}");

@@ -1,4 +1,4 @@
-//! Rotated credentials, and what costs nothing where there are no Accounts.
+//! Rotated credentials, and the absence of overhead where there are no Accounts.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn rotated_credentials_are_used_from_the_next_reconcile() -> Result<()> {
     let rotated = format!("{}R", tenant.key);
     tenant.aws.add_key(&rotated, ONE);
     tenant.secret("aws", &rotated).await?;
-    // Reconciles that began before may still be under way.
+    // Reconciles that began before may still be in progress.
     tokio::time::sleep(Duration::from_millis(1500)).await;
     let before = tenant.calls_of(&tenant.key).len();
     tenant.aws.remove_key(&tenant.key);
@@ -35,7 +35,7 @@ async fn rotated_credentials_are_used_from_the_next_reconcile() -> Result<()> {
         vpc["status"]["externalIds"]
     );
 
-    // Credentials of another account: no existing object is searched or created again there.
+    // Credentials of another account: existing objects are neither searched for nor created again there.
     let foreign = format!("{}F", tenant.key);
     tenant.aws.add_key(&foreign, TWO);
     tenant.secret("aws", &foreign).await?;
@@ -55,7 +55,7 @@ async fn missing_and_rejected_credentials_are_conditions() -> Result<()> {
     let why = tenant.test_env.not_ready("VPC", "main", "AccountNotReady").await?;
     assert!(why.contains("spec.credentials.accessKeyID: Secret aws does not exist"), "{why}");
     tenant.secret("aws", "AKIAUNKNOWN").await?;
-    // The Secret is not watched: an edit is sooner than the next check.
+    // The Secret is not watched: an edit triggers a reconcile before the next check.
     tenant.test_env.patch("VPC", "main", json!({"spec": {"tags": {"Name": "a"}}})).await?;
     let rejected = |object: &serde_json::Value| {
         let ready = kraken_tests::test_env::condition(object, "Ready");

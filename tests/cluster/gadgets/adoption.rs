@@ -28,7 +28,7 @@ async fn a_matching_object_is_adopted_at_once_and_retained() -> Result<()> {
     assert_eq!(changes(&s), ["claim"]);
     s.test_env.delete("Gadget", "a").await?;
     s.test_env.gone("Gadget", "a").await?;
-    assert_eq!(changes(&s), ["claim", "release"], "what was there before stays by default");
+    assert_eq!(changes(&s), ["claim", "release"], "an adopted object is retained by default");
     assert_eq!(s.cloud.alive("").len(), 1);
     Ok(())
 }

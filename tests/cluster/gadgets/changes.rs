@@ -31,11 +31,11 @@ async fn drift_is_reverted_reported_or_ignored_by_policy() -> Result<()> {
     s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.size = 9);
     let object =
         s.test_env.until("Gadget", "reported", |o| condition(o, "Drifted")["status"] == "True").await?;
-    assert_eq!(condition(&object, "Ready")["status"], "True", "a policy that was chosen is no fault");
+    assert_eq!(condition(&object, "Ready")["status"], "True", "drift that is only reported is no failure");
     let drift = object["status"]["drift"][0].clone();
     assert_eq!((&drift["path"], &drift["want"], &drift["have"]), (&json!("size"), &json!("3"), &json!("9")));
     assert_eq!(s.cloud.alive(&owner)[0].size, 9);
-    // An edit is an order, drift or not.
+    // An edit is applied regardless of drift.
     s.ready("reported", &json!({"size": {"value": 4}, "lifecycle": {"drift": "Report"}})).await?;
     assert_eq!(s.cloud.alive(&owner)[0].size, 4);
 

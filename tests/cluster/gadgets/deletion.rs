@@ -122,7 +122,7 @@ async fn orphans_are_reported_and_removed_only_with_the_flag() -> Result<()> {
     };
     let owner = s.ready("a", &small()).await?;
     s.called("survey", 5).await;
-    assert_eq!(s.cloud.alive("nobody").len(), 1, "reported is not removed");
+    assert_eq!(s.cloud.alive("nobody").len(), 1, "an orphan that is only reported is not deleted");
     drop(s.spoke);
     let flags = ["--orphan-interval", "200ms", "--remove-orphans"];
     let _spoke = InProcess::with(&s.test_env, &s.cloud, &flags).await?;
@@ -133,6 +133,6 @@ async fn orphans_are_reported_and_removed_only_with_the_flag() -> Result<()> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(s.cloud.alive("nobody").is_empty());
-    assert_eq!(s.cloud.alive(&owner).len(), 1, "what has an owner stays");
+    assert_eq!(s.cloud.alive(&owner).len(), 1, "an object with an owner is not deleted");
     Ok(())
 }

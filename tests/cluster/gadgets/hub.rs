@@ -34,7 +34,7 @@ async fn a_stopped_hub_is_reported_once_on_resources_with_references() -> Result
     assert_eq!(resolved["status"], "Unknown");
     let message = resolved["message"].as_str().unwrap_or_default();
     assert!(message.contains("Deployment kraken-hub in namespace kraken-system"), "{message}");
-    assert_eq!(condition(&a, "Ready")["status"], "True", "what is in place still is");
+    assert_eq!(condition(&a, "Ready")["status"], "True", "the resource is still in place");
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(
         s.test_env.get("Gadget", "a").await?["metadata"]["resourceVersion"],

@@ -123,7 +123,7 @@ async fn secret_value_is_absent_even_if_the_cloud_returns_it() -> Result<()> {
         .until("StateDeclaration", "gadget.testing.a", |state| state["spec"]["data"]["gadget"]["Size"] == 4)
         .await?;
     s.test_env.ready("Gadget", "a").await?;
-    assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud has what it was given");
+    assert_eq!(s.cloud.alive(&owner)[0].note, secret, "the cloud has the value of the Secret");
     for kind in ["Gadget", "StateDeclaration", "DependencyRequest", "Event", "ConfigMap"] {
         let all = s.test_env.all(kind).await?;
         assert!(!all.contains(s.test_env.env.marker()), "{kind}");

@@ -9,8 +9,8 @@ mod hub;
 mod inputs;
 mod namespace;
 mod policy;
-mod promises;
 mod records;
+mod safety_limits;
 mod tampering;
 
 use std::time::Duration;

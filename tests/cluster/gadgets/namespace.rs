@@ -42,7 +42,7 @@ async fn a_namespace_is_deleted_in_order_and_protection_holds() -> Result<()> {
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
-    anyhow::bail!("the namespace is still there")
+    anyhow::bail!("the namespace still exists")
 }
 
 #[tokio::test]

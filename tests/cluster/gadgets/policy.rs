@@ -51,7 +51,7 @@ async fn neither_drift_nor_an_edit_replaces_a_protected_object() -> Result<()> {
     let message = s.test_env.not_ready("Gadget", "protected", "ImmutableField").await?;
     assert!(message.contains("spec.lifecycle.protect is true"), "{message}");
     let object = s.test_env.get("Gadget", "protected").await?;
-    assert_eq!(condition(&object, "Stalled")["reason"], "ImmutableField", "only an edit helps");
+    assert_eq!(condition(&object, "Stalled")["reason"], "ImmutableField", "an edit is required");
 
     let owner = s.ready("drifted", &with(&replacing(false))).await?;
     s.cloud.tamper(&s.cloud.alive(&owner)[0].id, |object| object.colour = "red".into());
@@ -59,7 +59,7 @@ async fn neither_drift_nor_an_edit_replaces_a_protected_object() -> Result<()> {
     assert!(message.contains("drift alone does not cause a replacement"), "{message}");
     assert_eq!(count(&s, "delete"), 0);
 
-    // An edit replaces what drifted, and takes what stalled it away.
+    // An edit replaces the drifted object, and removes the condition Stalled.
     let blue = json!({"size": {"value": 3}, "colour": {"value": "blue"}, "lifecycle": replacing(false)});
     s.ready("drifted", &blue).await?;
     assert_eq!(s.cloud.alive(&owner)[0].colour, "blue");

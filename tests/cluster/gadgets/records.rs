@@ -20,7 +20,7 @@ fn is_on_record(object: &Value) -> bool {
 }
 
 impl Setting {
-    /// Deletes it, and checks that nothing of it is left.
+    /// Deletes it, and checks that no remote object remains.
     async fn deleted(&self, name: &str, owner: &str) -> Result<()> {
         self.test_env.delete("Gadget", name).await?;
         self.test_env.gone("Gadget", name).await?;

@@ -10,14 +10,14 @@ use tokio::task::JoinSet;
 /// Requests in flight.
 const IN_FLIGHT: usize = 12;
 
-/// The answer of the API server.
+/// The response of the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Admitted,
     Refused(String),
 }
 
-/// What the API server answers to a creation that it does not carry out.
+/// The API server's response to the dry run of a creation.
 async fn answer(client: &Client, uri: &str, object: &Value) -> Result<Answer> {
     let uri = format!("{uri}?dryRun=All&fieldValidation=Strict");
     let body = serde_json::to_vec(object)?;
@@ -31,7 +31,7 @@ async fn answer(client: &Client, uri: &str, object: &Value) -> Result<Answer> {
     }
 }
 
-/// The answers to all objects, in their order.
+/// The responses for all objects, in their order.
 pub(super) async fn answers(client: &Client, objects: Vec<(String, Value)>) -> Result<Vec<Answer>> {
     let objects = Arc::new(objects);
     let mut workers = JoinSet::new();

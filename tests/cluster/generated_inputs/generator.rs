@@ -19,7 +19,7 @@ pub(super) struct Input {
     pub kind: String,
     /// The place.
     pub path: Path,
-    /// What is different.
+    /// The difference.
     pub change: &'static str,
     /// The object.
     pub object: Value,
@@ -39,7 +39,7 @@ pub(super) struct Generator {
     /// The objects that must be valid: the samples, and each with another source.
     valid: Vec<Value>,
     visited: BTreeSet<String>,
-    /// The schemas of sources whose every member was walked.
+    /// The schemas of sources for which all members were generated.
     sources: HashSet<String>,
 }
 

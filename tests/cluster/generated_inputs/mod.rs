@@ -1,4 +1,5 @@
-//! Generated inputs: every field of every CRD is left out, emptied, exceeded, mistyped and combined with what excludes it.
+//! Generated inputs: every field of every CRD is omitted, emptied, set to a value out of bounds or of
+//! another type, and combined with a field that excludes it.
 //! Mistakes are rejected with the path of the field; those that only a controller can recognize become conditions.
 
 mod admitted;
@@ -124,7 +125,8 @@ async fn generated_mistakes_are_rejected_with_a_field_path() -> Result<()> {
     Ok(())
 }
 
-/// Without what would keep a controller from the input: an account, adoption and dependencies that do not exist.
+/// Without the fields that would prevent a controller from processing the input: an account, adoption and dependencies that do not
+/// exist.
 fn runnable(mut object: Value, input: &str) -> Value {
     for place in ["/spec/account", "/spec/lifecycle/adopt", "/spec/lifecycle/dependsOn"] {
         let (parent, name) = place.rsplit_once('/').unwrap_or_default();
@@ -181,7 +183,7 @@ async fn admitted_inputs_become_conditions_and_are_reverted() -> Result<()> {
         let test_env = test_env.clone();
         of_kinds.spawn(async move {
             let uri = format!("/apis/{group}/v1alpha1/namespaces/{}/{plural}", test_env.ns.name);
-            // What the controller must recognize comes first.
+            // The inputs that only the controller can recognize are first.
             let of_interest = |input: &&Input| !["absent", "null"].contains(&input.change);
             let inputs: Vec<_> = generated.inputs.iter().filter(of_interest).collect();
             let requests = inputs.iter().map(|input| (uri.clone(), input.object.clone())).collect();

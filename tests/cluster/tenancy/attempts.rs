@@ -103,9 +103,13 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
             with(vpc("x", &literal, &none), "namespace", &json!(other)),
             Refused,
         ),
-        ("facts owned by the other's VPC", with(state("static-owned"), "ownerReferences", &owner), Harmless),
         (
-            "facts labelled as a controller's",
+            "a static state owned by the other's VPC",
+            with(state("static-owned"), "ownerReferences", &owner),
+            Harmless,
+        ),
+        (
+            "a static state labelled as a controller's",
             with(
                 state("static-labelled"),
                 "labels",
@@ -147,7 +151,7 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
             Stuck,
         ),
         (
-            "an export that makes a token of a service account",
+            "an export that creates a token of a service account",
             export(
                 "new-token",
                 &json!({"configType": "Secret", "secretType": "kubernetes.io/service-account-token",
@@ -301,7 +305,7 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
             ),
             Harmless,
         ),
-        ("a name that reads like another's record", vpc("aws.main", &literal, &none), Harmless),
+        ("a name that ends like another's state", vpc("aws.main", &literal, &none), Harmless),
         (
             "a key whose Secret is the other's",
             object(AWS, "KeyPair", "key", &json!({"generate": {"secretName": format!("../{other}/stolen")}})),
@@ -359,7 +363,7 @@ pub(super) fn attempts(other: &str, theirs: &Value) -> Vec<(&'static str, Value,
     ]
 }
 
-/// How many there are. Each new way to refer to something is an attempt more.
+/// The number of attempts. Add one for each new way to refer to an object.
 const ATTEMPTS: usize = 42;
 
 #[test]

@@ -112,21 +112,17 @@ async fn no_attempt_from_one_namespace_reads_or_writes_another() -> Result<()> {
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
 
-    assert_eq!(content(&victim).await?, before, "the other namespace is as it was");
+    assert_eq!(content(&victim).await?, before, "the other namespace is unchanged");
     let later = env.control_plane.requests()?.split_off(requests);
     let reached: Vec<_> = later.iter().filter(|request| request.namespace == victim.ns.name).collect();
     assert!(reached.is_empty(), "{reached:?}");
-    assert_eq!(victim.in_cloud("DescribeVpcs", "vpcSet").await?, cloud, "its VPC is as it was");
+    assert_eq!(victim.in_cloud("DescribeVpcs", "vpcSet").await?, cloud, "its VPC is unchanged");
     let after = content(&test_env).await?;
     for (key, text) in &after {
         assert!(!text.contains(&password) && !text.contains(SETTING), "{key}: {text}");
     }
     for (key, text) in own {
-        assert_eq!(
-            after.get(&key),
-            Some(&text),
-            "{key} existed before, and is not the attacker's to have written"
-        );
+        assert_eq!(after.get(&key), Some(&text), "{key} existed before, and the attacker must not write it");
     }
     Ok(())
 }

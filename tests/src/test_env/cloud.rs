@@ -50,7 +50,7 @@ impl TestEnv {
         }
     }
 
-    /// moto's instances that belong to a resource of this namespace and are not on their way out.
+    /// moto's live instances that belong to a resource of this namespace.
     ///
     /// # Errors
     /// If moto does not respond.

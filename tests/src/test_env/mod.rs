@@ -1,4 +1,4 @@
-//! A namespace on the shared control plane, with the real controllers at work.
+//! A namespace on the shared control plane, with the real controllers running.
 
 mod cloud;
 
@@ -20,7 +20,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(90);
 /// One test's view of the cluster and the cloud.
 #[derive(Debug)]
 pub struct TestEnv {
-    /// Everything that tests share.
+    /// The environment that tests share.
     pub env: &'static Environment,
     /// The test's own namespace.
     pub ns: TestNamespace,
@@ -44,7 +44,7 @@ impl TestEnv {
         Self::on(Box::leak(Box::new(Environment::start(options).await?))).await
     }
 
-    /// A new namespace on an environment that is there.
+    /// A new namespace on an existing environment.
     ///
     /// # Errors
     /// If the API server does not respond.

@@ -24,7 +24,7 @@ pub struct GadgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub colour: Option<Opt<String>>,
 
-    /// How many there are, 1 to 10. Default: `1`. Example: `{value: 2}`.
+    /// The number of gadgets, 1 to 10. Default: `1`. Example: `{value: 2}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Opt<i64>>,
 
@@ -33,7 +33,7 @@ pub struct GadgetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<Opt<String>>,
 
-    /// How it is created, corrected and deleted.
+    /// How it is created, reconciled and deleted.
     #[serde(default)]
     pub lifecycle: Lifecycle,
 }

@@ -160,7 +160,7 @@ impl External for Gadgets {
             objects
                 .values()
                 .filter(|object| !object.owner.is_empty())
-                .map(|t| (whose(t, cluster), vec![t.clone()]))
+                .map(|t| (owner_identity(t, cluster), vec![t.clone()]))
                 .collect()
         })
     }
@@ -173,7 +173,7 @@ impl External for Gadgets {
             };
             let candidate = |object: &RemoteObject| Candidate {
                 id: object.id.clone(),
-                owner: (!object.owner.is_empty()).then(|| whose(object, "the cluster of its owner")),
+                owner: (!object.owner.is_empty()).then(|| owner_identity(object, "the cluster of its owner")),
                 observed: vec![object.clone()],
             };
             objects.values().filter(|object| is_meant(object)).map(candidate).collect()
@@ -192,7 +192,7 @@ impl External for Gadgets {
     }
 }
 
-fn whose(object: &RemoteObject, cluster: &str) -> Identity {
+fn owner_identity(object: &RemoteObject, cluster: &str) -> Identity {
     let owner = format!("the owner of gadget {}", object.id);
     Identity { cluster: cluster.to_owned(), uid: object.owner.clone(), owner }
 }

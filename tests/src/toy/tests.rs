@@ -54,7 +54,7 @@ fn from(source: Value) -> Value {
 #[tokio::test]
 async fn a_spec_that_its_controller_would_apply_is_accepted() {
     accepts("CREATE", json!({"size": {"value": 3}})).await;
-    // What is missing may come; what a template makes of it is not known yet.
+    // A missing dependency may be created; the result of a template is not known before.
     accepts("CREATE", json!({"size": from(json!({"configMap": {"name": "a", "key": "b"}}))})).await;
     let template = from(json!({"templateString": "{{ .VPC.a.x }}"}));
     accepts(

@@ -96,7 +96,7 @@ pub(super) async fn evaluate(
     let edges = Edges { needs: needs(&others), provides: provides.clone() };
     let mut lookups = cluster.lookups(dependent, &edges).await;
     let all = Edges { needs: needs(&secrets).union(&edges.needs).cloned().collect(), provides };
-    lookups.cycles = cluster.would_close(&all);
+    lookups.cycles = cluster.cycles_closed_by(&all);
 
     let mut verdict = Verdict::default();
     for reference in &secrets {

@@ -201,7 +201,7 @@ mod tests {
         vec![kind("aws", "EC2Instance"), kind("aws", "Subnet"), kind("acme", "VPC"), kind("aws", "VPC")]
     }
 
-    fn complaint(kind: &str) -> String {
+    fn message_for(kind: &str) -> String {
         let named = ObjectRef::state("ns", kind, "a");
         let state = named.state_name().unwrap();
         assert!(!served().iter().any(|served| is_kind(served, &state)), "{kind}");
@@ -210,17 +210,17 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_is_reported_with_the_most_similar_one() {
-        assert_eq!(complaint("subnett"), "no controller serves the kind subnett; did you mean Subnet?");
+        assert_eq!(message_for("subnett"), "no controller serves the kind subnett; did you mean Subnet?");
         assert_eq!(
-            complaint("EC2-Instances"),
+            message_for("EC2-Instances"),
             "no controller serves the kind ec2instances; did you mean EC2Instance?"
         );
         assert_eq!(
-            complaint("Subnet.acme"),
+            message_for("Subnet.acme"),
             "no controller serves the kind subnet.acme; did you mean Subnet.aws?"
         );
         assert_eq!(
-            complaint("bucket"),
+            message_for("bucket"),
             "no controller serves the kind bucket; served kinds: EC2Instance, Subnet, VPC"
         );
     }

@@ -186,7 +186,7 @@ pub(crate) mod tests {
     use crate::store::index::Class;
 
     pub(crate) fn read_error() -> ReadError {
-        let status = Status::failure("the server is on fire", "InternalError").with_code(500);
+        let status = Status::failure("the server is unavailable", "InternalError").with_code(500);
         let source = ApiError { verb: "read", source: Box::new(kube::Error::Api(Box::new(status))) };
         ReadError::Object { named: "ConfigMap sizes".into(), source }
     }

@@ -202,7 +202,7 @@ impl ClusterState {
 
     /// The dependencies that directly or indirectly depend on the object that the dependent would provide: the cycles that
     /// storing it would close.
-    pub(crate) fn would_close(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
+    pub(crate) fn cycles_closed_by(&self, edges: &Edges) -> HashMap<ObjectRef, String> {
         let Some(provided) = &edges.provides else { return HashMap::default() };
         let index = self.router.index.read();
         let sources = |named: &ObjectRef| index.sources(named, |dependent| self.provides(dependent, named));

@@ -33,7 +33,7 @@ pub const GROUP: &str = "aws.kraken-iac.eoinfennessy.com";
     },
 ]))]
 pub struct AccountSpec {
-    /// The region, up to 32 characters. Resources stay in the region of their creation: a change makes those that exist wait.
+    /// The region, up to 32 characters. After a change, existing resources wait, because they stay in the region of their creation.
     /// Default: the region of the controllers. Example: `eu-west-1`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32), regex(pattern = r"^[a-z]{2}(-[a-z]+)+-[0-9]+$"))]
@@ -75,8 +75,9 @@ pub struct AccountSpec {
     }]))]
     pub default_tags: BTreeMap<String, String>,
 
-    /// What the resources that use this Account may refer to and adopt, by patterns in which `*` stands for any text. The id
-    /// of a VPC or Subnet of this namespace, by a reference without a path, is always allowed. Default: everything.
+    /// Restricts what the resources that use this Account may refer to and adopt, by patterns in which `*` matches any text.
+    /// The id of a VPC or Subnet of this namespace, by a reference without a path, is always allowed. Default: everything.
+    /// Example: `{vpcs: ["vpc-0abc1234def567890"], adopt: {tags: {Team: shop}}}`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Allow>,
 }
@@ -129,7 +130,7 @@ pub struct Allow {
     #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]
     pub subnets: Option<Vec<String>>,
 
-    /// The instance profiles that instances may have, as patterns for what is in the field: a name or an ARN. At most 64. An
+    /// The instance profiles that instances may have, as patterns for the value of the field, a name or an ARN; at most 64. An
     /// empty list allows none. Default: all. Example: `["team-shop-*"]`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 256), regex(pattern = "^[!-~]+$")))]

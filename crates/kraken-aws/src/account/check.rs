@@ -11,7 +11,7 @@ use kraken_spoke::{
 use super::{Account, AccountRules};
 use crate::Aws;
 
-/// Who makes the calls of an Account.
+/// The identity with which the calls of an Account are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The account and the region.
@@ -23,14 +23,14 @@ pub struct Caller {
 /// Why an Account cannot be used.
 #[derive(Debug)]
 pub enum CheckError {
-    /// The Account or its Secrets are not as they should be.
+    /// The Account or one of its Secrets is invalid.
     Refused(Refusal),
-    /// AWS did not answer, or rejects the credentials.
+    /// AWS did not respond, or rejects the credentials.
     Failed(Failure),
 }
 
 impl Aws {
-    /// All Accounts that the watch shows.
+    /// All Accounts according to the watch.
     pub fn accounts(&self) -> Vec<Arc<Account>> {
         self.known_accounts().map(|accounts| accounts.known.all()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The connection of an Account: the same clients with other credentials, in another role or to another region.
+//! The connection of an Account: the same clients with other credentials, another role or another region.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The credentials of Accounts, read from their Secrets when a reconcile begins, once for all that begin within a moment.
+//! The credentials of Accounts, read from their Secrets at the start of a reconcile. Reconciles that start within a few seconds share
+//! one read.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::api::{AccountCredentials, AccountSpec, FromSecret};
 
-/// How long a Secret that was read serves other reconciles: a sweep of a thousand reads it once.
+/// How long reconciles share a Secret that was read: a sweep of a thousand reads it once.
 const SHARED: Duration = Duration::from_secs(1);
 
 /// An access key.
@@ -86,7 +87,7 @@ impl Secrets {
                 Some(Some(Some(text))) if text.expose_secret().trim().is_empty() => {
                     format!("Secret {} key {:?} is empty", key.name, key.key)
                 }
-                // An editor's line feed is not part of a key.
+                // Editors append a line feed, which is not part of a key.
                 Some(Some(Some(text))) => return Some(SecretString::from(text.expose_secret().trim())),
             };
             wrong.push(format!("spec.credentials.{field}: {why}"));
@@ -113,7 +114,7 @@ fn texts(secret: &Secret) -> Content {
     secret.data.iter().flatten().map(|(key, bytes)| (key.clone(), text(&bytes.0))).collect()
 }
 
-/// The key of a connection: what decides which calls it makes, in a form that shows nothing of it.
+/// The key of a connection: a digest of everything that determines its calls, which reveals none of it.
 pub(super) fn connection_key(keys: Option<&AccessKey>, spec: &AccountSpec, region: Option<&str>) -> Arc<str> {
     let exposed = |secret: &SecretString| secret.expose_secret().to_owned();
     let parts = [
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(
             one,
             connection_key(Some(&key("a", "b")), &named, Some("eu-west-1")),
-            "of the tags nothing"
+            "the tags are not part of the key"
         );
         for other in [
             connection_key(None, &spec(None), Some("eu-west-1")),

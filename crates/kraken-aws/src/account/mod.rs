@@ -1,4 +1,4 @@
-//! Accounts: which one a resource uses, with which credentials it connects, and what it may do.
+//! Accounts: the Account that a resource uses, the credentials of its connection, and the rules that restrict it.
 //!
 //! `api` is the type, `rules` are its rules (pure), `credentials` reads its Secrets, and `client` makes the connection. A
 //! reconcile connects by [`Accounts::connect`].
@@ -47,7 +47,7 @@ pub const ACCOUNTS: AccountKind = AccountKind {
 
 /// Accounts that do not decode, and why.
 type Invalid = Arc<Mutex<HashMap<ObjectKey, String>>>;
-/// Who wants to know of changes.
+/// The callbacks for changes.
 type Listeners = Arc<Mutex<Vec<OnChange>>>;
 
 /// Connections by their key.
@@ -72,7 +72,7 @@ impl fmt::Debug for Accounts {
     }
 }
 
-/// What the watch knows of an Account.
+/// An Account according to the watch.
 #[derive(Clone, Debug)]
 enum Found {
     Absent,
@@ -90,10 +90,12 @@ fn choose(
     match (find(name), named) {
         (Found::Known(account), _) => Ok(Some(account)),
         (Found::Invalid(error), _) => {
-            Err(Refusal::NotReady(format!("Account {name} cannot be read, and nothing is done without it: {error}")))
+            Err(Refusal::NotReady(format!(
+                "Account {name} does not decode: {error}; correct it, nothing is called until then"
+            )))
         }
         (Found::Absent, Some(name)) => Err(Refusal::NotFound(format!(
-            "there is no Account {name} in this namespace: create it, or name another in spec.account"
+            "Account {name} does not exist in this namespace: create it, or name another in spec.account"
         ))),
         (Found::Absent, None) if is_required => Err(Refusal::NotFound(
             "the controller requires an Account (--require-account): name one in spec.account, or create the Account \
@@ -148,8 +150,8 @@ impl Accounts {
         self.listeners.lock().push(listener);
     }
 
-    /// What a resource of this namespace uses that names this Account; `None` for the controller's own connection. `own` is
-    /// that connection.
+    /// The connection and the rules for a resource of this namespace that names this Account, or none; `None` for the
+    /// controller's own connection. `own` is that connection.
     ///
     /// # Errors
     /// If the Account does not exist, cannot be used, or cannot be read.
@@ -201,7 +203,7 @@ impl Accounts {
         let role = spec.assume_role_arn.as_deref().map(|role| (role, spec.external_id.as_deref()));
         // Boxed, because it is large, and rare.
         let aws = Box::pin(own.with_credentials(keys.as_ref(), role, region, &key)).await;
-        // Another reconcile may have been faster: all share one.
+        // Another reconcile may have created the connection meanwhile: all share one.
         let external = self.connections.get_or_insert(&key, || aws);
         Connected { external, key }
     }
@@ -279,7 +281,7 @@ mod tests {
     #[test]
     fn a_named_account_that_does_not_exist_is_not_replaced_by_another() {
         let why = chosen(Some("shop"), &["default"], false).unwrap_err();
-        assert!(why.starts_with("not found: there is no Account shop"), "{why}");
+        assert!(why.starts_with("not found: Account shop does not exist"), "{why}");
     }
 
     #[test]

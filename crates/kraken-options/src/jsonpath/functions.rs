@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::compare::regex;
 use super::eval::{Evaluator, Exhausted, Operand};
 
-/// How many steps compiling a regular expression counts for.
+/// The number of steps for the compilation of a regular expression.
 const STEPS_PER_REGEX: usize = 10_000;
 
 impl<'v> Evaluator<'v> {

@@ -82,7 +82,7 @@ fn nesting(text: &str) -> usize {
     deepest
 }
 
-/// The parser's error draws an arrow below the query: only the position and what was expected are kept.
+/// The parser's error has several lines, with a marker below the query: only the position and the expected token are kept.
 fn one_line(error: &str) -> String {
     let position = error.split("--> ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let expected =

@@ -86,12 +86,12 @@ async fn a_watch_is_unhealthy_only_after_continuous_failures_without_an_event() 
     fail_for(9).await;
     assert!(health.faults(Instant::now()).is_empty(), "not long enough");
     tokio::time::sleep(MINUTE * 30).await;
-    assert!(health.faults(Instant::now()).is_empty(), "it recovered in silence");
+    assert!(health.faults(Instant::now()).is_empty(), "it recovered without an event");
     fail_for(12).await;
     let named = ["the watch of Secret has failed for 720 s: forbidden"];
     assert_eq!(health.not_ready(Instant::now()), named);
     assert_eq!(health.faults(Instant::now()), ["the watch of Secret has failed for 10 minutes"]);
     watch.beat();
-    assert!(health.faults(Instant::now()).is_empty(), "an event came");
-    assert!(health.not_ready(Instant::now()).is_empty(), "an event came");
+    assert!(health.faults(Instant::now()).is_empty(), "an event arrived");
+    assert!(health.not_ready(Instant::now()).is_empty(), "an event arrived");
 }

@@ -242,7 +242,7 @@ impl Lease {
             let params = self.params();
             match tokio::time::timeout(self.step(), self.api.replace(self.name, &params, &desired)).await {
                 Ok(Ok(_)) => return tracing::info!(lease = self.name, "released the lease"),
-                Ok(Err(kube::Error::Api(status))) if status.is_conflict() => held = self.still_ours().await,
+                Ok(Err(kube::Error::Api(status))) if status.is_conflict() => held = self.held_lease().await,
                 Ok(Err(error)) => {
                     tracing::warn!(lease = self.name, "failed to release the lease: {}", one_line(&error));
                 }
@@ -254,7 +254,7 @@ impl Lease {
     }
 
     /// The current lease, if this replica holds it.
-    async fn still_ours(&self) -> Option<Object> {
+    async fn held_lease(&self) -> Option<Object> {
         let found = tokio::time::timeout(self.step(), self.api.get_opt(self.name)).await.ok()?.ok()??;
         let holder = found.spec.as_ref()?.holder_identity.as_ref()?;
         (*holder == self.identity).then_some(found)

@@ -35,7 +35,7 @@ pub(super) enum Decision {
     Take,
     /// Another replica holds it.
     Wait {
-        /// Who.
+        /// Its identity.
         holder: String,
         /// The time of its expiry if it is not renewed.
         left: Duration,

@@ -128,7 +128,7 @@ async fn a_disconnected_leader_stops_before_its_successor_starts() {
     leader.lost().cancelled().await;
     assert!(!standby.is_finished(), "two leaders");
     assert!(cut.elapsed() <= Duration::from_secs(10));
-    assert!(within(20, standby).await.is_some(), "nobody leads");
+    assert!(within(20, standby).await.is_some(), "no replica leads");
     assert_eq!(server.holder(), "b");
 }
 

@@ -54,7 +54,7 @@ impl<K> Default for Store<K> {
 }
 
 impl<K> Store<K> {
-    /// The object, if the watch knows it.
+    /// The object, if the watch has returned it.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.objects.read().get(key).map(|kept| kept.open(key))
     }

@@ -5,10 +5,10 @@ use crate::cloud::Cloud;
 use crate::filters::Filter;
 use crate::form::Form;
 use crate::instance::{Instance, State};
-use crate::kept::Kept as _;
 use crate::kind::id;
 use crate::listing::{next_token, page_size};
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
 

@@ -4,12 +4,12 @@ use crate::answer::Answer;
 use crate::cloud::{Cloud, Used};
 use crate::form::Form;
 use crate::instance::{Instance, Metadata, Settings, State};
-use crate::kept::Kept as _;
 use crate::kind::{Kind, id};
-use crate::life::Life;
 use crate::markup::Xml;
 use crate::network::{Root, Site, key_exists, place, site};
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
+use crate::state_transition::StateTransition;
 
 use super::describe::{image_exists, write_reservation};
 use super::tags::specified;
@@ -36,7 +36,7 @@ pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let count = count(cloud, form, &site, &settings.instance_type)?;
     let token = form.text("ClientToken").filter(|token| !token.is_empty());
     let first = cloud.registry.next_number(Kind::Instance);
-    let life = Life::new(State::Pending, State::Running, cloud.now, cloud.options.pending);
+    let transition = StateTransition::new(State::Pending, State::Running, cloud.now, cloud.options.pending);
     let launch_time = cloud.timestamp();
     let mut numbers = vec![];
     for (index, number) in (first..).take(count).enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
             token: token.clone(),
             launch_time: launch_time.clone(),
             settings: settings.clone(),
-            life,
+            transition,
             ended_by: None,
             elastic: None,
         };
@@ -64,7 +64,7 @@ pub(super) fn run(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     Ok(answer(cloud, &numbers))
 }
 
-/// Objects of a launch that appear one by one do so in the worst order: the first of every list appears last.
+/// The objects of a launch become visible one by one in the least favorable order: the first of every list becomes visible last.
 fn appear_one_by_one(cloud: &mut Cloud, numbers: &[u64]) {
     let (lag, count) = (cloud.options.describe_lag, u32::try_from(numbers.len()).unwrap_or(u32::MAX));
     for (turn, number) in (1..).zip(numbers.iter().rev()) {

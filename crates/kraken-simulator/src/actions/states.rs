@@ -5,10 +5,10 @@ use crate::cloud::{Cloud, Event};
 use crate::form::Form;
 use crate::instance::{Instance, State};
 use crate::kind::Kind;
-use crate::life::Life;
 use crate::markup::Xml;
 use crate::refusal::Refusal;
 use crate::registry::{ObjectRef, Visibility};
+use crate::state_transition::StateTransition;
 
 use super::instance_ids;
 
@@ -26,14 +26,14 @@ pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
             return Err(Refusal::new("OperationNotPermitted", message));
         }
         let over = instance.state(now).is_over();
-        Ok((!over).then(|| Life::new(State::ShuttingDown, State::Terminated, now, takes)))
+        Ok((!over).then(|| StateTransition::new(State::ShuttingDown, State::Terminated, now, takes)))
     })?;
     for number in cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)? {
         if let Some(instance) = cloud.instances.get_mut(&number)
             && instance.ended_by.is_none()
         {
             instance.ended_by = Some(call);
-            let at = instance.life.at;
+            let at = instance.transition.at;
             let vanishes = at + cloud.options.terminated_visible;
             cloud.schedule(at, Event::Terminated(number));
             cloud.schedule(vanishes, Event::Vanished(ObjectRef { kind: Kind::Instance, number }));
@@ -46,7 +46,7 @@ pub(super) fn terminate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusa
 pub(super) fn start(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (now, takes) = (cloud.now, cloud.options.pending);
     transition(cloud, form, |instance| match instance.state(now) {
-        State::Stopped => Ok(Some(Life::new(State::Pending, State::Running, now, takes))),
+        State::Stopped => Ok(Some(StateTransition::new(State::Pending, State::Running, now, takes))),
         State::Pending | State::Running => Ok(None),
         _ => Err(Refusal::state(&instance.id, "a state from which it can be started")),
     })
@@ -56,7 +56,7 @@ pub(super) fn start(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 pub(super) fn stop(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let (now, takes) = (cloud.now, cloud.options.stopping);
     transition(cloud, form, |instance| match instance.state(now) {
-        State::Running => Ok(Some(Life::new(State::Stopping, State::Stopped, now, takes))),
+        State::Running => Ok(Some(StateTransition::new(State::Stopping, State::Stopped, now, takes))),
         State::Stopping | State::Stopped => Ok(None),
         _ => Err(Refusal::state(&instance.id, "a state from which it can be stopped")),
     })
@@ -66,23 +66,23 @@ pub(super) fn stop(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn transition(
     cloud: &mut Cloud,
     form: &Form,
-    next: impl Fn(&Instance) -> Result<Option<Life<State>>, Refusal>,
+    next: impl Fn(&Instance) -> Result<Option<StateTransition<State>>, Refusal>,
 ) -> Result<Answer, Refusal> {
     let numbers = cloud.numbers(Kind::Instance, &instance_ids(form)?, Visibility::Known)?;
-    let mut lives = vec![];
+    let mut transitions = vec![];
     for instance in numbers.iter().filter_map(|number| cloud.instances.get(number)) {
-        lives.push((instance.number, next(instance)?));
+        transitions.push((instance.number, next(instance)?));
     }
     let (mut changed, now) = (vec![], cloud.now);
-    for (number, life) in lives {
+    for (number, transition) in transitions {
         cloud.touch::<Instance>(number, false);
         let Some(instance) = cloud.instances.get_mut(&number) else { continue };
         let before = instance.state(now);
-        if let Some(life) = life {
-            instance.life = life;
+        if let Some(transition) = transition {
+            instance.transition = transition;
         }
         // The response has the transitional state, even if it takes no time.
-        let current = life.map_or(before, |life| life.from);
+        let current = transition.map_or(before, |transition| transition.from);
         changed.push((instance.id.clone(), before, current));
     }
     let mut body = Xml::default();

@@ -93,7 +93,7 @@ impl Action {
         }
         for (arn, _) in self.groups() {
             let missing = || Refusal::new("TargetGroupNotFound", format!("Target group '{arn}' not found"));
-            let group = cloud.there::<TargetGroup>(arn).ok_or_else(missing)?;
+            let group = cloud.existing::<TargetGroup>(arn).ok_or_else(missing)?;
             if group.settings.vpc != one.vpc {
                 return Err(misconfigured(format!(
                     "The target group '{arn}' is not in the load balancer's VPC '{}'",

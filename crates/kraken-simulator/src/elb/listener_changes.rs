@@ -3,8 +3,8 @@
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept;
 use crate::kind::{Kind, mixed};
+use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 
 use super::actions::Action;
@@ -83,7 +83,7 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     }
     settings.alpn = form.text("AlpnPolicy.member.1").or(settings.alpn);
     let one =
-        cloud.there::<LoadBalancer>(&balancer).ok_or_else(|| Kind::LoadBalancer.missing(&[&balancer]))?;
+        cloud.existing::<LoadBalancer>(&balancer).ok_or_else(|| Kind::LoadBalancer.missing(&[&balancer]))?;
     settings.check(cloud, one)?;
     is_free(cloud, &balancer, settings.port, Some(arn))?;
     cloud.one_mut::<Listener>(arn)?.settings = settings;

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::answer::{Answer, Handler};
 use crate::cloud::{Cloud, Event};
 use crate::form::Form;
-use crate::kept::Kept;
 use crate::kind::{Kind, mixed};
-use crate::life::Life;
 use crate::markup::Xml;
+use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
+use crate::state_transition::StateTransition;
 
 use super::attributes;
 use super::listener_changes;
@@ -31,7 +31,7 @@ pub(crate) struct LoadBalancer {
     pub(super) attributes: BTreeMap<String, String>,
     dns_name: String,
     created: String,
-    life: Life<&'static str>,
+    transition: StateTransition<&'static str>,
 }
 
 /// The immutable fields.
@@ -103,7 +103,7 @@ impl WriteXml for LoadBalancer {
         xml.text("Type", if self.settings.application { "application" } else { "network" });
         xml.text("IpAddressType", &self.settings.address_type);
         xml.text("VpcId", &self.vpc);
-        xml.tag("State", |xml| xml.text("Code", self.life.state(cloud.now)));
+        xml.tag("State", |xml| xml.text("Code", self.transition.state(cloud.now)));
         xml.members("AvailabilityZones", &self.zones, |xml, zone| zone.write_xml(xml));
         xml.members("SecurityGroups", &self.groups, |xml, group| xml.plain(group));
     }
@@ -144,7 +144,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         zones,
         vpc,
         created: cloud.timestamp(),
-        life: Life::new("provisioning", "active", cloud.now, cloud.options.provisioning),
+        transition: StateTransition::new("provisioning", "active", cloud.now, cloud.options.provisioning),
     };
     occupy(cloud, &arn, made.zones.iter().map(|zone| zone.subnet.as_str()))?;
     let number = cloud.make_as(arn, tags, made);
@@ -188,7 +188,7 @@ fn described(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("LoadBalancerArn")?;
     Kind::LoadBalancer.check(arn)?;
-    let Some(one) = cloud.there::<LoadBalancer>(arn) else { return Ok(nothing(arn)) };
+    let Some(one) = cloud.existing::<LoadBalancer>(arn) else { return Ok(nothing(arn)) };
     if one.attributes.get("deletion_protection.enabled").is_some_and(|value| value == "true") {
         let message =
             format!("Load balancer '{arn}' cannot be deleted because deletion protection is enabled");

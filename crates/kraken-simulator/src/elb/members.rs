@@ -61,7 +61,7 @@ fn set_address_type(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     if !["ipv4", "dualstack"].contains(&wanted) {
         return Err(invalid(format!("'{wanted}' is not a valid IP address type")));
     }
-    let has_v6 = |id: &str| cloud.there::<Subnet>(id).is_some_and(Subnet::has_v6);
+    let has_v6 = |id: &str| cloud.existing::<Subnet>(id).is_some_and(Subnet::has_v6);
     if wanted == "dualstack" && !one.zones.iter().all(|zone| has_v6(&zone.subnet)) {
         let message = "You must specify subnets with an associated IPv6 CIDR block";
         return Err(Refusal::new("InvalidSubnet", message));

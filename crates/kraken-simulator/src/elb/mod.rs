@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 
 use super::answer::{Answer, Handler};
 use super::cloud::Cloud;
-use super::kept::{Kept, kept};
 use super::kind::Kind;
 use super::markup::Xml;
+use super::objects::{CloudObject, cloud_objects};
 use super::refusal::Refusal;
 
 pub(super) use listener::Listener;
@@ -55,14 +55,14 @@ impl Balancing {
 
 /// A target of a group as parameters of a call.
 pub(super) fn target_of(cloud: &Cloud, group: &str) -> Option<String> {
-    let (id, port) = cloud.there::<TargetGroup>(group)?.targets.keys().next()?;
+    let (id, port) = cloud.existing::<TargetGroup>(group)?.targets.keys().next()?;
     Some(format!("Targets.member.1.Id={id} Targets.member.1.Port={port}"))
 }
 
 /// The VPC of a load balancer or a target group.
 pub(super) fn vpc_of(cloud: &Cloud, id: &str) -> Option<String> {
-    let group = cloud.there::<TargetGroup>(id).map(|group| group.settings.vpc.clone());
-    group.or_else(|| cloud.there::<LoadBalancer>(id).map(|one| one.vpc.clone()))
+    let group = cloud.existing::<TargetGroup>(id).map(|group| group.settings.vpc.clone());
+    group.or_else(|| cloud.existing::<LoadBalancer>(id).map(|one| one.vpc.clone()))
 }
 
 /// The implementation of an action.
@@ -82,7 +82,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     subjects.iter().find_map(|subject| subject(action))
 }
 
-kept! {
+cloud_objects! {
     LoadBalancer: LoadBalancer in balancing.load_balancers;
     TargetGroup: TargetGroup in balancing.target_groups;
     Listener: Listener in balancing.listeners;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::answer::Answer;
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept;
 use crate::listing::ids;
 use crate::markup::Xml;
+use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
 
@@ -17,7 +17,7 @@ use super::invalid;
 const MOST: usize = 400;
 
 /// A kind that the Describe calls of the load balancing API return.
-pub(super) trait WriteXml: Kept {
+pub(super) trait WriteXml: CloudObject {
     /// The parameter with ARNs.
     const ARNS: &'static str;
     /// The element of the response with the results.

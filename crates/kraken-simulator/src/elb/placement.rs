@@ -35,7 +35,7 @@ impl LoadBalancer {
     /// Releases the addresses in its former subnets.
     pub(super) fn vacate(&self, cloud: &mut Cloud, kept: &[Zoned]) {
         for zone in self.zones.iter().filter(|zone| !kept.iter().any(|kept| kept.subnet == zone.subnet)) {
-            if let Some(subnet) = cloud.there_mut::<Subnet>(&zone.subnet) {
+            if let Some(subnet) = cloud.existing_mut::<Subnet>(&zone.subnet) {
                 subnet.release(&self.arn);
             }
         }
@@ -48,12 +48,12 @@ pub(super) fn occupy<'a>(
     arn: &str,
     subnets: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Refusal> {
-    let is_full = |id: &&str| cloud.there::<Subnet>(id).is_none_or(|subnet| subnet.room() == 0);
+    let is_full = |id: &&str| cloud.existing::<Subnet>(id).is_none_or(|subnet| subnet.room() == 0);
     if let Some(full) = subnets.clone().find(is_full) {
         return Err(Refusal::new("InvalidSubnet", format!("Not enough IP space available in {full}")));
     }
     for id in subnets {
-        if let Some(subnet) = cloud.there_mut::<Subnet>(id) {
+        if let Some(subnet) = cloud.existing_mut::<Subnet>(id) {
             subnet.take(arn)?;
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn subnets(
     let mut zones: Vec<Zoned> = vec![];
     for (id, allocation) in named {
         let missing = || Refusal::new("SubnetNotFound", format!("The subnet ID '{id}' does not exist"));
-        let subnet = cloud.there::<Subnet>(&id).ok_or_else(missing)?;
+        let subnet = cloud.existing::<Subnet>(&id).ok_or_else(missing)?;
         if *vpc.get_or_insert(&subnet.vpc) != subnet.vpc {
             return Err(misconfigured("All subnets must belong to the same VPC"));
         }
@@ -109,7 +109,7 @@ pub(super) fn groups(
 ) -> Result<Vec<String>, Refusal> {
     let named: Vec<String> = form.list("SecurityGroups.member").into_iter().map(str::to_owned).collect();
     for id in &named {
-        if cloud.there::<SecurityGroup>(id).is_none_or(|group| group.vpc != vpc) {
+        if cloud.existing::<SecurityGroup>(id).is_none_or(|group| group.vpc != vpc) {
             let message = format!("One or more security groups are invalid: '{id}' is not in '{vpc}'");
             return Err(Refusal::new("InvalidSecurityGroup", message));
         }

@@ -3,8 +3,8 @@
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept;
 use crate::markup::Xml;
+use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
 

@@ -3,9 +3,9 @@
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept;
 use crate::kind::{Kind, mixed};
 use crate::markup::Xml;
+use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 
 use super::actions::Action;
@@ -51,9 +51,10 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 /// Rejects actions that the listener's load balancer does not support.
 fn check(cloud: &Cloud, listener: &str, actions: &[Action]) -> Result<(), Refusal> {
-    let listener = cloud.there::<Listener>(listener).ok_or_else(|| Kind::Listener.missing(&[listener]))?;
+    let listener = cloud.existing::<Listener>(listener).ok_or_else(|| Kind::Listener.missing(&[listener]))?;
     let balancer = &listener.load_balancer;
-    let one = cloud.there::<LoadBalancer>(balancer).ok_or_else(|| Kind::LoadBalancer.missing(&[balancer]))?;
+    let one =
+        cloud.existing::<LoadBalancer>(balancer).ok_or_else(|| Kind::LoadBalancer.missing(&[balancer]))?;
     actions.iter().try_for_each(|action| action.check(cloud, one, &listener.settings.protocol))
 }
 
@@ -93,7 +94,8 @@ fn set_priorities(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         cloud.one_mut::<ListenerRule>(&arn)?.priority = priority;
     }
     let mut body = Xml::default();
-    let rules: Vec<&ListenerRule> = ids.iter().filter_map(|arn| cloud.there::<ListenerRule>(arn)).collect();
+    let rules: Vec<&ListenerRule> =
+        ids.iter().filter_map(|arn| cloud.existing::<ListenerRule>(arn)).collect();
     body.members("Rules", rules, |xml, rule| rule.write_xml(xml, cloud));
     Ok(Answer { body, ids })
 }

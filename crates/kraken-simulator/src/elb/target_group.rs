@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept;
 use crate::kind::{Kind, mixed};
 use crate::markup::Xml;
 use crate::network::Vpc;
+use crate::objects::CloudObject;
 use crate::refusal::Refusal;
 
 use super::attributes;
@@ -63,7 +63,7 @@ impl Settings {
             return Err(invalid(format!("The port '{port}' must be between 1 and 65535")));
         }
         let vpc = form.text("VpcId").ok_or_else(|| invalid("A VPC ID must be specified"))?;
-        if cloud.there::<Vpc>(&vpc).is_none() {
+        if cloud.existing::<Vpc>(&vpc).is_none() {
             return Err(invalid(format!("The VPC ID '{vpc}' is not found")));
         }
         let version = protocol
@@ -175,7 +175,7 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let arn = form.required("TargetGroupArn")?;
     Kind::TargetGroup.check(arn)?;
-    let Some(group) = cloud.there::<TargetGroup>(arn) else { return Ok(nothing(arn)) };
+    let Some(group) = cloud.existing::<TargetGroup>(arn) else { return Ok(nothing(arn)) };
     if !group.load_balancers(cloud).is_empty() {
         let message = format!("Target group '{arn}' is currently in use by a listener or a rule");
         return Err(Refusal::new("ResourceInUse", message));

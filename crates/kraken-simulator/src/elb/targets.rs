@@ -70,7 +70,7 @@ fn can_be_target(cloud: &Cloud, group: &TargetGroup, id: &str) -> Result<(), Ref
             Err(_) => Err(invalid(format!("The IP address '{id}' is not a valid IPv4 address"))),
         };
     }
-    let Some(instance) = cloud.there::<Instance>(id) else {
+    let Some(instance) = cloud.existing::<Instance>(id) else {
         return wrong(format!("The following targets do not exist: '{id}'"));
     };
     if instance.place.vpc != group.settings.vpc {
@@ -149,7 +149,7 @@ fn health(
     let Some(target) = target else {
         return ("unused", "Target.NotRegistered", "Target is not registered to the target group");
     };
-    let stopped = cloud.there::<Instance>(id).is_some_and(|one| one.state(cloud.now) != State::Running);
+    let stopped = cloud.existing::<Instance>(id).is_some_and(|one| one.state(cloud.now) != State::Running);
     if target.gone_at.is_some() {
         ("draining", "Target.DeregistrationInProgress", "Target deregistration is in progress")
     } else if !in_use {
@@ -158,7 +158,7 @@ fn health(
             "Target.NotInUse",
             "Target group is not configured to receive traffic from the load balancer",
         )
-    } else if id.starts_with("i-") && (stopped || cloud.there::<Instance>(id).is_none()) {
+    } else if id.starts_with("i-") && (stopped || cloud.existing::<Instance>(id).is_none()) {
         ("unused", "Target.InvalidState", "Target is in the stopped state")
     } else if target.healthy_from > cloud.now {
         ("initial", "Elb.RegistrationInProgress", "Target registration is in progress")

@@ -4,8 +4,8 @@ use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::instance::{Instance, State};
-use crate::kept::Kept as _;
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
 
 use super::address::Use;
@@ -27,7 +27,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let instance = instance(cloud, form)?;
     let (owner, vpc) = (instance.id.clone(), instance.place.vpc.clone());
     let (interface, private) = (instance.interface(), instance.place.address.clone());
-    if cloud.there::<Vpc>(&vpc).is_some() && !has_gateway(cloud, &vpc) {
+    if cloud.existing::<Vpc>(&vpc).is_some() && !has_gateway(cloud, &vpc) {
         let message = format!("Network {vpc} is not attached to any internet gateway");
         return Err(Refusal::new("Gateway.NotAttached", message));
     }
@@ -47,7 +47,7 @@ fn associate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let used =
         Use { association: association.clone(), instance: Some(owner.clone()), interface, private, vpc };
     cloud.one_mut::<Address>(id)?.used = Some(used);
-    if let Some(instance) = cloud.there_mut::<Instance>(&owner) {
+    if let Some(instance) = cloud.existing_mut::<Instance>(&owner) {
         instance.elastic = Some(address.ip);
     }
     let mut body = Xml::default();
@@ -94,9 +94,9 @@ fn disassociate(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 /// Disassociates an address.
 pub(super) fn free(cloud: &mut Cloud, id: &str) {
-    let used = cloud.there_mut::<Address>(id).and_then(|address| address.used.take());
+    let used = cloud.existing_mut::<Address>(id).and_then(|address| address.used.take());
     if let Some(owner) = used.and_then(|used| used.instance)
-        && let Some(instance) = cloud.there_mut::<Instance>(&owner)
+        && let Some(instance) = cloud.existing_mut::<Instance>(&owner)
     {
         instance.elastic = None;
     }

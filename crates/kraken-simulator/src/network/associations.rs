@@ -87,7 +87,7 @@ fn replace(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let wanted = form.required("RouteTableId")?;
     let vpc = cloud.one::<RouteTable>(wanted)?.vpc.clone();
     let (table, association) = known(cloud, id)?;
-    if cloud.there::<RouteTable>(&table).is_some_and(|table| table.vpc != vpc) {
+    if cloud.existing::<RouteTable>(&table).is_some_and(|table| table.vpc != vpc) {
         let message = format!("route table {wanted} and association {id} belong to different networks");
         return Err(Refusal::new("InvalidParameterValue", message));
     }
@@ -122,7 +122,7 @@ fn known(cloud: &Cloud, id: &str) -> Result<(String, Association), Refusal> {
 }
 
 fn remove(cloud: &mut Cloud, table: &str, association: &str) {
-    if let Some(table) = cloud.there_mut::<RouteTable>(table) {
+    if let Some(table) = cloud.existing_mut::<RouteTable>(table) {
         table.associations.retain(|each| each.id != association);
     }
 }

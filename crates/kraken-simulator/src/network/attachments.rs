@@ -4,10 +4,10 @@ use crate::answer::{Answer, Handler};
 use crate::cloud::{Cloud, Event};
 use crate::form::Form;
 use crate::instance::{Instance, ROOT_DEVICE, State};
-use crate::kept::Kept as _;
-use crate::life::Life;
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
+use crate::state_transition::StateTransition;
 
 use super::Volume;
 
@@ -17,7 +17,7 @@ pub(super) struct Attachment {
     pub(super) instance: String,
     pub(super) device: String,
     pub(super) goes_with_it: bool,
-    life: Life<&'static str>,
+    transition: StateTransition<&'static str>,
     since: String,
 }
 
@@ -37,13 +37,13 @@ impl Attachment {
             instance: instance.to_owned(),
             device: ROOT_DEVICE.to_owned(),
             goes_with_it,
-            life: Life::new("attached", "attached", cloud.now, std::time::Duration::ZERO),
+            transition: StateTransition::new("attached", "attached", cloud.now, std::time::Duration::ZERO),
             since: cloud.timestamp(),
         }
     }
 
     pub(super) fn state(&self, cloud: &Cloud) -> &'static str {
-        self.life.state(cloud.now)
+        self.transition.state(cloud.now)
     }
 
     pub(super) fn write(&self, xml: &mut Xml, volume: &str, state: &str) {
@@ -73,7 +73,8 @@ fn attach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("The volume '{id}' is not in the same availability zone as instance '{owner}'");
         return Err(Refusal::new("InvalidVolume.ZoneMismatch", message));
     }
-    let mut others = instance.volumes.iter().filter_map(|id| cloud.there::<Volume>(id)?.attachment.as_ref());
+    let mut others =
+        instance.volumes.iter().filter_map(|id| cloud.existing::<Volume>(id)?.attachment.as_ref());
     if others.any(|other| other.device == device) {
         let message =
             format!("Invalid value '{device}' for unixDevice. Attachment point {device} is already in use");
@@ -83,12 +84,12 @@ fn attach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         instance: owner.to_owned(),
         device: device.to_owned(),
         goes_with_it: false,
-        life: Life::new("attaching", "attached", cloud.now, cloud.options.volume_attaching),
+        transition: StateTransition::new("attaching", "attached", cloud.now, cloud.options.volume_attaching),
         since: cloud.timestamp(),
     };
     let answer = answer(id, &attachment, "attaching");
     cloud.one_mut::<Volume>(id)?.attachment = Some(attachment);
-    if let Some(instance) = cloud.there_mut::<Instance>(owner) {
+    if let Some(instance) = cloud.existing_mut::<Instance>(owner) {
         instance.volumes.push(id.to_owned());
     }
     Ok(answer)
@@ -103,13 +104,13 @@ fn detach(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let message = format!("Volume '{id}' is in the '{}' state.", volume.state(cloud));
         return Err(Refusal::new("IncorrectState", message));
     };
-    let state = cloud.there::<Instance>(&attachment.instance).map(|instance| instance.state(cloud.now));
+    let state = cloud.existing::<Instance>(&attachment.instance).map(|instance| instance.state(cloud.now));
     if attachment.device == ROOT_DEVICE && state != Some(State::Stopped) {
         let message = format!("Unable to detach root volume '{id}' from instance '{}'", attachment.instance);
         return Err(Refusal::new("OperationNotPermitted", message));
     }
     let takes = cloud.options.volume_attaching;
-    attachment.life = Life::new("detaching", "detached", cloud.now, takes);
+    attachment.transition = StateTransition::new("detaching", "detached", cloud.now, takes);
     let answer = answer(id, &attachment, "detaching");
     cloud.one_mut::<Volume>(id)?.attachment = Some(attachment);
     cloud.schedule(cloud.now + takes, Event::Detached(number));
@@ -124,9 +125,11 @@ fn answer(volume: &str, attachment: &Attachment, state: &str) -> Answer {
 pub(crate) fn detached(cloud: &mut Cloud, number: u64) {
     let now = cloud.now;
     let Some(volume) = Volume::all_mut(cloud).get_mut(&number) else { return };
-    let Some(attachment) = volume.attachment.take_if(|one| one.life.state(now) == "detached") else { return };
+    let Some(attachment) = volume.attachment.take_if(|one| one.transition.state(now) == "detached") else {
+        return;
+    };
     let id = volume.id.clone();
-    if let Some(instance) = cloud.there_mut::<Instance>(&attachment.instance) {
+    if let Some(instance) = cloud.existing_mut::<Instance>(&attachment.instance) {
         instance.volumes.retain(|other| *other != id);
     }
 }

@@ -9,10 +9,10 @@ use crate::answer::{Answer, Handler};
 use crate::base64;
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept as _;
 use crate::kind::Kind;
 use crate::listing::{Described, page, write};
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
 use crate::registry::Visibility;
 

@@ -28,7 +28,7 @@ pub(crate) struct Site {
 /// The site of a launch of so many instances; `network` has the parameters of the launch or of its interface.
 pub(crate) fn site(cloud: &Cloud, network: &Form, count: usize) -> Result<Site, Refusal> {
     let subnet = network.text("SubnetId").unwrap_or_else(|| SOMEWHERE.0.to_owned());
-    let known = cloud.there::<Subnet>(&subnet);
+    let known = cloud.existing::<Subnet>(&subnet);
     let is_named = network.get("SubnetId").is_some();
     if !is_well_formed(&subnet, "subnet-") || (cloud.options.strict_network && is_named && known.is_none()) {
         return Err(Kind::Subnet.missing(&[&subnet]));
@@ -52,7 +52,7 @@ pub(crate) fn site(cloud: &Cloud, network: &Form, count: usize) -> Result<Site, 
     let mut groups: Vec<String> = network.list("SecurityGroupId").into_iter().map(str::to_owned).collect();
     groups_exist(cloud, &groups)?;
     let vpc = known.map(|known| known.vpc.as_str());
-    for group in groups.iter().filter_map(|group| cloud.there::<SecurityGroup>(group)) {
+    for group in groups.iter().filter_map(|group| cloud.existing::<SecurityGroup>(group)) {
         if vpc.is_some_and(|vpc| vpc != group.vpc) {
             let message =
                 format!("Security group {} and subnet {subnet} belong to different networks.", group.id);
@@ -73,7 +73,7 @@ pub(crate) fn site(cloud: &Cloud, network: &Form, count: usize) -> Result<Site, 
 pub(crate) fn groups_exist(cloud: &Cloud, groups: &[String]) -> Result<(), Refusal> {
     let is_wrong = |group: &&String| {
         !is_well_formed(group, "sg-")
-            || (cloud.options.strict_network && cloud.there::<SecurityGroup>(group).is_none())
+            || (cloud.options.strict_network && cloud.existing::<SecurityGroup>(group).is_none())
     };
     groups.iter().find(is_wrong).map_or(Ok(()), |wrong| Err(Kind::SecurityGroup.missing(&[wrong])))
 }
@@ -83,7 +83,7 @@ pub(crate) fn place(cloud: &mut Cloud, site: &Site, number: u64, owner: &str) ->
     let [.., a, b, c] = number.to_be_bytes();
     let made_up = site.address.unwrap_or(Ipv4Addr::new(10, a, b, c));
     let first = zones::first(&cloud.options.region);
-    let (vpc, zone, address) = match cloud.there_mut::<Subnet>(&site.subnet) {
+    let (vpc, zone, address) = match cloud.existing_mut::<Subnet>(&site.subnet) {
         None => (SOMEWHERE.2.to_owned(), first, made_up),
         Some(subnet) => {
             if let Some(address) = site.address {
@@ -101,7 +101,7 @@ pub(crate) fn left(cloud: &mut Cloud, number: u64) {
     let Some(instance) = cloud.instances.get(&number) else { return };
     let (id, subnet) = (instance.id.clone(), instance.settings.subnet.clone());
     let volumes = instance.volumes.clone();
-    if let Some(subnet) = cloud.there_mut::<Subnet>(&subnet) {
+    if let Some(subnet) = cloud.existing_mut::<Subnet>(&subnet) {
         subnet.release(&id);
     }
     address_uses::release_of(cloud, &id);

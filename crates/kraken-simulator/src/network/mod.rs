@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 
 use super::answer::Handler;
 use super::cloud::Cloud;
-use super::kept::{Kept, kept};
 use super::kind::{Kind, id};
+use super::objects::{CloudObject, cloud_objects};
 
 pub(super) use address::Address;
 pub(super) use attachments::detached;
@@ -94,7 +94,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
     subjects.iter().find_map(|subject| subject(action))
 }
 
-kept! {
+cloud_objects! {
     Vpc: Vpc in network.vpcs;
     Subnet: Subnet in network.subnets;
     InternetGateway: InternetGateway in network.gateways;

@@ -4,12 +4,12 @@ use crate::actions::given;
 use crate::answer::{Answer, Handler};
 use crate::cloud::{Cloud, Event};
 use crate::form::Form;
-use crate::kept::Kept as _;
 use crate::kind::Kind;
-use crate::life::Life;
 use crate::listing::{Described, describe, ids, write};
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
+use crate::state_transition::StateTransition;
 
 use super::address::{Address, Use};
 use super::{Subnet, address_uses, has_gateway};
@@ -27,7 +27,7 @@ pub(crate) struct NatGateway {
     public_ip: Option<String>,
     private_ip: Option<String>,
     association: Option<String>,
-    life: Life<&'static str>,
+    transition: StateTransition<&'static str>,
     created: String,
     deleted: Option<String>,
     /// Why it failed: a code and a message.
@@ -46,11 +46,11 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 
 impl NatGateway {
     fn state(&self, cloud: &Cloud) -> &'static str {
-        self.life.state(cloud.now)
+        self.transition.state(cloud.now)
     }
 
     /// Whether it is available or pending.
-    pub(crate) fn lives(&self, cloud: &Cloud) -> bool {
+    pub(crate) fn is_live(&self, cloud: &Cloud) -> bool {
         ["pending", "available"].contains(&self.state(cloud))
     }
 }
@@ -129,7 +129,12 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         public_ip: address.as_ref().map(|address| address.ip.clone()).filter(|_| failure.is_none()),
         private_ip: None,
         association: None,
-        life: Life::new("pending", if failure.is_some() { "failed" } else { "available" }, now, takes),
+        transition: StateTransition::new(
+            "pending",
+            if failure.is_some() { "failed" } else { "available" },
+            now,
+            takes,
+        ),
         created: created.clone(),
         deleted: None,
         failure: failure.clone(),
@@ -163,7 +168,7 @@ fn failure(
 fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
     let Some(nat) = cloud.network.nats.get(&number).cloned() else { return Ok(()) };
     let taken = {
-        let subnet = cloud.there_mut::<Subnet>(&nat.subnet);
+        let subnet = cloud.existing_mut::<Subnet>(&nat.subnet);
         subnet.ok_or_else(|| Kind::Subnet.missing(&[&nat.subnet]))?.take(&nat.id)
     }
     .map(|address| address.to_string());
@@ -175,7 +180,7 @@ fn connect(cloud: &mut Cloud, number: u64) -> Result<(), Refusal> {
         }
     };
     let association = cloud.network.part("eipassoc-");
-    if let Some(address) = nat.allocation.as_ref().and_then(|id| cloud.there_mut::<Address>(id)) {
+    if let Some(address) = nat.allocation.as_ref().and_then(|id| cloud.existing_mut::<Address>(id)) {
         let interface = nat.id.replace("nat-", "eni-");
         let (private, vpc) = (private.clone(), nat.vpc.clone());
         address.used =
@@ -208,7 +213,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         let (now, at) = (cloud.now, cloud.now + takes);
         let deleted = cloud.timestamp();
         let nat = cloud.one_mut::<NatGateway>(id)?;
-        nat.life = Life::new("deleting", "deleted", now, takes);
+        nat.transition = StateTransition::new("deleting", "deleted", now, takes);
         nat.deleted = Some(deleted);
         cloud.schedule(at, Event::NatDeleted(number));
         if !has_failed {
@@ -220,7 +225,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 /// It is described for some time after its deletion.
 fn forget_later(cloud: &mut Cloud, number: u64) {
-    let at = cloud.network.nats.get(&number).map_or(cloud.now, |nat| nat.life.at);
+    let at = cloud.network.nats.get(&number).map_or(cloud.now, |nat| nat.transition.at);
     let at = at + cloud.options.terminated_visible;
     cloud.schedule(at, Event::Vanished(NatGateway::object(number)));
 }
@@ -228,7 +233,7 @@ fn forget_later(cloud: &mut Cloud, number: u64) {
 /// A NAT gateway is deleted: its addresses are free.
 pub(crate) fn deleted(cloud: &mut Cloud, number: u64) {
     let Some(nat) = cloud.network.nats.get(&number).cloned() else { return };
-    if let Some(subnet) = cloud.there_mut::<Subnet>(&nat.subnet) {
+    if let Some(subnet) = cloud.existing_mut::<Subnet>(&nat.subnet) {
         subnet.release(&nat.id);
     }
     if nat.failure.is_none()

@@ -1,7 +1,7 @@
 //! The parts of networks, for out-of-band changes.
 
 use crate::cloud::Cloud;
-use crate::kept::Kept as _;
+use crate::objects::CloudObject as _;
 
 use super::permissions::{Peer, Rule};
 use super::{Address, InternetGateway, KeyPair, RouteTable, SecurityGroup, Subnet, Volume, Vpc, has_gateway};
@@ -9,23 +9,23 @@ use super::{Address, InternetGateway, KeyPair, RouteTable, SecurityGroup, Subnet
 /// A part of an object by its name in changes.
 pub(crate) fn part_of(cloud: &Cloud, id: &str, name: &str) -> Option<String> {
     match name {
-        "$larger" => Some((cloud.there::<Volume>(id)?.shape.size + 1).to_string()),
-        "$name" => Some(cloud.there::<KeyPair>(id)?.name.clone()),
-        "$block" => Some(cloud.there::<Vpc>(id)?.blocks.get(1)?.association.clone()),
-        "$vpc" => cloud.there::<InternetGateway>(id)?.vpc.clone(),
+        "$larger" => Some((cloud.existing::<Volume>(id)?.shape.size + 1).to_string()),
+        "$name" => Some(cloud.existing::<KeyPair>(id)?.name.clone()),
+        "$block" => Some(cloud.existing::<Vpc>(id)?.blocks.get(1)?.association.clone()),
+        "$vpc" => cloud.existing::<InternetGateway>(id)?.vpc.clone(),
         "$free-vpc" => {
             let free = Vpc::all(cloud).values().find(|vpc| !has_gateway(cloud, &vpc.id));
             free.map(|vpc| vpc.id.clone())
         }
-        "$address-association" => Some(cloud.there::<Address>(id)?.used.as_ref()?.association.clone()),
+        "$address-association" => Some(cloud.existing::<Address>(id)?.used.as_ref()?.association.clone()),
         "$ingress" | "$egress" => {
             let wanted = name == "$egress";
-            let mut rules = cloud.there::<SecurityGroup>(id)?.rules.iter();
+            let mut rules = cloud.existing::<SecurityGroup>(id)?.rules.iter();
             rules.find(|rule| rule.permission.egress == wanted).map(|rule| rule.id.clone())
         }
-        "$described-ingress" => described(cloud.there::<SecurityGroup>(id)?.rules.iter()),
+        "$described-ingress" => described(cloud.existing::<SecurityGroup>(id)?.rules.iter()),
         "$table-association" => RouteTable::all(cloud).values().find_map(|table| association(table, id)),
-        _ => of_table(cloud, cloud.there::<RouteTable>(id)?, name),
+        _ => of_table(cloud, cloud.existing::<RouteTable>(id)?, name),
     }
 }
 

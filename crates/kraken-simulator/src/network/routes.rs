@@ -73,12 +73,14 @@ impl Route {
     pub(super) fn state(&self, cloud: &Cloud, vpc: &str) -> &'static str {
         let (target, id) = &self.target;
         let works = match target {
-            Target::Gateway if id.starts_with("igw-") => {
-                cloud.there::<InternetGateway>(id).is_some_and(|gateway| gateway.vpc.as_deref() == Some(vpc))
+            Target::Gateway if id.starts_with("igw-") => cloud
+                .existing::<InternetGateway>(id)
+                .is_some_and(|gateway| gateway.vpc.as_deref() == Some(vpc)),
+            Target::NatGateway => {
+                cloud.existing::<NatGateway>(id).is_some_and(|gateway| gateway.is_live(cloud))
             }
-            Target::NatGateway => cloud.there::<NatGateway>(id).is_some_and(|gateway| gateway.lives(cloud)),
             Target::Instance => cloud
-                .there::<Instance>(id)
+                .existing::<Instance>(id)
                 .is_some_and(|instance| instance.state(cloud.now) == State::Running),
             _ => true,
         };
@@ -97,7 +99,7 @@ impl Route {
         let (target, id) = &self.target;
         let element = TARGETS.iter().find(|(each, ..)| each == target).map_or("", |(.., element)| element);
         xml.text(element, id);
-        if let (Target::Instance, Some(instance)) = (target, cloud.there::<Instance>(id)) {
+        if let (Target::Instance, Some(instance)) = (target, cloud.existing::<Instance>(id)) {
             xml.text("instanceOwnerId", &cloud.options.account);
             xml.text("networkInterfaceId", instance.interface());
         }
@@ -135,7 +137,7 @@ fn target(cloud: &Cloud, form: &Form, table: &RouteTable) -> Result<(Target, Str
         Err(Refusal::new("InvalidParameterValue", message))
     };
     match target {
-        Target::Gateway if id.starts_with("igw-") => match cloud.there::<InternetGateway>(&id) {
+        Target::Gateway if id.starts_with("igw-") => match cloud.existing::<InternetGateway>(&id) {
             None => {
                 let message = format!("The gateway ID '{id}' does not exist");
                 return Err(Refusal::new("InvalidGatewayID.NotFound", message));
@@ -143,14 +145,16 @@ fn target(cloud: &Cloud, form: &Form, table: &RouteTable) -> Result<(Target, Str
             Some(gateway) if gateway.vpc.as_ref() != Some(&table.vpc) => return elsewhere("network gateway"),
             Some(_) => {}
         },
-        Target::NatGateway => match cloud.there::<NatGateway>(&id).filter(|gateway| gateway.lives(cloud)) {
-            None => {
-                let message = format!("The natGateway ID '{id}' does not exist");
-                return Err(Refusal::new("InvalidNatGatewayID.NotFound", message));
+        Target::NatGateway => {
+            match cloud.existing::<NatGateway>(&id).filter(|gateway| gateway.is_live(cloud)) {
+                None => {
+                    let message = format!("The natGateway ID '{id}' does not exist");
+                    return Err(Refusal::new("InvalidNatGatewayID.NotFound", message));
+                }
+                Some(gateway) if gateway.vpc != table.vpc => return elsewhere("NAT gateway"),
+                Some(_) => {}
             }
-            Some(gateway) if gateway.vpc != table.vpc => return elsewhere("NAT gateway"),
-            Some(_) => {}
-        },
+        }
         Target::Instance if cloud.one::<Instance>(&id)?.place.vpc != table.vpc => {
             return elsewhere("instance");
         }
@@ -169,7 +173,7 @@ fn create(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     }
     if let Some(range) = Cidr::parse(&destination)
         && let Some(block) =
-            cloud.there::<Vpc>(&table.vpc).and_then(|vpc| vpc.ranges().find(|b| b.contains(range)))
+            cloud.existing::<Vpc>(&table.vpc).and_then(|vpc| vpc.ranges().find(|b| b.contains(range)))
     {
         let message = format!(
             "The destination CIDR block {destination} is equal to or more specific than one of this VPC's CIDR \

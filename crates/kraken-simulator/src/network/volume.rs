@@ -5,12 +5,12 @@ use crate::answer::{Answer, Handler, done};
 use crate::cloud::Cloud;
 use crate::form::Form;
 use crate::instance::Instance;
-use crate::kept::Kept as _;
 use crate::kind::Kind;
-use crate::life::Life;
 use crate::listing::{Described, describe, ids, write};
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
+use crate::state_transition::StateTransition;
 use crate::tags::Tags;
 
 use super::attachments::Attachment;
@@ -26,7 +26,7 @@ pub(crate) struct Volume {
     encrypted: bool,
     snapshot: Option<String>,
     created: String,
-    pub(super) life: Life<&'static str>,
+    pub(super) transition: StateTransition<&'static str>,
     pub(super) attachment: Option<Attachment>,
     pub(super) modification: Option<Modification>,
 }
@@ -44,7 +44,7 @@ pub(super) fn handler(action: &str) -> Option<Handler> {
 impl Volume {
     /// `creating`, `available` or `in-use`.
     pub(super) fn state(&self, cloud: &Cloud) -> &'static str {
-        if self.attachment.is_some() { "in-use" } else { self.life.state(cloud.now) }
+        if self.attachment.is_some() { "in-use" } else { self.transition.state(cloud.now) }
     }
 }
 
@@ -142,10 +142,19 @@ struct Source {
 
 fn make(cloud: &mut Cloud, source: Source, shape: Shape, attachment: Option<Attachment>, tags: Tags) -> u64 {
     let Source { zone, snapshot, encrypted } = source;
-    let life = Life::new("creating", "available", cloud.now, cloud.options.volume_creating);
+    let transition = StateTransition::new("creating", "available", cloud.now, cloud.options.volume_creating);
     let created = cloud.timestamp();
-    let new =
-        |id| Volume { id, zone, shape, encrypted, snapshot, created, life, attachment, modification: None };
+    let new = |id| Volume {
+        id,
+        zone,
+        shape,
+        encrypted,
+        snapshot,
+        created,
+        transition,
+        attachment,
+        modification: None,
+    };
     cloud.make(tags, new)
 }
 
@@ -205,7 +214,7 @@ fn delete(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
 
 /// The volumes in an instance's description.
 pub(crate) fn write_devices(xml: &mut Xml, cloud: &Cloud, instance: &Instance) {
-    let volumes = instance.volumes.iter().filter_map(|id| cloud.there::<Volume>(id));
+    let volumes = instance.volumes.iter().filter_map(|id| cloud.existing::<Volume>(id));
     let devices = volumes.filter_map(|volume| Some((volume, volume.attachment.as_ref()?)));
     xml.list("blockDeviceMapping", devices, |xml, (volume, attachment)| {
         xml.text("deviceName", &attachment.device);

@@ -3,10 +3,10 @@
 use crate::answer::{Answer, Handler};
 use crate::cloud::Cloud;
 use crate::form::Form;
-use crate::kept::Kept as _;
-use crate::life::Life;
 use crate::markup::Xml;
+use crate::objects::CloudObject as _;
 use crate::refusal::Refusal;
+use crate::state_transition::StateTransition;
 
 use super::Volume;
 
@@ -27,7 +27,7 @@ pub(super) struct Shape {
 #[derive(Debug, Clone)]
 pub(super) struct Modification {
     before: Shape,
-    life: Life<&'static str>,
+    transition: StateTransition<&'static str>,
     started: String,
 }
 
@@ -119,7 +119,7 @@ impl Shape {
 fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
     let id = form.required("VolumeId")?;
     let volume = cloud.one::<Volume>(id)?;
-    let busy = volume.modification.as_ref().is_some_and(|one| one.life.state(cloud.now) == "modifying");
+    let busy = volume.modification.as_ref().is_some_and(|one| one.transition.state(cloud.now) == "modifying");
     if busy || volume.state(cloud) == "creating" {
         let state = if busy { "modifying" } else { "creating" };
         let message = format!("Volume {id} is in an incorrect state: {state}");
@@ -140,8 +140,8 @@ fn modify(cloud: &mut Cloud, form: &Form) -> Result<Answer, Refusal> {
         of,
     };
     let shape = shape.checked()?;
-    let life = Life::new("modifying", "completed", cloud.now, cloud.options.volume_creating);
-    let modification = Modification { before, life, started: cloud.timestamp() };
+    let transition = StateTransition::new("modifying", "completed", cloud.now, cloud.options.volume_creating);
+    let modification = Modification { before, transition, started: cloud.timestamp() };
     let volume = cloud.one_mut::<Volume>(id)?;
     (volume.shape, volume.modification) = (shape, Some(modification));
     let volume = cloud.one::<Volume>(id)?;
@@ -154,7 +154,7 @@ fn modifications(cloud: &Cloud, form: &Form) -> Result<Answer, Refusal> {
     let is_meant = |volume: &&Volume| ids.is_empty() || ids.contains(&&*volume.id);
     let volumes = Volume::all(cloud).values().filter(is_meant);
     let modified: Vec<(&Volume, &str)> = volumes
-        .filter_map(|volume| Some((volume, volume.modification.as_ref()?.life.state(cloud.now))))
+        .filter_map(|volume| Some((volume, volume.modification.as_ref()?.transition.state(cloud.now))))
         .collect();
     let mut body = Xml::default();
     body.list("volumeModificationSet", &modified, |xml, (volume, state)| write(xml, volume, state));

@@ -24,7 +24,7 @@ pub(crate) struct Vpc {
     tenancy: String,
     dns_support: bool,
     dns_hostnames: bool,
-    /// The call that created it, whose response returns it as pending.
+    /// The call that created it. Its response returns the VPC as pending.
     made_by: u64,
 }
 

@@ -14,7 +14,7 @@ async fn a_token_launches_once_until_its_instances_are_terminated() {
 
     cloud.ok("TerminateInstances", &[("InstanceId.1", &first[0])]).await;
     cloud.until(&first[0], "terminated").await;
-    assert_eq!(cloud.run("2", &token).await, first, "one of the two still lives");
+    assert_eq!(cloud.run("2", &token).await, first, "one of the two is still live");
     cloud.ok("TerminateInstances", &[("InstanceId.1", &first[1])]).await;
     cloud.until(&first[1], "terminated").await;
     let (code, _) = cloud.no("RunInstances", &[&launch("2")[..], &token].concat()).await;

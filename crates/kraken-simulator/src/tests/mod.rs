@@ -1,4 +1,4 @@
-//! Tests of the behavior: of instances over HTTP, and of all other kinds with the dispatcher only.
+//! Tests of the simulator's behavior: instances over HTTP, all other kinds by the dispatcher only.
 
 mod account;
 mod addresses;

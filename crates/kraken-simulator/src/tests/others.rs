@@ -68,7 +68,8 @@ async fn every_change_of_every_kind_changes_it() {
 }
 
 fn subnet_in(simulator: &Simulator, vpc: &str) -> String {
-    let block = simulator.shared.lock().cloud.there::<Vpc>(vpc).unwrap().ranges().next().unwrap().to_string();
+    let block =
+        simulator.shared.lock().cloud.existing::<Vpc>(vpc).unwrap().ranges().next().unwrap().to_string();
     let block = block.replace("/16", "/24");
     let place = [("VpcId", vpc), ("CidrBlock", &block), ("AvailabilityZone", "us-east-1a")];
     simulator.outside("CreateSubnet", &place).unwrap().remove(0)
@@ -91,7 +92,7 @@ fn prepare(simulator: &Simulator, kind: Kind, id: &str, change: &str) {
         (Kind::Instance, "remove termination protection") => by("set termination protection"),
         (Kind::Instance, "disable monitoring") => by("enable monitoring"),
         (Kind::Instance, "make metadata tokens optional") => by("require metadata tokens"),
-        (Kind::Instance, "put it into the default security group") => {
+        (Kind::Instance, "set the default security group") => {
             let vpc = first(Kind::Vpc);
             let named = [("VpcId", &*vpc), ("GroupName", "g"), ("GroupDescription", "g")];
             let group = outside("CreateSecurityGroup", &named).remove(0);
@@ -134,8 +135,8 @@ fn prepare(simulator: &Simulator, kind: Kind, id: &str, change: &str) {
                 _ => {}
             }
         }
-        (Kind::SecurityGroup, "let something in no more" | "describe a rule otherwise") => {
-            by("let something in");
+        (Kind::SecurityGroup, "remove an ingress rule" | "change the description of a rule") => {
+            by("add an ingress rule");
         }
         (Kind::Address, _) => {
             let instance = instance();
@@ -147,14 +148,14 @@ fn prepare(simulator: &Simulator, kind: Kind, id: &str, change: &str) {
             }
         }
         (Kind::LoadBalancer, "remove deletion protection") => by("set deletion protection"),
-        (Kind::LoadBalancer, "put it into the default security group") => {
+        (Kind::LoadBalancer, "set the default security group") => {
             let vpc = first(Kind::Vpc);
             let named = [("VpcId", &*vpc), ("GroupName", "g"), ("GroupDescription", "g")];
             let group = outside("CreateSecurityGroup", &named).remove(0);
             let parameters = [("LoadBalancerArn", id), ("SecurityGroups.member.1", &*group)];
             simulator.outside_elb("SetSecurityGroups", &parameters).unwrap();
         }
-        (Kind::LoadBalancer, "change balancing across zones") => {
+        (Kind::LoadBalancer, "change cross-zone load balancing") => {
             let attribute = [
                 ("LoadBalancerArn", id),
                 ("Attributes.member.1.Key", "load_balancing.cross_zone.enabled"),

@@ -1,9 +1,8 @@
-//! Accounts: the credentials and rules of a provider that a resource names in `spec.account`, and the connections that belong
-//! to them.
+//! Accounts: provider credentials and rules that a resource selects with `spec.account`, and the connections that use them.
 //!
-//! A kind whose provider has accounts says so in [`crate::External::ACCOUNTS`] and implements [`crate::External::connect`].
-//! The loop connects at the beginning of each reconcile. Batches and the count of disappeared objects belong to a connection,
-//! so that no resource is answered with what its own credentials could not have read.
+//! A kind whose provider has accounts declares them in [`crate::External::ACCOUNTS`] and implements [`crate::External::connect`].
+//! The loop connects at the beginning of each reconcile. Each connection has its own batches and its own count of vanished
+//! objects, so that no resource receives data that its own credentials could not have read.
 
 mod recent;
 
@@ -18,7 +17,7 @@ use kraken_runtime::{patch::ApiError, watch::ObjectKey};
 
 pub use recent::{KEPT, MAX_KEPT, Recent};
 
-/// The name of the account of a namespace that resources use which name none.
+/// The name of the default account of a namespace, for resources that name no account.
 pub const DEFAULT_ACCOUNT: &str = "default";
 
 /// The kind of the accounts of a provider.
@@ -34,7 +33,7 @@ pub struct AccountKind {
     pub name_description: &'static str,
 }
 
-/// What a resource uses instead of the controller's own connection and rules.
+/// The connection and the rules that a resource uses instead of the controller's own.
 #[derive(Debug)]
 pub struct Connection<E> {
     /// The calls; `None` if they are made with the controller's own credentials.
@@ -43,7 +42,7 @@ pub struct Connection<E> {
     pub rules: Arc<dyn Rules>,
 }
 
-/// Calls with other credentials, or to another region, than the controller's own.
+/// A connection whose credentials or region differ from the controller's own.
 #[derive(Debug)]
 pub struct Connected<E> {
     /// The calls.
@@ -53,7 +52,7 @@ pub struct Connected<E> {
 }
 
 impl<E> Connection<E> {
-    /// The same with the calls in another form.
+    /// Converts the calls to another type.
     pub fn map<F>(self, form: impl FnOnce(E) -> F) -> Connection<F> {
         let connected =
             self.connected.map(|Connected { external, key }| Connected { external: form(external), key });
@@ -65,11 +64,11 @@ impl<E> Connection<E> {
 pub trait Rules: Debug + Send + Sync + 'static {
     /// The default entries of maps, and the restricted fields.
     fn governed(&self) -> &Governed;
-    /// A digest of what the account adds to a desired state: another digest is an edit, and not drift. Empty if it adds nothing.
+    /// A digest of what the account adds to a desired state: a changed digest is an edit and not drift. Empty if it adds nothing.
     fn digest(&self) -> &str;
-    /// Everything that the account forbids, each with the field and the rule.
+    /// All violations of the account's rules, each with the field and the rule.
     fn refused(&self, taken: &[Taken], adopt: Option<&Adopt>) -> Vec<Problem>;
-    /// Why the account must not be used here, if its credentials belong to another place than they should.
+    /// Why the account must not be used at this location, if its credentials belong to another account than its spec allows.
     fn misplaced(&self, here: &Location) -> Option<String>;
     /// The name of the account, for messages.
     fn name(&self) -> &str;
@@ -78,23 +77,23 @@ pub trait Rules: Debug + Send + Sync + 'static {
 /// Why a resource cannot be connected.
 #[derive(Debug)]
 pub enum Refusal {
-    /// There is no such account.
+    /// The account does not exist.
     NotFound(String),
-    /// The account cannot be used as it is.
+    /// The account exists and cannot be used.
     NotReady(String),
-    /// It could not be read.
+    /// The account could not be read.
     Unreadable(ApiError),
 }
 
-/// The accounts that exist, as a watch shows them: nothing of it makes a request. It is what admission and the orphan sweep
-/// know of accounts; a reconcile uses [`crate::External::connect`].
+/// The existing accounts according to a watch: no method makes a request. Admission and the orphan sweep use it; a reconcile
+/// uses [`crate::External::connect`].
 pub trait KnownAccounts: Debug + Send + Sync + 'static {
     /// All accounts, in no particular order.
     fn all(&self) -> Vec<ObjectKey>;
     /// The rules for a resource of this namespace that names this account, or none. `None` if there are none, or if the
     /// account does not exist or cannot be used.
     fn rules(&self, namespace: &str, account: Option<&str>) -> Option<Arc<dyn Rules>>;
-    /// Whether nothing may be called with the controller's own credentials, unless an account uses them.
+    /// Whether the controller's own credentials may be used only through an account.
     fn is_required(&self) -> bool;
 }
 

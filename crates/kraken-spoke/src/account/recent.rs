@@ -1,4 +1,4 @@
-//! What belongs to connections and is kept while they are used, such as clients that hold credentials.
+//! A cache of values of connections, such as clients with credentials: they are dropped when their connection is no longer used.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// How long a value is kept after its last use: longer than the usual interval between resyncs.
 pub const KEPT: Duration = Duration::from_hours(1);
-/// The maximum number of values. Beyond it, the one whose last use is the longest ago is dropped: credentials that are
+/// The maximum number of values. Beyond it, the least recently used value is dropped: credentials that are
 /// replaced every few minutes must not fill the memory.
 pub const MAX_KEPT: usize = 1000;
 /// How often expired values are searched.
@@ -41,7 +41,7 @@ impl<V: Clone> Recent<V> {
         state.used(key, now)
     }
 
-    /// The value of this key, which is made if there is none. This is a use of it.
+    /// The value of this key, which is created if there is none. This is a use of it.
     pub fn get_or_insert(&self, key: &Arc<str>, make: impl FnOnce() -> V) -> V {
         let (now, mut state) = (Instant::now(), self.0.lock());
         state.expire(now);
@@ -54,8 +54,8 @@ impl<V: Clone> Recent<V> {
         value
     }
 
-    /// Drops the values that were not used for long. A reconcile of any resource does so, because the last resource of a
-    /// connection may be gone.
+    /// Drops the values that have not been used recently. Every reconcile does so, because the last resource of a
+    /// connection may have been deleted.
     pub fn expire(&self) {
         self.0.lock().expire(Instant::now());
     }
@@ -118,7 +118,7 @@ mod tests {
         recent.expire();
         assert!(dropped.upgrade().is_some());
         tokio::time::advance(PERIOD).await;
-        // Another resource is reconciled: nobody uses the old connection.
+        // Another resource is reconciled: no resource uses the old connection.
         recent.get_or_insert(&key("new"), Arc::default);
         assert!(dropped.upgrade().is_none());
         assert_eq!(count(&recent), 1);

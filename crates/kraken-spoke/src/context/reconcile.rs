@@ -1,4 +1,4 @@
-//! One reconcile of one resource: the input of its steps, and what they leave behind.
+//! One reconcile of one resource: the input and the results of its steps.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub(crate) struct Reconcile<'a> {
     pub object: Arc<Object>,
     /// The owner of the resource's remote objects.
     pub identity: Identity,
-    /// What the controller keeps in memory of the resource.
+    /// The in-memory record of the resource.
     pub memory: &'a mut Memory,
-    /// The place in its lane, which the reconcile gives up while it waits for a batched read.
+    /// Its slot in the lane, which the reconcile releases while it waits for a batched read.
     pub slot: &'a mut Slot,
     /// What the status reports in addition to the outcome.
     pub facts: ReconcileFacts,

@@ -101,8 +101,8 @@ async fn reported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Requeue {
     }
 }
 
-/// Releases what a deleted resource has left: needed only if another client removed its finalizer, so that it was deleted
-/// before its request was released.
+/// Releases the DependencyRequest of a deleted resource: needed only if another client removed the finalizer, so that the
+/// resource was deleted before its request was released.
 async fn released(context: &Context, key: &ObjectKey) -> Requeue {
     context.published.forget(&ObjectKey::new(&key.namespace, &context.owned_name(&key.name)));
     match references::release_of(context, key, references::Expected::IfUnselected).await {

@@ -19,11 +19,11 @@ use crate::{
 
 /// Enqueues the resources that use an account when the account changes.
 pub(super) fn enqueue_users(context: &Arc<Context>) -> OnChange {
-    // Weak, as in `dependents`: the provider keeps this as long as the process lives.
+    // Weak, as in `dependents`: the provider keeps this until the process ends.
     let context = Arc::downgrade(context);
     Arc::new(move |account: &ObjectKey| {
         let Some(context) = context.upgrade() else { return };
-        // Every Account is a change at the start: only the text of the resources of its namespace is read.
+        // At the start, every Account is reported as a change: only the text of the resources of its namespace is read.
         context.objects.visit_raw(|object| {
             let is_in_namespace = object.metadata.namespace.as_deref() == Some(&*account.namespace);
             let used = || account_of(object.spec.as_deref()).ok().flatten();

@@ -64,7 +64,7 @@ pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, 
         let (enqueue, published) = (enqueue_owner(queue.clone()), published.clone());
         // The controller's own writes trigger no reconcile; an edit of a state by another client is reverted at once.
         move |change| {
-            if published.is_disturbed(&change) {
+            if published.needs_reconcile(&change) {
                 enqueue(change);
             }
         }

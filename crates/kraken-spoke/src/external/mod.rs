@@ -189,7 +189,7 @@ pub trait External: Send + Sync + 'static {
         ready(Ok(None))
     }
 
-    /// Calls this whenever an account changes, as long as the process lives.
+    /// Calls this function whenever an account changes, until the process ends.
     fn on_account_change(&self, _: OnChange) {}
 
     /// The account and region that this controller works in; `None` if the kind has no such concept. Called before
@@ -263,7 +263,7 @@ pub trait External: Send + Sync + 'static {
         cluster: &str,
     ) -> impl Future<Output = Result<Vec<(Identity, Self::Observed)>, Failure>> + Send;
 
-    /// All objects of this kind with this id or all of these tags, whoever owns them; an id that does not exist returns
+    /// All objects of this kind with this id or all of these tags, regardless of their owner; an id that does not exist returns
     /// no object.
     fn find(
         &self,

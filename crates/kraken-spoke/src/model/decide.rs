@@ -29,7 +29,7 @@ pub(crate) enum Decision<C> {
 
 /// Removes the differences that the resource ignores. `missing_path` is the path that [`Comparison::missing`] refers to
 /// if an object exists already: if no object exists, the first one is created regardless of what is ignored.
-pub(crate) fn heed<C>(
+pub(crate) fn remove_ignored<C>(
     mut comparison: Comparison<C>,
     ignored: &Ignored,
     missing_path: Option<&str>,
@@ -43,7 +43,7 @@ pub(crate) fn heed<C>(
     comparison
 }
 
-/// Decides on a comparison without [ignored differences](heed). `edited` means that the spec or a referenced value is
+/// Decides on a comparison without [ignored differences](remove_ignored). `edited` means that the spec or a referenced value is
 /// not the one that was last in place: then a difference is an edit to apply, and not drift.
 pub(crate) fn decide<C>(comparison: Comparison<C>, lifecycle: &Lifecycle, edited: bool) -> Decision<C> {
     let Comparison { missing, settling, mut differences } = comparison;
@@ -171,9 +171,9 @@ mod tests {
             differences,
         };
         let lifecycle = Lifecycle { drift: Drift::Report, ..Lifecycle::default() };
-        let heeded = heed(comparison, &Ignored::new(&["state".to_owned()]), None);
+        let remaining = remove_ignored(comparison, &Ignored::new(&["state".to_owned()]), None);
         assert_eq!(
-            decide(heeded, &lifecycle, false),
+            decide(remaining, &lifecycle, false),
             Decision::Resume(FieldDiff::new("state", "a", "b"), "start")
         );
     }
@@ -181,17 +181,17 @@ mod tests {
     #[test]
     fn ignored_difference_is_removed() {
         let ignored = Ignored::new(&["tags".to_owned()]);
-        let heeded = heed(tags_and_image(), &ignored, None);
-        assert!(matches!(decide(heeded, &Lifecycle::default(), true), Decision::Immutable(_)));
+        let remaining = remove_ignored(tags_and_image(), &ignored, None);
+        assert!(matches!(decide(remaining, &Lifecycle::default(), true), Decision::Immutable(_)));
     }
 
     #[test]
     fn ignored_count_creates_only_the_first_object() {
         let ignored = Ignored::new(&["maxCount".to_owned()]);
         let comparison = || Comparison::<()> { missing: Some("1 instance".into()), ..Comparison::default() };
-        assert!(heed(comparison(), &ignored, None).missing.is_some());
-        assert!(heed(comparison(), &ignored, Some("maxCount")).missing.is_none());
-        assert!(heed(comparison(), &ignored, Some("")).missing.is_some());
+        assert!(remove_ignored(comparison(), &ignored, None).missing.is_some());
+        assert!(remove_ignored(comparison(), &ignored, Some("maxCount")).missing.is_none());
+        assert!(remove_ignored(comparison(), &ignored, Some("")).missing.is_some());
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn blockers(graph: &Graph, of: &Node) -> Vec<Node> {
     let mut open = vec![of];
     while let Some(node) = open.pop() {
         if reached.insert(node) {
-            open.extend(graph.get(node).into_iter().flatten().flat_map(|to| meant_by(graph, to)));
+            open.extend(graph.get(node).into_iter().flatten().flat_map(|to| matches_of(graph, to)));
         }
     }
     let refers = |(from, to): &(&Node, &BTreeSet<Node>)| {
@@ -59,7 +59,7 @@ fn may_mean(reference: &Node, resource: &Node) -> bool {
 }
 
 /// The resources with references of their own among those that a reference may refer to.
-fn meant_by<'a>(graph: &'a Graph, reference: &'a Node) -> impl Iterator<Item = &'a Node> {
+fn matches_of<'a>(graph: &'a Graph, reference: &'a Node) -> impl Iterator<Item = &'a Node> {
     // All kinds that begin with this name: the next character of the kind is a dot, and a slash follows the dot in
     // ASCII.
     let of_kind = (reference.0.clone(), String::new())..(format!("{}/", reference.0), String::new());

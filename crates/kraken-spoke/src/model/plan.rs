@@ -58,14 +58,14 @@ impl Proposal {
         K: Resource + HasStatus<Status = ResourceStatus>,
     {
         let approved = object.annotations().get(APPROVED_PLAN_ANNOTATION).map(String::as_str);
-        match self.judged(object.status(), approved) {
+        match self.evaluate(object.status(), approved) {
             Verdict::Granted => Ok(()),
             Verdict::ToRecord(plan) => Err(Outcome::Approved(plan.into())),
             Verdict::Awaited(plan) => Err(Outcome::AwaitingApproval(plan.into())),
         }
     }
 
-    fn judged(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
+    fn evaluate(self, status: Option<&ResourceStatus>, approved: Option<&str>) -> Verdict {
         let completed = status.and_then(|status| status.completed_plan.as_deref());
         // Permission to write a status must not imply permission to approve: a plan counts only if its hash matches its
         // content.
@@ -77,7 +77,9 @@ impl Proposal {
         let mut plan = self.into_plan(completed);
         match (stored, approved) {
             (_, Some(_)) if mutants::active(Mutant::ApprovalForAll) => Verdict::Granted,
-            (Some(stored), Some(hash)) if stored.hash == hash && goes_on(&plan, stored) => Verdict::Granted,
+            (Some(stored), Some(hash)) if stored.hash == hash && is_remainder_of(&plan, stored) => {
+                Verdict::Granted
+            }
             (_, Some(hash)) if plan.hash == hash => Verdict::ToRecord(plan),
             (stored, Some(hash)) if Some(hash) != completed => {
                 plan.stale = Some(stale(&plan, stored, hash));
@@ -109,7 +111,7 @@ fn hash_of(
 
 /// Whether a plan is the remainder of an approved one. Creation and replacement include all steps to the same desired
 /// state; changes include only themselves.
-fn goes_on(plan: &Plan, approved: &Plan) -> bool {
+fn is_remainder_of(plan: &Plan, approved: &Plan) -> bool {
     use PlanAction::{Adopt, Change, Create, Delete, Replace};
     if plan.hash == approved.hash {
         return true;
@@ -211,26 +213,26 @@ mod tests {
 
     #[test]
     fn plan_requires_approval() {
-        assert!(matches!(resize().judged(None, None), Verdict::Awaited(plan) if plan.stale.is_none()));
+        assert!(matches!(resize().evaluate(None, None), Verdict::Awaited(plan) if plan.stale.is_none()));
         let (status, hash) = shown(resize(), None);
-        assert_eq!(resize().judged(Some(&status), Some(&hash)), Verdict::Granted);
+        assert_eq!(resize().evaluate(Some(&status), Some(&hash)), Verdict::Granted);
     }
 
     #[test]
     fn approval_given_before_the_plan_was_shown_is_recorded_first() {
         let (_, hash) = shown(resize(), None);
-        assert!(matches!(resize().judged(None, Some(&hash)), Verdict::ToRecord(plan) if plan.hash == hash));
+        assert!(matches!(resize().evaluate(None, Some(&hash)), Verdict::ToRecord(plan) if plan.hash == hash));
     }
 
     #[test]
     fn further_steps_of_an_approved_plan_need_no_approval() {
         let (status, hash) = shown(resize(), None);
         let rest = proposal(PlanAction::Change, vec![change("colour", "red", "blue")], "t");
-        assert_eq!(rest.judged(Some(&status), Some(&hash)), Verdict::Granted);
+        assert_eq!(rest.evaluate(Some(&status), Some(&hash)), Verdict::Granted);
         let (status, hash) =
             shown(proposal(PlanAction::Replace, vec![change("colour", "a", "b")], "t"), None);
         let create = proposal(PlanAction::Create, vec![], "t");
-        assert_eq!(create.judged(Some(&status), Some(&hash)), Verdict::Granted);
+        assert_eq!(create.evaluate(Some(&status), Some(&hash)), Verdict::Granted);
     }
 
     #[test]
@@ -238,22 +240,22 @@ mod tests {
         let (status, hash) = shown(resize(), None);
         let more = proposal(PlanAction::Change, vec![change("size", "4", "5")], "t");
         assert!(
-            stale_reason(more.judged(Some(&status), Some(&hash)))
+            stale_reason(more.evaluate(Some(&status), Some(&hash)))
                 .contains("spec.size would become 5, currently 4")
         );
         let other_end = proposal(PlanAction::Change, vec![change("size", "3", "5")], "other");
-        assert!(stale_reason(other_end.judged(Some(&status), Some(&hash))).contains("stale"));
+        assert!(stale_reason(other_end.evaluate(Some(&status), Some(&hash))).contains("stale"));
         let replace = proposal(PlanAction::Replace, vec![change("size", "3", "5")], "t");
-        assert!(matches!(replace.judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        assert!(matches!(replace.evaluate(Some(&status), Some(&hash)), Verdict::Awaited(_)));
     }
 
     #[test]
     fn message_of_a_stale_approval_is_stable() {
         let (mut status, hash) = shown(resize(), None);
         let edited = || proposal(PlanAction::Change, vec![change("size", "3", "7")], "other");
-        let Verdict::Awaited(plan) = edited().judged(Some(&status), Some(&hash)) else { panic!() };
+        let Verdict::Awaited(plan) = edited().evaluate(Some(&status), Some(&hash)) else { panic!() };
         status.plan = Some(plan.clone());
-        assert_eq!(edited().judged(Some(&status), Some(&hash)), Verdict::Awaited(plan));
+        assert_eq!(edited().evaluate(Some(&status), Some(&hash)), Verdict::Awaited(plan));
     }
 
     #[test]
@@ -262,19 +264,19 @@ mod tests {
         // A client with permission to write the status stores another plan under the hash that a person approved.
         let forged = || proposal(PlanAction::Delete, vec![], "t");
         status.plan = Some(Plan { hash: hash.clone(), ..forged().into_plan(None) });
-        assert!(matches!(forged().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        assert!(matches!(forged().evaluate(Some(&status), Some(&hash)), Verdict::Awaited(_)));
         // Or the client extends the approved plan.
         let (mut status, hash) = shown(resize(), None);
         let wider = || proposal(PlanAction::Change, vec![change("size", "3", "99")], "t");
         status.plan.as_mut().unwrap().changes.push(change("size", "3", "99"));
-        assert!(matches!(wider().judged(Some(&status), Some(&hash)), Verdict::Awaited(_)));
+        assert!(matches!(wider().evaluate(Some(&status), Some(&hash)), Verdict::Awaited(_)));
     }
 
     #[test]
     fn approval_is_valid_for_one_plan() {
         let (_, hash) = shown(resize(), None);
         let later = ResourceStatus { completed_plan: Some(hash.clone()), ..ResourceStatus::default() };
-        let verdict = resize().judged(Some(&later), Some(&hash));
+        let verdict = resize().evaluate(Some(&later), Some(&hash));
         assert!(matches!(verdict, Verdict::Awaited(plan) if plan.hash != hash && plan.stale.is_none()));
     }
 }

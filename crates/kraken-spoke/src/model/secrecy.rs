@@ -153,7 +153,7 @@ impl Secrecy {
             None => Value::Object(serde_json::Map::new()),
             Some(echoes) => {
                 for echo in echoes {
-                    take_out(&mut state, &echo.path.split('.').collect::<Vec<_>>());
+                    remove_path(&mut state, &echo.path.split('.').collect::<Vec<_>>());
                 }
                 self.scrubber.scrub_json(state)
             }
@@ -217,13 +217,13 @@ pub(crate) fn top(path: &str) -> &str {
 }
 
 /// Removes the value at a path. Lists are traversed.
-fn take_out(value: &mut Value, path: &[&str]) {
+fn remove_path(value: &mut Value, path: &[&str]) {
     match (value, path) {
-        (Value::Array(items), _) => items.iter_mut().for_each(|item| take_out(item, path)),
+        (Value::Array(items), _) => items.iter_mut().for_each(|item| remove_path(item, path)),
         (Value::Object(members), [last]) => drop(members.remove(*last)),
         (Value::Object(members), [first, rest @ ..]) => {
             if let Some(member) = members.get_mut(*first) {
-                take_out(member, rest);
+                remove_path(member, rest);
             }
         }
         _ => {}

@@ -55,7 +55,7 @@ pub(crate) fn is_of(meta: &ObjectMeta, owner: &str) -> bool {
     meta.owner_references.iter().flatten().any(|reference| reference.uid == owner)
 }
 
-/// Whether the resource with this UID published this content, and nobody edited it since.
+/// Whether the resource with this UID published this content, and no client edited it since.
 pub fn is_published(meta: &ObjectMeta, hash: &str, owner: &str) -> bool {
     has_content(meta, hash) && is_of(meta, owner)
 }

@@ -29,7 +29,7 @@ impl Claims {
     }
 
     /// Releases a claim: the candidate was not adopted.
-    pub(crate) fn give_back(&self, id: &str, uid: &str) {
+    pub(crate) fn release(&self, id: &str, uid: &str) {
         let mut of = self.of.lock();
         if of.get(id).is_some_and(|(holder, _)| holder == uid) {
             of.remove(id);
@@ -56,9 +56,9 @@ mod tests {
     async fn claim_ends_when_released_or_after_the_visibility_window() {
         let claims = Claims::default();
         assert!(claims.take("i-1", "a", WINDOW));
-        claims.give_back("i-1", "b");
+        claims.release("i-1", "b");
         assert!(!claims.take("i-1", "b", WINDOW));
-        claims.give_back("i-1", "a");
+        claims.release("i-1", "a");
         assert!(claims.take("i-1", "b", WINDOW));
         tokio::time::advance(WINDOW).await;
         assert!(claims.take("i-1", "a", WINDOW));

@@ -43,12 +43,12 @@ impl Connections {
         })
     }
 
-    /// Drops the links that were not used for long.
+    /// Drops the links that have not been used recently.
     pub(crate) fn expire(&self) {
         self.0.expire();
     }
 
-    /// Forgets a resource that is gone.
+    /// Forgets a deleted resource.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.0.visit(|link| link.vanished.forget(key));
     }

@@ -26,7 +26,7 @@ impl Hub {
     }
 
     /// Whether the hub responded to any request within this time.
-    pub(crate) fn was_heard(&self, within: Duration) -> bool {
+    pub(crate) fn has_responded(&self, within: Duration) -> bool {
         self.answered.lock().is_some_and(|at| at.elapsed() < within)
     }
 }
@@ -53,10 +53,10 @@ mod tests {
         hub.note(&Change::Applied(request(false), None));
         hub.note(&Change::Applied(request(false), Some(request(false))));
         hub.note(&Change::Deleted(request(true)));
-        assert!(!hub.was_heard(TEN));
+        assert!(!hub.has_responded(TEN));
         hub.note(&Change::Applied(request(true), Some(request(false))));
-        assert!(hub.was_heard(TEN));
+        assert!(hub.has_responded(TEN));
         tokio::time::advance(TEN).await;
-        assert!(!hub.was_heard(TEN));
+        assert!(!hub.has_responded(TEN));
     }
 }

@@ -44,7 +44,7 @@ impl Published {
     }
 
     /// Whether its owner must reconcile a state: it was deleted, or is not as its spoke wrote it.
-    pub(crate) fn is_disturbed(&self, change: &Change<PartialObjectMeta<StateDeclaration>>) -> bool {
+    pub(crate) fn needs_reconcile(&self, change: &Change<PartialObjectMeta<StateDeclaration>>) -> bool {
         match change {
             Change::Applied(now, before) => {
                 let hash = |state: &PartialObjectMeta<StateDeclaration>| {

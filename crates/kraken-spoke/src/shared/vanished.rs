@@ -67,7 +67,7 @@ impl Vanished {
     }
 
     /// A new one with the same limits, for the resources of another connection.
-    pub(crate) fn like_this(&self) -> Self {
+    pub(crate) fn with_same_limits(&self) -> Self {
         Self::new(self.share, self.at_least)
     }
 

@@ -13,7 +13,7 @@ use crate::{
     context::Reconcile,
     dynamic::{Change, Desired, DynKind, Observed},
     model::{
-        decide::{Remedies, heed, may_replace, remedies},
+        decide::{Remedies, may_replace, remedies, remove_ignored},
         ids::listed,
         intent::{Intent, parameters_hash},
         memory::Claimed,
@@ -55,10 +55,10 @@ async fn candidate(
     let (target, lifecycle) = (observation.target, object.lifecycle());
     let found = context.external.find(wanted).await.map_err(Outcome::Failed)?;
     let candidate =
-        the_one(&*context.kind, found, wanted, &identity.uid).map_err(Outcome::AdoptionRefused)?;
+        only_candidate(&*context.kind, found, wanted, &identity.uid).map_err(Outcome::AdoptionRefused)?;
     let comparison = context.kind.compare(&target.desired, &candidate.observed);
     let missing_path = Some(context.info().missing_path);
-    let comparison = heed(target.secrecy.mask(comparison), &target.ignored, missing_path);
+    let comparison = remove_ignored(target.secrecy.mask(comparison), &target.ignored, missing_path);
     let differs = comparison.missing.is_some() || !comparison.differences.is_empty();
     if lifecycle.approval == Approval::Manual || differs {
         proposal(&candidate.id, comparison, lifecycle, &target.desired).approved(&**object)?;
@@ -90,12 +90,12 @@ async fn claim(
         ));
     }
     if let Err(error) = write(reconcile, &intent).await {
-        context.claims.give_back(&id, &reconcile.identity.uid);
+        context.claims.release(&id, &reconcile.identity.uid);
         return Outcome::Kubernetes(error);
     }
     if let Err(failure) = context.external.claim(&reconcile.identity, epoch, &candidate.observed).await {
         if failure.class == FailureClass::Terminal {
-            context.claims.give_back(&id, &reconcile.identity.uid);
+            context.claims.release(&id, &reconcile.identity.uid);
         }
         return refused(failure, Reason::Creating);
     }
@@ -108,7 +108,7 @@ async fn claim(
 }
 
 /// The one object that matches and may be adopted, or why there is none.
-fn the_one(
+fn only_candidate(
     kind: &dyn DynKind,
     found: Vec<Candidate<Observed>>,
     wanted: &Adopt,

@@ -31,7 +31,7 @@ pub(crate) async fn open(reconcile: &mut Reconcile<'_>) -> Result<(), Outcome> {
     if let Some(Connection { connected, rules }) = connection {
         let own = context.link();
         let link = match connected {
-            Some(connected) => context.connections.link(connected, || own.vanished.like_this()),
+            Some(connected) => context.connections.link(connected, || own.vanished.with_same_limits()),
             None => own,
         };
         *context = Arc::new(context.with(link, rules));

@@ -14,7 +14,7 @@ use crate::{
     context::Reconcile,
     dynamic::{Change, Desired, Observed},
     model::{
-        decide::heed,
+        decide::remove_ignored,
         ids::{listed, union},
         in_place,
         intent::Clock,
@@ -183,7 +183,7 @@ fn compare(
     let fixed = in_place::edits_at_creation(&identity.uid, target.at_creation.clone(), object.status(), &ids);
     comparison.differences.extend(fixed);
     let missing_path = (!ids.is_empty()).then_some(context.info().missing_path);
-    heed(target.secrecy.mask(comparison), &target.ignored, missing_path)
+    remove_ignored(target.secrecy.mask(comparison), &target.ignored, missing_path)
 }
 
 /// Records in the status what the observation confirms.

@@ -218,7 +218,7 @@ async fn release(reconcile: &mut Reconcile<'_>, kept: &Observed) -> Result<Outco
 async fn finish(reconcile: &Reconcile<'_>, reason: Reason, note: &str) -> Result<Outcome, Outcome> {
     let Reconcile { context, object, .. } = reconcile;
     // Before the finalizer is removed: after a crash in between, the finalizer still leads to a reconcile that completes
-    // both. The other way round, a request whose label a client removed would be found by nobody.
+    // both. In the opposite order, a request whose label a client removed would never be found.
     release_dependencies(reconcile).await?;
     let api = context.api(&place(&**object).0);
     match remove_finalizer(&api, context.manager.name, &**object).await {

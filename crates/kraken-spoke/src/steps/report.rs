@@ -26,7 +26,7 @@ const DELETION_GRACE: Duration = Duration::from_secs(1);
 
 /// Writes the status and publishes the event of the outcome.
 pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> Result<(), ApiError> {
-    if matches!(outcome, Outcome::Removed) || is_silent(reconcile, outcome) {
+    if matches!(outcome, Outcome::Removed) || is_unreported(reconcile, outcome) {
         return Ok(());
     }
     let object = reconcile.object.clone();
@@ -54,7 +54,7 @@ pub(crate) async fn report(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> 
 }
 
 /// Whether progress need not be reported yet.
-fn is_silent(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
+fn is_unreported(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
     let Reconcile { context, object, memory, .. } = reconcile;
     if !outcome.is_in_progress() {
         memory.in_progress = None;
@@ -64,11 +64,11 @@ fn is_silent(reconcile: &mut Reconcile<'_>, outcome: &Outcome) -> bool {
     // A resource that is being deleted is not ready, and must not be reported as ready for long.
     let is_wrong = object.meta().deletion_timestamp.is_some() && is_ready(before);
     let grace = if is_wrong { DELETION_GRACE } else { outcome.grace() };
-    let is_silent = is_wrong || outcome.is_passing() || is_still_true(before, generation);
+    let may_be_unreported = is_wrong || outcome.is_transient() || is_still_true(before, generation);
     let for_hub = matches!(outcome, Outcome::WaitingForHub);
     // The hub responds to other resources of this kind: this response is expected soon.
-    let is_heard = for_hub && context.hub.was_heard(HUB_GRACE);
-    (memory.progress(grace, for_hub).is_fresh() || is_heard) && is_silent
+    let hub_responds = for_hub && context.hub.has_responded(HUB_GRACE);
+    (memory.progress(grace, for_hub).is_fresh() || hub_responds) && may_be_unreported
 }
 
 /// Writes the whole status, regardless of other field owners: a condition that another manager's field keeps alive would

@@ -65,7 +65,7 @@ async fn kind_without_tags_is_identified_by_its_recorded_ids() {
 
 #[tokio::test(start_paused = true)]
 async fn object_that_does_not_decode_is_reported() {
-    // The lifecycle does not decode: the store has never had the object, and the controller reads it.
+    // The lifecycle does not decode: the store has never contained the object, and the controller reads it.
     let scene = Scene::of(disk().spec("lifecycle", json!("none"))).await;
     scene.undecodable("invalid type: string");
     let object = disk().spec("lifecycle", json!("none"));

@@ -195,7 +195,7 @@ fn reconciles(metrics: &Metrics) -> BTreeMap<String, String> {
     parts.collect()
 }
 
-/// A place in a lane, which only a work queue hands out.
+/// A slot in a lane, which only a work queue creates.
 async fn slot(lane: Lane) -> Slot {
     let queue = Queue::new(1);
     queue.add(0_u8, lane);

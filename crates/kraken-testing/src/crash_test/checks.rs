@@ -213,9 +213,9 @@ mod tests {
             violation(&recorder),
             format!("ModifyLoadBalancerAttributes names {theirs}, which is not owned by Kraken")
         );
-        assert_eq!(recorder.cloud.harmed(), None);
+        assert_eq!(recorder.cloud.changed_foreign_object(), None);
         recorder.cloud.simulator.tag_outside(&theirs, "Team", Some("other")).unwrap();
-        assert!(recorder.cloud.harmed().unwrap().contains("has tags"));
+        assert!(recorder.cloud.changed_foreign_object().unwrap().contains("has tags"));
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl Cloud {
     }
 
     /// The changed foreign objects.
-    pub(super) fn harmed(&self) -> Option<String> {
+    pub(super) fn changed_foreign_object(&self) -> Option<String> {
         self.foreign.iter().find_map(|(id, (kind, tags))| {
             let now = self.simulator.objects(*kind).into_iter().find(|object| object.id == *id);
             match now.filter(|object| object.alive) {

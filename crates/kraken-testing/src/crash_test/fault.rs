@@ -74,7 +74,7 @@ impl Fault {
                 &[]
             }
             // For a resumed leader or two starting replicas, only calls that create or delete are relevant.
-            Self::Stop | Self::Both if !call.is_grave() => &[],
+            Self::Stop | Self::Both if !call.is_critical() => &[],
             Self::Stop => &[When::Before, When::After],
             // For the cloud, a request that never arrived equals a kill before the call.
             Self::Lose | Self::Reset | Self::Both => AFTER,
@@ -82,7 +82,7 @@ impl Fault {
             Self::Storm if call.number == 1 => BEFORE,
             Self::Conflict | Self::Storm => &[],
             Self::Cut => BEFORE,
-            Self::Restart if call.is_grave() => AFTER,
+            Self::Restart if call.is_critical() => AFTER,
             Self::Restart => &[],
         }
     }
@@ -108,7 +108,7 @@ impl Numbered {
     }
 
     /// Whether it creates, deletes or persists a record: not an event, nor a status that can be written again.
-    fn is_grave(&self) -> bool {
+    fn is_critical(&self) -> bool {
         const LIGHT: [&str; 4] = ["events", "statedeclarations", "tags", "dependencyrequests"];
         let name = self.name.to_lowercase();
         let answers = name.ends_with("dependencyrequests/status"); // written by the hub; spokes write none

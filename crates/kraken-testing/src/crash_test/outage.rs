@@ -51,7 +51,7 @@ impl ApiServer {
     }
 
     /// Restarts it after the outage.
-    pub(super) fn revive(&self) -> Result<()> {
+    pub(super) fn restart_killed(&self) -> Result<()> {
         let mut state = self.lock();
         if !state.down || state.killed.is_none_or(|at| at.elapsed() < AWAY) {
             return Ok(());

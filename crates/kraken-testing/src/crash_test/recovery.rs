@@ -37,7 +37,7 @@ impl Run {
         let begun = Instant::now();
         let mut converged: Option<Instant> = None;
         loop {
-            if self.revive().await? {
+            if self.restart_killed().await? {
                 converged = None;
             }
             let killed = self.recorder.api.killed();
@@ -82,8 +82,8 @@ impl Run {
         Ok(())
     }
 
-    async fn revive(&mut self) -> Result<bool> {
-        self.recorder.api.revive()?;
+    async fn restart_killed(&mut self) -> Result<bool> {
+        self.recorder.api.restart_killed()?;
         if self.is_stopped() && self.recorder.fired().is_some_and(|at| at.elapsed() > STOPPED_FOR) {
             self.recorder.resume();
             self.recorder.note("the suspended leader is resumed");

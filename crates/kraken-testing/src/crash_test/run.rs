@@ -16,7 +16,7 @@ use super::recorder::Recorder;
 use super::recovery::{CONVERGED_WITHIN, QUIET};
 use super::scenario::{Bound, HUB, OutOfBand, Scenario, Step};
 use super::side::Side;
-use super::user::is_passing;
+use super::user::is_temporary;
 use super::worker::{self, Settings, Worker};
 use super::{Stage, Verdict};
 use crate::fault_proxy::FaultProxy;
@@ -91,9 +91,9 @@ impl Run {
     pub(super) async fn start(stage: &Stage, scenario: &Scenario, point: Option<Point>) -> Result<Self> {
         let begun = Instant::now();
         let namespace = loop {
-            stage.api.revive()?;
+            stage.api.restart_killed()?;
             match namespace(&stage.client).await {
-                Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                Err(problem) if is_temporary(&problem, begun) => tokio::time::sleep(POLL).await,
                 result => break result?,
             }
         };
@@ -197,8 +197,8 @@ impl Run {
                 .await
                 .context("when it was deleted in the end")?;
         }
-        if let Some(harm) = self.recorder.cloud.harmed() {
-            bail!("{harm}");
+        if let Some(change) = self.recorder.cloud.changed_foreign_object() {
+            bail!("{change}");
         }
         if scenario.program == HUB
             && let Some(leak) = self.leak().await?

@@ -24,9 +24,9 @@ impl Run {
             let (kind, name) = key.split_once('/').unwrap_or_default();
             let (api, patch, begun) = (self.api(kind), Patch::Apply(manifest), Instant::now());
             let applied = loop {
-                self.recorder.api.revive()?;
+                self.recorder.api.restart_killed()?;
                 match api.patch(name, &params, &patch).await.with_context(|| format!("cannot apply {key}")) {
-                    Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                    Err(problem) if is_temporary(&problem, begun) => tokio::time::sleep(POLL).await,
                     result => break result?,
                 }
             };
@@ -45,13 +45,13 @@ impl Run {
         let (kind, name) = key.split_once('/').unwrap_or_default();
         let (api, begun) = (self.api(kind), Instant::now());
         loop {
-            self.recorder.api.revive()?;
+            self.recorder.api.restart_killed()?;
             let deleted = match api.delete(name, &DeleteParams::default()).await {
                 Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
                 result => result.map(drop).with_context(|| format!("cannot delete {key}")),
             };
             match deleted {
-                Err(problem) if is_passing(&problem, begun) => tokio::time::sleep(POLL).await,
+                Err(problem) if is_temporary(&problem, begun) => tokio::time::sleep(POLL).await,
                 result => return result,
             }
         }
@@ -59,7 +59,7 @@ impl Run {
 }
 
 /// Whether an error may be temporary: no response, or a server error.
-pub(super) fn is_passing(problem: &anyhow::Error, begun: Instant) -> bool {
+pub(super) fn is_temporary(problem: &anyhow::Error, begun: Instant) -> bool {
     if begun.elapsed() > OUTAGE_WITHIN {
         return false;
     }

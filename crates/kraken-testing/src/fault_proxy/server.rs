@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{CONNECTION, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -22,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::name::kubernetes_call;
+use crate::headers::end_to_end;
 
 type Streamed = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -86,7 +87,7 @@ pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<imp
     let numbers = Arc::new(AtomicU64::new(0));
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let Ok((stream, twin)) = twins(stream) else { continue };
+        let Ok((stream, twin)) = two_handles(stream) else { continue };
         let (upstream, hook, Breaks { cut, mut reset }) =
             (upstream.clone(), Arc::clone(&hook), breaks.clone());
         let numbers = Arc::clone(&numbers);
@@ -112,7 +113,7 @@ pub(super) async fn run(listener: TcpListener, upstream: Upstream, hook: Arc<imp
 }
 
 /// Two handles of one connection: hyper's, and one that controls how it is closed.
-fn twins(stream: TcpStream) -> io::Result<(TcpStream, TcpStream)> {
+fn two_handles(stream: TcpStream) -> io::Result<(TcpStream, TcpStream)> {
     let stream = stream.into_std()?;
     let twin = stream.try_clone()?;
     Ok((TcpStream::from_std(stream)?, TcpStream::from_std(twin)?))
@@ -174,14 +175,6 @@ fn ordered(order: Order) -> io::Result<Option<Response<Streamed>>> {
 
 fn full(body: Bytes) -> Streamed {
     Full::from(body).map_err(|never| match never {}).boxed_unsync()
-}
-
-/// Removes hop-by-hop headers.
-fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
-    for name in [CONNECTION, TRANSFER_ENCODING, EXPECT] {
-        headers.remove(name);
-    }
-    headers
 }
 
 /// A stream that can be broken.

@@ -7,7 +7,7 @@
 //! Variables of the environment:
 //! - `KRAKEN_FUZZ_CASES`: the number of cases per target. Default: 3,000.
 //! - `KRAKEN_FUZZ_SECONDS`: the time per target, instead of a number of cases.
-//! - `KRAKEN_FUZZ_SEED`: what the inputs are derived from. Default: 0, so that two runs are equal.
+//! - `KRAKEN_FUZZ_SEED`: the seed of the inputs. Default: 0, so that two runs are equal.
 
 mod attempt;
 mod corpus;
@@ -15,6 +15,7 @@ mod generate;
 mod minimize;
 mod mutate;
 mod mutate_json;
+mod tokens;
 
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ pub use fastrand::Rng;
 
 pub use generate::{json, pieces};
 pub use mutate_json::mutate_json;
+pub use tokens::{PATH_TOKENS, STATE_DICTIONARY, STATE_WORDS};
 
 use attempt::attempt;
 use corpus::Entry;
@@ -90,7 +92,7 @@ fn variable(name: &str) -> Result<Option<u64>> {
 /// Replays the corpus of a target, then runs it on new inputs.
 ///
 /// # Errors
-/// If an input fails: what does not hold, the seed, and the path of the file with the minimized input. If the corpus is missing.
+/// If an input fails: the violated property, the seed, and the path of the file with the minimized input. If the corpus is missing.
 pub fn run(target: &Target<'_>) -> Result<()> {
     let settings = Settings::from_environment()?;
     let entries = corpus::read(target.name)?;

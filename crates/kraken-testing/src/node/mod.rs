@@ -1,6 +1,6 @@
 //! A real node for the test control plane: containerd, kubelet, kube-proxy and kube-scheduler.
 //!
-//! The node with all its pods lives in namespaces of its own (mount, network, process ids, IPC), joined to this machine by one pair
+//! The node with all its pods runs in namespaces of its own (mount, network, process ids, IPC), joined to this machine by one pair
 //! of virtual links. Ending its first process ends all of its processes, and the machine is not changed.
 //! It requires root and some packages, which [`requirements::check`] reports.
 
@@ -162,7 +162,7 @@ async fn launch(
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
-    link.give_to(init).await?;
+    link.move_to_namespace_of(init).await?;
     let scheduler = Spec::new("kube-scheduler", &programs.scheduler, folder)
         .grace(Duration::from_secs(1))
         .arg(format!("--kubeconfig={}", folder.join("scheduler.kubeconfig").display()))

@@ -81,7 +81,7 @@ impl Link {
     }
 
     /// Moves the node's end to the network namespace of this process, as `eth0`.
-    pub(super) async fn give_to(&self, pid: i32) -> Result<()> {
+    pub(super) async fn move_to_namespace_of(&self, pid: i32) -> Result<()> {
         let network = self.network;
         ip(&["link", "set", &network.peer(), "netns", &pid.to_string(), "name", "eth0"]).await?;
         let (pods, node, name) = (network.pods(), network.node().to_string(), network.name());

@@ -1,18 +1,18 @@
 //! A reverse proxy in front of moto: counts and records calls by `Action`, and injects scripted failures.
 //!
-//! It runs on a separate thread, because a server on the runtime of one test would end with that test.
+//! It runs on a separate thread, as [`ServerThread`] describes.
 
 mod script;
 mod server;
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
+use kraken_simulator::serve::ServerThread;
 use kraken_simulator::{How, When};
-use tokio::sync::oneshot;
 
 use script::{Fault, Script};
 
@@ -32,10 +32,8 @@ pub struct Call {
 /// A running proxy; stopped on drop.
 #[derive(Debug)]
 pub struct Proxy {
-    endpoint: String,
+    server: ServerThread,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -62,27 +60,16 @@ impl Proxy {
     /// # Errors
     /// When no port or thread is available.
     pub fn start(upstream: &str) -> Result<Self> {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0))
-            .context("cannot bind a loopback port for the proxy")?;
-        listener.set_nonblocking(true).context("cannot set up the proxy's port")?;
-        let address = listener.local_addr().context("cannot read the proxy's port")?;
         let shared = Arc::new(Shared::default());
-        let (stop, stopped) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("cannot start the proxy's runtime")?;
         let (upstream, seen) = (upstream.trim_end_matches('/').to_owned(), Arc::clone(&shared));
-        let thread = thread::Builder::new()
-            .name("aws-proxy".to_owned())
-            .spawn(move || runtime.block_on(server::run(listener, upstream, seen, stopped)))
-            .context("cannot start the proxy's thread")?;
-        Ok(Self { endpoint: format!("http://{address}"), shared, stop: Some(stop), thread: Some(thread) })
+        let run = move |listener, stopped| server::run(listener, upstream, seen, stopped);
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Ok(Self { server: ServerThread::start("AWS proxy", listen, run)?, shared })
     }
 
     /// The URL on which it listens.
     pub fn endpoint(&self) -> &str {
-        &self.endpoint
+        self.server.endpoint()
     }
 
     /// How many calls arrived, by action.
@@ -142,15 +129,6 @@ impl Proxy {
                 bail!("saw {seen} calls of {action} in {} s, not {number}", limit.as_secs_f64());
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join(); // a panic in the server was already printed
         }
     }
 }

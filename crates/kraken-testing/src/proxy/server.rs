@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, EXPECT, HeaderMap, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::Client;
@@ -18,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::script::Fault;
 use super::{Call, Shared};
+use crate::headers::end_to_end;
 
 type Upstream = Client<HttpConnector, Full<Bytes>>;
 
@@ -98,14 +98,6 @@ async fn forward(head: Parts, body: Bytes, client: &Upstream, upstream: &str) ->
     exchange
         .await
         .unwrap_or_else(|problem| error(502, "BadGateway", &format!("no response from moto: {problem}")))
-}
-
-/// Removes hop-by-hop headers.
-fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
-    for name in [CONNECTION, TRANSFER_ENCODING, EXPECT] {
-        headers.remove(name);
-    }
-    headers
 }
 
 /// The API call: `Action` of the query protocol's form, or the last part of `X-Amz-Target`, else the path.

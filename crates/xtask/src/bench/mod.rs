@@ -28,7 +28,7 @@ use tally::Tally;
 const NAMESPACE: &str = "bench";
 /// Between the last Ready and the count, so that writes that follow it are counted too.
 const SETTLE: Duration = Duration::from_secs(2);
-/// How long nothing may be written when nothing changes.
+/// The time in steady state during which nothing may be written.
 const REST: Duration = Duration::from_secs(20);
 
 #[derive(Subcommand)]
@@ -224,10 +224,10 @@ async fn create_many(
         .await
 }
 
-/// One line of a table of promises.
-fn row(name: &str, measured: f64, promised: f64) -> [String; 4] {
-    let verdict = if measured <= promised { "ok" } else { "MISSED" };
-    [name.to_owned(), rounded(measured), format!("at most {}", rounded(promised)), verdict.to_owned()]
+/// One line of a table of targets.
+fn row(name: &str, measured: f64, target: f64) -> [String; 4] {
+    let verdict = if measured <= target { "ok" } else { "MISSED" };
+    [name.to_owned(), rounded(measured), format!("at most {}", rounded(target)), verdict.to_owned()]
 }
 
 /// Integers unchanged, others with two digits.

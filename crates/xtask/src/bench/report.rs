@@ -10,7 +10,7 @@ use crate::ui::{self, Colour, paint};
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
-/// One promise.
+/// One target.
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
@@ -115,7 +115,7 @@ impl Report {
             .iter()
             .map(|(name, bytes)| [name.clone(), format!("{:.1} MiB", number_of(*bytes) / MEBIBYTE)]);
         print!("{}", ui::table(&["controller", "resident"], memory));
-        println!("Promises");
+        println!("Targets");
         let checks = self.checks.iter().map(|check| {
             let word = match (check.ok, check.counted) {
                 (true, _) => paint(Colour::Green, "ok"),
@@ -125,7 +125,7 @@ impl Report {
             let bound = if check.counted { "at most" } else { "at least" };
             [check.name.to_owned(), format!("{:.2}", check.value), format!("{bound} {}", check.limit), word]
         });
-        print!("{}", ui::table(&["", "measured", "promised", ""], checks));
+        print!("{}", ui::table(&["", "measured", "target", ""], checks));
     }
 }
 

@@ -24,7 +24,7 @@ const RESYNCS: u32 = 3;
 const IDS_PER_CALL: u64 = 1000;
 /// The delay between two edits, like those of users and pipelines.
 const BETWEEN_EDITS: Duration = Duration::from_millis(400);
-/// What an edit must not wait longer than, 99 times of 100.
+/// The maximum latency of 99 of 100 edits.
 const EDIT_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
@@ -81,9 +81,9 @@ pub(crate) async fn rest(rest: Rest) -> Result<ExitCode> {
     let reads = setting.simulator.journal().len() as u64;
     let writes = setting.environment.control_plane.writes()?;
     let tally = Tally::of(writes.get(before..).unwrap_or_default());
-    let promised = u64::from(rest.n).div_ceil(IDS_PER_CALL) * u64::from(RESYNCS);
+    let target = u64::from(rest.n).div_ceil(IDS_PER_CALL) * u64::from(RESYNCS);
     let mut rows = vec![
-        row("calls to the cloud", number_of(reads), number_of(promised)),
+        row("calls to the cloud", number_of(reads), number_of(target)),
         row("writes to Kubernetes", number_of(tally.total), 0.0),
     ];
     for controller in setting.environment.suite.controllers() {
@@ -96,8 +96,8 @@ pub(crate) async fn rest(rest: Rest) -> Result<ExitCode> {
         ]);
     }
     ui::headline(&format!("{} EC2Instances at rest, {RESYNCS} resyncs", rest.n));
-    print!("{}", ui::table(&["", "measured", "promised", ""], rows));
-    Ok(if reads <= promised && tally.total == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    print!("{}", ui::table(&["", "measured", "target", ""], rows));
+    Ok(if reads <= target && tally.total == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Waits until a sweep is complete and no calls are made for some time.

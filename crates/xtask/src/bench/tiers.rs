@@ -105,7 +105,7 @@ pub(crate) async fn run(tiers: Tiers) -> Result<ExitCode> {
         row("seconds until all are Ready", took.as_secs_f64(), bound),
         row("deletions that the cloud rejected", number_of(violations.len() as u64), 0.0),
     ];
-    print!("{}", ui::table(&["", "measured", "promised", ""], rows));
+    print!("{}", ui::table(&["", "measured", "target", ""], rows));
     let kept = per_resource <= WRITES_PER_RESOURCE && took.as_secs_f64() <= bound && violations.is_empty();
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

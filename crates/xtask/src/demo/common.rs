@@ -36,7 +36,7 @@ impl<'env> Demo<'env> {
         let client = environment.control_plane.client().await?;
         let samples = manifests::read(&paths::workspace_root()?.join(folder))?;
         let mut kinds: Vec<GroupVersionKind> =
-            samples.iter().filter(|sample| is_ours(sample)).map(|sample| sample.gvk.clone()).collect();
+            samples.iter().filter(|sample| is_of_kraken(sample)).map(|sample| sample.gvk.clone()).collect();
         kinds.sort_by(|a, b| a.kind.cmp(&b.kind));
         kinds.dedup();
         let board = Board::start(&client, Some(NAMESPACE), &kinds, show::changes());
@@ -45,7 +45,7 @@ impl<'env> Demo<'env> {
 
     /// How many resources of Kraken's kinds the samples hold.
     pub(super) fn expected(&self) -> usize {
-        self.samples.iter().filter(|sample| is_ours(sample)).count()
+        self.samples.iter().filter(|sample| is_of_kraken(sample)).count()
     }
 
     /// Waits until a resource is Ready, and prints the time since the command was entered.
@@ -90,6 +90,6 @@ impl<'env> Demo<'env> {
     }
 }
 
-fn is_ours(sample: &Document) -> bool {
+fn is_of_kraken(sample: &Document) -> bool {
     sample.gvk.group.ends_with(".kraken-iac.eoinfennessy.com")
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: Kraken at work, from nothing to everything deleted again.
+//! `cargo xtask demo`: a demonstration of Kraken, from an empty cluster to the deletion of all resources.
 
 mod common;
 mod on_node;
@@ -23,10 +23,10 @@ use web_tier::WebTier;
 /// The controllers of the quickstart, which are built and started first.
 const QUICKSTART: [&str; 2] = ["hub", "aws-ec2-instance"];
 
-/// Which demo, and how.
+/// The demo and its options.
 #[derive(Args)]
 pub(crate) struct Choice {
-    /// Which samples are applied.
+    /// The samples to apply.
     #[arg(value_enum, default_value = "quickstart")]
     samples: Samples,
     /// On a real node: controllers are pods, and a pod mounts the web tier's address. Requires root and a few packages.
@@ -54,7 +54,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Re
         let demo = stop.race(OnNode::begin(choice.timeout)).await?;
         stop.race(demo.create()).await?;
         stop.race(demo.move_port()).await?;
-        pause(stop, &choice, || demo.what_to_try()).await;
+        pause(stop, &choice, || demo.print_next_steps()).await;
         stop.race(demo.delete()).await?;
         done(entered);
         return Ok(());
@@ -70,7 +70,7 @@ pub(crate) async fn run(stop: &mut Stop, choice: Choice, entered: Entered) -> Re
             stop.race(demo.scale()).await?;
             stop.race(demo.results()).await?;
             let _others = stop.race(start_others(others, &environment)).await?;
-            pause(stop, &choice, || show::what_to_try(&environment)).await;
+            pause(stop, &choice, || show::print_next_steps(&environment)).await;
             stop.race(demo.delete()).await?;
         }
         Samples::WebTier => {

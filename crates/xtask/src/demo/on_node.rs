@@ -62,7 +62,7 @@ impl OnNode {
         self.until_pod_logs(&format!(":{OTHER_PORT}/")).await
     }
 
-    pub(super) fn what_to_try(&self) {
+    pub(super) fn print_next_steps(&self) {
         ui::headline("The demo keeps running. In a second terminal:");
         println!("{}", ui::exports(&self.kubeconfig, self.cluster.moto.endpoint()));
         println!("kubectl logs -f deployment/client");

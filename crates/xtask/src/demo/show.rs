@@ -83,8 +83,8 @@ pub(super) fn calls(calls: &BTreeMap<String, u64>) {
     println!("Calls to AWS so far: {}", list.join(", "));
 }
 
-pub(super) fn what_to_try(environment: &Environment) {
-    your_turn(
+pub(super) fn print_next_steps(environment: &Environment) {
+    print_commands(
         environment,
         "kubectl get ec2instances,configexports
   kubectl get configmap web-network -o yaml
@@ -97,7 +97,7 @@ pub(super) fn what_to_try(environment: &Environment) {
 }
 
 pub(super) fn what_to_try_with_the_tier(environment: &Environment) {
-    your_turn(
+    print_commands(
         environment,
         "kubectl get kraken
   kubectl get configmap web-address -o yaml
@@ -108,7 +108,7 @@ pub(super) fn what_to_try_with_the_tier(environment: &Environment) {
     );
 }
 
-fn your_turn(environment: &Environment, lines: &str) {
+fn print_commands(environment: &Environment, lines: &str) {
     println!(
         "
 {}

@@ -1,6 +1,7 @@
 //! `cargo xtask e2e`: installs Kraken on a real node, or on the cluster of `KUBECONFIG`, and runs the tests in `tests/e2e`.
 //!
-//! Each installation method is a separate run: install, test, uninstall, and compare the objects of the cluster with those before.
+//! Each installation method is a separate run: install, test, uninstall, and compare the objects of the cluster with those before the
+//! installation.
 
 mod helm;
 mod objects;

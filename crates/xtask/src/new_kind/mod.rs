@@ -1,5 +1,5 @@
 //! `cargo xtask new-kind SPOKE KIND`: the files of a kind of AWS with one remote object, in the layout of all kinds. It
-//! compiles and passes its tests at once; the fields are examples, and the calls say that they are not written.
+//! compiles and passes its tests at once; the fields are examples, and each call returns an error until it is written.
 
 mod names;
 

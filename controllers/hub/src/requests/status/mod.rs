@@ -44,7 +44,7 @@ pub(crate) fn next(request: &DependencyRequest, answer: Answer, incomplete: bool
         return Next::Keep;
     }
     let status = status(before, answer, generation, now);
-    if before.is_some_and(|before| says_the_same(before, &status)) {
+    if before.is_some_and(|before| is_equal(before, &status)) {
         Next::Nothing
     } else {
         Next::Write(Box::new(status))
@@ -59,7 +59,7 @@ pub(crate) fn own(request: &DependencyRequest) -> DependencyRequestStatus {
 }
 
 /// Conditions of others are not compared.
-fn says_the_same(before: &DependencyRequestStatus, status: &DependencyRequestStatus) -> bool {
+fn is_equal(before: &DependencyRequestStatus, status: &DependencyRequestStatus) -> bool {
     conditions::get(&before.conditions, READY) == conditions::get(&status.conditions, READY)
         && before.observed_generation == status.observed_generation
         && before.dependent_values == status.dependent_values

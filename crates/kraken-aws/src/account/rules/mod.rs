@@ -164,7 +164,7 @@ fn any(patterns: &[String], text: &str) -> bool {
     patterns.iter().any(|pattern| matches(pattern, text))
 }
 
-/// Whether a text matches a pattern in which `*` stands for any text, also for none.
+/// Whether a text matches a pattern in which `*` matches any text, including the empty one.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };

@@ -1,4 +1,4 @@
-//! What the controller keeps in memory of a resource between two reconciles. All of it can be lost at any time: it
+//! The in-memory record of a resource between two reconciles. All of it can be lost at any time: it
 //! saves calls and writes, and compensates for the lag of caches and of the provider's reads, but correctness does not
 //! depend on it.
 

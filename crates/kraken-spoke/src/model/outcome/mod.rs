@@ -141,7 +141,7 @@ impl Outcome {
         }
     }
 
-    /// Whether only an edit helps: kstatus, Flux and Argo CD then report a failure at once.
+    /// Whether an edit is required: kstatus, Flux and Argo CD then report a failure at once.
     pub(crate) fn is_stalled(&self) -> bool {
         match self {
             Self::Invalid(_) | Self::Immutable(_) | Self::AdoptionRefused(_) => true,
@@ -198,7 +198,7 @@ impl Outcome {
 
     /// Whether the outcome states nothing about the resource, only about the availability of the provider: the last
     /// reported state still holds.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         matches!(self, Self::Failed(Failure { class: FailureClass::Throttled | FailureClass::Transient, .. }))
     }
 

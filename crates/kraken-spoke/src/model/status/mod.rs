@@ -76,8 +76,8 @@ pub(crate) fn status_of(
     }
     plan_of(outcome, &mut status);
     let mut conditions = std::mem::take(&mut status.conditions);
-    let unfollowed = unfollowed(&facts.followed, &conditions);
-    let message = ready_message(outcome, facts, &status.external_ids, unfollowed.is_some());
+    let outdated_message = outdated_message(&facts.followed, &conditions);
+    let message = ready_message(outcome, facts, &status.external_ids, outdated_message.is_some());
     let mut set = |kind, state, reason: &str, message: &str| {
         conditions::set(&mut conditions, kind, state, reason, message, generation, now);
     };
@@ -91,11 +91,11 @@ pub(crate) fn status_of(
         };
         set(SYNCED, state, reason, &message);
     }
-    match (outcome.dependencies(), unfollowed) {
+    match (outcome.dependencies(), outdated_message) {
         (None, _) => {}
         // Not for `Unknown`: then the request has not been answered at all.
-        (Some((State::True | State::False, _)), Some(unfollowed)) => {
-            set(DEPENDENCIES_RESOLVED, State::Unknown, Reason::HubNotRunning.as_str(), &unfollowed);
+        (Some((State::True | State::False, _)), Some(outdated_message)) => {
+            set(DEPENDENCIES_RESOLVED, State::Unknown, Reason::HubNotRunning.as_str(), &outdated_message);
         }
         (Some((state, message)), _) => {
             let reason = if state == State::True { "Resolved" } else { reason.as_str() };
@@ -166,7 +166,7 @@ fn ready_message(outcome: &Outcome, facts: &ReconcileFacts, ids: &[String], is_u
 }
 
 /// The message about references that are not kept up to date, if so.
-fn unfollowed(followed: &Followed, before: &[Condition]) -> Option<String> {
+fn outdated_message(followed: &Followed, before: &[Condition]) -> Option<String> {
     match followed {
         Followed::Yes => None,
         Followed::No(message) => Some(message.clone()),

@@ -131,10 +131,14 @@ fn stopped_hub_is_reported_and_resource_in_place_stays_ready() {
         status_of(&Outcome::InPlace, &facts, Some(before), Some(3), at(60))
     };
     let before = ready_status();
-    let dead = of(Followed::No("dead since 12:00".into()), &before);
-    assert_eq!(said(&dead, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "dead since 12:00"));
+    let dead = of(Followed::No("not renewed since 12:00".into()), &before);
+    assert_eq!(said(&dead, DEPENDENCIES_RESOLVED), ("Unknown", "HubNotRunning", "not renewed since 12:00"));
     assert_eq!(said(&dead, READY), ("True", "Available", &*format!("in place: i-1{UNFOLLOWED}")));
-    assert_eq!(of(Followed::No("dead since 12:00".into()), &dead), dead, "nothing is written at a resync");
+    assert_eq!(
+        of(Followed::No("not renewed since 12:00".into()), &dead),
+        dead,
+        "nothing is written at a resync"
+    );
     assert_eq!(of(Followed::Unknown, &dead), dead, "nor after a restart, until the lease was read");
     assert_eq!(said(&of(Followed::Unknown, &before), DEPENDENCIES_RESOLVED).0, "True");
     let alive = of(Followed::Yes, &dead);

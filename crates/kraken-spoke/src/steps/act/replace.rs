@@ -31,7 +31,7 @@ pub(super) async fn begin(
     // The replacement in progress is not desired any more either. It is deleted first: so there are never more than the
     // original objects and one replacement of them.
     if observation.outgoing.is_some() {
-        return Ok(let_go(reconcile, observation, &observation.current).await);
+        return Ok(delete_or_release(reconcile, observation, &observation.current).await);
     }
     let (kind, desired) = (&reconcile.context.kind, &observation.target.desired);
     let missing = kind.compare(desired, &kind.nothing()).missing.unwrap_or_default();
@@ -67,11 +67,11 @@ pub(super) async fn retire(
             "{ids} is replaced and kept while spec.lifecycle.protect is true: set it to false to allow its deletion"
         )));
     }
-    if is_due { Err(let_go(reconcile, observation, outgoing).await) } else { Ok(()) }
+    if is_due { Err(delete_or_release(reconcile, observation, outgoing).await) } else { Ok(()) }
 }
 
 /// Requests the deletion of the replaced objects, and releases those that are to be kept.
-async fn let_go(
+async fn delete_or_release(
     reconcile: &mut Reconcile<'_>,
     observation: &Observation<'_>,
     replaced: &Observed,

@@ -48,7 +48,9 @@ pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
         Err(error) if error.is_conflict() => {
             let read = within("read the resource's own Secret", api.get_metadata_opt(&name));
             match read.await.map_err(Outcome::Kubernetes)? {
-                Some(secret) if !is_going(&secret.metadata, &owner_reference(context, object)) => Ok(()),
+                Some(secret) if !will_be_deleted(&secret.metadata, &owner_reference(context, object)) => {
+                    Ok(())
+                }
                 _ => Err(Outcome::InProgress(
                     Reason::Creating,
                     format!(
@@ -63,7 +65,7 @@ pub(super) async fn make(reconcile: &Reconcile<'_>) -> Result<(), Outcome> {
 
 /// Whether a Secret is being deleted, or will be by the garbage collector because it is owned by an earlier resource of
 /// this name: an object launched with its key would soon have none.
-fn is_going(secret: &ObjectMeta, own: &OwnerReference) -> bool {
+fn will_be_deleted(secret: &ObjectMeta, own: &OwnerReference) -> bool {
     let is_former =
         |owner: &OwnerReference| (&owner.kind, &owner.name) == (&own.kind, &own.name) && owner.uid != own.uid;
     secret.deletion_timestamp.is_some() || secret.owner_references.iter().flatten().any(is_former)
@@ -84,11 +86,11 @@ mod tests {
     fn secret_owned_by_an_earlier_resource_of_the_name_is_not_used() {
         let own = key_pair("ops", "2");
         let owned = |owner| ObjectMeta { owner_references: Some(vec![owner]), ..ObjectMeta::default() };
-        assert!(is_going(&owned(key_pair("ops", "1")), &own));
-        assert!(!is_going(&owned(own.clone()), &own), "its own Secret, written before a crash");
-        assert!(!is_going(&owned(key_pair("dev", "1")), &own), "two resources can share a Secret");
-        assert!(!is_going(&ObjectMeta::default(), &own), "a Secret that a person created");
+        assert!(will_be_deleted(&owned(key_pair("ops", "1")), &own));
+        assert!(!will_be_deleted(&owned(own.clone()), &own), "its own Secret, written before a crash");
+        assert!(!will_be_deleted(&owned(key_pair("dev", "1")), &own), "two resources can share a Secret");
+        assert!(!will_be_deleted(&ObjectMeta::default(), &own), "a Secret that a person created");
         let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
-        assert!(is_going(&serde_json::from_value(deleted).unwrap(), &own));
+        assert!(will_be_deleted(&serde_json::from_value(deleted).unwrap(), &own));
     }
 }

@@ -1,5 +1,5 @@
 //! `bench admission`: AdmissionReviews at a constant rate, sent to the webhooks of the hub and of EC2Instances at the same
-//! time, as the API server does for each write. Latency, and how much memory the webhooks take.
+//! time, as the API server does for each write. Measures the latency and the memory of the webhooks.
 
 mod connection;
 mod load;
@@ -191,7 +191,7 @@ fn print(load: &Load, outcomes: &[Outcome; 2], memory: [Memory; 2]) -> ExitCode 
     ];
     print!("{}", ui::table(&header, rows));
     let mut kept = true;
-    let promises: Vec<_> = all
+    let targets: Vec<_> = all
         .flat_map(|(((name, _), outcome), memory)| {
             let (p99, more) = (outcome.milliseconds(99), mebibytes(memory.more()));
             kept &= p99 <= P99_LIMIT_MILLISECONDS && more <= MEMORY_LIMIT_MEBIBYTES && outcome.failed == 0;
@@ -202,6 +202,6 @@ fn print(load: &Load, outcomes: &[Outcome; 2], memory: [Memory; 2]) -> ExitCode 
             ]
         })
         .collect();
-    print!("{}", ui::table(&["", "measured", "promised", ""], promises));
+    print!("{}", ui::table(&["", "measured", "target", ""], targets));
     if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

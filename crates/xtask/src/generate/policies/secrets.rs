@@ -1,6 +1,6 @@
 //! The policy of one kind that requires its author to be able to get every Secret that it refers to.
 //!
-//! CEL cannot walk a document of unknown depth, but the CRD contains the path of each option. The paths become one expression per
+//! CEL cannot traverse a document of unknown depth, but the CRD contains the path of each option. The paths become one expression per
 //! field of the spec, which collects possible references to Secrets as texts: `s/NAME/KEY` of an option, `t/` and the text of a
 //! template. A plain field that names a Secret is one of `s/NAME/`.
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Kind, Policy};
 
-/// Between texts. No reference in a template can hold it: names are of letters, digits, `-` and `.`.
+/// Separates texts. No reference in a template can contain it: names consist of letters, digits, `-` and `.`.
 const SEPARATOR: &str = r"'\u0000'";
 /// The maximum number of new Secrets in a change without the permission to get all: each check costs 350,000 of the
 /// policy's budget of 10,000,000.
@@ -30,7 +30,7 @@ const NAME: &str = concat!(
 );
 /// The title of the schema of a plain field that names a Secret: `kraken_options::SecretName`.
 const SECRET_NAME: &str = "SecretName";
-/// What CEL does not take as the name of a field.
+/// The words that CEL does not accept as the name of a field.
 const RESERVED: [&str; 20] = [
     "as",
     "break",

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// From one state to the next.
+/// A transition from one state to the next at a certain time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Life<S> {
+pub(super) struct StateTransition<S> {
     pub(super) from: S,
     pub(super) to: S,
     pub(super) at: Instant,
 }
 
-impl<S: Copy> Life<S> {
+impl<S: Copy> StateTransition<S> {
     pub(super) fn new(from: S, to: S, now: Instant, after: Duration) -> Self {
         Self { from, to, at: now + after }
     }

@@ -1,14 +1,16 @@
 //! The outcome table: for each outcome the Ready condition, the requeue, the event and the metric.
 
+mod failed;
+mod withheld;
+
 use std::time::Duration;
 
-use kraken_api::{APPROVED_PLAN_ANNOTATION, Location};
+use kraken_api::APPROVED_PLAN_ANNOTATION;
 use kraken_runtime::queue::Requeue;
 use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    cloud::{Account, Forbidden},
     fixtures::{disk, from_config_map, remote, request, with},
     scene::{Report, Scene, Setup},
     script::{AT_ONCE, Call, EVENT, STATE, STATUS, call},
@@ -188,185 +190,6 @@ async fn refused_adoption_is_retried_because_the_object_may_appear() {
     let requeue = Requeue::After(Duration::from_secs(10));
     assert_row(&report, &row("AdoptionRefused", requeue, &[("Warning", "AdoptionRefused")]));
     assert_eq!(report.condition("Stalled"), ("True", "AdoptionRefused"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn rejected_call_has_the_reason_and_the_delay_of_its_class() {
-    let credentials = Requeue::After(Duration::from_secs(30));
-    let rows = [
-        (FailureClass::Terminal, "CloudRefused", Requeue::Backoff, "terminal"),
-        (FailureClass::Credentials, "CredentialsMissing", credentials, "credentials"),
-        (FailureClass::NotConfigured, "ControllerNotConfigured", credentials, "not_configured"),
-        (FailureClass::Protected, "DeletionProtected", Requeue::Backoff, "protected"),
-    ];
-    for (class, reason, requeue, label) in rows {
-        let scene = Scene::of(disk()).await;
-        let create = call("create epoch 1").fails(class);
-        let report = scene.reconcile([call("PATCH disks/a"), create, call(STATUS), call(EVENT)]).await;
-        assert_row(&report, &row(reason, requeue, &[("Warning", reason)]));
-        let errors = format!("kraken_reconcile_errors_total{{kind=\"Disk\",class=\"{label}\"}} 1");
-        assert!(scene.metrics().contains(&errors), "{class:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn rejected_observation_has_the_delay_of_its_class() {
-    let rows = [
-        (FailureClass::NotYet, "Creating", Requeue::After(Duration::from_secs(1))),
-        (FailureClass::TokenUsed, "Creating", Requeue::After(Duration::from_secs(1))),
-    ];
-    for (class, reason, requeue) in rows {
-        let scene = Scene::of(disk().launched()).await;
-        let report = scene.reconcile([call("observe disk-1").fails(class), call(STATUS), call(EVENT)]).await;
-        assert_row(&report, &row(reason, requeue, &[("Warning", reason)]));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn outage_is_reported_only_after_the_grace_period() {
-    let rows = [(FailureClass::Throttled, "Throttled"), (FailureClass::Transient, "CloudUnavailable")];
-    for (class, reason) in rows {
-        let scene = Scene::of(disk().launched()).await;
-        let report = scene.reconcile([call("observe disk-1").fails(class)]).await;
-        let ready = ("True", "Available");
-        assert_row(&report, &Row { ready, requeue: Requeue::Backoff, events: &[], metric: reason });
-        advance(Duration::from_secs(10)).await;
-        let report = scene.reconcile([call("observe disk-1").fails(class), call(STATUS)]).await;
-        assert_row(&report, &row(reason, Requeue::Backoff, &[]));
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn spent_token_is_replaced_at_once() {
-    let scene = Scene::of(disk()).await;
-    let spent = call("create epoch 1").fails(FailureClass::TokenSpent);
-    let report = scene.reconcile([call("PATCH disks/a"), spent]).await;
-    assert_row(&report, &Row { ready: ("", ""), requeue: AT_ONCE, events: &[], metric: "Creating" });
-    let report = scene
-        .reconcile([
-            call("observe by tag").returns(json!([])),
-            call("PATCH disks/a"),
-            call("create epoch 2").returns(json!([remote("disk-1")])),
-            call(EVENT),
-        ])
-        .await;
-    assert_eq!(report.intent()["epoch"], 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn controller_in_another_location_changes_nothing() {
-    let place = |account: &str| Location { account: account.to_owned(), region: "r".to_owned() };
-    let disk = disk().launched().status("location", json!(place("1")));
-    let scene = Setup { location: Some(place("2")), ..Setup::of(disk) }.start().await;
-    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("LocationMismatch", RESYNC, &[("Warning", "LocationMismatch")]));
-    assert_withheld(&scene, "LocationMismatch");
-}
-
-#[track_caller]
-fn assert_withheld(scene: &Scene, reason: &str) {
-    let counted = format!("kraken_launches_withheld_total{{kind=\"Disk\",reason=\"{reason}\"}} 1");
-    assert!(scene.metrics().contains(&counted), "{}", scene.metrics());
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_beyond_what_the_spec_accounts_for_is_refused() {
-    let disk = disk().launched().edited().spec("count", json!(2)).spec("max", json!(1));
-    let scene = Scene::of(disk).await;
-    let by_tag = call("observe disk-1,by tag").returns(json!([remote("disk-1")]));
-    let report = scene.reconcile([observe(&[remote("disk-1")]), by_tag, call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("LaunchRefused", Requeue::Backoff, &[("Warning", "LaunchRefused")]));
-    assert_withheld(&scene, "LaunchRefused");
-}
-
-#[tokio::test(start_paused = true)]
-async fn launch_limit_is_recorded_and_stops_the_resource() {
-    let now = kraken_runtime::clock::now().to_string();
-    let launches = json!({"launches": {"generation": 1, "at": [now]}});
-    let disk = disk().launched().status("externalIds", json!([])).intent(&launches);
-    let scene = Setup { launch_limit: 1, ..Setup::of(disk) }.start().await;
-    let by_tag = call("observe by tag").returns(json!([]));
-    let report = scene.reconcile([by_tag, call("PATCH disks/a"), call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("LaunchLimitReached", RESYNC, &[("Warning", "LaunchLimitReached")]));
-    assert_eq!(report.intent()["launches"]["stopped"], true);
-    assert_withheld(&scene, "LaunchLimitReached");
-}
-
-#[tokio::test(start_paused = true)]
-async fn recreation_is_held_when_many_objects_vanish_at_once() {
-    let scene = Setup { vanished_share: 0, ..Setup::of(disk().launched()) }.start().await;
-    let by_tag = call("observe disk-1,by tag").returns(json!([]));
-    let report = scene.reconcile([observe(&[]), by_tag, call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("RecreationHeld", RESYNC, &[("Warning", "RecreationHeld")]));
-    assert_eq!(report.disk["status"]["externalIds"], json!(["disk-1"]));
-    assert_withheld(&scene, "RecreationHeld");
-}
-
-#[tokio::test(start_paused = true)]
-async fn unusable_account_is_checked_again_after_a_while() {
-    let scene =
-        Setup { account: Some(Account::NotReady("no Secret".to_owned())), ..Setup::of(disk()) }.start().await;
-    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
-    let requeue = Requeue::After(Duration::from_secs(30));
-    assert_row(&report, &row("AccountNotReady", requeue, &[("Warning", "AccountNotReady")]));
-}
-
-#[tokio::test(start_paused = true)]
-async fn spec_that_the_account_forbids_is_stalled_until_an_edit() {
-    let account = Some(Account::Forbids(Forbidden::because("at most 0")));
-    let scene = Setup { account, ..Setup::of(disk()) }.start().await;
-    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
-    let events = [("Warning", "NotAllowedByAccount")];
-    assert_row(&report, &row("NotAllowedByAccount", Requeue::Never, &events));
-    assert_eq!(report.condition("Stalled"), ("True", "NotAllowedByAccount"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn paused_resource_waits_for_an_edit() {
-    let scene = Scene::of(disk().lifecycle("paused", json!(true))).await;
-    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("Paused", Requeue::Never, &[("Normal", "Paused")]));
-}
-
-#[tokio::test(start_paused = true)]
-async fn protected_resource_is_not_deleted() {
-    let scene = Scene::of(disk().launched().deleted().lifecycle("protect", json!(true))).await;
-    let report = scene.reconcile([call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("DeletionProtected", Requeue::Never, &[("Warning", "DeletionProtected")]));
-}
-
-#[tokio::test(start_paused = true)]
-async fn blocked_deletion_names_its_dependents() {
-    let dependent = json!({
-        "metadata": {"name": "subnet.testing.b", "ownerReferences": [
-            {"apiVersion": "testing/v1", "kind": "Subnet", "name": "b", "uid": "s", "controller": true}]},
-        "spec": {"krakenResourceDependencies": [{"kind": "disk", "name": "a", "type": "any"}]},
-    });
-    let list = json!({"metadata": {}, "items": [dependent]});
-    let scene = Scene::of(disk().launched().deleted().status("conditions", json!([]))).await;
-    let report = scene.reconcile([call("GET dependencyrequests").returns(list), call(STATUS)]).await;
-    assert_row(&report, &row("DeletionBlocked", Requeue::Soon(Duration::from_secs(2)), &[]));
-    assert!(report.message().ends_with("Subnet b") || report.message().ends_with("subnet b"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn rejected_write_is_retried_with_backoff_and_a_conflict_at_once() {
-    let scene = Scene::of(disk()).await;
-    let rejected = call("PATCH disks/a").rejected(500);
-    let report = scene.reconcile([rejected, call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("KubernetesError", Requeue::Backoff, &[("Warning", "KubernetesError")]));
-
-    let scene = Scene::of(disk()).await;
-    let report = scene.reconcile([call("PATCH disks/a").rejected(409)]).await;
-    assert_row(&report, &Row { ready: ("", ""), requeue: AT_ONCE, events: &[], metric: "KubernetesError" });
-}
-
-#[tokio::test(start_paused = true)]
-async fn panic_becomes_a_condition_of_its_resource() {
-    let scene = Scene::of(disk().lifecycle("adopt", json!({"id": "disk-9"}))).await;
-    let report = scene.reconcile([call("find").panics(), call(STATUS), call(EVENT)]).await;
-    assert_row(&report, &row("InternalError", Requeue::Backoff, &[("Warning", "InternalError")]));
-    assert!(scene.metrics().contains("kraken_reconcile_panics_total{kind=\"Disk\"} 1"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,14 +15,14 @@ use super::registry::{Entry, ObjectRef, Visibility};
 use super::tags::{History, Tags};
 
 /// A kind of object in the cloud.
-pub(super) trait Kept: Clone + Debug + Send + Sized + 'static {
-    /// Which kind.
+pub(super) trait CloudObject: Clone + Debug + Send + Sized + 'static {
+    /// The kind.
     const KIND: Kind;
 
-    /// All of them by number.
+    /// All objects of the kind, by number.
     fn all(cloud: &Cloud) -> &BTreeMap<u64, Self>;
 
-    /// As [`Kept::all`].
+    /// As [`CloudObject::all`].
     fn all_mut(cloud: &mut Cloud) -> &mut BTreeMap<u64, Self>;
 
     fn object(number: u64) -> ObjectRef {
@@ -31,9 +31,9 @@ pub(super) trait Kept: Clone + Debug + Send + Sized + 'static {
 }
 
 /// Defines the storage of a kind.
-macro_rules! kept {
+macro_rules! cloud_objects {
     ($($type:ident: $kind:ident in $part:ident.$field:ident;)*) => {$(
-        impl Kept for $type {
+        impl CloudObject for $type {
             const KIND: Kind = Kind::$kind;
 
             fn all(cloud: &Cloud) -> &BTreeMap<u64, Self> {
@@ -46,7 +46,7 @@ macro_rules! kept {
         }
     )*};
 }
-pub(super) use kept;
+pub(super) use cloud_objects;
 
 /// Applies a function to the object with a number, for any kind.
 macro_rules! of_kind {
@@ -67,28 +67,28 @@ impl Cloud {
             LoadBalancer TargetGroup Listener ListenerRule)
     }
 
-    /// Whether an object exists.
-    pub(super) fn lives(&self, object: ObjectRef) -> bool {
+    /// Whether an object is live: it exists and is not being deleted.
+    pub(super) fn is_live(&self, object: ObjectRef) -> bool {
         let state = |number| self.instances.get(&number).map(|instance| instance.state(self.now));
         self.registry.is_present(object)
             && match object.kind {
                 Kind::Instance => state(object.number).is_some_and(|state| !state.is_over()),
                 Kind::NatGateway => {
-                    NatGateway::all(self).get(&object.number).is_some_and(|gateway| gateway.lives(self))
+                    NatGateway::all(self).get(&object.number).is_some_and(|gateway| gateway.is_live(self))
                 }
                 _ => true,
             }
     }
 
     /// Creates an object whose id is derived from its number.
-    pub(super) fn make<T: Kept>(&mut self, tags: Tags, object: impl FnOnce(String) -> T) -> u64 {
+    pub(super) fn make<T: CloudObject>(&mut self, tags: Tags, object: impl FnOnce(String) -> T) -> u64 {
         let id = id(T::KIND.prefix(), self.registry.next_number(T::KIND));
         let made = object(id.clone());
         self.make_as(id, tags, made)
     }
 
     /// Creates an object with this id.
-    pub(super) fn make_as<T: Kept>(&mut self, id: String, tags: Tags, made: T) -> u64 {
+    pub(super) fn make_as<T: CloudObject>(&mut self, id: String, tags: Tags, made: T) -> u64 {
         let number = self.registry.next_number(T::KIND);
         let entry = Entry {
             id,
@@ -104,7 +104,7 @@ impl Cloud {
     }
 
     /// Removes an object.
-    pub(super) fn unmake<T: Kept>(&mut self, number: u64) -> Option<T> {
+    pub(super) fn unmake<T: CloudObject>(&mut self, number: u64) -> Option<T> {
         self.touch::<T>(number, false);
         self.registry.remove(T::object(number));
         T::all_mut(self).remove(&number)
@@ -133,32 +133,32 @@ impl Cloud {
     }
 
     /// The number of the object of a call.
-    pub(super) fn number<T: Kept>(&self, id: &str) -> Result<u64, Refusal> {
+    pub(super) fn number<T: CloudObject>(&self, id: &str) -> Result<u64, Refusal> {
         let found = self.numbers(T::KIND, &[id], Visibility::Known)?.into_iter().next();
         found.ok_or_else(|| T::KIND.missing(&[id]))
     }
 
     /// The object of a call.
-    pub(super) fn one<T: Kept>(&self, id: &str) -> Result<&T, Refusal> {
+    pub(super) fn one<T: CloudObject>(&self, id: &str) -> Result<&T, Refusal> {
         let number = self.number::<T>(id)?;
         T::all(self).get(&number).ok_or_else(|| T::KIND.missing(&[id]))
     }
 
-    /// As [`Cloud::one`], to be changed.
-    pub(super) fn one_mut<T: Kept>(&mut self, id: &str) -> Result<&mut T, Refusal> {
+    /// As [`Cloud::one`], for a change.
+    pub(super) fn one_mut<T: CloudObject>(&mut self, id: &str) -> Result<&mut T, Refusal> {
         let number = self.number::<T>(id)?;
         self.touch::<T>(number, false);
         T::all_mut(self).get_mut(&number).ok_or_else(|| T::KIND.missing(&[id]))
     }
 
     /// A referenced object, even if it is not visible yet.
-    pub(super) fn there<T: Kept>(&self, id: &str) -> Option<&T> {
+    pub(super) fn existing<T: CloudObject>(&self, id: &str) -> Option<&T> {
         let object = self.registry.object(id).filter(|object| object.kind == T::KIND)?;
         T::all(self).get(&object.number)
     }
 
-    /// As [`Cloud::there`], for a change that a call for another object causes.
-    pub(super) fn there_mut<T: Kept>(&mut self, id: &str) -> Option<&mut T> {
+    /// As [`Cloud::existing`], for a change that a call for another object causes.
+    pub(super) fn existing_mut<T: CloudObject>(&mut self, id: &str) -> Option<&mut T> {
         let object = self.registry.object(id).filter(|object| object.kind == T::KIND)?;
         self.touch::<T>(object.number, true);
         T::all_mut(self).get_mut(&object.number)

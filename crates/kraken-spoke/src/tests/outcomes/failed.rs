@@ -1,0 +1,98 @@
+//! Outcomes of failed calls and of internal errors.
+
+use std::time::Duration;
+
+use kraken_runtime::queue::Requeue;
+use serde_json::json;
+use tokio::time::advance;
+
+use super::{Row, assert_row, row};
+use crate::FailureClass;
+use crate::tests::{
+    fixtures::{disk, remote},
+    scene::Scene,
+    script::{AT_ONCE, EVENT, STATUS, call},
+};
+
+#[tokio::test(start_paused = true)]
+async fn rejected_call_has_the_reason_and_the_delay_of_its_class() {
+    let credentials = Requeue::After(Duration::from_secs(30));
+    let rows = [
+        (FailureClass::Terminal, "CloudRefused", Requeue::Backoff, "terminal"),
+        (FailureClass::Credentials, "CredentialsMissing", credentials, "credentials"),
+        (FailureClass::NotConfigured, "ControllerNotConfigured", credentials, "not_configured"),
+        (FailureClass::Protected, "DeletionProtected", Requeue::Backoff, "protected"),
+    ];
+    for (class, reason, requeue, label) in rows {
+        let scene = Scene::of(disk()).await;
+        let create = call("create epoch 1").fails(class);
+        let report = scene.reconcile([call("PATCH disks/a"), create, call(STATUS), call(EVENT)]).await;
+        assert_row(&report, &row(reason, requeue, &[("Warning", reason)]));
+        let errors = format!("kraken_reconcile_errors_total{{kind=\"Disk\",class=\"{label}\"}} 1");
+        assert!(scene.metrics().contains(&errors), "{class:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejected_observation_has_the_delay_of_its_class() {
+    let rows = [
+        (FailureClass::NotYet, "Creating", Requeue::After(Duration::from_secs(1))),
+        (FailureClass::TokenUsed, "Creating", Requeue::After(Duration::from_secs(1))),
+    ];
+    for (class, reason, requeue) in rows {
+        let scene = Scene::of(disk().launched()).await;
+        let report = scene.reconcile([call("observe disk-1").fails(class), call(STATUS), call(EVENT)]).await;
+        assert_row(&report, &row(reason, requeue, &[("Warning", reason)]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn outage_is_reported_only_after_the_grace_period() {
+    let rows = [(FailureClass::Throttled, "Throttled"), (FailureClass::Transient, "CloudUnavailable")];
+    for (class, reason) in rows {
+        let scene = Scene::of(disk().launched()).await;
+        let report = scene.reconcile([call("observe disk-1").fails(class)]).await;
+        let ready = ("True", "Available");
+        assert_row(&report, &Row { ready, requeue: Requeue::Backoff, events: &[], metric: reason });
+        advance(Duration::from_secs(10)).await;
+        let report = scene.reconcile([call("observe disk-1").fails(class), call(STATUS)]).await;
+        assert_row(&report, &row(reason, Requeue::Backoff, &[]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn spent_token_is_replaced_at_once() {
+    let scene = Scene::of(disk()).await;
+    let spent = call("create epoch 1").fails(FailureClass::TokenSpent);
+    let report = scene.reconcile([call("PATCH disks/a"), spent]).await;
+    assert_row(&report, &Row { ready: ("", ""), requeue: AT_ONCE, events: &[], metric: "Creating" });
+    let report = scene
+        .reconcile([
+            call("observe by tag").returns(json!([])),
+            call("PATCH disks/a"),
+            call("create epoch 2").returns(json!([remote("disk-1")])),
+            call(EVENT),
+        ])
+        .await;
+    assert_eq!(report.intent()["epoch"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejected_write_is_retried_with_backoff_and_a_conflict_at_once() {
+    let scene = Scene::of(disk()).await;
+    let rejected = call("PATCH disks/a").rejected(500);
+    let report = scene.reconcile([rejected, call(STATUS), call(EVENT)]).await;
+    assert_row(&report, &row("KubernetesError", Requeue::Backoff, &[("Warning", "KubernetesError")]));
+
+    let scene = Scene::of(disk()).await;
+    let report = scene.reconcile([call("PATCH disks/a").rejected(409)]).await;
+    assert_row(&report, &Row { ready: ("", ""), requeue: AT_ONCE, events: &[], metric: "KubernetesError" });
+}
+
+#[tokio::test(start_paused = true)]
+async fn panic_becomes_a_condition_of_its_resource() {
+    let scene = Scene::of(disk().lifecycle("adopt", json!({"id": "disk-9"}))).await;
+    let report = scene.reconcile([call("find").panics(), call(STATUS), call(EVENT)]).await;
+    assert_row(&report, &row("InternalError", Requeue::Backoff, &[("Warning", "InternalError")]));
+    assert!(scene.metrics().contains("kraken_reconcile_panics_total{kind=\"Disk\"} 1"));
+}
