@@ -44,6 +44,7 @@ impl Writer<'_> {
         newest: Newest,
     ) -> Result<(ObjectRef, Done), WriteError> {
         let (mut revision, mut races) = (newest.revision.max(1), 0);
+        let mut former_key = None;
         loop {
             let named = revisions::named(plain, revision);
             let found = self.observe_revision::<T>(&named, content).await;
@@ -53,12 +54,18 @@ impl Writer<'_> {
             tracing::debug!(target = %named, ?step, "decided");
             let done = match step {
                 Step::Next => {
+                    former_key = digest_key.or(former_key);
                     revision += 1;
                     continue;
                 }
                 Step::Keep(version) => Ok(Done::InPlace(Placed { version, digest_key })),
                 Step::Label(version) => self.update::<T>(&named, &version, metadata).await,
-                Step::Create => self.create::<T>(&named, content).await,
+                Step::Create => {
+                    // The same key for all revisions, so that their contents can be compared.
+                    let digest_key = former_key.clone().or_else(|| self.digest_key.clone());
+                    let successor = Writer { client: self.client.clone(), digest_key, ..*self };
+                    successor.create::<T>(&named, content).await
+                }
                 Step::Refuse(owner) => Ok(Done::Foreign(owner)),
             };
             match done {
