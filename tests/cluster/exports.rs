@@ -9,20 +9,20 @@ use kraken_tests::{Person, TestEnv};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-fn facts(data: &str) -> String {
+pub(crate) fn facts(data: &str) -> String {
     format!(
         "{{apiVersion: core.kraken-iac.eoinfennessy.com/v1alpha1, kind: StateDeclaration, metadata: {{name: static-facts}}, spec: {{data: {data}}}}}"
     )
 }
 
-fn export(name: &str, kind: &str, target: &str, entries: &str) -> String {
+pub(crate) fn export(name: &str, kind: &str, target: &str, entries: &str) -> String {
     format!(
         "{{apiVersion: configexport.kraken-iac.eoinfennessy.com/v1alpha1, kind: ConfigExport, metadata: {{name: {name}}}, \
          spec: {{configType: {kind}, configMetadata: {{name: {target}}}, entries: [{entries}]}}}}"
     )
 }
 
-fn fact(key: &str, path: &str) -> String {
+pub(crate) fn fact(key: &str, path: &str) -> String {
     format!("{{key: {key}, valueFrom: {{krakenResource: {{kind: static, name: facts, path: {path}}}}}}}")
 }
 
@@ -111,7 +111,7 @@ async fn a_secret_value_is_exported_only_to_secrets() -> Result<()> {
 const RESTARTED_FOR: &str = "restarted-for.kraken-iac.eoinfennessy.com/e";
 
 /// A workload without pods, because the control plane has no nodes.
-fn workload(kind: &str, name: &str) -> Value {
+pub(crate) fn workload(kind: &str, name: &str) -> Value {
     let mut workload = json!({
         "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name},
         "spec": {

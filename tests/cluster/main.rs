@@ -26,6 +26,7 @@ mod policies;
 mod references;
 mod replaced;
 mod rights;
+mod rotate;
 mod secrecy;
 mod tenancy;
 mod web_tier;

@@ -126,6 +126,31 @@ async fn pods_restart_with_the_new_value_of_an_environment_variable() -> Result<
 
 #[tokio::test]
 #[ignore = "cargo xtask e2e"]
+async fn a_rollback_restores_the_values_of_a_rotated_target() -> Result<()> {
+    let site = Site::new("rotate").await?;
+    site.apply(&RESTARTED.replace("  restart:", "  rotate: true\n  restart:")).await?;
+    let mut client = deployment("client", "greeting");
+    let pod = &mut client["spec"]["template"]["spec"];
+    pod["volumes"] = json!([{"name": "greeting", "projected": {}}]);
+    let container = &mut pod["containers"][0];
+    container["volumeMounts"] = json!([{"name": "greeting", "mountPath": "/etc/greeting"}]);
+    let print = "while true; do echo $(cat /etc/greeting/text); sleep 1; done";
+    container["command"] = json!(["sh", "-c", print]);
+    container["envFrom"] = json!([]);
+    site.apply(&client.to_string()).await?;
+    let printed = async || site.kubectl(&["logs", "deployment/client", "--tail=1"]).await;
+    until("the first value in the pod", printed, |text| text.trim() == "hello").await?;
+    let patch = r#"{"data":{"text":"goodbye"}}"#;
+    site.kubectl(&["patch", "configmap", "source", "--type=merge", "-p", patch]).await?;
+    until("the new value in the pod", printed, |text| text.trim() == "goodbye").await?;
+    site.kubectl(&["rollout", "status", "deployment/client", "--timeout=120s"]).await?;
+    site.kubectl(&["rollout", "undo", "deployment/client"]).await?;
+    until("the former value in the pod", printed, |text| text.trim() == "hello").await?;
+    site.end().await
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask e2e"]
 async fn metrics_are_served_on_the_annotated_port() -> Result<()> {
     let site = Site::new("metrics").await?;
     site.apply(&pod_without_volumes("probe")).await?;

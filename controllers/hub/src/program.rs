@@ -44,8 +44,8 @@ impl Program for Hub {
             rule(&[&core], &["dependencyrequests/status"], &["patch"]),
             rule(&[&export], &["configexports"], READ),
             rule(&[&export], &["configexports/status"], &["patch"]),
-            // One annotation of the pod template, for `restart` of a ConfigExport.
-            rule(&["apps"], &["daemonsets", "deployments", "statefulsets"], &["patch"]),
+            // For `restart` of a ConfigExport: one annotation of the pod template, or with `rotate` the sources of a volume.
+            rule(&["apps"], &["daemonsets", "deployments", "statefulsets"], &["get", "patch"]),
         ]
     }
 

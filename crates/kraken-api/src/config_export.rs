@@ -32,6 +32,10 @@ use serde_json::Value;
         "rule": "self.configType == 'Secret' || !has(self.secretType)",
         "message": "secretType requires configType: Secret",
     },
+    {
+        "rule": "!self.rotate || self.configMetadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",
+        "message": "rotate: true requires a configMetadata.name of at most 63 lower case letters, digits and -, because a volume has the same name",
+    },
 ]))]
 pub struct ConfigExportSpec {
     /// The kind of the target: `ConfigMap` or `Secret`. An entry whose value comes from a Secret requires `Secret`. Example:
@@ -68,6 +72,22 @@ pub struct ConfigExportSpec {
     #[schemars(length(max = 8))]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["kind", "name"]))]
     pub restart: Vec<Workload>,
+
+    /// Whether each new content is written to a new, immutable target `<configMetadata.name>-<revision>`, so that
+    /// `kubectl rollout undo` restores the values too. Each workload in `restart` has a projected volume named
+    /// `configMetadata.name` without sources, as in `volumes: [{name: client, projected: {}}]`: the hub sets its source to the
+    /// current target, and no annotation. Default: `false`. Example: `true`.
+    #[serde(default)]
+    pub rotate: bool,
+
+    /// With `rotate`: how many former targets are kept for rollbacks, 0 to 100. Default: 10, as for a Deployment. Example: `3`.
+    #[serde(default = "default_history_limit")]
+    #[schemars(range(min = 0, max = 100))]
+    pub revision_history_limit: i32,
+}
+
+fn default_history_limit() -> i32 {
+    10
 }
 
 /// A workload that is restarted when the content of the target changes.
@@ -198,8 +218,17 @@ pub struct ConfigExportStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 
-    /// With `restart`: a keyed digest of the content for which the workloads were last restarted. The key is an annotation of the
-    /// target, so that no value can be guessed from the digest.
+    /// With `restart`: a keyed digest of the content for which the workloads were last restarted; with `rotate`: of the content of
+    /// the newest target. The key is an annotation of the target, so that no value can be guessed from the digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_digest: Option<String>,
+
+    /// With `rotate`: the revision of the newest target. It only grows, so that no name is used for two contents. Example: `4`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+
+    /// With `rotate` and `restart`: the revision that the workloads were last set to. A workload that was rolled back to another
+    /// revision later keeps it until the content changes. Example: `4`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolled_out_revision: Option<i64>,
 }

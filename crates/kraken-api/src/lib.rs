@@ -51,7 +51,7 @@ pub const EXPORTED_BY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-b
 /// when they are removed from its spec; others are preserved.
 pub const EXPORTED_METADATA_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/exported-metadata";
 
-/// Annotation of the target of a ConfigExport with `restart`: a random key, with which the digest of its content is computed.
+/// Annotation of the target of a ConfigExport with `restart` or `rotate`: a random key, with which the digest of its content is computed.
 pub const DIGEST_KEY_ANNOTATION: &str = "kraken-iac.eoinfennessy.com/digest-key";
 
 /// Prefix of the annotation on the pod template of a workload that a ConfigExport restarts: the name of the ConfigExport follows, and

@@ -17,10 +17,7 @@ use crate::{
         references::evaluate,
         walk::{self, Reference},
     },
-    exports::{
-        Parsed,
-        resolve::{certain, target},
-    },
+    exports::{Parsed, first_target, resolve::certain, shared_name},
     store::index::Dependent,
     watch::cluster_state::ClusterState,
     watch::owned::controlling_export,
@@ -80,18 +77,18 @@ impl Exports {
         name: &str,
     ) {
         let namespace = export.namespace().unwrap_or_default();
-        let wanted = target(&namespace, &export.spec);
-        let rival = self.cluster.exports.all().into_iter().find(|other| {
-            other.metadata.deletion_timestamp.is_none()
+        let wanted = first_target(&namespace, &export.spec);
+        let rival = self.cluster.exports.all().into_iter().find_map(|other| {
+            let is_other = other.metadata.deletion_timestamp.is_none()
                 && other.namespace().as_deref() == Some(&namespace)
-                && other.name_any() != name
-                && target(&namespace, &other.spec) == wanted
+                && other.name_any() != name;
+            let shared = is_other.then(|| shared_name(&export.spec, &other.spec)).flatten();
+            shared.map(|shared| (shared, other.name_any()))
         });
-        if let Some(rival) = rival {
-            let message = format!(
-                "{wanted} is already the target of ConfigExport {}; use another name",
-                rival.name_any()
-            );
+        if let Some((shared, rival)) = rival {
+            let kind = export.spec.config_type;
+            let message =
+                format!("{kind:?} {shared} is already the target of ConfigExport {rival}; use another name");
             verdict.problems.push(Problem::invalid("configMetadata.name", message));
         } else if operation == Operation::Create
             && self.cluster.meta(&wanted, |meta| controlling_export(meta).is_none()).unwrap_or_default()

@@ -120,7 +120,8 @@ pub(crate) fn observed(
     Observed::Ours { version, matches, immutable: immutable == Some(true) }
 }
 
-fn is_marked(meta: &ObjectMeta, uid: &str) -> bool {
+/// Whether the export with this UID wrote the object.
+pub(crate) fn is_marked(meta: &ObjectMeta, uid: &str) -> bool {
     let marks = meta.annotations.as_ref();
     marks.and_then(|marks| marks.get(EXPORTED_BY_ANNOTATION)).is_some_and(|mark| mark == uid)
 }

@@ -10,13 +10,15 @@ mod parsed;
 pub mod report;
 pub(crate) mod resolve;
 pub(crate) mod restart;
+mod rotate;
 mod settled;
 mod status;
 mod target;
 pub(crate) mod write;
 
 pub(crate) use parsed::Parsed;
-pub(crate) use settled::Settled;
+pub(crate) use rotate::{first_target, revisions::shared_name};
+pub(crate) use settled::{Progress, Settled};
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,7 +32,8 @@ use crate::{
     exports::{
         gather::Gathered,
         report::{Kept, Outcome},
-        resolve::{Content, ContentState, resolve_content, target},
+        resolve::{Content, ContentState, resolve_content},
+        rotate::Targets,
         settled::SettledVersions,
         write::{Done, Placed, Writer},
     },
@@ -57,9 +60,8 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
         // Kubernetes garbage-collects its target.
         return Requeue::Never;
     };
-    let Finished { outcome, digest, remaining, again } = run(&cluster, &export).await;
-    let uid = export.uid().unwrap_or_default();
-    let digest = digest.or_else(|| cluster.router.settled.last_digest(&uid));
+    let Finished { outcome, remaining, again } = run(&cluster, &export).await;
+    let progress = cluster.router.settled.last(&export.uid().unwrap_or_default());
     coverage::note(KIND, outcome.name());
     if let Some(left) = remaining {
         return Requeue::After(left);
@@ -70,7 +72,7 @@ pub(crate) async fn reconcile(cluster: Arc<ClusterState>, key: ObjectKey) -> Req
         metrics.reconcile_failed(KIND, "Transient");
         warn!(kind = KIND, namespace = %key.namespace, name = %key.name, ?outcome, "failed to reconcile the export; retrying with backoff");
     }
-    match status::write(&cluster, &export, &outcome, digest.as_deref()).await {
+    match status::write(&cluster, &export, &outcome, progress).await {
         Ok(()) => again.map_or_else(|| outcome.requeue(), Requeue::After),
         Err(error) => {
             metrics.reconcile_failed(KIND, "Transient");
@@ -95,8 +97,6 @@ async fn report_undecodable(cluster: &ClusterState, key: &ObjectKey, broken: &Br
 #[derive(Debug)]
 struct Finished {
     outcome: Outcome,
-    /// The digest of the content for which the workloads have been restarted; `None` if it is not known to have changed.
-    digest: Option<String>,
     /// The time for which it is not reported, because it may be resolved without an edit.
     remaining: Option<Duration>,
     /// When it is reconciled again.
@@ -105,7 +105,7 @@ struct Finished {
 
 impl From<Outcome> for Finished {
     fn from(outcome: Outcome) -> Self {
-        Self { outcome, digest: None, remaining: None, again: None }
+        Self { outcome, remaining: None, again: None }
     }
 }
 
@@ -115,22 +115,19 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
     let dependent = Dependent::Export(ObjectKey::of(export.meta()));
     let parsed = cluster.router.parsed(export);
     let edges = &parsed.edges;
-    let target = target(&namespace, &export.spec);
-    let former_targets = || {
-        let made = cluster.router.owned.lock().of(&namespace, &uid);
-        made.into_iter().filter(|named| *named != target).collect::<Vec<_>>()
-    };
+    let targets = Targets::of(cluster, export);
+    let target = targets.current();
     let place = SettledVersions {
         generation: export.metadata.generation,
         inputs: cluster.versions(edges),
         target: cluster.version(&target),
     };
     if cluster.cycles(&dependent, edges).is_empty()
-        && former_targets().is_empty()
+        && targets.surplus(&target, None).is_empty()
         && cluster.router.settled.is(&uid, &place)
     {
         cluster.router.debounce.clear(&dependent);
-        return Outcome::Exported(export.spec.entries.len()).into();
+        return in_place(cluster, export, &target).await;
     }
     let resolved =
         |values: &Values| resolve_content(&namespace, &export.spec, &parsed.secret_entries, values);
@@ -143,7 +140,7 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         },
     };
     let manager = &cluster.manager;
-    let digest_key = match (!export.spec.restart.is_empty()).then(restart::new_key).transpose() {
+    let digest_key = match targets.digest_key() {
         Ok(key) => key,
         Err(error) => return Outcome::Failed(error.to_string()).into(),
     };
@@ -162,18 +159,25 @@ async fn run(cluster: &ClusterState, export: &ConfigExport) -> Finished {
         }
         ContentState::Ready(content) => {
             cluster.router.debounce.clear(&dependent);
-            match writer.reconcile_target(&target, Some(&content)).await {
-                Ok(Done::InPlace(placed)) => settle(cluster, export, place, &content, placed).await,
-                Ok(Done::Foreign(owner)) => Outcome::NotOwned(owner).into(),
+            match targets.write(&writer, &content).await {
+                Ok((target, Done::InPlace(placed))) => {
+                    settle(cluster, export, place, &content, (target, placed)).await
+                }
+                Ok((target, Done::Foreign(owner))) => Finished {
+                    outcome: Outcome::NotOwned(target.to_string(), owner),
+                    remaining: None,
+                    // Events of a rotated target trigger only its owner.
+                    again: export.spec.rotate.then_some(rotate::TAKEN),
+                },
                 // Content is desired, so a missing target means that the old one is being deleted.
-                Ok(Done::Leaving | Done::Absent) => Outcome::Leaving.into(),
+                Ok((_, Done::Leaving | Done::Absent)) => Outcome::Leaving.into(),
                 Err(error) => Outcome::Failed(gathered.scrubber.scrub(&error.to_string())).into(),
             }
         }
     };
     // The target of an earlier spec is deleted even if the new target cannot be written, because the spec no longer
     // names it.
-    for former in former_targets() {
+    for former in targets.surplus(&targets.current(), Some(&finished.outcome)) {
         if let Err(error) = writer.reconcile_target(&former, None).await {
             return Outcome::Failed(error.to_string()).into();
         }
@@ -212,40 +216,53 @@ async fn wait(
         },
     };
     let again = (kept == Kept::ForAWhile).then_some(left);
-    Finished { outcome: Outcome::Waiting(why, kept), digest: None, remaining, again }
+    Finished { outcome: Outcome::Waiting(why, kept), remaining, again }
 }
 
-/// The target is in place: restarts the workloads if its content changed, and only then records it as settled.
+/// The target has its content: restarts the workloads if it changed, and only then records it as settled.
 async fn settle(
     cluster: &ClusterState,
     export: &ConfigExport,
     place: SettledVersions,
     content: &Content,
-    placed: Placed,
+    (target, placed): (ObjectRef, Placed),
 ) -> Finished {
     let uid = export.uid().unwrap_or_default();
     let settled = &cluster.router.settled;
-    let key = placed.digest_key.filter(|_| !export.spec.restart.is_empty());
-    let digest = key.map(|key| restart::digest(content, &key));
-    if let Some(digest) = &digest {
-        if settled.is_restart_due(&uid, export.status.as_ref(), digest) {
-            match restart::restart(&cluster.manager.client, export, digest).await {
-                Ok(restarted) => announce(cluster, export, &restarted).await,
+    let digest = placed.digest_key.map(|key| restart::digest(content, &key));
+    if let Some(revision) = rotate::revision(export, &target) {
+        settled.rotated(&uid, revision, digest);
+    } else if let Some(digest) = digest.filter(|_| !export.spec.restart.is_empty()) {
+        if settled.is_restart_due(&uid, export.status.as_ref(), &digest) {
+            match restart::restart(&cluster.manager.client, export, &digest).await {
+                Ok(restarted) => {
+                    announce(cluster, export, &restarted, &format!("the content of {target} changed")).await;
+                }
                 Err(error) => return Outcome::NotRestarted(error.to_string()).into(),
             }
         }
-        settled.restarted(&uid, digest);
+        settled.restarted(&uid, &digest);
     }
-    settled.set(uid, SettledVersions { target: Some(placed.version), ..place });
-    Finished { outcome: Outcome::Exported(content.0.len()), digest, remaining: None, again: None }
+    let finished = in_place(cluster, export, &target).await;
+    if matches!(finished.outcome, Outcome::Exported(_)) {
+        settled.set(uid, SettledVersions { target: Some(placed.version), ..place });
+    }
+    finished
 }
 
-async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[String]) {
+/// The target is in place; with `rotate`, the workloads are compared with it.
+async fn in_place(cluster: &ClusterState, export: &ConfigExport, target: &ObjectRef) -> Finished {
+    match rotate::revision(export, target) {
+        Some(revision) => rotate::follow(cluster, export, target, revision).await,
+        None => Outcome::Exported(export.spec.entries.len()).into(),
+    }
+}
+
+async fn announce(cluster: &ClusterState, export: &ConfigExport, restarted: &[String], why: &str) {
     if restarted.is_empty() {
         return;
     }
-    let (kind, name) = (export.spec.config_type, &export.spec.config_metadata.name);
-    let note = format!("restarted {}: the content of {kind:?} {name} changed", restarted.join(", "));
+    let note = format!("restarted {}: {why}", restarted.join(", "));
     let object = export.object_ref(&());
     cluster.manager.events.publish(&object, EventType::Normal, "Restarted", "Restart", &note).await;
 }

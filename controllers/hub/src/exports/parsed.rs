@@ -36,7 +36,8 @@ impl Parsed {
         let states = states.map(|wanted| ObjectRef::state(&namespace, &wanted.kind, &wanted.name));
         let edges = Edges {
             needs: maps.chain(secrets).chain(states).collect(),
-            provides: Some(target(&namespace, &export.spec)),
+            // With `rotate`, nothing refers to the target of each content by a fixed name.
+            provides: (!export.spec.rotate).then(|| target(&namespace, &export.spec)),
         };
         let (uid, generation) = (export.uid(), export.metadata.generation);
         Self { uid, generation, edges, dependencies, secret_entries }

@@ -22,8 +22,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{exports::resolve::Content, resolve::names::words};
 
-/// The field manager of the annotation.
-const MANAGER: &str = "kraken-restart";
+/// The field manager of the annotation, and of the source of a volume.
+pub(super) const MANAGER: &str = "kraken-restart";
 /// The maximum length of the name of an annotation without its prefix.
 const MAX_NAME: usize = 63;
 /// The number of hexadecimal digits of a digest.
@@ -89,7 +89,8 @@ pub(crate) async fn restart(
     Ok(restarted)
 }
 
-fn resource(kind: WorkloadKind) -> ApiResource {
+/// The API of a kind of workloads.
+pub(super) fn resource(kind: WorkloadKind) -> ApiResource {
     match kind {
         WorkloadKind::Deployment => ApiResource::erase::<Deployment>(&()),
         WorkloadKind::StatefulSet => ApiResource::erase::<StatefulSet>(&()),

@@ -1,4 +1,5 @@
-//! Which exports are in place, and for which content their workloads were restarted: recorded in memory only.
+//! Which exports are in place, and for which content their workloads were restarted: recorded in memory, because the status in
+//! the cache may be older.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,39 @@ use crate::{store::index::ObjectRef, watch::cluster_state::Version};
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
     places: Mutex<HashMap<String, SettledVersions>>,
-    /// The digest for which the workloads of each export were last restarted: newer than the status in the cache.
-    digests: Mutex<HashMap<String, String>>,
+    /// The progress of each export in this process: newer than the status in the cache, which must not be written back.
+    progress: Mutex<HashMap<String, Progress>>,
+}
+
+/// The last content of an export, and whether its workloads have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The digest of the content for which the workloads were last restarted; with `rotate`, of the newest target.
+    pub(crate) digest: Option<String>,
+    /// With `rotate`: the revision of the newest target.
+    pub(crate) revision: Option<i64>,
+    /// With `rotate`: the revision that the workloads were last set to.
+    pub(crate) rolled_out: Option<i64>,
+}
+
+impl Progress {
+    /// The reported progress.
+    pub(crate) fn of(status: Option<&ConfigExportStatus>) -> Self {
+        status.map_or_else(Self::default, |status| Self {
+            digest: status.content_digest.clone(),
+            revision: status.revision,
+            rolled_out: status.rolled_out_revision,
+        })
+    }
+
+    /// This progress, with what it lacks from an older one.
+    pub(crate) fn or(self, older: Self) -> Self {
+        Self {
+            digest: self.digest.or(older.digest),
+            revision: self.revision.or(older.revision),
+            rolled_out: self.rolled_out.or(older.rolled_out),
+        }
+    }
 }
 
 /// The versions with which an export is in place.
@@ -37,7 +69,7 @@ impl Settled {
     /// Removes the export with this UID.
     pub(crate) fn forget(&self, uid: &str) {
         self.places.lock().remove(uid);
-        self.digests.lock().remove(uid);
+        self.progress.lock().remove(uid);
     }
 
     /// Whether the workloads have not been restarted for the content with this digest. The first content restarts nothing: pods
@@ -48,19 +80,33 @@ impl Settled {
         status: Option<&ConfigExportStatus>,
         digest: &str,
     ) -> bool {
-        let digests = self.digests.lock();
-        let reported = || status.and_then(|status| status.content_digest.as_ref());
-        digests.get(uid).or_else(reported).is_some_and(|before| before != digest)
+        self.last(uid).or(Progress::of(status)).digest.is_some_and(|before| before != digest)
     }
 
     pub(super) fn restarted(&self, uid: &str, digest: &str) {
-        self.digests.lock().insert(uid.to_owned(), digest.to_owned());
+        self.change(uid, |progress| progress.digest = Some(digest.to_owned()));
     }
 
-    /// The digest for which this process last restarted the workloads. The status in the cache may be older: what it keeps must
-    /// not be written back.
-    pub(super) fn last_digest(&self, uid: &str) -> Option<String> {
-        self.digests.lock().get(uid).cloned()
+    /// The newest target has this revision and this digest of its content.
+    pub(super) fn rotated(&self, uid: &str, revision: i64, digest: Option<String>) {
+        self.change(uid, |progress| {
+            progress.revision = Some(revision);
+            progress.digest = digest;
+        });
+    }
+
+    /// All workloads were set to this revision.
+    pub(super) fn rolled_out(&self, uid: &str, revision: i64) {
+        self.change(uid, |progress| progress.rolled_out = Some(revision));
+    }
+
+    /// The progress in this process.
+    pub(super) fn last(&self, uid: &str) -> Progress {
+        self.progress.lock().get(uid).cloned().unwrap_or_default()
+    }
+
+    fn change(&self, uid: &str, change: impl FnOnce(&mut Progress)) {
+        change(self.progress.lock().entry(uid.to_owned()).or_default());
     }
 }
 
@@ -83,12 +129,31 @@ mod tests {
         assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "2"), "the cached status is old");
         assert!(settled.is_restart_due("e", Some(&status(Some("1"))), "1"), "changed back");
         assert_eq!(
-            settled.last_digest("e").as_deref(),
+            settled.last("e").digest.as_deref(),
             Some("2"),
             "what a reconcile with an old cache reports"
         );
         settled.forget("e");
         assert!(!settled.is_restart_due("e", Some(&status(Some("1"))), "1"));
+    }
+
+    #[test]
+    fn the_progress_of_this_process_replaces_an_older_status() {
+        let settled = Settled::default();
+        let status = ConfigExportStatus {
+            revision: Some(3),
+            rolled_out_revision: Some(3),
+            ..ConfigExportStatus::default()
+        };
+        let progress = || {
+            let progress = settled.last("e").or(Progress::of(Some(&status)));
+            (progress.revision, progress.rolled_out)
+        };
+        assert_eq!(progress(), (Some(3), Some(3)));
+        settled.rotated("e", 4, Some("d".to_owned()));
+        assert_eq!(progress(), (Some(4), Some(3)), "the workloads still have the former target");
+        settled.rolled_out("e", 4);
+        assert_eq!(progress(), (Some(4), Some(4)));
     }
 
     #[test]

@@ -9,20 +9,23 @@ use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use crate::{
-    exports::report::{self, Next, Outcome},
+    exports::{
+        Progress,
+        report::{self, Next, Outcome},
+    },
     store::index::Dependent,
     watch::cluster_state::ClusterState,
 };
 
-/// Writes the status of an outcome, unless it is up to date, and publishes its event.
+/// Writes the status of an outcome and of the progress in this process, unless it is up to date, and publishes its event.
 pub(super) async fn write(
     cluster: &ClusterState,
     export: &ConfigExport,
     outcome: &Outcome,
-    digest: Option<&str>,
+    progress: Progress,
 ) -> Result<(), ApiError> {
     let dependent = Dependent::Export(ObjectKey::of(export.meta()));
-    let (status, notice) = match report::next(export, outcome, digest, kraken_runtime::clock::now()) {
+    let (status, notice) = match report::next(export, outcome, progress, kraken_runtime::clock::now()) {
         Next::Write(status, notice) => (status, notice),
         // The stored status is correct, but the last sent status differs, and its event would not trigger a reconcile.
         Next::Nothing if cluster.router.written.is_uncertain(&dependent, export.status.as_ref()) => {

@@ -28,8 +28,8 @@ pub(crate) trait Target:
     fn is_of(&self, secret_type: &str) -> bool;
     /// Whether it is immutable.
     fn immutable(&self) -> Option<bool>;
-    /// A new target.
-    fn new(metadata: ObjectMeta, secret_type: &str, content: &Content) -> Self;
+    /// A new target; `immutable`: whether its content can never be changed.
+    fn new(metadata: ObjectMeta, secret_type: &str, content: &Content, immutable: bool) -> Self;
     /// The operations that set this content.
     fn changes(content: &Content) -> Vec<Value>;
 }
@@ -47,8 +47,9 @@ impl Target for ConfigMap {
         self.immutable
     }
 
-    fn new(metadata: ObjectMeta, _: &str, content: &Content) -> Self {
-        Self { metadata, data: Some(texts(content)), ..Self::default() }
+    fn new(metadata: ObjectMeta, _: &str, content: &Content, immutable: bool) -> Self {
+        let immutable = immutable.then_some(true);
+        Self { metadata, data: Some(texts(content)), immutable, ..Self::default() }
     }
 
     fn changes(content: &Content) -> Vec<Value> {
@@ -73,8 +74,9 @@ impl Target for Secret {
         self.immutable
     }
 
-    fn new(metadata: ObjectMeta, secret_type: &str, content: &Content) -> Self {
-        Self { metadata, data: Some(bytes(content)), type_: Some(secret_type.to_owned()), ..Self::default() }
+    fn new(metadata: ObjectMeta, secret_type: &str, content: &Content, immutable: bool) -> Self {
+        let (data, type_) = (Some(bytes(content)), Some(secret_type.to_owned()));
+        Self { metadata, data, type_, immutable: immutable.then_some(true), ..Self::default() }
     }
 
     fn changes(content: &Content) -> Vec<Value> {

@@ -19,6 +19,8 @@ fn an_export_depends_on_the_references_of_its_templates() {
     ];
     assert_eq!(edges.needs, needs.into());
     assert_eq!(edges.provides, Some(ObjectRef::new(Class::Secret, "ns", "app")));
+    export.spec.rotate = true;
+    assert_eq!(Parsed::of(&export).edges.provides, None, "a target of each content has its own name");
 }
 
 #[test]

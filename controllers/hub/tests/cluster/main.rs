@@ -4,3 +4,4 @@ mod exports;
 mod hub_test;
 mod limits;
 mod requests;
+mod rotate;

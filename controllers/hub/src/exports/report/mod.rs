@@ -2,13 +2,16 @@
 
 use jiff::Timestamp;
 use kraken_api::{
-    ConfigExport, ConfigExportStatus,
+    ConfigExport, ConfigExportSpec, ConfigExportStatus,
     conditions::{self, DEPENDENCIES_RESOLVED, READY, State},
     reasons::ExportReason as Reason,
 };
 use kraken_runtime::{EventType, queue::Requeue};
 
-use crate::resolve::names::bounded;
+use crate::{
+    exports::{Progress, rotate::revisions},
+    resolve::names::bounded,
+};
 
 /// The maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 1500;
@@ -22,8 +25,8 @@ pub(crate) enum Outcome {
     Waiting(String, Kept),
     /// The spec is invalid; the exported target is not changed.
     Invalid(String),
-    /// The target is not owned by this export.
-    NotOwned(String),
+    /// The target is not owned by this export: the object, and its owner as a phrase.
+    NotOwned(String, String),
     /// The old target is being deleted; its deletion triggers a reconcile.
     Leaving,
     /// A value could not be read; the exported target is not changed.
@@ -56,7 +59,7 @@ impl Outcome {
             Self::Exported(_) => "Exported",
             Self::Waiting(..) => "Waiting",
             Self::Invalid(_) => "Invalid",
-            Self::NotOwned(_) => "NotOwned",
+            Self::NotOwned(..) => "NotOwned",
             Self::Leaving => "Leaving",
             Self::Unreadable(_) => "Unreadable",
             Self::Failed(_) => "Failed",
@@ -70,7 +73,7 @@ impl Outcome {
             Self::Exported(_) => Reason::Exported,
             Self::Waiting(..) | Self::Unreadable(_) => Reason::WaitingForValues,
             Self::Invalid(_) => Reason::InvalidSpec,
-            Self::NotOwned(_) => Reason::TargetNotOwned,
+            Self::NotOwned(..) => Reason::TargetNotOwned,
             Self::Leaving | Self::Failed(_) | Self::NotRestarted(_) => Reason::WriteFailed,
         }
     }
@@ -90,7 +93,7 @@ impl Outcome {
             Self::Exported(1) => format!("{kind} {name} has its only entry."),
             Self::Exported(entries) => format!("{kind} {name} has all {entries} entries."),
             Self::Leaving => format!("{kind} {name} is being deleted; it will be recreated afterwards"),
-            Self::NotOwned(owner) => format!("{kind} {name} exists and {owner}; it is not changed"),
+            Self::NotOwned(named, owner) => format!("{named} exists and {owner}; it is not changed"),
             Self::Unreadable(why) | Self::Failed(why) | Self::NotRestarted(why) => {
                 format!("{why}; retrying with backoff")
             }
@@ -107,7 +110,7 @@ impl Outcome {
             Self::Waiting(..) => State::False,
             Self::Invalid(_) | Self::Unreadable(_) => State::Unknown,
             Self::Exported(_)
-            | Self::NotOwned(_)
+            | Self::NotOwned(..)
             | Self::Leaving
             | Self::Failed(_)
             | Self::NotRestarted(_) => State::True,
@@ -115,10 +118,12 @@ impl Outcome {
     }
 
     /// The target in the status: the object that may exist, unless its absence is known.
-    fn target(&self, target: String, before: Option<String>) -> Option<String> {
+    fn target(&self, target: String, before: Option<String>, is_rotated: bool) -> Option<String> {
         match self {
             Self::Exported(_) | Self::NotRestarted(_) => Some(target),
-            Self::Waiting(_, Kept::No) | Self::NotOwned(_) => None,
+            Self::Waiting(_, Kept::No) => None,
+            // With `rotate`, another object than the newest target.
+            Self::NotOwned(..) => before.filter(|before| is_rotated && *before == target),
             Self::Waiting(..) | Self::Invalid(_) | Self::Leaving | Self::Unreadable(_) | Self::Failed(_) => {
                 before
             }
@@ -164,8 +169,8 @@ pub(crate) enum Next {
     Write(Box<ConfigExportStatus>, Option<Notice>),
 }
 
-/// Decides the report. `digest`: of the content for which the workloads have been restarted; `None` keeps the reported one.
-pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str>, now: Timestamp) -> Next {
+/// Decides the report. `progress`: of this process; what it lacks is kept from the status.
+pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, progress: Progress, now: Timestamp) -> Next {
     let generation = export.metadata.generation;
     let before = export.status.as_ref();
     let is_reported =
@@ -173,7 +178,13 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str
     if matches!(outcome, Outcome::Unreadable(_)) && is_reported {
         return Next::Nothing;
     }
-    let target = format!("{:?}/{}", export.spec.config_type, export.spec.config_metadata.name);
+    let ConfigExportSpec { rotate, restart, config_type, config_metadata, .. } = &export.spec;
+    let progress = progress.or(Progress::of(before));
+    let name = match progress.revision.filter(|_| *rotate) {
+        Some(revision) => revisions::name(&config_metadata.name, revision),
+        None => config_metadata.name.clone(),
+    };
+    let target = format!("{config_type:?}/{name}");
     let is_written = before.is_some_and(|status| status.target.is_some());
     let (state, reason) = (ready(outcome), outcome.reason().as_str());
     let message = outcome.message(&target, is_written);
@@ -187,14 +198,13 @@ pub(crate) fn next(export: &ConfigExport, outcome: &Outcome, digest: Option<&str
     };
     conditions::set(&mut list, DEPENDENCIES_RESOLVED, outcome.resolved(), word, warning, generation, now);
     let status = ConfigExportStatus {
-        target: outcome.target(target, before.and_then(|status| status.target.clone())),
+        target: outcome.target(target, before.and_then(|status| status.target.clone()), *rotate),
         observed_generation: generation,
         conditions: list,
-        content_digest: if export.spec.restart.is_empty() {
-            None
-        } else {
-            digest.or(before.and_then(|status| status.content_digest.as_deref())).map(str::to_owned)
-        },
+        content_digest: progress.digest.filter(|_| *rotate || !restart.is_empty()),
+        // Kept without `rotate`, because its numbers are not used again.
+        revision: progress.revision,
+        rolled_out_revision: progress.rolled_out.filter(|_| *rotate && !restart.is_empty()),
     };
     if before.is_some_and(|before| says_the_same(before, &status)) {
         return Next::Nothing;
@@ -228,6 +238,8 @@ fn says_the_same(before: &ConfigExportStatus, status: &ConfigExportStatus) -> bo
         && before.observed_generation == status.observed_generation
         && before.target == status.target
         && before.content_digest == status.content_digest
+        && before.revision == status.revision
+        && before.rolled_out_revision == status.rolled_out_revision
 }
 
 #[cfg(test)]

@@ -18,6 +18,10 @@ fn waiting(why: &str) -> Outcome {
     Outcome::Waiting(why.into(), Kept::No)
 }
 
+fn restarted(digest: &str) -> Progress {
+    Progress { digest: Some(digest.to_owned()), ..Progress::default() }
+}
+
 fn written(next: Next) -> (ConfigExportStatus, Option<Notice>) {
     match next {
         Next::Write(status, notice) => (*status, notice),
@@ -26,7 +30,7 @@ fn written(next: Next) -> (ConfigExportStatus, Option<Notice>) {
 }
 
 fn after(outcome: &Outcome) -> ConfigExportStatus {
-    written(next(&export(1, None), outcome, None, at(1))).0
+    written(next(&export(1, None), outcome, Progress::default(), at(1))).0
 }
 
 fn ready_of(status: &ConfigExportStatus) -> (&str, &str, &str) {
@@ -42,7 +46,7 @@ fn an_export_is_ready_only_when_it_is_written() {
     for (outcome, reason) in [
         (waiting("x"), "WaitingForValues"),
         (Outcome::Invalid("x".into()), "InvalidSpec"),
-        (Outcome::NotOwned("x".into()), "TargetNotOwned"),
+        (Outcome::NotOwned("ConfigMap app".into(), "x".into()), "TargetNotOwned"),
         (Outcome::Leaving, "WriteFailed"),
         (Outcome::Unreadable("x".into()), "WaitingForValues"),
         (Outcome::Failed("x".into()), "WriteFailed"),
@@ -56,17 +60,20 @@ fn an_export_is_ready_only_when_it_is_written() {
 #[test]
 fn an_unchanged_outcome_is_neither_written_nor_published() {
     let status = after(&Outcome::Exported(1));
-    assert_eq!(next(&export(1, Some(status)), &Outcome::Exported(1), None, at(2)), Next::Nothing);
+    assert_eq!(
+        next(&export(1, Some(status)), &Outcome::Exported(1), Progress::default(), at(2)),
+        Next::Nothing
+    );
 }
 
 #[test]
 fn a_change_of_the_outcome_is_published_once() {
-    let (status, notice) = written(next(&export(1, None), &waiting("a"), None, at(1)));
+    let (status, notice) = written(next(&export(1, None), &waiting("a"), Progress::default(), at(1)));
     assert_eq!(notice, Some(Notice { type_: Type::Normal, reason: "WaitingForValues", note: "a".into() }));
-    let (status, notice) = written(next(&export(1, Some(status)), &waiting("b"), None, at(2)));
+    let (status, notice) = written(next(&export(1, Some(status)), &waiting("b"), Progress::default(), at(2)));
     assert_eq!(notice, None, "the same outcome with another message");
-    let refused = Outcome::NotOwned("belongs to ConfigExport first".into());
-    let (_, notice) = written(next(&export(1, Some(status)), &refused, None, at(3)));
+    let refused = Outcome::NotOwned("ConfigMap app".into(), "belongs to ConfigExport first".into());
+    let (_, notice) = written(next(&export(1, Some(status)), &refused, Progress::default(), at(3)));
     let note = "ConfigMap app exists and belongs to ConfigExport first; it is not changed";
     assert_eq!(notice, Some(Notice { type_: Type::Warning, reason: "TargetNotOwned", note: note.into() }));
 }
@@ -75,7 +82,13 @@ fn a_change_of_the_outcome_is_published_once() {
 fn a_kept_target_is_in_the_status_until_it_is_deleted() {
     let status = after(&Outcome::Exported(1));
     let waits = |kept| {
-        written(next(&export(1, Some(status.clone())), &Outcome::Waiting("x".into(), kept), None, at(2))).0
+        written(next(
+            &export(1, Some(status.clone())),
+            &Outcome::Waiting("x".into(), kept),
+            Progress::default(),
+            at(2),
+        ))
+        .0
     };
     assert_eq!(waits(Kept::ForAWhile).target.as_deref(), Some("ConfigMap/app"));
     let kept = waits(Kept::AsLongAsNeeded);
@@ -90,8 +103,8 @@ fn a_kept_target_is_in_the_status_until_it_is_deleted() {
 fn a_failed_read_does_not_change_the_report_of_this_generation() {
     let status = after(&Outcome::Exported(1));
     let failed = Outcome::Unreadable("the API server is on fire".into());
-    assert_eq!(next(&export(1, Some(status.clone())), &failed, None, at(2)), Next::Nothing);
-    let (status, _) = written(next(&export(2, Some(status)), &failed, None, at(2)));
+    assert_eq!(next(&export(1, Some(status.clone())), &failed, Progress::default(), at(2)), Next::Nothing);
+    let (status, _) = written(next(&export(2, Some(status)), &failed, Progress::default(), at(2)));
     assert_eq!(ready_of(&status).2, "the API server is on fire; retrying with backoff");
     assert_eq!(status.target.as_deref(), Some("ConfigMap/app"), "it still exists");
 }
@@ -100,18 +113,52 @@ fn a_failed_read_does_not_change_the_report_of_this_generation() {
 fn the_digest_is_reported_only_with_restarts_and_kept_until_the_next() {
     let mut restarting = export(1, None);
     let exported = Outcome::Exported(1);
-    assert_eq!(written(next(&restarting, &exported, Some("d"), at(1))).0.content_digest, None);
+    assert_eq!(written(next(&restarting, &exported, restarted("d"), at(1))).0.content_digest, None);
     restarting.spec.restart =
         serde_json::from_value(json!([{"kind": "Deployment", "name": "client"}])).unwrap();
-    let status = written(next(&restarting, &exported, Some("d"), at(1))).0;
+    let status = written(next(&restarting, &exported, restarted("d"), at(1))).0;
     assert_eq!(status.content_digest.as_deref(), Some("d"));
     restarting.status = Some(status);
-    assert_eq!(next(&restarting, &exported, None, at(2)), Next::Nothing);
+    assert_eq!(next(&restarting, &exported, Progress::default(), at(2)), Next::Nothing);
     let failed = Outcome::NotRestarted("failed to restart Deployment client: forbidden".into());
-    let status = written(next(&restarting, &failed, None, at(2))).0;
+    let status = written(next(&restarting, &failed, Progress::default(), at(2))).0;
     assert_eq!(status.content_digest.as_deref(), Some("d"), "so that the restart is still due");
     assert_eq!((ready_of(&status).0, ready_of(&status).1), ("False", "WriteFailed"));
     assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
+}
+
+#[test]
+fn a_rotated_target_is_reported_with_its_revision() {
+    let mut rotating = export(1, None);
+    rotating.spec.rotate = true;
+    rotating.spec.restart =
+        serde_json::from_value(json!([{"kind": "Deployment", "name": "client"}])).unwrap();
+    let fourth = |rolled_out| Progress { revision: Some(4), rolled_out, digest: Some("d".to_owned()) };
+    let status = written(next(&rotating, &Outcome::Exported(1), fourth(Some(4)), at(1))).0;
+    assert_eq!(ready_of(&status).2, "ConfigMap app-4 has its only entry.");
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app-4"));
+    assert_eq!((status.revision, status.rolled_out_revision), (Some(4), Some(4)));
+    rotating.status = Some(status);
+    assert_eq!(next(&rotating, &Outcome::Exported(1), Progress::default(), at(2)), Next::Nothing);
+
+    let fifth = Progress { revision: Some(5), ..fourth(None) };
+    let failed = Outcome::NotRestarted("failed to restart Deployment client: x".into());
+    let status = written(next(&rotating, &failed, fifth, at(2))).0;
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app-5"));
+    assert_eq!((status.revision, status.rolled_out_revision), (Some(5), Some(4)), "still due");
+
+    let refused = Outcome::NotOwned("ConfigMap app-5".into(), "belongs to ConfigExport b".into());
+    let status = written(next(&rotating, &refused, Progress::default(), at(2))).0;
+    assert_eq!(
+        ready_of(&status).2,
+        "ConfigMap app-5 exists and belongs to ConfigExport b; it is not changed"
+    );
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app-4"), "the current target still exists");
+
+    rotating.spec.rotate = false;
+    let status = written(next(&rotating, &Outcome::Exported(1), Progress::default(), at(2))).0;
+    assert_eq!(status.target.as_deref(), Some("ConfigMap/app"));
+    assert_eq!((status.revision, status.rolled_out_revision), (Some(4), None), "4 is not used again");
 }
 
 #[test]

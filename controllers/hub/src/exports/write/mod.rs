@@ -4,6 +4,7 @@
 //! the API server rejects the request, and the object is observed again.
 
 mod error;
+mod revision;
 
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Secret},
@@ -81,7 +82,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) manager: &'static str,
     /// The export.
     pub(crate) export: &'a ConfigExport,
-    /// A new random key for the digest of the content, if the export restarts workloads.
+    /// The key for the digest of the content, for a target without one: if the export restarts workloads or rotates its target.
     pub(crate) digest_key: Option<String>,
 }
 
@@ -160,7 +161,7 @@ impl Writer<'_> {
         match (action, content) {
             (Action::Create, Some(content)) => self.create::<T>(named, content).await,
             (Action::Update(version), Some(content)) => {
-                self.update::<T>(named, content, &version, metadata).await
+                self.update::<T>(named, &version, [T::changes(content), metadata].concat()).await
             }
             (Action::Replace(version), Some(content)) => {
                 self.delete::<T>(named, version).await?;
@@ -175,7 +176,7 @@ impl Writer<'_> {
     }
 
     async fn create<T: Target>(&self, named: &ObjectRef, content: &Content) -> Result<Done, WriteError> {
-        let object = T::new(self.metadata(named), self.secret_type(), content);
+        let object = T::new(self.metadata(named), self.secret_type(), content, self.export.spec.rotate);
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let made = within("create", self.api::<T>(named).create(&params, &object)).await;
         let made = made.map_err(|source| WriteError::Create { named: named.to_string(), source })?;
@@ -185,16 +186,14 @@ impl Writer<'_> {
     async fn update<T: Target>(
         &self,
         named: &ObjectRef,
-        content: &Content,
         version: &Version,
-        metadata: Vec<Value>,
+        changes: Vec<Value>,
     ) -> Result<Done, WriteError> {
         let mut operations = vec![
             json!({"op": "test", "path": "/metadata/uid", "value": version.uid}),
             json!({"op": "test", "path": "/metadata/resourceVersion", "value": version.resource_version}),
         ];
-        operations.extend(T::changes(content));
-        operations.extend(metadata);
+        operations.extend(changes);
         let changed =
             json_patch(&self.api::<T>(named), self.manager, &named.key.name, operations.into()).await;
         let changed = changed.map_err(|source| WriteError::Update { named: named.to_string(), source })?;

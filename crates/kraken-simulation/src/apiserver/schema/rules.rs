@@ -52,6 +52,16 @@ const RULES: &[(&str, Check)] = &[
         let from_secret = |entry: &Value| entry["valueFrom"].get("secret").is_some();
         is_secret(spec) || !spec["entries"].as_array().into_iter().flatten().any(from_secret)
     }),
+    ("!self.rotate||self.configMetadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')", |spec| {
+        let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_label = |name: &str| {
+            (1..=63).contains(&name.len())
+                && name.bytes().all(is_inner)
+                && !name.starts_with('-')
+                && !name.ends_with('-')
+        };
+        spec["rotate"] != true || spec["configMetadata"]["name"].as_str().is_some_and(is_label)
+    }),
     ("!isCIDR(self)||cidr(self).masked()==cidr(self)", |block| {
         let block = block.as_str().and_then(|text| text.parse::<ipnet::IpNet>().ok());
         block.is_none_or(|block| block == block.trunc())
