@@ -112,6 +112,7 @@ impl Checks {
             self.check_finalizer(now, uid);
         }
         let Some(after) = after else { return };
+        self.check_answer(now, by, uid, before, after);
         let plan = &after["status"]["plan"];
         // Only what a controller shows for the first time: a plan that a client stored is preserved by other writes.
         let is_shown = before.is_none_or(|before| before["status"]["plan"]["hash"] != plan["hash"]);

@@ -16,7 +16,7 @@ use super::{Caller, Checks, Class, Cloud, PLACE, logs, ready_of};
 use crate::engine::{self, Checker, Event, FAULTS_END, Place, View, Violation, What};
 use crate::oracle::Oracle;
 use crate::schedule::{
-    Action, Controller, Fault, ObjectName, Operation, Propagation, Remote, Schedule, Side, Tamper,
+    Action, Controller, Fault, ObjectName, Operation, Propagation, Remote, Schedule, Settings, Side, Tamper,
 };
 
 /// The time for which a fault may have effects after its end: by then every watch is reconnected and every retry was
@@ -34,7 +34,7 @@ pub struct FullCheck {
     checks: Option<Checks>,
     /// The state for the checks.
     now: Arc<Mutex<Now>>,
-    removes_orphans: bool,
+    settings: Settings,
     /// The seeded bug of this run, if it has one.
     mutant: Option<Mutant>,
     /// The duration of each fault of the schedule, by its text in the trace; none of one that fails nothing.
@@ -77,7 +77,7 @@ impl FullCheck {
         Self {
             checks: None,
             now: Arc::default(),
-            removes_orphans: schedule.settings.remove_orphans,
+            settings: schedule.settings.clone(),
             mutant: None,
             faults: faults.collect(),
             remotes: remotes.collect(),
@@ -130,7 +130,7 @@ impl FullCheck {
 
     /// The checks; at first the thread is set up for them.
     fn checks(&mut self) -> &mut Checks {
-        let Self { checks, now, removes_orphans, mutant, leaks, .. } = self;
+        let Self { checks, now, settings, mutant, leaks, .. } = self;
         checks.get_or_insert_with(|| {
             mutants::select(*mutant);
             mutants::take_asked();
@@ -143,7 +143,7 @@ impl FullCheck {
                 objects: Box::new(move || objects.lock().objects.clone()),
                 cloud: Box::new(move || cloud.lock().cloud.clone()),
             };
-            Checks::new(view, *removes_orphans)
+            Checks::new(view, settings)
         })
     }
 

@@ -108,6 +108,11 @@ impl History {
         }
     }
 
+    /// When a process made its first call.
+    pub(super) fn began_at(&self, by: &Caller) -> Option<Duration> {
+        self.began.get(by).copied()
+    }
+
     /// The versions that this process can be acting on at `now`: not those before one that it has proven to know, nor those
     /// that were replaced before it began, and, in calm times, none that was replaced long ago.
     pub(super) fn candidates<'a>(

@@ -72,6 +72,7 @@ impl Checks {
         for id in made {
             self.launched.insert(id, uid.clone());
         }
+        self.check_recreation(now, by, &uid);
         let Some(record) = self.history.records.get(&uid) else {
             return self.violated(now, Class::CreatedForGone, format!("{what} for {uid}, which never was"));
         };
@@ -372,7 +373,8 @@ pub(super) fn all(candidates: &[Version], forbids: impl Fn(&Policy) -> bool) -> 
     !candidates.is_empty() && candidates.iter().all(|version| forbids(&version.policy()))
 }
 
-fn is_owned(object: &Value, uid: &str) -> bool {
+/// Whether an object has this owner.
+pub(super) fn is_owned(object: &Value, uid: &str) -> bool {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners.into_iter().flatten().any(|owner| owner["uid"] == uid)
 }

@@ -73,7 +73,7 @@ impl Scene {
                 move || Arc::new(cloud.lock().clone())
             }),
         };
-        let checks = Checks::new(view, false);
+        let checks = Checks::new(view, &Settings::default());
         let mut scene = Self { objects, cloud, checks, now: Duration::from_secs(100), version: 0 };
         scene.set(json!({"kind": "Namespace", "metadata": {"name": "kube-system", "uid": "c"}}));
         scene.set(object);
@@ -578,6 +578,75 @@ fn a_secret_value_outside_of_secrets_is_detected() {
 fn status(object: &mut Value, status: &str, reason: &str, message: &str) {
     object["status"]["conditions"] =
         json!([{"type": "Ready", "status": status, "reason": reason, "message": message}]);
+}
+
+#[test]
+fn a_status_about_values_requires_an_answer_to_its_references() {
+    let request = |keys: Value, generation: i64, answered: i64| {
+        json!({
+            "kind": "DependencyRequest",
+            "metadata": {"namespace": NS, "name": "vpc.aws.a", "uid": "r-1", "generation": generation,
+                "ownerReferences": [{"kind": "VPC", "name": "a", "uid": "u-1", "controller": true}]},
+            "spec": {"configMapDependencies": keys},
+            "status": {"observedGeneration": answered},
+        })
+    };
+    let keys = json!([{"name": "settings", "key": "block"}]);
+    for (answered, reason, is_fine) in [
+        (1, "DependenciesNotReady", false),
+        (1, "Available", false),
+        (1, "WaitingForHub", true),
+        (2, "DependenciesNotReady", true),
+    ] {
+        let mut scene = up(json!({}));
+        scene.set(request(json!([]), 1, 1));
+        scene.outside();
+        let mut edited = vpc(json!({}));
+        edited["metadata"]["generation"] = json!(2);
+        edited["spec"]["cidrBlock"] =
+            json!({"valueFrom": {"configMap": {"name": "settings", "key": "block"}}});
+        scene.set(edited.clone());
+        scene.set(request(keys.clone(), 2, answered));
+        scene.outside();
+        status(&mut edited, "False", reason, "ConfigMap settings does not exist");
+        edited["status"]["conditions"][0]["observedGeneration"] = json!(2);
+        scene.set(edited);
+        scene.write(&vpc_caller(), &json!({}));
+        assert_eq!(scene.classes().is_empty(), is_fine, "{answered} {reason}");
+        assert!(is_fine || scene.classes() == [Class::Unanswered]);
+    }
+}
+
+#[test]
+fn objects_that_disappeared_at_once_are_not_recreated_without_a_confirmation() {
+    let resource = |number: usize| {
+        let mut object = vpc(json!({}));
+        object["metadata"]["uid"] = json!(format!("u-{number}"));
+        object["metadata"]["name"] = json!(format!("a-{number}"));
+        object["status"]["externalIds"] = json!([format!("vpc-{number}")]);
+        status(&mut object, "True", "Available", "in place");
+        object
+    };
+    let created = |scene: &mut Scene, id: &str, number: usize| {
+        let uid = format!("u-{number}");
+        scene.object(&format!("{id}-{number}"), &[("uid", &uid), ("cluster", "c")]);
+        scene.cloud_call("CreateVpc", &TAGS.replace("u-1", &uid));
+    };
+    for (seconds_between, is_fine) in [(0, false), (6, true)] {
+        let mut scene = Scene::of(resource(0));
+        (1..5).for_each(|number| scene.set(resource(number)));
+        scene.outside();
+        (0..5).for_each(|number| created(&mut scene, "vpc", number));
+        scene.pass(60);
+        scene.cloud.lock().0.clear();
+        scene.outside();
+        for number in 0..5 {
+            scene.pass(seconds_between);
+            created(&mut scene, "new", number);
+        }
+        assert_eq!(scene.classes().is_empty(), is_fine, "{:?}", scene.checks.violations());
+        assert!(is_fine || scene.classes() == [Class::Unconfirmed]);
+    }
 }
 
 #[test]

@@ -222,19 +222,40 @@ fn burst(rng: &mut Rng, people: &mut People) -> Opening {
     steps
 }
 
-/// Every remote object of one kind is deleted at once.
+/// Every remote object of one kind is deleted at once, often of enough resources that nothing is recreated until a person
+/// confirms the loss, perhaps only for some of them.
 fn loss_of_a_kind(rng: &mut Rng, people: &mut People) -> Opening {
-    let kind = people.spoke_object(rng).kind;
-    let names = people.stack.names().into_iter().filter(|name| name.kind == kind);
-    let mut steps: Opening = names
-        .map(|name| {
-            let remote = Remote::Of(name, 0);
-            let lost = Operation::TamperRemote { remote, tamper: Tamper::Delete };
-            (Duration::from_millis(1), Action::from(lost))
-        })
-        .collect();
-    if let Some((pause, _)) = steps.first_mut() {
-        *pause = seconds(rng, 10, 60);
+    let are_many = rng.chance(70);
+    let kind = if are_many {
+        rng.one(["ElasticIP", "Volume", "EC2Instance", "VPC"]).to_owned()
+    } else {
+        people.spoke_object(rng).kind
+    };
+    let mut steps: Opening = vec![];
+    for number in 0..if are_many { 5 } else { 0 } {
+        let mut spec = of_outside(rng, &kind);
+        if kind == "VPC" {
+            spec["cidrBlock"] = json!({"value": format!("10.{}.0.0/16", 60 + number)});
+        }
+        let (_, apply) = added(people, &kind, &format!("many-{number}"), &spec);
+        steps.push((millis(rng, 100), apply));
+    }
+    let names: Vec<ObjectName> = people.stack.names().into_iter().filter(|name| name.kind == kind).collect();
+    // Long enough that all are in place.
+    let mut pause = seconds(rng, 15, 90);
+    for name in &names {
+        let lost = Operation::TamperRemote { remote: Remote::Of(name.clone(), 0), tamper: Tamper::Delete };
+        steps.push((std::mem::replace(&mut pause, Duration::from_millis(1)), lost.into()));
+    }
+    if are_many {
+        pause = seconds(rng, 40, 180);
+        for name in names.into_iter().take(rng.one([1, 3, 9])) {
+            let annotation = "creation-confirmed-at".to_owned();
+            steps.push((
+                std::mem::replace(&mut pause, Duration::from_millis(500)),
+                Operation::Annotate { object: name, annotation }.into(),
+            ));
+        }
     }
     steps
 }

@@ -1,6 +1,7 @@
 //! The expected final state according to the specs, ConfigMaps, Secrets and states, computed by simple code that is independent of the
 //! controllers.
 
+mod requests;
 mod values;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(crate) use requests::requests_all;
 use values::Source;
 
 /// All objects of a cluster.
