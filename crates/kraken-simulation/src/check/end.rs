@@ -2,6 +2,7 @@
 //! deleted nothing remains.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_simulator::hook::Call;
@@ -9,7 +10,7 @@ use kraken_spoke::api::interval;
 use serde_json::Value;
 
 use super::history::Record;
-use super::policy::{is_resource, ready};
+use super::policy::{is_held_by_others, is_resource, ready};
 use super::remote::{Asked, remote_kind};
 use super::{Checks, Class};
 use crate::oracle::Oracle;
@@ -84,6 +85,13 @@ impl Checks {
                 return None;
             }
             let ready = ready(object);
+            // The former target is kept by another controller, for as long as that likes.
+            let is_kept = |other: &Arc<Value>| {
+                is_held_by_others(other) && other["metadata"]["namespace"] == meta["namespace"]
+            };
+            if ready["reason"] == "WriteFailed" && objects.iter().any(is_kept) {
+                return None;
+            }
             if !is_current(object, ready) {
                 return Some(format!("{} has no condition for its generation: {ready}", title()));
             }

@@ -172,6 +172,9 @@ fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
                 &[
                     r#"[{"key": "only", "valueFrom": {"ref": "VPC/a"}}]"#,
                     r#"[{"key": "only", "valueFrom": {"configMap": {"name": "settings", "key": "port"}}}]"#,
+                    // Valid only in a Secret, and not valid at all: the schema accepts both.
+                    r#"[{"key": "only", "valueFrom": {"templateString": "{{ .Secret.creds.password }}"}}]"#,
+                    r#"[{"key": "only", "valueFrom": {"templateString": "{{ .VPC.a.vpc"}}]"#,
                 ],
             ),
         ],

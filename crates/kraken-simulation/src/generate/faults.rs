@@ -114,7 +114,14 @@ fn kube_call(rng: &mut Rng, controller: Controller, object: &ObjectName) -> Call
         (_, 1 | 2) => "writes".to_owned(),
         (Controller::Hub, 3..6) => "PATCH dependencyrequests/status".to_owned(),
         (Controller::Hub, _) => rng
-            .one(["PATCH configexports/status", "PATCH configmaps", "POST configmaps", "GET configmaps"])
+            .one([
+                "PATCH configexports/status",
+                "PATCH configmaps",
+                "POST configmaps",
+                "GET configmaps",
+                "GET statedeclarations",
+                "GET secrets",
+            ])
             .to_owned(),
         (_, 3) => "PATCH dependencyrequests".to_owned(),
         (_, 4) => "PATCH statedeclarations".to_owned(),
@@ -220,6 +227,7 @@ fn refusal(rng: &mut Rng, kind: &str) -> (&'static str, &'static str) {
         | "DeleteInternetGateway"
         | "DeleteRouteTable" => &["DependencyViolation"],
         "DeleteVolume" => &["VolumeInUse"],
+        "CreateTags" if kind == "EC2Instance" => &["InvalidInstanceID.NotFound"],
         _ => &[],
     };
     let common = rng.one(["RequestLimitExceeded", "InternalError", "Unavailable", "ServiceUnavailable"]);

@@ -110,6 +110,7 @@ impl<'a> Oracle<'a> {
         let mine = target.filter(|target| {
             let owners = target["metadata"]["ownerReferences"].as_array();
             owners.into_iter().flatten().any(|owner| owner["uid"] == export["metadata"]["uid"])
+                && target["metadata"]["deletionTimestamp"].is_null()
         });
         let entries = spec["entries"].as_array()?;
         let wanted: Option<BTreeMap<String, String>> = entries
