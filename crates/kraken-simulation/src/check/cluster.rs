@@ -151,6 +151,12 @@ impl Checks {
     /// The finalizer must outlive the remote objects.
     fn check_finalizer(&mut self, now: Duration, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
+        if self.has_lost_its_place(record) {
+            if let Some(record) = self.history.records.get_mut(uid) {
+                record.excused = true;
+            }
+            return;
+        }
         let title = record.title();
         let kind = super::remote::remote_kind(&record.kind);
         let cloud = (self.view.cloud)();

@@ -124,7 +124,8 @@ impl Checks {
     fn check_remote(&mut self, now: Duration, oracle: &Oracle<'_>, object: &Value) {
         let uid = super::history::uid_of(object);
         let Some(record) = self.history.records.get(uid) else { return };
-        if object["metadata"]["deletionTimestamp"].is_string() || is_left_alone(object) {
+        let is_deleting = object["metadata"]["deletionTimestamp"].is_string();
+        if is_deleting || is_left_alone(object) || self.has_lost_its_place(record) {
             return;
         }
         let last = record.versions.len().saturating_sub(1);

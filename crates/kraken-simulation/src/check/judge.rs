@@ -382,7 +382,10 @@ pub(super) fn is_owned(object: &Value, uid: &str) -> bool {
 fn is_elsewhere(candidates: &[Version], by: &Caller) -> bool {
     let Some((account, region)) = &by.location else { return false };
     let differs = |version: &Version| {
-        let place = &version.value["status"]["location"];
+        let recorded = &version.value["status"]["location"];
+        // The location is on record before the first call.
+        let intended = intent(&version.value).unwrap_or_default();
+        let place = if recorded.is_object() { recorded } else { &intended["location"] };
         place.is_object() && (place["account"] != **account || place["region"] != **region)
     };
     !candidates.is_empty() && candidates.iter().all(differs)

@@ -15,6 +15,7 @@ mod left;
 mod logs;
 mod losses;
 mod order;
+mod places;
 mod policy;
 mod remote;
 mod violation;
@@ -58,7 +59,7 @@ pub struct Caller {
     pub incarnation: u64,
     /// How it calls itself in its lease; empty if it has none.
     pub identity: String,
-    /// The account and the region that it works in, if it has a cloud.
+    /// The account and the region of its call, if it has a cloud.
     pub location: Option<(String, String)>,
     /// What its ids end with: see [`PLACE`].
     pub place: String,
@@ -70,6 +71,13 @@ pub struct View {
     pub objects: Box<dyn Fn() -> Arc<[Arc<Value>]> + Send>,
     /// The cloud as it really is.
     pub cloud: Box<dyn Fn() -> Arc<Cloud> + Send>,
+}
+
+impl Caller {
+    /// Which process it is, whatever cloud it calls.
+    fn process(&self) -> (Controller, u64) {
+        (self.controller, self.incarnation)
+    }
 }
 
 impl fmt::Debug for View {

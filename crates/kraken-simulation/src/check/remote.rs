@@ -72,6 +72,11 @@ pub(super) fn plain(id: &str) -> &str {
     id.split_once(PLACE).map_or(id, |(id, _)| id)
 }
 
+/// The place of an id, as [`super::Caller::place`] has it.
+pub(super) fn place_of(id: &str) -> &str {
+    id.strip_prefix(plain(id)).unwrap_or_default()
+}
+
 /// What separates an id from its place, where that is not the usual one.
 pub const PLACE: &str = " at ";
 

@@ -162,6 +162,8 @@ fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
             ("/spec/allowedAccountIDs", &[r#"["123456789012"]"#, r#"["333333333333"]"#, "-"]),
             ("/spec/defaultTags", &[r#"{"Team": "account"}"#, r#"{"Cost": "2"}"#, "-"]),
             ("/spec/credentials", &["-"]),
+            ("/spec/region", &[r#""eu-west-1""#, r#""us-east-1""#, "-"]),
+            ("/spec/assumeRoleARN", &[r#""arn:aws:iam::333333333333:role/kraken""#, "-"]),
         ],
         "ConfigExport" => &[
             ("/spec/whileWaiting", &[r#""Keep""#, r#""Delete""#]),
@@ -250,8 +252,7 @@ pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
         let properties = schema.get("properties").and_then(Value::as_object);
         let Some(properties) = properties.filter(|all| !all.contains_key("valueFrom")) else { break };
         // Maps keep the order of their keys, so that a seed has the same meaning everywhere.
-        // Accounts are named by the stack: a random name would stop a resource for good. They have no region and no role, as in
-        // `stack/account.rs`.
+        // A random name, region or role would stop a resource for good.
         let is_edited = |name: &&String| !["account", "region", "assumeRoleARN"].contains(&name.as_str());
         let names: Vec<&String> = properties.keys().filter(is_edited).collect();
         let name = rng.pick(&names)?;

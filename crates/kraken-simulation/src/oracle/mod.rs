@@ -97,8 +97,22 @@ impl<'a> Oracle<'a> {
         if let Some(name) = account_name(object).filter(|_| self.account_of(object).is_none()) {
             return Some(format!("is ready, and there is no Account {name}"));
         }
+        if let Some(wrong) = self.wrong_place(object) {
+            return Some(wrong);
+        }
         let missing = self.sources(object).into_iter().find(|source| self.value(object, source).is_none())?;
         Some(format!("is ready, and {missing:?} has no value"))
+    }
+
+    /// Objects stay where they were created. If the Account is elsewhere, the resource is not ready.
+    fn wrong_place(&self, object: &Value) -> Option<String> {
+        let (account, place) = (&self.account_of(object)?["spec"], &object["status"]["location"]);
+        let role = account["assumeRoleARN"].as_str().and_then(|role| role.split(':').nth(4));
+        let differs = |wanted: Option<&str>, field: &str| {
+            wanted.is_some_and(|wanted| place[field].as_str().is_some_and(|have| have != wanted))
+        };
+        let is_elsewhere = differs(account["region"].as_str(), "region") || differs(role, "account");
+        is_elsewhere.then(|| format!("is ready in {place}, and its Account is elsewhere"))
     }
 
     fn wrong_export(&self, export: &Value) -> Option<String> {
@@ -228,7 +242,7 @@ fn account_name(object: &Value) -> Option<&str> {
 /// Whether an Account has anything because of which it may be unusable.
 fn is_restricted(account: &Value) -> bool {
     let spec = &account["spec"];
-    ["credentials", "allowedAccountIDs", "defaultTags", "assumeRoleARN"]
+    ["credentials", "allowedAccountIDs", "defaultTags", "assumeRoleARN", "region"]
         .iter()
         .any(|field| !spec[*field].is_null())
 }

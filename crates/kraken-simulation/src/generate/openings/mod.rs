@@ -22,7 +22,7 @@ type Opening = Vec<(Duration, Action)>;
 type Open = fn(&mut Rng, &mut People) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
-const ALL: [(Open, usize); 15] = [
+const ALL: [(Open, usize); 16] = [
     (launches::adoption, 2),
     (launches::replacement, 2),
     (launches::loss_of_a_kind, 2),
@@ -36,6 +36,7 @@ const ALL: [(Open, usize); 15] = [
     (records::lost_record, 1),
     (records::lost_tags, 1),
     (records::other_place, 1),
+    (records::moved_account, 1),
     (records::forged_state_and_owner, 1),
     (exports::source_and_target, 2),
 ];

@@ -91,3 +91,23 @@ pub(super) fn lost_tags(rng: &mut Rng, people: &mut People) -> Opening {
     let strip = Operation::TamperRemote { remote, tamper: Tamper::StripOwnerTags };
     vec![(millis(rng, 500), apply), (seconds(rng, 15, 60), late.into()), (millis(rng, 500), strip.into())]
 }
+
+/// The Account of a VPC is edited to another region, and perhaps back; meanwhile the VPC is edited or deleted.
+pub(super) fn moved_account(rng: &mut Rng, people: &mut People) -> Opening {
+    let (account, apply_account) = added(people, "Account", "moved", &json!({}));
+    let mut spec = of_outside(rng, "VPC");
+    spec["account"] = json!({"name": "moved"});
+    let (object, apply) = added(people, "VPC", "traveller", &spec);
+    let to = |region: &str| edit(&account, "/spec/region", json!(region));
+    let team = edit(&object, "/spec/tags/Team", json!("elsewhere"));
+    let mut steps: Opening = vec![
+        (millis(rng, 500), apply_account),
+        (millis(rng, 500), apply),
+        (seconds(rng, 5, 40), to("eu-west-1")),
+        (seconds(rng, 1, 20), if rng.chance(50) { team } else { delete(&object) }),
+    ];
+    if rng.chance(70) {
+        steps.push((seconds(rng, 10, 90), to("us-east-1")));
+    }
+    steps
+}
