@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::rng::Rng;
 use super::stack::id_path;
 use crate::kinds;
+use crate::random::Random;
 
 /// An edit: a JSON pointer, and the new value, if it is not removed.
 pub(crate) type Edit = (String, Option<Value>);
@@ -185,7 +185,7 @@ fn plausible(kind: &str) -> &'static [(&'static str, &'static [&'static str])] {
 }
 
 /// A plausible edit of a kind; not all are possible with every spec.
-pub(crate) fn sensible(rng: &mut Rng, kind: &str) -> Option<Edit> {
+pub(crate) fn sensible(rng: &mut Random, kind: &str) -> Option<Edit> {
     let (path, values) = rng.pick(plausible(kind))?;
     let value = rng.pick(values)?;
     let value = if *value == "-" { None } else { serde_json::from_str(value).ok() };
@@ -193,7 +193,7 @@ pub(crate) fn sensible(rng: &mut Rng, kind: &str) -> Option<Edit> {
 }
 
 /// A change of one policy.
-pub(crate) fn policy(rng: &mut Rng, kind: &str) -> Edit {
+pub(crate) fn policy(rng: &mut Random, kind: &str) -> Edit {
     let main = id_path(kind).unwrap_or("id");
     let (field, value) = match rng.below(13) {
         0 => ("drift", json!(rng.one(["Revert", "Report"]))),
@@ -217,7 +217,7 @@ pub(crate) fn policy(rng: &mut Rng, kind: &str) -> Edit {
 }
 
 /// An invalid value of the field, which the API server may or may not detect.
-pub(crate) fn invalid(rng: &mut Rng, kind: &str) -> Option<Edit> {
+pub(crate) fn invalid(rng: &mut Random, kind: &str) -> Option<Edit> {
     let (path, _) = rng.pick(plausible(kind))?;
     if path.starts_with("/spec/tags") {
         let value = rng.one([r#"{"kraken-iac.eoinfennessy.com/uid": "x"}"#, r#"{"": "x"}"#, r#"{"a": 7}"#]);
@@ -245,7 +245,7 @@ pub(crate) fn invalid(rng: &mut Rng, kind: &str) -> Option<Edit> {
 }
 
 /// A field of the schema, with a more or less valid value.
-pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
+pub(crate) fn by_schema(rng: &mut Random, kind: &str) -> Option<Edit> {
     let mut schema = kinds::spec_schema(kind)?;
     let mut path = "/spec".to_owned();
     loop {
@@ -270,7 +270,7 @@ pub(crate) fn by_schema(rng: &mut Rng, kind: &str) -> Option<Edit> {
 }
 
 /// A value for a schema.
-fn fitting(rng: &mut Rng, schema: &Value, depth: usize) -> Value {
+fn fitting(rng: &mut Random, schema: &Value, depth: usize) -> Value {
     if let Some(options) = schema.get("enum").and_then(Value::as_array) {
         return rng.pick(options).cloned().unwrap_or_default();
     }
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_schema_gives_an_edit_of_every_kind() {
-        let mut rng = Rng::new(1);
+        let mut rng = Random::new(1);
         for (kind, _, _) in KINDS {
             for _ in 0..50 {
                 let (path, _) = by_schema(&mut rng, kind).unwrap();

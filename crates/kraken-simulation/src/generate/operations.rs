@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::CANARY;
 use super::edits;
 use super::mix::Class;
-use super::rng::Rng;
 use super::stack::{Stack, id_path, name_of};
+use crate::random::Random;
 use crate::schedule::{Controller, Lost, ObjectName, Operation, Propagation, Remote, Tamper};
 
 /// The users of one seed, with their manifests.
@@ -26,7 +26,7 @@ impl People {
     }
 
     /// The manifests in the order in which they are applied first.
-    pub(crate) fn first(&mut self, rng: &mut Rng) -> Vec<Value> {
+    pub(crate) fn first(&mut self, rng: &mut Random) -> Vec<Value> {
         let mut all = self.stack.sources.manifests(&self.stack.namespace);
         all.extend(self.stack.objects.iter().cloned());
         match rng.below(3) {
@@ -47,7 +47,7 @@ impl People {
     }
 
     /// An operation of the class; `None` if it is a class of faults.
-    pub(crate) fn operation(&mut self, rng: &mut Rng, class: Class) -> Option<Operation> {
+    pub(crate) fn operation(&mut self, rng: &mut Random, class: Class) -> Option<Operation> {
         let object = self.object(rng);
         let spoke_object = self.spoke_object(rng);
         let kind = object.kind.clone();
@@ -126,27 +126,27 @@ impl People {
     }
 
     /// Some object of the stack.
-    fn object(&self, rng: &mut Rng) -> ObjectName {
+    fn object(&self, rng: &mut Random) -> ObjectName {
         let names = self.stack.names();
         rng.pick(&names).cloned().unwrap_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"))
     }
 
     /// Some object of a spoke.
-    pub(crate) fn spoke_object(&self, rng: &mut Rng) -> ObjectName {
+    pub(crate) fn spoke_object(&self, rng: &mut Random) -> ObjectName {
         let names: Vec<ObjectName> =
             self.stack.names().into_iter().filter(|name| id_path(&name.kind).is_some()).collect();
         rng.pick(&names).cloned().unwrap_or_else(|| ObjectName::new(&self.stack.namespace, "VPC", "a"))
     }
 
     /// Some object whose manifest requires approvals, if there is one.
-    fn planned(&self, rng: &mut Rng) -> Option<ObjectName> {
+    fn planned(&self, rng: &mut Random) -> Option<ObjectName> {
         let is_manual = |object: &&Value| object["spec"]["lifecycle"]["approval"] == "Manual";
         let names: Vec<ObjectName> = self.stack.objects.iter().filter(is_manual).map(name_of).collect();
         rng.pick(&names).cloned()
     }
 
     /// Some remote object; of this kind if there is one.
-    pub(crate) fn remote(&self, rng: &mut Rng, kind: Option<&str>) -> Remote {
+    pub(crate) fn remote(&self, rng: &mut Random, kind: Option<&str>) -> Remote {
         let named: Vec<&(String, String)> =
             self.remotes.iter().filter(|(_, of)| kind.is_none_or(|kind| kind == of)).collect();
         if let Some((name, _)) = rng.pick(&named).copied()
@@ -166,7 +166,7 @@ impl People {
     }
 
     /// A manifest, with an optional edit or two.
-    fn manifest(&mut self, rng: &mut Rng, edited: bool) -> Value {
+    fn manifest(&mut self, rng: &mut Random, edited: bool) -> Value {
         let index = rng.below(self.stack.objects.len());
         let Some(object) = self.stack.objects.get_mut(index) else { return Value::Null };
         let kind = name_of(object).kind;
@@ -183,7 +183,7 @@ impl People {
         object.clone()
     }
 
-    fn data(&mut self, rng: &mut Rng) -> Operation {
+    fn data(&mut self, rng: &mut Random) -> Operation {
         let keys = self.stack.sources.keys();
         let namespace = self.stack.namespace.clone();
         let Some((kind, name, key, text)) = rng.pick(&keys).cloned() else {
@@ -205,7 +205,7 @@ impl People {
         Operation::SetData { object, key, value }
     }
 
-    fn scale(&mut self, rng: &mut Rng) -> Operation {
+    fn scale(&mut self, rng: &mut Random) -> Operation {
         let instances: Vec<ObjectName> =
             self.stack.names().into_iter().filter(|name| name.kind == "EC2Instance").collect();
         match rng.pick(&instances) {
@@ -215,7 +215,7 @@ impl People {
     }
 
     /// An object of any of the kinds, those that the suite writes for itself included.
-    fn any_name(&self, rng: &mut Rng) -> ObjectName {
+    fn any_name(&self, rng: &mut Random) -> ObjectName {
         let object = self.spoke_object(rng);
         let lower = object.kind.to_lowercase();
         match rng.below(4) {
@@ -233,7 +233,7 @@ impl People {
         }
     }
 
-    fn strip(&self, rng: &mut Rng) -> Operation {
+    fn strip(&self, rng: &mut Random) -> Operation {
         let lost = rng.one([
             Lost::Finalizers,
             Lost::Finalizers,
@@ -248,7 +248,7 @@ impl People {
     }
 
     /// Edits or deletes Kraken's internal objects, or an export's target.
-    fn internal(&self, rng: &mut Rng) -> Operation {
+    fn internal(&self, rng: &mut Random) -> Operation {
         let object = self.spoke_object(rng);
         let lower = object.kind.to_lowercase();
         let of =
@@ -283,7 +283,7 @@ impl People {
         }
     }
 
-    fn create_remote(&mut self, rng: &mut Rng) -> Operation {
+    fn create_remote(&mut self, rng: &mut Random) -> Operation {
         let kind = self.spoke_object(rng).kind;
         let tags_of = rng.chance(25).then(|| self.spoke_object(rng));
         let name = self.remote_name(&kind);
@@ -303,7 +303,7 @@ fn edit(object: ObjectName, change: Option<edits::Edit>) -> Operation {
     Operation::Edit { object, path, value }
 }
 
-fn propagation(rng: &mut Rng) -> Propagation {
+fn propagation(rng: &mut Random) -> Propagation {
     rng.one([
         Propagation::Background,
         Propagation::Background,
@@ -338,7 +338,7 @@ pub(crate) fn forged_state(kind: &str) -> (Value, Value) {
     (data, id)
 }
 
-fn forge(rng: &mut Rng, object: ObjectName) -> Operation {
+fn forge(rng: &mut Random, object: ObjectName) -> Operation {
     let status = match rng.below(7) {
         0 => json!({"externalIds": []}),
         1 => json!({"externalIds": [missing_id(&object.kind)]}),

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::{Opening, added, edit, millis, seconds};
 use crate::generate::EXPORTS;
 use crate::generate::operations::People;
-use crate::generate::rng::Rng;
+use crate::random::Random;
 use crate::schedule::{Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Propagation, Side};
 
 /// A ConfigMap is exported and used by a VPC, and changes: while the hub cannot read it, while the target of the export is
 /// immutable or is held by another controller, or while a workload cannot be restarted.
-pub(super) fn source_and_target(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn source_and_target(rng: &mut Random, people: &mut People) -> Opening {
     let namespace = people.stack.namespace.clone();
     let name = |kind: &str, name: &str| ObjectName::new(&namespace, kind, name);
     let (source, target) = (name("ConfigMap", "source"), name("ConfigMap", "target"));

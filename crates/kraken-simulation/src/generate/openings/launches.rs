@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::{Opening, added, approve, delete, edit, millis, of_outside, seconds};
 use crate::generate::operations::People;
-use crate::generate::rng::Rng;
+use crate::random::Random;
 use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Operation, Remote, Side, Tamper};
 
 /// An object is adopted, perhaps by two resources at once; then the resource is scaled, replaced or deleted.
-pub(super) fn adoption(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn adoption(rng: &mut Random, people: &mut People) -> Opening {
     let kind = rng.one(["EC2Instance", "EC2Instance", "VPC", "Volume", "ElasticIP"]);
     let remote = people.remote_name(kind);
     let create = Operation::CreateRemote { kind: kind.to_owned(), name: remote.clone(), tags_of: None };
@@ -42,7 +42,7 @@ pub(super) fn adoption(rng: &mut Rng, people: &mut People) -> Opening {
 
 /// Several instances are replaced, and each launch gets only one. Perhaps a user copies the owner tags to another instance
 /// meanwhile, so that there are more than the spec and the replacement account for.
-pub(super) fn replacement(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn replacement(rng: &mut Random, people: &mut People) -> Opening {
     let mut spec = of_outside(rng, "EC2Instance");
     spec["maxCount"] = json!({"value": rng.one([2, 3])});
     spec["lifecycle"] = json!({"replace": rng.one(["DeleteFirst", "CreateFirst"])});
@@ -71,7 +71,7 @@ pub(super) fn replacement(rng: &mut Rng, people: &mut People) -> Opening {
 
 /// Every remote object of one kind is deleted at once, often of enough resources that nothing is recreated until a person
 /// confirms the loss, perhaps only for some of them.
-pub(super) fn loss_of_a_kind(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn loss_of_a_kind(rng: &mut Random, people: &mut People) -> Opening {
     let are_many = rng.chance(70);
     let kind = if are_many {
         rng.one(["ElasticIP", "Volume", "EC2Instance", "VPC"]).to_owned()
@@ -108,7 +108,7 @@ pub(super) fn loss_of_a_kind(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// An instance is terminated again whenever it was recreated, as by a tool that enforces a budget.
-pub(super) fn repeated_deletion(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn repeated_deletion(rng: &mut Random, people: &mut People) -> Opening {
     let mut spec = of_outside(rng, "EC2Instance");
     spec["lifecycle"] = json!({"resyncInterval": "5s"});
     let (object, apply) = added(people, "EC2Instance", "unwanted", &spec);
@@ -121,7 +121,7 @@ pub(super) fn repeated_deletion(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// The controller crashes before it gets the response to a launch, and the instance is terminated before it starts again.
-pub(super) fn forgotten_launch(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn forgotten_launch(rng: &mut Random, people: &mut People) -> Opening {
     let (object, apply) = added(people, "EC2Instance", "forgotten", &of_outside(rng, "EC2Instance"));
     let call = CallMatch { side: Side::Cloud, action: "RunInstances".to_owned(), nth: 1 };
     let down = seconds(rng, 15, 60);

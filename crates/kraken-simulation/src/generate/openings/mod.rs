@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use super::AWS;
 use super::operations::People;
-use super::rng::Rng;
 use super::stack::name_of;
+use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation, Propagation};
 
 /// Actions, each with the time since the one before.
 type Opening = Vec<(Duration, Action)>;
 
-type Open = fn(&mut Rng, &mut People) -> Opening;
+type Open = fn(&mut Random, &mut People) -> Opening;
 
 /// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
 const ALL: [(Open, usize); 16] = [
@@ -42,15 +42,15 @@ const ALL: [(Open, usize); 16] = [
 ];
 
 /// A random opening.
-pub(crate) fn opening(rng: &mut Rng, people: &mut People) -> Opening {
+pub(crate) fn opening(rng: &mut Random, people: &mut People) -> Opening {
     rng.weighted(&ALL).map(|open| open(rng, people)).unwrap_or_default()
 }
 
-fn seconds(rng: &mut Rng, least: u64, most: u64) -> Duration {
+fn seconds(rng: &mut Random, least: u64, most: u64) -> Duration {
     rng.time(Duration::from_secs(least), Duration::from_secs(most))
 }
 
-fn millis(rng: &mut Rng, most: u64) -> Duration {
+fn millis(rng: &mut Random, most: u64) -> Duration {
     rng.time(Duration::from_millis(1), Duration::from_millis(most))
 }
 
@@ -78,7 +78,7 @@ fn added(people: &mut People, kind: &str, name: &str, spec: &Value) -> (ObjectNa
 }
 
 /// A spec that fits an object that [`Operation::CreateRemote`] creates, or asks for one more than that.
-fn of_outside(rng: &mut Rng, kind: &str) -> Value {
+fn of_outside(rng: &mut Random, kind: &str) -> Value {
     match kind {
         "VPC" => json!({"cidrBlock": {"value": "10.50.0.0/16"}}),
         "Volume" => json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 8}}),

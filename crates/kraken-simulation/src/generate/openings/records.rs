@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::{Opening, added, delete, edit, millis, of_outside, seconds};
 use crate::generate::operations::{People, forged_state, missing_id};
-use crate::generate::rng::Rng;
+use crate::random::Random;
 use crate::schedule::{
     Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Remote, Side, Tamper,
 };
 
 /// The record of a resource is lost, or names an object that does not exist, while its controller is down.
-pub(super) fn lost_record(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn lost_record(rng: &mut Random, people: &mut People) -> Opening {
     let object = people.spoke_object(rng);
     let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
     let down = Fault::Kill { controller: Controller::of(&object.kind), down: seconds(rng, 5, 30) };
@@ -34,7 +34,7 @@ pub(super) fn lost_record(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// A controller works in another region or account for a while.
-pub(super) fn other_place(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn other_place(rng: &mut Random, people: &mut People) -> Opening {
     let object = people.spoke_object(rng);
     let controller = Controller::of(&object.kind);
     let is_region = rng.chance(50);
@@ -55,7 +55,7 @@ pub(super) fn other_place(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// A state is edited while its controller is down, and a ConfigMap of a user gets an export as its owner.
-pub(super) fn forged_state_and_owner(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn forged_state_and_owner(rng: &mut Random, people: &mut People) -> Opening {
     let object = people.spoke_object(rng);
     let state = format!("{}.aws.{}", object.kind.to_lowercase(), object.name);
     let state = ObjectName::new(&object.namespace, "StateDeclaration", &state);
@@ -78,7 +78,7 @@ pub(super) fn forged_state_and_owner(rng: &mut Rng, people: &mut People) -> Open
 
 /// The owner tags of an instance are removed, and the call that restores them reaches a replica that does not know the
 /// instance yet.
-pub(super) fn lost_tags(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn lost_tags(rng: &mut Random, people: &mut People) -> Opening {
     let (object, apply) = added(people, "EC2Instance", "untagged", &of_outside(rng, "EC2Instance"));
     let call = CallMatch { side: Side::Cloud, action: "CreateTags".to_owned(), nth: 1 };
     let late = Fault::Fail {
@@ -93,7 +93,7 @@ pub(super) fn lost_tags(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// The Account of a VPC is edited to another region, and perhaps back; meanwhile the VPC is edited or deleted.
-pub(super) fn moved_account(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn moved_account(rng: &mut Random, people: &mut People) -> Opening {
     let (account, apply_account) = added(people, "Account", "moved", &json!({}));
     let mut spec = of_outside(rng, "VPC");
     spec["account"] = json!({"name": "moved"});

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{Opening, added, approve, delete, edit, millis, of_outside, seconds};
 use crate::generate::operations::People;
-use crate::generate::rng::Rng;
+use crate::random::Random;
 use crate::schedule::{Action, Controller, Fault, ObjectName, Operation, Remote, Tamper};
 
 /// A plan is approved and carried out, and another one is shown while the approval of the first is still there.
-pub(super) fn approval(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn approval(rng: &mut Random, people: &mut People) -> Opening {
     let object = people.spoke_object(rng);
     let team = |value: &str| edit(&object, "/spec/tags/Team", json!(value));
     let mut steps: Opening = vec![
@@ -42,7 +42,7 @@ pub(super) fn approval(rng: &mut Rng, people: &mut People) -> Opening {
 
 /// Edits of one object in quick succession, as by a tool that applies a rollout, without a resync that would repair a missed
 /// one.
-pub(super) fn burst(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn burst(rng: &mut Random, people: &mut People) -> Opening {
     let object = people.spoke_object(rng);
     let keys = people.stack.sources.keys();
     let mut steps: Opening = vec![
@@ -67,7 +67,7 @@ pub(super) fn burst(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// A property that cannot be changed back drifts, of a resource that may be replaced.
-pub(super) fn drift(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn drift(rng: &mut Random, people: &mut People) -> Opening {
     let mut spec = of_outside(rng, "Volume");
     spec["lifecycle"] = json!({"replace": rng.one(["DeleteFirst", "CreateFirst"])});
     let (object, apply) = added(people, "Volume", "drifting", &spec);
@@ -84,7 +84,7 @@ pub(super) fn drift(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// An instance is stopped for a change. Then the change is reverted, paused or made impossible, or the controller is killed.
-pub(super) fn disruption(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn disruption(rng: &mut Random, people: &mut People) -> Opening {
     let mut spec = of_outside(rng, "EC2Instance");
     spec["lifecycle"] = json!({"disruption": "Allow"});
     let (object, apply) = added(people, "EC2Instance", "resized", &spec);
@@ -103,7 +103,7 @@ pub(super) fn disruption(rng: &mut Rng, people: &mut People) -> Opening {
 }
 
 /// A change in place that reads do not show for longer than it is repeated.
-pub(super) fn unseen_change(rng: &mut Rng, people: &mut People) -> Opening {
+pub(super) fn unseen_change(rng: &mut Random, people: &mut People) -> Opening {
     let (kind, path, value) = rng.one([
         ("VPC", "/spec/enableDNSHostnames", "true"),
         ("EC2Instance", "/spec/monitoring", "true"),
