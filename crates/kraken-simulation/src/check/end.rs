@@ -9,9 +9,10 @@ use kraken_simulator::hook::Call;
 use kraken_spoke::api::interval;
 use serde_json::Value;
 
+use super::call::Asked;
 use super::history::Record;
 use super::policy::{is_held_by_others, is_resource, ready};
-use super::remote::{Asked, remote_kind};
+use super::remote::remote_kind;
 use super::{Checks, Class};
 use crate::oracle::Oracle;
 

@@ -5,6 +5,7 @@
 //! versions forbids it.
 
 mod answers;
+mod call;
 mod cluster;
 mod counts;
 mod end;
@@ -15,9 +16,11 @@ mod left;
 mod logs;
 mod losses;
 mod order;
+mod permission;
 mod places;
 mod policy;
 mod remote;
+mod subjects;
 mod violation;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,11 +32,12 @@ use kraken_simulator::hook::{Answer, Call};
 use kraken_testing::canary::Canary;
 use serde_json::Value;
 
+pub(crate) use call::{subjects, values};
 pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use kraken_testing::canary::MARKER;
 pub use remote::{Cloud, PLACE, Remote};
-pub(crate) use remote::{UID, remote_kind, subjects, values};
+pub(crate) use remote::{UID, remote_kind};
 pub use violation::{Class, Violation};
 
 use crate::schedule::{Controller, Settings};
