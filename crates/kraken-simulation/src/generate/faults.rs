@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::mix::Class;
-use super::operations::People;
+use super::people::People;
 use crate::kinds;
 use crate::random::Random;
 use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Side};

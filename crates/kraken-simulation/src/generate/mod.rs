@@ -5,8 +5,11 @@ mod faults;
 mod mix;
 mod openings;
 mod operations;
+mod people;
+mod plausible;
 mod source;
 mod stack;
+mod tampering;
 
 use std::time::Duration;
 
@@ -15,7 +18,7 @@ pub use source::CANARY;
 use crate::random::Random;
 use crate::schedule::{Action, Operation, Schedule, Settings, Step};
 use mix::Mix;
-use operations::People;
+use people::People;
 use stack::Stack;
 
 /// The namespace of every stack.

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Opening, added, edit, millis, seconds};
 use crate::generate::EXPORTS;
-use crate::generate::operations::People;
+use crate::generate::people::People;
 use crate::random::Random;
 use crate::schedule::{Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Propagation, Side};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Opening, added, approve, delete, edit, millis, of_outside, seconds};
-use crate::generate::operations::People;
+use crate::generate::people::People;
 use crate::random::Random;
 use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Operation, Remote, Side, Tamper};
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::AWS;
-use super::operations::People;
+use super::people::People;
 use super::stack::name_of;
 use crate::random::Random;
 use crate::schedule::{Action, ObjectName, Operation, Propagation};

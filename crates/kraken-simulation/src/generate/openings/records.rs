@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{Opening, added, delete, edit, millis, of_outside, seconds};
-use crate::generate::operations::{People, forged_state, missing_id};
+use crate::generate::people::People;
+use crate::generate::tampering::{forged_state, missing_id};
 use crate::random::Random;
 use crate::schedule::{
     Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Remote, Side, Tamper,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Opening, added, approve, delete, edit, millis, of_outside, seconds};
-use crate::generate::operations::People;
+use crate::generate::people::People;
 use crate::random::Random;
 use crate::schedule::{Action, Controller, Fault, ObjectName, Operation, Remote, Tamper};
 
