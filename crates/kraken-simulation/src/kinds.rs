@@ -74,6 +74,11 @@ pub fn spec_schema(kind: &str) -> Option<&'static Value> {
     crd.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec")
 }
 
+/// The name of a kind in references: without group, hyphens and case.
+pub(crate) fn key(kind: &str) -> String {
+    kind.split('.').next().unwrap_or_default().replace('-', "").to_lowercase()
+}
+
 impl Served<'_> {
     /// The path of an object.
     pub fn path(&self, namespace: &str, name: &str) -> String {

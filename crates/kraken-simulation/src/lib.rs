@@ -14,6 +14,7 @@ pub mod hunt;
 pub mod kinds;
 pub mod oracle;
 pub mod parity;
+mod random;
 pub mod run;
 pub mod schedule;
 pub mod shrink;

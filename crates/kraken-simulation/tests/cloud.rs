@@ -52,6 +52,23 @@ async fn create_vpc(aws: &Aws) -> Result<String, kraken_spoke::Failure> {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_signature_of_a_call_determines_its_cloud() -> Result<()> {
+    let clouds = ["us-east-1", "eu-west-1"].map(|region| Arc::new(simulator("111111111111", region)));
+    let (route, gate) = (clouds.clone(), Arc::new(Gate::default()));
+    let client = Simulator::routed(move |key, region| {
+        assert_eq!(key, "simulated");
+        (Arc::clone(&route[usize::from(region == "eu-west-1")]), Arc::clone(&gate))
+    });
+    let region = Some("eu-west-1".into());
+    let args = AwsArgs { aws_region: region, http_client: Some(client), ..AwsArgs::default() };
+    let aws = Aws::connect(&args, Metrics::new("test")).await;
+    assert_eq!(aws.location().await?.region, "eu-west-1");
+    create_vpc(&aws).await?;
+    assert_eq!(clouds.map(|cloud| cloud.objects(Kind::Vpc).len()), [0, 1]);
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_sdk_calls_a_simulator_in_its_own_process() -> Result<()> {
     let (simulator, gate) = (simulator("111111111111", "eu-west-1"), Arc::new(Gate::default()));
     let aws = aws(&simulator, &gate).await;

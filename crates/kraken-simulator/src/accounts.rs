@@ -125,7 +125,7 @@ fn cloud(state: &mut State, account: &str, region: &str) -> Arc<Simulator> {
 }
 
 /// The access key and the region in `Credential=KEY/DATE/REGION/SERVICE/aws4_request`.
-fn credential(header: &str) -> Option<(&str, &str)> {
+pub(super) fn credential(header: &str) -> Option<(&str, &str)> {
     let (_, rest) = header.split_once("Credential=")?;
     let mut parts = rest.split(['/', ',']);
     let (key, _, region) = (parts.next()?, parts.next()?, parts.next()?);
@@ -193,15 +193,19 @@ fn assume(form: &Form, state: &Mutex<State>) -> Result<Reply, Refusal> {
     };
     let (account, key) = (account.to_owned(), format!("ASIA{:012}", state.keys.len()));
     state.keys.insert(key.clone(), account);
-    let body = format!(
+    Ok(Reply { status: 200, body: assumed(role, &key) })
+}
+
+/// The response to AssumeRole: temporary credentials with this access key.
+pub(super) fn assumed(role: &str, key: &str) -> String {
+    format!(
         "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleResult><Credentials>\
          <AccessKeyId>{key}</AccessKeyId><SecretAccessKey>simulated</SecretAccessKey><SessionToken>simulated</SessionToken>\
          <Expiration>2099-01-01T00:00:00Z</Expiration></Credentials><AssumedRoleUser><AssumedRoleId>AROA:kraken</AssumedRoleId>\
          <Arn>{role}</Arn></AssumedRoleUser></AssumeRoleResult><ResponseMetadata><RequestId>{}</RequestId></ResponseMetadata>\
          </AssumeRoleResponse>",
         request_id(0)
-    );
-    Ok(Reply { status: 200, body })
+    )
 }
 
 #[cfg(test)]

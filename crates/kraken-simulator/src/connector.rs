@@ -16,6 +16,7 @@ use aws_smithy_types::body::SdkBody;
 use hyper::body::Bytes;
 
 use super::Simulator;
+use super::accounts::{assumed, credential};
 use super::calling::{Reply, answer, request_id};
 use super::form::Form;
 use super::hook::{Answer, Call, Hook, Order};
@@ -23,18 +24,44 @@ use super::refusal::Refusal;
 use super::service::Service;
 use super::shared::Shared;
 
+/// The cloud of a call, by the access key and the region of its signature.
+type Route<H> = Box<dyn Fn(&str, &str) -> (Arc<Shared>, Arc<H>) + Send + Sync>;
+
+/// The cloud that a call goes to, and what is called before and after its effect.
+type Destination<H> = (Arc<Simulator>, Arc<H>);
+
 impl Simulator {
     /// An HTTP client for the SDK of one process: `hook` is called before and after the effect of every call. It must be
     /// used within a runtime; a call that has arrived takes effect even if its caller has ended, as in AWS.
     pub fn connector(&self, hook: Arc<impl Hook>) -> SharedHttpClient {
-        let (shared, numbers) = (Arc::clone(&self.shared), AtomicU64::default());
-        SharedHttpClient::new(InProcess(Arc::new(Inner { shared, hook, numbers })))
+        let shared = Arc::clone(&self.shared);
+        client(move |_, _| (Arc::clone(&shared), Arc::clone(&hook)))
+    }
+
+    /// The same for a process that works in several accounts and regions: the access key and the region of a call's
+    /// signature determine its cloud. Any role can be assumed; the access key of its session is `ASIA`, a dash and the number
+    /// of the account.
+    pub fn routed<H: Hook>(
+        route: impl Fn(&str, &str) -> Destination<H> + Send + Sync + 'static,
+    ) -> SharedHttpClient {
+        client(move |key, region| {
+            let (simulator, hook) = route(key, region);
+            (Arc::clone(&simulator.shared), hook)
+        })
     }
 }
 
+fn client<H: Hook>(
+    route: impl Fn(&str, &str) -> (Arc<Shared>, Arc<H>) + Send + Sync + 'static,
+) -> SharedHttpClient {
+    SharedHttpClient::new(InProcess(Arc::new(Inner {
+        route: Box::new(route),
+        numbers: AtomicU64::default(),
+    })))
+}
+
 struct Inner<H> {
-    shared: Arc<Shared>,
-    hook: Arc<H>,
+    route: Route<H>,
     numbers: AtomicU64,
 }
 
@@ -61,9 +88,11 @@ impl<H: Hook> HttpClient for InProcess<H> {
 impl<H: Hook> HttpConnector for InProcess<H> {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let body = Bytes::copy_from_slice(request.body().bytes().unwrap_or_default());
-        let inner = Arc::clone(&self.0);
+        let signature = request.headers().get("authorization").and_then(credential).unwrap_or_default();
+        let (shared, hook) = (self.0.route)(signature.0, signature.1);
+        let number = self.0.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         HttpConnectorFuture::new(async move {
-            let work = tokio::spawn(async move { inner.answered(body).await });
+            let work = tokio::spawn(async move { answered(&shared, &*hook, number, body).await });
             let closed = |message: &str| ConnectorError::io(io::Error::other(message.to_owned()).into());
             let reply = work.await.map_err(|error| closed(&error.to_string()))?;
             let Some((status, body)) = reply else { return Err(closed("closed without a response")) };
@@ -75,19 +104,23 @@ impl<H: Hook> HttpConnector for InProcess<H> {
     }
 }
 
-impl<H: Hook> Inner<H> {
-    async fn answered(&self, body: Bytes) -> Option<(u16, Bytes)> {
-        let call = Call { number: self.numbers.fetch_add(1, Ordering::Relaxed) + 1, ..Call::cloud(&body) };
-        let form = Form::parse(&String::from_utf8_lossy(&body));
-        if let Some(instead) = ordered(self.hook.before(&call).await, &form) {
-            return instead.map(|reply| (reply.status, reply.body.into()));
-        }
-        let reply = answer(&form, &self.shared).await?;
-        let reply = Answer { status: reply.status, body: reply.body.into() };
-        match ordered(self.hook.after(&call, &reply).await, &form) {
-            None => Some((reply.status, reply.body)),
-            Some(instead) => instead.map(|reply| (reply.status, reply.body.into())),
-        }
+async fn answered(shared: &Shared, hook: &impl Hook, number: u64, body: Bytes) -> Option<(u16, Bytes)> {
+    let call = Call { number, ..Call::cloud(&body) };
+    let form = Form::parse(&String::from_utf8_lossy(&body));
+    // The credentials of a session are no object of the cloud: nothing about them is simulated but their account.
+    if call.name == "AssumeRole" {
+        let role = form.get("RoleArn").unwrap_or_default();
+        let key = format!("ASIA-{}", role.split(':').nth(4).unwrap_or_default());
+        return Some((200, assumed(role, &key).into()));
+    }
+    if let Some(instead) = ordered(hook.before(&call).await, &form) {
+        return instead.map(|reply| (reply.status, reply.body.into()));
+    }
+    let reply = answer(&form, shared).await?;
+    let reply = Answer { status: reply.status, body: reply.body.into() };
+    match ordered(hook.after(&call, &reply).await, &form) {
+        None => Some((reply.status, reply.body)),
+        Some(instead) => instead.map(|reply| (reply.status, reply.body.into())),
     }
 }
 

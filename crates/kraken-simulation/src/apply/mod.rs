@@ -29,6 +29,8 @@ pub trait Installation {
     fn api(&self) -> &ApiServer;
     /// The cloud in which a controller works now.
     fn cloud(&self, controller: Controller) -> Option<Arc<Simulator>>;
+    /// The cloud of an account in a region, if it was used.
+    fn cloud_at(&self, account: &str, region: &str) -> Option<Arc<Simulator>>;
     /// All clouds that were used.
     fn clouds(&self) -> Vec<Arc<Simulator>>;
     /// Restarts a controller with another region or account; without one that of before.

@@ -40,9 +40,10 @@ pub(crate) fn find(engine: &dyn Installation, remote: &Remote) -> Result<Found, 
 }
 
 fn of(engine: &dyn Installation, object: &ObjectName, number: usize) -> Option<Found> {
-    let (kind, cloud) = (remote_kind(&object.kind)?, cloud_of(engine, &object.kind)?);
+    let kind = remote_kind(&object.kind)?;
     let live = Kube::new(engine.api()).get(object)?;
     let uid = live["metadata"]["uid"].as_str()?;
+    let cloud = cloud_with(engine, &object.kind, &live)?;
     let ids: Vec<&str> = live
         .pointer("/status/externalIds")
         .and_then(Value::as_array)
@@ -60,6 +61,20 @@ fn of(engine: &dyn Installation, object: &ObjectName, number: usize) -> Option<F
     }
     let object = objects.swap_remove(number % objects.len());
     Some(Found { cloud, kind, id: object.id, tags: object.tags })
+}
+
+/// The cloud with the objects of a resource: according to its status, or else by their tags, or else that of its
+/// controller. The ids of another cloud may be the same.
+fn cloud_with(engine: &dyn Installation, kind: &str, live: &Value) -> Option<Arc<Simulator>> {
+    let place = &live["status"]["location"];
+    if let (Some(account), Some(region)) = (place["account"].as_str(), place["region"].as_str())
+        && let Some(cloud) = engine.cloud_at(account, region)
+    {
+        return Some(cloud);
+    }
+    let (of, uid) = (remote_kind(kind)?, live["metadata"]["uid"].as_str()?);
+    let tagged = engine.clouds().into_iter().find(|cloud| !cloud.tagged(of, UID, uid).is_empty());
+    tagged.or_else(|| cloud_of(engine, kind))
 }
 
 fn named(engine: &dyn Installation, name: &str) -> Option<Found> {

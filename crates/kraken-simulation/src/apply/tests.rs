@@ -23,6 +23,10 @@ impl Installation for Site {
         Some(Arc::clone(&self.cloud))
     }
 
+    fn cloud_at(&self, _: &str, _: &str) -> Option<Arc<Simulator>> {
+        Some(Arc::clone(&self.cloud))
+    }
+
     fn clouds(&self) -> Vec<Arc<Simulator>> {
         vec![Arc::clone(&self.cloud)]
     }

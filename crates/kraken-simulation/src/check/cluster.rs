@@ -112,6 +112,7 @@ impl Checks {
             self.check_finalizer(now, uid);
         }
         let Some(after) = after else { return };
+        self.check_answer(now, by, uid, before, after);
         let plan = &after["status"]["plan"];
         // Only what a controller shows for the first time: a plan that a client stored is preserved by other writes.
         let is_shown = before.is_none_or(|before| before["status"]["plan"]["hash"] != plan["hash"]);
@@ -150,6 +151,12 @@ impl Checks {
     /// The finalizer must outlive the remote objects.
     fn check_finalizer(&mut self, now: Duration, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
+        if self.has_lost_its_place(record) {
+            if let Some(record) = self.history.records.get_mut(uid) {
+                record.excused = true;
+            }
+            return;
+        }
         let title = record.title();
         let kind = super::remote::remote_kind(&record.kind);
         let cloud = (self.view.cloud)();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::history::{Record, Version};
 use super::policy::{external_ids, intent, strings};
-use super::remote::{plain, remote_kind};
+use super::remote::{place_of, plain, remote_kind};
 use super::{Caller, Checks, Class};
 
 /// The maximum of a count, if its value is unknown.
@@ -17,7 +17,10 @@ impl Checks {
     pub(super) fn check_count(&mut self, now: Duration, by: &Caller, uid: &str) {
         let Some(record) = self.history.records.get(uid) else { return };
         let candidates = self.history.candidates(record, by, now, self.calm);
-        let live = self.live_of(uid, record, candidates);
+        let mut live = self.live_of(uid, record, candidates);
+        if self.has_lost_its_place(record) {
+            live.retain(|id| place_of(id) == by.place);
+        }
         let outgoing = |version: &Version| {
             let intent = intent(&version.value).unwrap_or_default();
             // A key pair is on record by its name, and here by its id.

@@ -2,15 +2,17 @@
 //! deleted nothing remains.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kraken_simulator::hook::Call;
 use kraken_spoke::api::interval;
 use serde_json::Value;
 
+use super::call::Asked;
 use super::history::Record;
-use super::policy::{is_resource, ready};
-use super::remote::{Asked, remote_kind};
+use super::policy::{is_held_by_others, is_resource, ready};
+use super::remote::remote_kind;
 use super::{Checks, Class};
 use crate::oracle::Oracle;
 
@@ -84,6 +86,13 @@ impl Checks {
                 return None;
             }
             let ready = ready(object);
+            // The former target is kept by another controller, for as long as that likes.
+            let is_kept = |other: &Arc<Value>| {
+                is_held_by_others(other) && other["metadata"]["namespace"] == meta["namespace"]
+            };
+            if ready["reason"] == "WriteFailed" && objects.iter().any(is_kept) {
+                return None;
+            }
             if !is_current(object, ready) {
                 return Some(format!("{} has no condition for its generation: {ready}", title()));
             }
@@ -116,7 +125,8 @@ impl Checks {
     fn check_remote(&mut self, now: Duration, oracle: &Oracle<'_>, object: &Value) {
         let uid = super::history::uid_of(object);
         let Some(record) = self.history.records.get(uid) else { return };
-        if object["metadata"]["deletionTimestamp"].is_string() || is_left_alone(object) {
+        let is_deleting = object["metadata"]["deletionTimestamp"].is_string();
+        if is_deleting || is_left_alone(object) || self.has_lost_its_place(record) {
             return;
         }
         let last = record.versions.len().saturating_sub(1);

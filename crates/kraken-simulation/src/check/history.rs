@@ -8,6 +8,10 @@ use serde_json::Value;
 
 use super::policy::Policy;
 use super::{Caller, SLACK};
+use crate::schedule::Controller;
+
+/// A process of a controller, by the number of its start.
+type Process = (Controller, u64);
 
 /// One version of an object.
 #[derive(Clone, Debug)]
@@ -38,7 +42,7 @@ pub(super) struct Record {
     /// Whether it went in a way that no controller could have noticed in time.
     pub excused: bool,
     /// The newest version that each process has proven to know.
-    known: BTreeMap<Caller, usize>,
+    known: BTreeMap<Process, usize>,
 }
 
 impl Record {
@@ -60,7 +64,7 @@ pub(super) struct History {
     /// The last observed objects. A different memory address is a different version.
     last: Arc<[Arc<Value>]>,
     /// The time of each process's first call: it does not know versions that were replaced before.
-    began: BTreeMap<Caller, Duration>,
+    began: BTreeMap<Process, Duration>,
 }
 
 /// The changes in the cluster since the last observation.
@@ -103,9 +107,12 @@ impl Default for History {
 impl History {
     /// Notes the first call of a process.
     pub(super) fn began(&mut self, by: &Caller, now: Duration) {
-        if !self.began.contains_key(by) {
-            self.began.insert(by.clone(), now);
-        }
+        self.began.entry(by.process()).or_insert(now);
+    }
+
+    /// When a process made its first call.
+    pub(super) fn began_at(&self, by: &Caller) -> Option<Duration> {
+        self.began.get(&by.process()).copied()
     }
 
     /// The versions that this process can be acting on at `now`: not those before one that it has proven to know, nor those
@@ -117,9 +124,9 @@ impl History {
         now: Duration,
         calm: Option<Duration>,
     ) -> &'a [Version] {
-        let proven = record.known.get(by).copied().unwrap_or(0);
+        let proven = record.known.get(&by.process()).copied().unwrap_or(0);
         let recent = now.checked_sub(SLACK).filter(|cutoff| calm.is_some_and(|calm| calm <= *cutoff));
-        let cutoff = recent.max(self.began.get(by).copied());
+        let cutoff = recent.max(self.began.get(&by.process()).copied());
         let superseded = |cutoff| record.versions.iter().skip(1).take_while(|next| next.at < cutoff).count();
         let start = proven.max(cutoff.map_or(0, superseded));
         record.versions.get(start..).unwrap_or_default()
@@ -166,7 +173,7 @@ impl History {
     pub(super) fn proven(&mut self, uid: &str, by: &Caller) {
         if let Some(record) = self.records.get_mut(uid) {
             let before = record.versions.len().saturating_sub(2);
-            record.known.insert(by.clone(), before);
+            record.known.insert(by.process(), before);
         }
     }
 

@@ -12,7 +12,7 @@ use kraken_spoke::api::{DOMAIN, EXPORTED_BY_ANNOTATION};
 use serde_json::Value;
 
 use super::history::{Record, uid_of};
-use super::policy::{external_ids, is_resource, ready};
+use super::policy::{external_ids, is_held_by_others, is_resource, ready};
 use super::remote::{plain, remote_kind};
 use super::{Checks, Cloud, Remote};
 use crate::oracle::Oracle;
@@ -26,7 +26,10 @@ impl Checks {
         let is_left = |object: &&Arc<Value>| {
             let is_own = is_resource(object) || object["kind"] == "ConfigExport";
             let is_of_explained = owners(object).any(|owner| explained.contains(owner));
-            is_ours(object) && !explained.contains(uid_of(object)) && (is_own || !is_of_explained)
+            is_ours(object)
+                && !is_held_by_others(object)
+                && !explained.contains(uid_of(object))
+                && (is_own || !is_of_explained)
         };
         let ours = objects.iter().filter(is_left).map(|object| {
             let meta = &object["metadata"];

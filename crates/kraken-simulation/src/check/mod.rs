@@ -4,6 +4,8 @@
 //! object, and determines which of them a process can still be acting on. A call is a violation only if each of these
 //! versions forbids it.
 
+mod answers;
+mod call;
 mod cluster;
 mod counts;
 mod end;
@@ -12,9 +14,13 @@ mod history;
 mod judge;
 mod left;
 mod logs;
+mod losses;
 mod order;
+mod permission;
+mod places;
 mod policy;
 mod remote;
+mod subjects;
 mod violation;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,14 +32,15 @@ use kraken_simulator::hook::{Answer, Call};
 use kraken_testing::canary::Canary;
 use serde_json::Value;
 
+pub(crate) use call::{subjects, values};
 pub use cluster::FORGED;
 pub use full::{FullCheck, class_of};
 pub use kraken_testing::canary::MARKER;
 pub use remote::{Cloud, PLACE, Remote};
-pub(crate) use remote::{UID, remote_kind, subjects, values};
+pub(crate) use remote::{UID, remote_kind};
 pub use violation::{Class, Violation};
 
-use crate::schedule::Controller;
+use crate::schedule::{Controller, Settings};
 use history::History;
 
 /// The time for which a controller may act on an outdated version without faults: reads that wait for a batch, slow calls, watch
@@ -56,7 +63,7 @@ pub struct Caller {
     pub incarnation: u64,
     /// How it calls itself in its lease; empty if it has none.
     pub identity: String,
-    /// The account and the region that it works in, if it has a cloud.
+    /// The account and the region of its call, if it has a cloud.
     pub location: Option<(String, String)>,
     /// What its ids end with: see [`PLACE`].
     pub place: String,
@@ -68,6 +75,13 @@ pub struct View {
     pub objects: Box<dyn Fn() -> Arc<[Arc<Value>]> + Send>,
     /// The cloud as it really is.
     pub cloud: Box<dyn Fn() -> Arc<Cloud> + Send>,
+}
+
+impl Caller {
+    /// Which process it is, whatever cloud it calls.
+    fn process(&self) -> (Controller, u64) {
+        (self.controller, self.incarnation)
+    }
 }
 
 impl fmt::Debug for View {
@@ -82,6 +96,8 @@ pub struct Checks {
     view: View,
     /// Whether controllers delete orphans.
     removes_orphans: bool,
+    /// From how many losses at once nothing is recreated without a confirmation.
+    vanished_minimum: usize,
     history: History,
     /// The cloud after the last observed change.
     cloud: Arc<Cloud>,
@@ -99,6 +115,8 @@ pub struct Checks {
     plans: BTreeMap<(String, String), Value>,
     /// The UIDs of which a deletion was begun.
     deleting: BTreeSet<String>,
+    /// The last out-of-band deletion of each resource's objects, by UID.
+    losses: BTreeMap<String, losses::Loss>,
     /// Since when nothing fails, if nothing does.
     calm: Option<Duration>,
     /// Until when something fails.
@@ -109,12 +127,13 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// `removes_orphans`: the controllers delete orphans.
-    pub fn new(view: View, removes_orphans: bool) -> Self {
+    /// Of controllers with these settings.
+    pub fn new(view: View, settings: &Settings) -> Self {
         let cloud = (view.cloud)();
         Self {
             view,
-            removes_orphans,
+            removes_orphans: settings.remove_orphans,
+            vanished_minimum: usize::try_from(settings.vanished_minimum).unwrap_or(usize::MAX),
             history: History::default(),
             cloud,
             launched: BTreeMap::new(),
@@ -124,6 +143,7 @@ impl Checks {
             tokens: BTreeMap::new(),
             plans: BTreeMap::new(),
             deleting: BTreeSet::new(),
+            losses: BTreeMap::new(),
             calm: Some(Duration::ZERO),
             fails_until: Duration::ZERO,
             rest: end::Rest::default(),
@@ -174,6 +194,7 @@ impl Checks {
         let changes = self.observe(now);
         self.note_outside(now, &changes);
         let cloud = (self.view.cloud)();
+        self.note_losses(now, &cloud);
         for (id, remote) in &cloud.0 {
             if self.cloud.0.get(id).is_none_or(|before| before.tags != remote.tags) {
                 self.tampered.insert(id.clone(), now);

@@ -7,14 +7,10 @@ use serde_json::Value;
 
 use super::history::Record;
 use super::{Checks, Class, SLACK};
+use crate::kinds::key;
 
 /// A resource by its kind without case and hyphens, and its name.
 type Node = (String, String);
-
-fn key(kind: &str) -> String {
-    let kind = kind.split('.').next().unwrap_or_default();
-    kind.chars().filter(|c| *c != '-').collect::<String>().to_lowercase()
-}
 
 /// The dependent, by the controlling owner of the request.
 fn dependent(request: &Value) -> Option<Node> {

@@ -57,6 +57,13 @@ pub(super) fn is_held(object: &Value) -> bool {
     strings(&object["metadata"]["finalizers"]).any(|finalizer| finalizer == FINALIZER)
 }
 
+/// Whether it is being deleted, and the finalizer of another controller keeps it.
+pub(super) fn is_held_by_others(object: &Value) -> bool {
+    let is_foreign = |finalizer: &str| finalizer.contains('/') && !finalizer.starts_with(DOMAIN);
+    object["metadata"]["deletionTimestamp"].is_string()
+        && strings(&object["metadata"]["finalizers"]).any(is_foreign)
+}
+
 /// The intent that is persisted on it.
 pub(super) fn intent(object: &Value) -> Option<Value> {
     serde_json::from_str(object["metadata"]["annotations"][INTENT_ANNOTATION].as_str()?).ok()

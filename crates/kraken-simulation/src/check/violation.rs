@@ -27,6 +27,10 @@ pub enum Class {
     Reported,
     /// A call was made for an unapproved plan.
     Unapproved,
+    /// Many objects that disappeared at once were recreated without a confirmation.
+    Unconfirmed,
+    /// A status was written about values of references before the hub had answered.
+    Unanswered,
     /// A replacement began without an edit.
     DriftReplaced,
     /// Something was created without an intent on record.

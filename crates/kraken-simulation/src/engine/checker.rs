@@ -39,6 +39,21 @@ pub struct Place {
     pub region: String,
 }
 
+impl Place {
+    /// Where calls go that are signed with this access key for this region, by a process that works here: the key of another
+    /// account ends with a dash and its number, which a rotation may have extended.
+    pub(super) fn of_calls(&self, key: &str, region: &str) -> Self {
+        let account = account_of(key).map_or_else(|| self.account.clone(), ToOwned::to_owned);
+        Self { account, region: region.to_owned() }
+    }
+}
+
+/// The account that an access key names, if it does.
+fn account_of(key: &str) -> Option<&str> {
+    let number = key.rsplit_once('-')?.1.get(..12)?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
+}
+
 impl Default for Place {
     /// Where all spokes begin.
     fn default() -> Self {
@@ -132,5 +147,21 @@ pub struct Unchecked;
 impl Checker for Unchecked {
     fn event(&mut self, _: &View<'_>, _: &Event) -> Vec<Violation> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_key_may_name_another_account() {
+        let here = Place::default();
+        let account = |key| here.of_calls(key, "eu-west-1").account;
+        assert_eq!(account("simulated"), here.account);
+        assert_eq!(account("AKIAcanary2"), here.account);
+        assert_eq!(account("AKIAcanary-222222222222"), "222222222222");
+        assert_eq!(account("AKIAcanary-2222222222222"), "222222222222", "a rotated key");
+        assert_eq!(here.of_calls("canary-banana", "eu-west-1").region, "eu-west-1");
     }
 }

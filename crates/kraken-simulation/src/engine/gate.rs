@@ -9,7 +9,7 @@ use kraken_runtime::random;
 use kraken_simulator::hook::{Answer, Call, Hook, Order};
 use kraken_simulator::{How, When, documented_error};
 
-use super::checker::Caller;
+use super::checker::{Caller, Place};
 use super::shared::Shared;
 use super::trace::{CallEvent, What, digest};
 use crate::check::{subjects, values};
@@ -26,6 +26,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
+    /// The same to the cloud at another place.
+    pub(super) fn to(&self, place: &Place) -> Self {
+        let caller = Caller { place: Some(place.clone()), ..self.caller.clone() };
+        Self { shared: self.shared.clone(), caller, side: self.side, is_dead: self.is_dead.clone() }
+    }
+
     fn event(&self, call: &Call, answer: Option<&Answer>, struck: Option<&'static str>) {
         let event = CallEvent {
             process: self.caller.process,
@@ -91,8 +97,8 @@ impl Gate {
         let known = documented_error(&call.name, code);
         let (status, message) = known.map_or((400, "simulated"), |error| (error.status, error.message));
         let how = How::Error { status, code: code.to_owned(), message: format!("{message}{}", quoted(call)) };
-        if let Some(cloud) = self.shared.cloud(self.caller.process.controller) {
-            cloud.fail_next(&call.name, When::Before, how);
+        if let Some(place) = &self.caller.place {
+            self.shared.cloud_at(place).fail_next(&call.name, When::Before, how);
         }
     }
 }

@@ -37,6 +37,11 @@ impl Installation for Simulation {
         self.0.cloud(controller)
     }
 
+    fn cloud_at(&self, account: &str, region: &str) -> Option<Arc<Simulator>> {
+        let place = Place { account: account.to_owned(), region: region.to_owned() };
+        Simulation::clouds(self).remove(&place)
+    }
+
     fn clouds(&self) -> Vec<Arc<Simulator>> {
         Simulation::clouds(self).into_values().collect()
     }

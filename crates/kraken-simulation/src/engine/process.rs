@@ -1,5 +1,6 @@
 //! A process of the simulation: one incarnation of one replica of a controller, as tasks that can be ended at once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -7,14 +8,17 @@ use http_body::Body;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
 use kraken_aws::AwsArgs;
+use kraken_aws::ec2::config::SharedHttpClient;
 use kraken_aws_ec2_instance::Ec2;
 use kraken_aws_elb::Elb;
 use kraken_aws_vpc::Network;
 use kraken_hub::{Hub, HubArgs};
 use kraken_runtime::{Bounds, EndError, Program, RunArgs, embedded, metrics::Metrics, task::Group};
+use kraken_simulator::Simulator;
 use kraken_spoke::{LoopArgs, OrphanArgs, Spoke, SpokeArgs, SpokeProgram};
 use kube::Client;
 use kube::client::DynBody;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tower::{BoxError, ServiceExt as _};
 
@@ -49,6 +53,18 @@ impl Process {
         Arc::new(Gate { shared: shared.clone(), caller, side, is_dead: self.is_dead.clone() })
     }
 
+    /// Its way to the clouds: an Account may have credentials of another account, and another region.
+    fn clouds(&self, shared: &Arc<Shared>) -> SharedHttpClient {
+        let (own, shared, gate) = (self.place.clone(), shared.clone(), self.gate(shared, Side::Cloud));
+        let known = Mutex::<BTreeMap<Place, (Arc<Simulator>, Arc<Gate>)>>::default();
+        Simulator::routed(move |key, region| {
+            let place = own.of_calls(key, region);
+            let mut known = known.lock();
+            let new = |place: &Place| (shared.cloud_at(place), Arc::new(gate.to(place)));
+            known.entry(place).or_insert_with_key(new).clone()
+        })
+    }
+
     pub(super) fn identity(&self) -> String {
         format!("{}-{}-{}", self.id.controller, self.id.replica, self.id.incarnation)
     }
@@ -64,10 +80,9 @@ impl Process {
     }
 
     async fn spoke<S: Spoke<Args = AwsArgs>>(self, shared: &Arc<Shared>) -> Result<(), EndError> {
-        let gate = self.gate(shared, Side::Cloud);
         let own = AwsArgs {
             aws_region: Some(self.place.region.clone()),
-            http_client: Some(shared.cloud_at(&self.place).connector(gate)),
+            http_client: Some(self.clouds(shared)),
             ..AwsArgs::default()
         };
         let own = SpokeArgs::new(own, loop_args(&shared.settings));

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use super::mix::Class;
-use super::operations::People;
-use super::rng::Rng;
+use super::people::People;
 use crate::kinds;
+use crate::random::Random;
 use crate::schedule::{CallMatch, Controller, Fault, Moment, ObjectName, Side};
 
 /// A fault of the class.
-pub(crate) fn fault(rng: &mut Rng, class: Class, people: &People) -> Fault {
+pub(crate) fn fault(rng: &mut Random, class: Class, people: &People) -> Fault {
     let object = people.spoke_object(rng);
     // Faults meet where something happens: the controllers of the stack's kinds, and the hub.
     let controller = if rng.chance(25) { Controller::Hub } else { Controller::of(&object.kind) };
     let spoke = Controller::of(&object.kind);
-    let short = |rng: &mut Rng| rng.time(Duration::from_millis(10), Duration::from_secs(30));
-    let times = |rng: &mut Rng| u32::try_from(rng.one([1_usize, 1, 1, 2, 5, 20])).unwrap_or(1);
+    let short = |rng: &mut Random| rng.time(Duration::from_millis(10), Duration::from_secs(30));
+    let times = |rng: &mut Random| u32::try_from(rng.one([1_usize, 1, 1, 2, 5, 20])).unwrap_or(1);
     match class {
         Class::Kill => Fault::Kill { controller, down: short(rng) },
         Class::Replica => {
@@ -90,11 +90,11 @@ pub(crate) fn fault(rng: &mut Rng, class: Class, people: &People) -> Fault {
     }
 }
 
-fn nth(rng: &mut Rng) -> u32 {
+fn nth(rng: &mut Random) -> u32 {
     u32::try_from(rng.one([1_usize, 1, 1, 1, 2, 2, 3, 5])).unwrap_or(1)
 }
 
-fn any_call(rng: &mut Rng, controller: Controller, object: &ObjectName) -> CallMatch {
+fn any_call(rng: &mut Random, controller: Controller, object: &ObjectName) -> CallMatch {
     if controller.is_spoke() && rng.chance(60) {
         let actions = writes(&object.kind);
         let action = match rng.below(10) {
@@ -107,14 +107,21 @@ fn any_call(rng: &mut Rng, controller: Controller, object: &ObjectName) -> CallM
     kube_call(rng, controller, object)
 }
 
-fn kube_call(rng: &mut Rng, controller: Controller, object: &ObjectName) -> CallMatch {
+fn kube_call(rng: &mut Random, controller: Controller, object: &ObjectName) -> CallMatch {
     let plural = kinds::served(&object.kind).map_or("vpcs", |served| served.plural);
     let action = match (controller, rng.below(8)) {
         (_, 0) => "*".to_owned(),
         (_, 1 | 2) => "writes".to_owned(),
         (Controller::Hub, 3..6) => "PATCH dependencyrequests/status".to_owned(),
         (Controller::Hub, _) => rng
-            .one(["PATCH configexports/status", "PATCH configmaps", "POST configmaps", "GET configmaps"])
+            .one([
+                "PATCH configexports/status",
+                "PATCH configmaps",
+                "POST configmaps",
+                "GET configmaps",
+                "GET statedeclarations",
+                "GET secrets",
+            ])
             .to_owned(),
         (_, 3) => "PATCH dependencyrequests".to_owned(),
         (_, 4) => "PATCH statedeclarations".to_owned(),
@@ -195,7 +202,7 @@ pub(crate) fn writes(kind: &str) -> &'static [&'static str] {
 }
 
 /// An action of the kind, and a documented error code that means that it had no effect.
-fn refusal(rng: &mut Rng, kind: &str) -> (&'static str, &'static str) {
+fn refusal(rng: &mut Random, kind: &str) -> (&'static str, &'static str) {
     let action = rng.pick(writes(kind)).copied().unwrap_or("*");
     let action = if rng.chance(25) { "*" } else { action };
     let is_elb = matches!(kind, "LoadBalancer" | "TargetGroup" | "Listener" | "ListenerRule");
@@ -220,6 +227,7 @@ fn refusal(rng: &mut Rng, kind: &str) -> (&'static str, &'static str) {
         | "DeleteInternetGateway"
         | "DeleteRouteTable" => &["DependencyViolation"],
         "DeleteVolume" => &["VolumeInUse"],
+        "CreateTags" if kind == "EC2Instance" => &["InvalidInstanceID.NotFound"],
         _ => &[],
     };
     let common = rng.one(["RequestLimitExceeded", "InternalError", "Unavailable", "ServiceUnavailable"]);

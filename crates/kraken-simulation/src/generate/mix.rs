@@ -1,7 +1,7 @@
 //! The operations, faults and policies of one seed, and their frequency: every seed has a random subset with random
 //! weights, so that rare ones coincide.
 
-use super::rng::Rng;
+use crate::random::Random;
 
 /// A class of operations or faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    pub(crate) fn of(rng: &mut Rng) -> Self {
+    pub(crate) fn of(rng: &mut Random) -> Self {
         let mut choose = |classes: &[(Class, usize)]| -> Vec<(Class, usize)> {
             let enabled = rng.one([35, 50, 70]);
             let chosen = classes.iter().filter_map(|(class, weight)| {
@@ -156,7 +156,7 @@ impl Mix {
     }
 
     /// The class of the next step.
-    pub(crate) fn next(&self, rng: &mut Rng) -> Class {
+    pub(crate) fn next(&self, rng: &mut Random) -> Class {
         let half = if rng.chance(self.fault_share) { &self.faults } else { &self.operations };
         rng.weighted(half).unwrap_or(Apply)
     }

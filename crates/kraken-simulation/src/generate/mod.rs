@@ -5,18 +5,20 @@ mod faults;
 mod mix;
 mod openings;
 mod operations;
-mod rng;
+mod people;
+mod plausible;
 mod source;
 mod stack;
+mod tampering;
 
 use std::time::Duration;
 
 pub use source::CANARY;
 
+use crate::random::Random;
 use crate::schedule::{Action, Operation, Schedule, Settings, Step};
 use mix::Mix;
-use operations::People;
-use rng::Rng;
+use people::People;
 use stack::Stack;
 
 /// The namespace of every stack.
@@ -38,7 +40,7 @@ const NAMESPACE_DELETIONS: usize = 15;
 
 /// The schedule of a seed.
 pub fn generate(seed: u64) -> Schedule {
-    let mut rng = Rng::new(seed);
+    let mut rng = Random::new(seed);
     let mix = Mix::of(&mut rng);
     let settings = settings(&mut rng);
     let stack = Stack::of(&mut rng, mix.policies);
@@ -85,7 +87,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn go_on(&mut self, rng: &mut Rng) {
+    fn go_on(&mut self, rng: &mut Random) {
         let most = match rng.below(10) {
             0..5 => self.pace,
             5..9 => self.pace * 4,
@@ -95,15 +97,15 @@ impl Clock {
     }
 }
 
-fn pace(rng: &mut Rng) -> Duration {
+fn pace(rng: &mut Random) -> Duration {
     Duration::from_millis(rng.one([300, 1000, 3000, 10_000]))
 }
 
-fn settings(rng: &mut Rng) -> Settings {
+fn settings(rng: &mut Random) -> Settings {
     let seconds = Duration::from_secs;
     let window = rng.one([10, 20, 30, 60]);
     // The cloud shows new objects within the visibility window, which is its definition.
-    let lag = |rng: &mut Rng, percent: usize| {
+    let lag = |rng: &mut Random, percent: usize| {
         if rng.chance(percent) {
             rng.time(Duration::from_millis(100), seconds(window / 2))
         } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::rng::Rng;
+use crate::random::Random;
 
 /// The marker in every Secret value, which may only occur in Secrets and in the calls that need it.
 pub const CANARY: &str = "canary";
@@ -27,12 +27,12 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    pub(crate) fn new(rng: &mut Rng) -> Self {
+    pub(crate) fn new(rng: &mut Random) -> Self {
         Self { share: rng.one([0, 10, 30, 60]), secret: rng.chance(40), ..Self::default() }
     }
 
     /// An option with this value. `public` ones take no Secret.
-    pub(crate) fn option(&mut self, rng: &mut Rng, value: Value, public: bool) -> Value {
+    pub(crate) fn option(&mut self, rng: &mut Random, value: Value, public: bool) -> Value {
         if !rng.chance(self.share) {
             return json!({ "value": value });
         }
@@ -40,7 +40,7 @@ impl Sources {
     }
 
     /// An option with this value, by reference.
-    pub(crate) fn referenced(&mut self, rng: &mut Rng, value: &Value, public: bool) -> Value {
+    pub(crate) fn referenced(&mut self, rng: &mut Random, value: &Value, public: bool) -> Value {
         self.count += 1;
         let key = format!("k{}", self.count);
         let name = rng.one(["settings", "extra"]);
@@ -112,7 +112,7 @@ impl Sources {
 }
 
 /// A reference to the main id of a resource, or to the path under which its state has that.
-pub(crate) fn main_id(rng: &mut Rng, kind: &str, name: &str, path: Option<&str>) -> Value {
+pub(crate) fn main_id(rng: &mut Random, kind: &str, name: &str, path: Option<&str>) -> Value {
     let spelled = match rng.below(4) {
         0 => kind.to_lowercase(),
         1 => format!("{kind}.aws"),

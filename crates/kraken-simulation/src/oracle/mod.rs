@@ -1,6 +1,7 @@
 //! The expected final state according to the specs, ConfigMaps, Secrets and states, computed by simple code that is independent of the
 //! controllers.
 
+mod requests;
 mod values;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub(crate) use requests::requests_all;
 use values::Source;
 
 /// All objects of a cluster.
@@ -95,8 +97,22 @@ impl<'a> Oracle<'a> {
         if let Some(name) = account_name(object).filter(|_| self.account_of(object).is_none()) {
             return Some(format!("is ready, and there is no Account {name}"));
         }
+        if let Some(wrong) = self.wrong_place(object) {
+            return Some(wrong);
+        }
         let missing = self.sources(object).into_iter().find(|source| self.value(object, source).is_none())?;
         Some(format!("is ready, and {missing:?} has no value"))
+    }
+
+    /// Objects stay where they were created. If the Account is elsewhere, the resource is not ready.
+    fn wrong_place(&self, object: &Value) -> Option<String> {
+        let (account, place) = (&self.account_of(object)?["spec"], &object["status"]["location"]);
+        let role = account["assumeRoleARN"].as_str().and_then(|role| role.split(':').nth(4));
+        let differs = |wanted: Option<&str>, field: &str| {
+            wanted.is_some_and(|wanted| place[field].as_str().is_some_and(|have| have != wanted))
+        };
+        let is_elsewhere = differs(account["region"].as_str(), "region") || differs(role, "account");
+        is_elsewhere.then(|| format!("is ready in {place}, and its Account is elsewhere"))
     }
 
     fn wrong_export(&self, export: &Value) -> Option<String> {
@@ -108,6 +124,7 @@ impl<'a> Oracle<'a> {
         let mine = target.filter(|target| {
             let owners = target["metadata"]["ownerReferences"].as_array();
             owners.into_iter().flatten().any(|owner| owner["uid"] == export["metadata"]["uid"])
+                && target["metadata"]["deletionTimestamp"].is_null()
         });
         let entries = spec["entries"].as_array()?;
         let wanted: Option<BTreeMap<String, String>> = entries
@@ -225,7 +242,7 @@ fn account_name(object: &Value) -> Option<&str> {
 /// Whether an Account has anything because of which it may be unusable.
 fn is_restricted(account: &Value) -> bool {
     let spec = &account["spec"];
-    ["credentials", "allowedAccountIDs", "defaultTags", "assumeRoleARN"]
+    ["credentials", "allowedAccountIDs", "defaultTags", "assumeRoleARN", "region"]
         .iter()
         .any(|field| !spec[*field].is_null())
 }

@@ -39,6 +39,12 @@ impl Source {
         from.get("templateString").and_then(text_of).map(Self::Template)
     }
 
+    /// What the references of a template name.
+    pub(super) fn all_of_template(template: &str) -> Vec<Self> {
+        let references = template.split("{{").skip(1).filter_map(|part| part.split_once("}}"));
+        references.filter_map(|(reference, _)| Self::of_template(reference)).collect()
+    }
+
     /// What `{{ .Kind.name.path }}` names.
     fn of_template(reference: &str) -> Option<Self> {
         let mut parts = reference.trim().trim_start_matches('.').splitn(3, '.');
@@ -85,7 +91,7 @@ impl Oracle<'_> {
     }
 
     fn state(&self, namespace: &str, kind: &str, name: &str) -> Option<&Value> {
-        let kind = kind.split('.').next().unwrap_or_default().replace('-', "").to_lowercase();
+        let kind = crate::kinds::key(kind);
         let is_meant = |state: &str| match kind.as_str() {
             "static" => state.strip_prefix("static-") == Some(name),
             kind => {

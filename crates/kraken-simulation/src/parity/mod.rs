@@ -10,7 +10,6 @@ mod difference;
 mod generate;
 mod normal;
 mod pair;
-mod random;
 mod shrink;
 mod side;
 mod steps;
@@ -34,7 +33,6 @@ use crate::apiserver::{ApiServer, Kinds};
 pub use difference::Difference;
 pub use generate::{Generator, Kind, Profile, kinds};
 pub use pair::Pair;
-pub use random::Random;
 pub use steps::{Body, Request, Step, What};
 
 /// The two servers.

@@ -92,7 +92,7 @@ pub(crate) struct Shared {
     pub(crate) references: References,
     /// The Secrets that were read recently.
     pub(crate) secrets: Secrets,
-    pub(crate) memories: Memories,
+    pub(crate) memories: Arc<Memories>,
     /// The key of the digests of observations.
     pub(crate) digest_key: u64,
     /// The adoptions in progress.

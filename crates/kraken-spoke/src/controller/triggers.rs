@@ -108,11 +108,21 @@ pub(crate) fn is_trigger(change: &Change<Object>) -> bool {
         || annotations(now) != annotations(before)
 }
 
-/// Whether an object is older than the one before it, as after a restored backup of the API server, or its status is about
-/// an older generation. Without a resync, nothing else would lead to a status of the current generation.
+/// Whether an object is older than the one before it, or its status is about an older generation. Without a resync,
+/// nothing else would lead to a status of the current generation.
 fn is_set_back(now: &Object, before: &Object) -> bool {
     let reported = |object: &Object| object.status().and_then(|status| status.observed_generation);
-    version(now.meta()) < version(before.meta()) || reported(now) < reported(before)
+    is_older(now, before) || reported(now) < reported(before)
+}
+
+/// Whether an object is older than the one before it, as after a restored backup of the API server.
+fn is_older(now: &Object, before: &Object) -> bool {
+    version(now.meta()) < version(before.meta())
+}
+
+/// Whether a backup of the API server was restored, and with it an older version of the object.
+pub(crate) fn is_restored(change: &Change<Object>) -> bool {
+    matches!(change, Change::Applied(now, Some(before)) if is_older(now, before))
 }
 
 /// Whether a status was not written by this controller: it has no Ready condition, or is about a generation that has

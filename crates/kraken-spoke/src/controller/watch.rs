@@ -14,7 +14,7 @@ use crate::{
     account::KnownAccounts,
     args::LoopArgs,
     context::{Shared, Undecodable},
-    controller::triggers::{enqueue_owner, is_trigger},
+    controller::triggers::{enqueue_owner, is_restored, is_trigger},
     dynamic::{DynKind, Object},
     model::{breaker::Breaker, fields::Fields},
     shared::{
@@ -70,7 +70,8 @@ pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, 
         }
     });
     let undecodable = Undecodable::default();
-    let on_change = on_change(queue.clone(), undecodable.clone());
+    let memories = Arc::<Memories>::default();
+    let on_change = on_change(queue.clone(), undecodable.clone(), memories.clone());
     let decode = {
         let kind = kind.clone();
         move |object: &RawObject| kind.decode(object)
@@ -91,7 +92,7 @@ pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, 
         undecodable,
         references: common.references,
         secrets: Secrets::default(),
-        memories: Memories::default(),
+        memories,
         digest_key: kraken_runtime::random::number(),
         claims: Claims::default(),
         visibility_window: args.visibility_window,
@@ -106,9 +107,13 @@ pub(crate) fn watch(manager: &Manager, kind: Arc<dyn DynKind>, args: &LoopArgs, 
 fn on_change(
     queue: Queue<ObjectKey>,
     undecodable: Undecodable,
+    memories: Arc<Memories>,
 ) -> impl Fn(Change<Object>) + Send + Sync + Clone + 'static {
     move |change: Change<Object>| {
         let key = ObjectKey::of(change.meta());
+        if is_restored(&change) {
+            memories.restored(key.clone());
+        }
         let is_due = match &change {
             Change::Invalid(_, error) => {
                 undecodable.lock().insert(key.clone(), error.clone());

@@ -1,6 +1,9 @@
 //! The in-memory records of the resources of one kind.
 
-use kraken_runtime::{hash::HashMap, watch::ObjectKey};
+use kraken_runtime::{
+    hash::{HashMap, HashSet},
+    watch::ObjectKey,
+};
 use parking_lot::Mutex;
 
 use crate::{dynamic::Object, model::memory::Memory};
@@ -9,11 +12,13 @@ use crate::{dynamic::Object, model::memory::Memory};
 #[derive(Debug)]
 pub(crate) struct Memories<K = Object> {
     of: Mutex<HashMap<ObjectKey, (String, Memory<K>)>>,
+    /// The resources that a restored backup has set back since their last reconcile.
+    restored: Mutex<HashSet<ObjectKey>>,
 }
 
 impl<K> Default for Memories<K> {
     fn default() -> Self {
-        Self { of: Mutex::new(HashMap::default()) }
+        Self { of: Mutex::new(HashMap::default()), restored: Mutex::new(HashSet::default()) }
     }
 }
 
@@ -21,10 +26,20 @@ impl<K> Memories<K> {
     /// Takes the record of this resource. If a reconcile does not put it back, it is lost, which is safe. The record of
     /// an earlier object of the same name (another UID) is dropped.
     pub(crate) fn take(&self, key: &ObjectKey, uid: &str) -> Memory<K> {
-        match self.of.lock().remove(key) {
+        let mut memory = match self.of.lock().remove(key) {
             Some((of, memory)) if of == uid => memory,
             _ => Memory::default(),
+        };
+        if self.restored.lock().remove(key) {
+            memory.latest = None;
         }
+        memory
+    }
+
+    /// Records that the watch returned an older version of a resource: a backup was restored, and the copy of the last
+    /// write may be newer than every version of the watch. It is recorded here, because the resource may be in a reconcile.
+    pub(crate) fn restored(&self, key: ObjectKey) {
+        self.restored.lock().insert(key);
     }
 
     /// Keeps it for the next reconcile.
@@ -35,6 +50,7 @@ impl<K> Memories<K> {
     /// Forgets a deleted resource.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.of.lock().remove(key);
+        self.restored.lock().remove(key);
     }
 }
 
@@ -51,5 +67,22 @@ mod tests {
         let key = ObjectKey::new("ns", "a");
         memories.put(key.clone(), "old".into(), memory);
         assert!(memories.take(&key, "new").latest.is_none());
+    }
+
+    #[test]
+    fn copy_is_dropped_at_the_next_reconcile_after_the_watch_returned_an_older_version() {
+        let memories = Memories::default();
+        let key = ObjectKey::new("ns", "a");
+        let put = || {
+            let memory = Memory { latest: Some(object("u", "9")), ..Memory::default() };
+            memories.put(key.clone(), "u".into(), memory);
+        };
+        put();
+        assert!(memories.take(&key, "u").latest.is_some());
+        memories.restored(key.clone());
+        put(); // the end of the reconcile during which the backup was restored
+        assert!(memories.take(&key, "u").latest.is_none());
+        put();
+        assert!(memories.take(&key, "u").latest.is_some(), "a later write");
     }
 }

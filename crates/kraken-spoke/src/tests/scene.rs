@@ -139,6 +139,12 @@ impl Scene {
         Report { requeue, metric, events, disk: self.stored.disk(), calls }
     }
 
+    /// Restores a backup of the API server with this Disk, whose watch then returns an older version.
+    pub(super) fn restore(&self, disk: Disk) {
+        self.stored.replace(disk.json());
+        self.context.memories.restored(ObjectKey::new("ns", "a"));
+    }
+
     /// Reports the Disk as one that does not decode, as its watch does.
     pub(super) fn undecodable(&self, error: &str) {
         self.context.undecodable.lock().insert(ObjectKey::new("ns", "a"), error.to_owned());

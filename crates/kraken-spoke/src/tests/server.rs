@@ -28,6 +28,11 @@ impl Stored {
         self.disk.lock().clone()
     }
 
+    /// Replaces the Disk, as a restored backup does.
+    pub(super) fn replace(&self, disk: Value) {
+        *self.disk.lock() = disk;
+    }
+
     /// Applies a patch to the Disk; `None` if a test of it fails.
     fn patch(&self, patch: &Value) -> Option<Value> {
         let mut disk = self.disk.lock();

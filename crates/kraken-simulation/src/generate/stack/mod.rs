@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::mix::Policies;
-use super::rng::Rng;
 use super::source::{Sources, main_id};
 use super::{AWS, EXPORTS};
+use crate::random::Random;
 use crate::schedule::ObjectName;
 
 /// The most objects of a stack, but for what those in it need.
@@ -46,7 +46,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    pub(crate) fn of(rng: &mut Rng, policies: Policies) -> Self {
+    pub(crate) fn of(rng: &mut Random, policies: Policies) -> Self {
         let sources = Sources::new(rng);
         let mut builder = Builder {
             rng,
@@ -91,7 +91,7 @@ pub(crate) fn id_path(kind: &str) -> Option<&'static str> {
 }
 
 struct Builder<'a> {
-    rng: &'a mut Rng,
+    rng: &'a mut Random,
     sources: Sources,
     policies: Policies,
     objects: Vec<Value>,

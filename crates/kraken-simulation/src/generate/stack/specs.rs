@@ -284,8 +284,8 @@ impl Builder<'_> {
         if self.rng.chance(20) {
             set("idleTimeoutSeconds", self.option(30));
         }
-        if self.rng.chance(10) {
-            let protected = self.rng.chance(50);
+        if self.rng.chance(25) {
+            let protected = self.rng.chance(60);
             set("deletionProtection", json!({ "value": protected }));
         }
         spec

@@ -36,8 +36,8 @@ fn custom(schema: &Value, values: &mut Values<'_>) -> Value {
 fn texts(values: &mut Values<'_>) -> Value {
     let mut fields = Map::new();
     for _ in 0..values.random.below(4) {
-        let key = values.random.pick(&["small", "large", "my.key", "k_1"]);
-        fields.insert(key.to_owned(), values.random.pick(&["t3.micro", "", "[1, 2]", "ü", "true"]).into());
+        let key = values.random.one(["small", "large", "my.key", "k_1"]);
+        fields.insert(key.to_owned(), values.random.one(["t3.micro", "", "[1, 2]", "ü", "true"]).into());
     }
     fields.into()
 }
@@ -45,8 +45,8 @@ fn texts(values: &mut Values<'_>) -> Value {
 fn bytes(values: &mut Values<'_>) -> Value {
     let mut fields = Map::new();
     for _ in 0..values.random.below(4) {
-        let key = values.random.pick(&["password", "user", "b.bin"]);
-        fields.insert(key.to_owned(), values.random.pick(&["c2VjcmV0", "", "AAEC"]).into());
+        let key = values.random.one(["password", "user", "b.bin"]);
+        fields.insert(key.to_owned(), values.random.one(["c2VjcmV0", "", "AAEC"]).into());
     }
     fields.into()
 }
@@ -82,7 +82,7 @@ fn secret(values: &mut Values<'_>) -> Value {
         secret["immutable"] = values.random.chance(60).into();
     }
     if values.random.chance(25) {
-        secret["type"] = values.random.pick(&["Opaque", "kraken/test", "helm.sh/release.v1"]).into();
+        secret["type"] = values.random.one(["Opaque", "kraken/test", "helm.sh/release.v1"]).into();
     }
     if values.random.chance(values.wrong * 2) {
         match values.random.below(7) {
@@ -100,9 +100,9 @@ fn secret(values: &mut Values<'_>) -> Value {
 
 fn lease(values: &mut Values<'_>) -> Value {
     let mut spec = json!({
-        "holderIdentity": values.random.pick(&["pod-1", "pod-2"]),
+        "holderIdentity": values.random.one(["pod-1", "pod-2"]),
         "leaseDurationSeconds": 15 + values.random.below(3),
-        "renewTime": values.random.pick(&["2001-01-01T00:00:00.000000Z", "2001-01-01T00:00:05.123456Z"]),
+        "renewTime": values.random.one(["2001-01-01T00:00:00.000000Z", "2001-01-01T00:00:05.123456Z"]),
     });
     if values.random.chance(50) {
         spec["acquireTime"] = "2001-01-01T00:00:00.000000Z".into();
@@ -127,9 +127,9 @@ fn event(values: &mut Values<'_>) -> Value {
         "reportingController": "kraken-hub",
         "reportingInstance": "kraken-hub-1",
         "action": "Create",
-        "reason": values.random.pick(&["Created", "Failed"]),
-        "type": values.random.pick(&["Normal", "Warning"]),
-        "note": values.random.pick(&["created vpc-1", "ü", ""]),
+        "reason": values.random.one(["Created", "Failed"]),
+        "type": values.random.one(["Normal", "Warning"]),
+        "note": values.random.one(["created vpc-1", "ü", ""]),
         "regarding": {
             "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC", "name": "main", "namespace": "<<a>>",
         },

@@ -10,8 +10,8 @@ impl Generator<'_> {
     pub(super) fn labels(&mut self) -> Value {
         let mut labels = Map::new();
         for _ in 0..self.random.below(3) {
-            let key = self.random.pick(&["app", "tier", "core.kraken-iac.eoinfennessy.com/owner-kind"]);
-            labels.insert(key.to_owned(), self.random.pick(&["web", "db", ""]).into());
+            let key = self.random.one(["app", "tier", "core.kraken-iac.eoinfennessy.com/owner-kind"]);
+            labels.insert(key.to_owned(), self.random.one(["web", "db", ""]).into());
         }
         match self.random.below(50) {
             0 => json!({"bad key!": "x"}),
@@ -25,8 +25,8 @@ impl Generator<'_> {
     pub(super) fn annotations(&mut self) -> Value {
         let mut annotations = Map::new();
         for _ in 0..self.random.below(3) {
-            let key = self.random.pick(&["note", "aws.kraken-iac.eoinfennessy.com/intent", "x.y/z"]);
-            annotations.insert(key.to_owned(), self.random.pick(&["{\"epoch\":1}", "b", ""]).into());
+            let key = self.random.one(["note", "aws.kraken-iac.eoinfennessy.com/intent", "x.y/z"]);
+            annotations.insert(key.to_owned(), self.random.one(["{\"epoch\":1}", "b", ""]).into());
         }
         match self.random.below(60) {
             0 => json!({"bad key!": "x"}),

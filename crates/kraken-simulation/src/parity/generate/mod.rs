@@ -13,10 +13,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    random::Random,
-    steps::{Body, Request, Step, What},
-};
+use super::steps::{Body, Request, Step, What};
+use crate::random::Random;
 pub use kinds::{Kind, kinds};
 use values::Values;
 
@@ -144,7 +142,7 @@ impl<'a> Generator<'a> {
     }
 
     fn plain(&mut self) -> What {
-        match self.random.weighted(&[20, 5, 9, 11, 5, 10, 11, 15, 9, 3, 8, 3, 9, 4]) {
+        match self.random.index(&[20, 5, 9, 11, 5, 10, 11, 15, 9, 3, 8, 3, 9, 4]) {
             0 => self.create(),
             1 => self.get(),
             2 => self.list(),
@@ -175,7 +173,7 @@ impl<'a> Generator<'a> {
 
     fn any_kind(&mut self) -> usize {
         let weights: Vec<usize> = self.kinds.iter().map(|kind| kind.weight).collect();
-        self.random.weighted(&weights)
+        self.random.index(&weights)
     }
 
     fn any_namespace(&mut self) -> String {
@@ -184,7 +182,7 @@ impl<'a> Generator<'a> {
     }
 
     fn any_name(&mut self) -> String {
-        self.random.pick(&NAMES).to_owned()
+        self.random.one(NAMES).to_owned()
     }
 
     /// An object that most likely exists; of a kind that this is true of.
@@ -216,7 +214,7 @@ impl<'a> Generator<'a> {
     }
 
     fn manager(&mut self) -> String {
-        self.random.pick(&MANAGERS).to_owned()
+        self.random.one(MANAGERS).to_owned()
     }
 
     /// The query of a write.
@@ -226,10 +224,10 @@ impl<'a> Generator<'a> {
             query.push(("fieldManager".to_owned(), self.manager()));
         }
         if self.random.chance(6) {
-            query.push(("dryRun".to_owned(), self.random.pick(&["All", "All", "All", "Some"]).to_owned()));
+            query.push(("dryRun".to_owned(), self.random.one(["All", "All", "All", "Some"]).to_owned()));
         }
         if self.random.chance(6) {
-            let how = self.random.pick(&["Strict", "Ignore", "Warn", "Strict"]);
+            let how = self.random.one(["Strict", "Ignore", "Warn", "Strict"]);
             query.push(("fieldValidation".to_owned(), how.to_owned()));
         }
         query

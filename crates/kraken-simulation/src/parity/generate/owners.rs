@@ -11,7 +11,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 impl Generator<'_> {
     pub(super) fn owners(&mut self) -> What {
-        match self.random.weighted(&[30, 22, 10, 14, 8, 6, 10]) {
+        match self.random.index(&[30, 22, 10, 14, 8, 6, 10]) {
             0 => self.dependent(),
             1 => {
                 self.queue.push(What::Settle);
@@ -67,7 +67,7 @@ impl Generator<'_> {
 
     fn plain_kind(&mut self) -> usize {
         let wanted =
-            self.random.pick(&["configmaps", "secrets", "leases", "statedeclarations", "dependencyrequests"]);
+            self.random.one(["configmaps", "secrets", "leases", "statedeclarations", "dependencyrequests"]);
         self.kinds.iter().position(|kind| kind.plural == wanted).unwrap_or_default()
     }
 
@@ -102,7 +102,7 @@ impl Generator<'_> {
 
     fn delete_by_policy(&mut self) -> What {
         let key = self.any_object(|_| true);
-        let policy = self.random.pick(&["Background", "Foreground", "Orphan", "Foreground", ""]);
+        let policy = self.random.one(["Background", "Foreground", "Orphan", "Foreground", ""]);
         let body =
             if policy.is_empty() { Body::None } else { Body::Json(json!({"propagationPolicy": policy})) };
         let path = self.path_of(&key);
@@ -112,7 +112,7 @@ impl Generator<'_> {
 
     pub(super) fn namespaces(&mut self) -> What {
         const PATH: &str = "/api/v1/namespaces";
-        let namespace = self.random.pick(&["<<a>>", "<<b>>", "<<c>>"]);
+        let namespace = self.random.one(["<<a>>", "<<b>>", "<<c>>"]);
         let request = |method: &str, path: String, body: Body| Request {
             method: method.into(),
             path,
@@ -120,7 +120,7 @@ impl Generator<'_> {
             ..Request::default()
         };
         let one = format!("{PATH}/{namespace}");
-        match self.random.weighted(&[38, 10, 8, 8, 8, 6, 12, 10, 5, 4]) {
+        match self.random.index(&[38, 10, 8, 8, 8, 6, 12, 10, 5, 4]) {
             0 => {
                 let mut what = self.dependent();
                 if let What::Call(request) = &mut what {

@@ -122,7 +122,7 @@ impl Generator<'_> {
         let mut request =
             Request { method: "GET".into(), path: self.kinds[kind].path(namespace), ..Request::default() };
         if self.random.chance(25) {
-            let selector = self.random.pick(&LABELS);
+            let selector = self.random.one(LABELS);
             request.query.push(("labelSelector".into(), selector.into()));
         }
         if self.random.chance(15) {

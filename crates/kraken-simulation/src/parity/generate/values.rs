@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::parity::random::Random;
+use crate::random::Random;
 
 /// Deeper values are left out, unless they must be there.
 const DEPTH: usize = 7;
@@ -49,7 +49,7 @@ impl Values<'_> {
         } else {
             &["a", "b", "main", "web"]
         };
-        self.random.pick(texts).to_owned()
+        self.random.pick(texts).copied().unwrap_or_default().to_owned()
     }
 
     fn integer(&mut self, schema: &Value) -> i64 {
@@ -85,7 +85,7 @@ impl Values<'_> {
         if !schema["additionalProperties"].is_null() {
             let low = usize::from(schema["minProperties"].as_u64().is_some());
             for _ in 0..low + self.random.below(2) {
-                let key = self.random.pick(&["Name", "team", "a", "b"]);
+                let key = self.random.one(["Name", "team", "a", "b"]);
                 fields.insert(key.to_owned(), self.of(&schema["additionalProperties"], depth + 1));
             }
             return fields.into();
@@ -136,7 +136,7 @@ impl Values<'_> {
             2 => json!({"instances": [{"Tags": {}}], "n": 1}),
             3 if schema["anyOf"].is_null() => json!(7),
             4 => json!({}),
-            _ => json!(self.random.pick(&["text", "10.0.0.0/16", ""])),
+            _ => json!(self.random.one(["text", "10.0.0.0/16", ""])),
         }
     }
 

@@ -1,14 +1,14 @@
-//! Random choices that follow from a seed.
+//! Random choices that follow from a seed: of schedules, and of the requests of a comparison.
 
 use std::time::Duration;
 
 use kraken_runtime::random::Stream;
 
-/// See the module.
+/// A stream of random choices.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(Stream);
+pub(crate) struct Random(Stream);
 
-impl Rng {
+impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         Self(Stream::new(seed))
     }
@@ -46,18 +46,23 @@ impl Rng {
 
     /// One of them, each as often as its weight says; `None` if all weights are 0.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, usize)]) -> Option<T> {
-        let total: usize = items.iter().map(|(_, weight)| weight).sum();
-        if total == 0 {
+        let weights: Vec<usize> = items.iter().map(|(_, weight)| *weight).collect();
+        if weights.iter().all(|weight| *weight == 0) {
             return None;
         }
-        let mut place = self.below(total);
-        for (item, weight) in items {
-            if place < *weight {
-                return Some(*item);
+        items.get(self.index(&weights)).map(|(item, _)| *item)
+    }
+
+    /// The index of one of these weights, each as likely as it is heavy; 0 if all are 0.
+    pub(crate) fn index(&mut self, weights: &[usize]) -> usize {
+        let mut left = self.below(weights.iter().sum());
+        for (index, weight) in weights.iter().enumerate() {
+            if left < *weight {
+                return index;
             }
-            place -= weight;
+            left -= weight;
         }
-        None
+        0
     }
 
     /// A time between the two, in milliseconds, distributed logarithmically.
@@ -84,7 +89,7 @@ mod tests {
     fn the_stream_depends_on_the_seed_alone() {
         let stream = |seed| {
             std::iter::repeat_with({
-                let mut rng = Rng::new(seed);
+                let mut rng = Random::new(seed);
                 move || rng.next()
             })
             .take(5)
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn times_stay_within_their_bounds() {
-        let mut rng = Rng::new(3);
+        let mut rng = Random::new(3);
         let (least, most) = (Duration::from_millis(50), Duration::from_mins(1));
         for _ in 0..1000 {
             let time = rng.time(least, most);
@@ -106,7 +111,7 @@ mod tests {
 
     #[test]
     fn weights_decide_how_often_one_is_chosen() {
-        let mut rng = Rng::new(3);
+        let mut rng = Random::new(3);
         let chosen = (0..1000).filter_map(|_| rng.weighted(&[('a', 9), ('b', 1), ('c', 0)]));
         let (a, b): (Vec<char>, Vec<char>) = chosen.partition(|letter| *letter == 'a');
         assert!(a.len() > 800 && b.len() > 50 && !b.contains(&'c'), "{} {}", a.len(), b.len());

@@ -1,0 +1,204 @@
+//! Checks the objects that a call to the cloud changes: their owner, its policies, and claims of objects without one.
+
+use std::time::Duration;
+
+use kraken_simulator::Kind;
+use serde_json::Value;
+
+use super::call::{Asked, Verb};
+use super::history::Version;
+use super::judge::all;
+use super::policy::{Policy, adopted, external_ids, intent};
+use super::remote::{PREFIX, Remote, plain, remote_kind};
+use super::{Caller, Checks, Class};
+use crate::schedule::Controller;
+
+/// The tag of an instance that was stopped to change it.
+const DISRUPTION: &str = "kraken-iac.eoinfennessy.com/disruption";
+
+impl Checks {
+    /// After a call that changed, tagged or deleted this object.
+    pub(super) fn judge_subject(
+        &mut self,
+        now: Duration,
+        by: &Caller,
+        asked: &Asked,
+        id: &str,
+        remote: &Remote,
+    ) {
+        let what = format!("{} of {id}", asked.action);
+        if remote.cluster().is_some_and(|cluster| !self.is_this_cluster(cluster)) {
+            return self.violated(now, Class::NotOurs, format!("{what}, which belongs to another cluster"));
+        }
+        let is_recent = self.tampered.get(id).is_some_and(|at| !self.is_long_ago(*at, now));
+        let Some(uid) = remote.uid().map(ToOwned::to_owned) else {
+            if asked.verb == Verb::Tag && asked.is_about_ownership() {
+                self.judge_claim(now, by, asked, id, remote);
+            } else if !is_recent && !self.released.contains(id) && !self.is_recorded(id) {
+                self.violated(now, Class::NotOurs, format!("{what}, which has no owner tags"));
+            }
+            return;
+        };
+        if asked.verb == Verb::Tag && asked.uid().is_some_and(|new| new != uid) && !is_recent {
+            return self.violated(now, Class::NotOurs, format!("{what} takes it from {uid}"));
+        }
+        let Some(record) = self.history.records.get(&uid) else {
+            let is_removal = asked.verb == Verb::Delete && self.removes_orphans;
+            if !is_removal && !is_recent {
+                self.violated(
+                    now,
+                    Class::NotOurs,
+                    format!("{what}, which belongs to {uid}, which never was"),
+                );
+            }
+            return;
+        };
+        if record.gone.is_some() && self.removes_orphans && asked.verb == Verb::Delete {
+            return; // the policy of a deleted object does not apply
+        }
+        if record.gone.is_some_and(|gone| self.is_long_ago(gone, now)) {
+            if !self.removes_orphans && !is_recent {
+                self.violated(
+                    now,
+                    Class::NotOurs,
+                    format!("{what}, which belongs to {}, which is deleted", record.title()),
+                );
+            }
+            return;
+        }
+        if Controller::of(&record.kind) != by.controller {
+            if !is_recent {
+                let title = record.title();
+                self.violated(now, Class::NotOurs, format!("{what}, which belongs to {title}"));
+            }
+            return;
+        }
+        // Its tags may name another resource now than the one that the call is for.
+        if !is_recent {
+            self.judge_policies(now, by, asked, id, remote, &uid);
+        }
+    }
+
+    /// Whether the resource that created the object still has it on record: it keeps it without its tags, too.
+    fn is_recorded(&self, id: &str) -> bool {
+        let record = self.launched.get(id).and_then(|uid| self.history.records.get(uid));
+        record.is_some_and(|record| {
+            record.gone.is_none() && external_ids(&record.latest().value).any(|known| known == plain(id))
+        })
+    }
+
+    fn judge_policies(
+        &mut self,
+        now: Duration,
+        by: &Caller,
+        asked: &Asked,
+        id: &str,
+        remote: &Remote,
+        uid: &str,
+    ) {
+        let Some(record) = self.history.records.get(uid) else { return };
+        let candidates = self.history.candidates(record, by, now, self.calm);
+        let what = format!("{} of {id} for {}", asked.action, record.title());
+        let all = |forbids: fn(&Policy) -> bool| all(candidates, forbids);
+        let deletes = asked.verb == Verb::Delete;
+        let live = self.live_of(uid, record, candidates).len() + usize::from(deletes);
+        let is_scaling = candidates.iter().any(|version| self.wanted(record, version) < live)
+            && !candidates.iter().any(|version| {
+                intent(&version.value).is_some_and(|intent| intent["outgoing"] != Value::Null)
+            });
+        // Its adoption was observed, and no client has removed the record of it since.
+        let was_adopted =
+            self.adopted.get(id).is_some_and(|adopter| adopter == uid) && record.disturbed.is_none();
+        let is_adopted = |version: &Version| {
+            let policy = version.policy();
+            let is_recorded = || adopted(&version.value).iter().any(|adopted| adopted == plain(id));
+            policy.retain || (!policy.delete && (was_adopted || is_recorded()))
+        };
+        // An object is adopted or created, whatever other objects of its resource are.
+        let is_created = self.launched.get(id).is_some_and(|launched| launched == uid)
+            && remote.kind != Kind::KeyPair
+            && record.disturbed.is_none();
+        let is_kept = |version: &Version| {
+            let recorded = adopted(&version.value);
+            let is_unknown = version.policy().adopts && recorded.is_empty();
+            version.policy().retain || is_unknown || recorded.iter().any(|adopted| adopted == plain(id))
+        };
+        // A disruption in progress is completed in any case.
+        let is_disrupted = remote.tags.contains_key(DISRUPTION);
+        let is_own = asked.is_about_ownership();
+        let found = if all(|policy| policy.paused) {
+            Some((Class::Paused, "which is paused"))
+        } else if deletes && !is_scaling && all(|policy| policy.protect) {
+            Some((Class::Protected, "which is protected"))
+        } else if deletes && !is_scaling && !candidates.is_empty() && candidates.iter().all(is_adopted) {
+            Some((Class::Retained, "which leaves it behind"))
+        } else if asked.verb == Verb::Untag
+            && is_own
+            && is_created
+            // The volume of an instance that was terminated just before is still listed.
+            && remote_kind(&record.kind) == Some(remote.kind)
+            && !candidates.is_empty()
+            && !candidates.iter().any(is_kept)
+        {
+            Some((Class::Released, "which created it and does not retain it"))
+        } else if !is_disrupted && self.is_only_drift(uid, candidates) && all(|policy| policy.report) {
+            Some((Class::Reported, "whose drift is only reported"))
+        } else if !is_disrupted && !is_own && self.is_unapproved(uid, candidates, asked.verb) {
+            Some((Class::Unapproved, "of which no such plan is approved"))
+        } else {
+            None
+        };
+        if let Some((class, why)) = found {
+            self.violated(now, class, format!("{what}, {why}"));
+        } else if deletes && all(|policy| policy.deleting) {
+            self.check_order(now, uid);
+        }
+    }
+
+    /// Owner tags may be set on an object without owner if it is adopted or recorded.
+    fn judge_claim(&mut self, now: Duration, by: &Caller, asked: &Asked, id: &str, remote: &Remote) {
+        let Some(uid) = asked.uid() else { return };
+        let what = format!("{} claims {id} for {uid}", asked.action);
+        let Some(record) = self.history.records.get(uid) else {
+            return self.violated(now, Class::NotOurs, format!("{what}, which never was"));
+        };
+        let candidates = self.history.candidates(record, by, now, self.calm);
+        let is_launched = self.launched.get(id).is_some_and(|launched| launched == uid);
+        let is_on_record = record.versions.iter().any(|version| {
+            let outgoing = intent(&version.value).unwrap_or_default();
+            external_ids(&version.value).any(|known| known == plain(id))
+                || super::policy::strings(&outgoing["outgoing"]).any(|known| known == plain(id))
+                || adopted(&version.value).iter().any(|known| known == plain(id))
+        });
+        // Its name is on record, and a person made another one of that name.
+        let is_by_name = remote.kind == Kind::KeyPair && self.tampered.contains_key(id);
+        let is_adopted = candidates.iter().any(|version| adopts(&version.value, id, remote));
+        let title = record.title();
+        // The intent of an adoption is written before the claim; an object that was observed before is claimed again.
+        let is_observed = record
+            .versions
+            .iter()
+            .any(|version| external_ids(&version.value).any(|known| known == plain(id)));
+        if is_adopted && !is_launched && !is_observed && remote.kind != Kind::KeyPair {
+            self.adopted.insert(id.to_owned(), uid.to_owned());
+        }
+        if !is_launched && !is_on_record && !is_adopted && !is_by_name {
+            self.violated(
+                now,
+                Class::NotOurs,
+                format!("{what}, {title}, which neither has it on record nor adopts it"),
+            );
+        } else if all(candidates, |policy| policy.paused) {
+            self.violated(now, Class::Paused, format!("{what}, {title}, which is paused"));
+        }
+    }
+}
+
+fn adopts(object: &Value, id: &str, remote: &Remote) -> bool {
+    let adopt = &object["spec"]["lifecycle"]["adopt"];
+    let has = |(key, value): (&String, &Value)| {
+        remote.tags.get(key).map(String::as_str) == value.as_str() && !key.starts_with(PREFIX)
+    };
+    adopt["id"] == plain(id)
+        || adopt["tags"].as_object().is_some_and(|tags| !tags.is_empty() && tags.iter().all(has))
+}

@@ -1,0 +1,111 @@
+//! Checks of launches.
+
+use super::*;
+
+#[test]
+fn two_launches_must_not_have_the_same_token() {
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.ours("vpc-1");
+    scene.cloud_call("CreateVpc", &format!("{TAGS}&ClientToken=t"));
+    scene.cloud_call("CreateVpc", &format!("{TAGS}&ClientToken=t"));
+    scene.is_clean();
+    scene.cloud_call("CreateVpc", &format!("{}&ClientToken=t", TAGS.replace("2.Value=1", "2.Value=2")));
+    scene.is(Class::SameToken);
+}
+
+#[test]
+fn a_replacement_without_an_edit_is_detected() {
+    let placed = |boundary: Value, generation: i64| {
+        let mut object = vpc(json!({"replace": "CreateFirst"}));
+        object["metadata"]["annotations"]["kraken-iac.eoinfennessy.com/intent"] =
+            json!(json!({"epoch": 1, "replacedBefore": boundary}).to_string());
+        object["status"]["inPlace"] = json!({"generation": generation, "spec": "x", "inputs": ""});
+        object
+    };
+    for (generation, is_fine) in [(1, false), (0, true)] {
+        let mut scene = Scene::of(placed(Value::Null, generation));
+        scene.set(placed(json!(2), generation));
+        scene.write(&vpc_caller(), &json!({"metadata": {"resourceVersion": "1"}}));
+        assert_eq!(scene.classes().is_empty(), is_fine);
+    }
+}
+
+#[test]
+fn a_launch_without_an_intent_is_detected() {
+    let mut bare = vpc(json!({}));
+    bare["metadata"]["annotations"] = json!({});
+    let mut scene = Scene::of(bare);
+    scene.made("vpc-1");
+    scene.is(Class::NoIntent);
+    let mut scene = Scene::of(vpc(json!({})));
+    scene.object("vpc-1", &[]);
+    scene.cloud_call("CreateVpc", "CidrBlock=10.0.0.0/16");
+    scene.is(Class::NoIntent);
+}
+
+#[test]
+fn an_intent_without_a_precondition_is_detected() {
+    let mut scene = up(json!({}));
+    let body = |version: Value| {
+        json!({"metadata": {
+            "uid": "u-1", "resourceVersion": version,
+            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{}"},
+        }})
+    };
+    scene.write(&vpc_caller(), &body(json!("1")));
+    scene.is_clean();
+    scene.write(&vpc_caller(), &body(Value::Null));
+    scene.is(Class::NoPrecondition);
+}
+
+#[test]
+fn a_launch_for_a_deleted_object_is_detected() {
+    let mut scene = up(json!({}));
+    scene.cloud.lock().0.clear();
+    scene.remove("u-1");
+    scene.outside();
+    scene.pass(60);
+    scene.made("vpc-2");
+    scene.is(Class::CreatedForGone);
+}
+
+#[test]
+fn a_launch_in_another_location_is_detected() {
+    let mut object = vpc(json!({}));
+    object["status"]["location"] = json!({"account": "1", "region": "eu-west-1"});
+    let mut scene = Scene::of(object);
+    scene.made("vpc-1");
+    scene.is(Class::Elsewhere);
+}
+
+#[test]
+fn objects_that_disappeared_at_once_are_not_recreated_without_a_confirmation() {
+    let resource = |number: usize| {
+        let mut object = vpc(json!({}));
+        object["metadata"]["uid"] = json!(format!("u-{number}"));
+        object["metadata"]["name"] = json!(format!("a-{number}"));
+        object["status"]["externalIds"] = json!([format!("vpc-{number}")]);
+        status(&mut object, "True", "Available", "in place");
+        object
+    };
+    let created = |scene: &mut Scene, id: &str, number: usize| {
+        let uid = format!("u-{number}");
+        scene.object(&format!("{id}-{number}"), &[("uid", &uid), ("cluster", "c")]);
+        scene.cloud_call("CreateVpc", &TAGS.replace("u-1", &uid));
+    };
+    for (seconds_between, is_fine) in [(0, false), (6, true)] {
+        let mut scene = Scene::of(resource(0));
+        (1..5).for_each(|number| scene.set(resource(number)));
+        scene.outside();
+        (0..5).for_each(|number| created(&mut scene, "vpc", number));
+        scene.pass(60);
+        scene.cloud.lock().0.clear();
+        scene.outside();
+        for number in 0..5 {
+            scene.pass(seconds_between);
+            created(&mut scene, "new", number);
+        }
+        assert_eq!(scene.classes().is_empty(), is_fine, "{:?}", scene.checks.violations());
+        assert!(is_fine || scene.classes() == [Class::Unconfirmed]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Each check fails for a specific history, and only for it.
+
+mod cluster;
+mod end;
+mod launches;
+mod objects;
+mod permission;
+
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::call::tests::call;
+use super::*;
+use kraken_simulator::Kind;
+
+const NS: &str = "prod";
+const TAGS: &str = "TagSpecification.1.Tag.1.Key=kraken-iac.eoinfennessy.com/uid&TagSpecification.1.Tag.1.Value=u-1\
+                    &TagSpecification.1.Tag.2.Key=kraken-iac.eoinfennessy.com/epoch&TagSpecification.1.Tag.2.Value=1";
+
+/// A cluster and a cloud that the test changes directly.
+struct Scene {
+    objects: Arc<Mutex<Vec<Arc<Value>>>>,
+    cloud: Arc<Mutex<Cloud>>,
+    checks: Checks,
+    now: Duration,
+    version: u64,
+}
+
+fn vpc_caller() -> Caller {
+    let location = Some(("1".to_owned(), "us-east-1".to_owned()));
+    let (identity, place) = (String::new(), String::new());
+    Caller { controller: Controller::Vpc, incarnation: 1, identity, location, place }
+}
+
+fn hub_caller() -> Caller {
+    Caller { controller: Controller::Hub, location: None, ..vpc_caller() }
+}
+
+fn patch(name: &str, body: &Value) -> Call {
+    Call {
+        number: 1,
+        name: "PATCH vpcs".to_owned(),
+        writes: true,
+        watches: false,
+        namespace: NS.to_owned(),
+        object: name.to_owned(),
+        body: body.to_string().into(),
+    }
+}
+
+fn ok() -> Answer {
+    Answer { status: 200, body: "".into() }
+}
+
+/// A VPC that is up: finalizer, intent, an id on record.
+fn vpc(lifecycle: Value) -> Value {
+    json!({
+        "apiVersion": "aws.kraken-iac.eoinfennessy.com/v1alpha1", "kind": "VPC",
+        "metadata": {
+            "namespace": NS, "name": "a", "uid": "u-1", "generation": 1,
+            "finalizers": ["kraken-iac.eoinfennessy.com/external"],
+            "annotations": {"kraken-iac.eoinfennessy.com/intent": "{\"epoch\":1}"},
+        },
+        "spec": {"lifecycle": lifecycle},
+        "status": {"externalIds": ["vpc-1"], "observedGeneration": 1},
+    })
+}
+
+impl Scene {
+    fn of(object: Value) -> Self {
+        let (objects, cloud) = (Arc::<Mutex<Vec<Arc<Value>>>>::default(), Arc::<Mutex<Cloud>>::default());
+        let view = View {
+            objects: Box::new({
+                let objects = objects.clone();
+                move || objects.lock().clone().into()
+            }),
+            cloud: Box::new({
+                let cloud = cloud.clone();
+                move || Arc::new(cloud.lock().clone())
+            }),
+        };
+        let checks = Checks::new(view, &Settings::default());
+        let mut scene = Self { objects, cloud, checks, now: Duration::from_secs(100), version: 0 };
+        scene.set(json!({"kind": "Namespace", "metadata": {"name": "kube-system", "uid": "c"}}));
+        scene.set(object);
+        scene.checks.outside(scene.now);
+        scene
+    }
+
+    /// An object is created or changed.
+    fn set(&mut self, mut object: Value) {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let uid = object["metadata"]["uid"].clone();
+        let mut objects = self.objects.lock();
+        objects.retain(|other| other["metadata"]["uid"] != uid);
+        objects.push(Arc::new(object));
+    }
+
+    fn remove(&self, uid: &str) {
+        self.objects.lock().retain(|object| object["metadata"]["uid"] != uid);
+    }
+
+    fn object(&self, id: &str, tags: &[(&str, &str)]) {
+        let tags = tags.iter().map(|(key, value)| (format!("{}{key}", remote::PREFIX), (*value).to_owned()));
+        let remote = Remote { kind: Kind::Vpc, tags: tags.collect(), alive: true, exists: true };
+        self.cloud.lock().0.insert(id.to_owned(), remote);
+    }
+
+    fn ours(&self, id: &str) {
+        self.object(id, &[("uid", "u-1"), ("cluster", "c")]);
+    }
+
+    /// The objects that the controller created before.
+    fn made(&mut self, id: &str) {
+        self.ours(id);
+        self.cloud_call("CreateVpc", TAGS);
+    }
+
+    fn pass(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+    }
+
+    fn outside(&mut self) {
+        self.checks.outside(self.now);
+    }
+
+    /// A call of the VPC controller that has taken effect.
+    fn cloud_call(&mut self, action: &str, form: &str) {
+        self.checks.after_cloud(self.now, &vpc_caller(), &call(action, form), &ok());
+    }
+
+    fn delete(&mut self) {
+        self.cloud.lock().0.get_mut("vpc-1").unwrap().alive = false;
+        self.cloud_call("DeleteVpc", "VpcId=vpc-1");
+    }
+
+    fn modify(&mut self) {
+        self.cloud_call("ModifyVpcAttribute", "VpcId=vpc-1");
+    }
+
+    fn write(&mut self, by: &Caller, body: &Value) {
+        self.checks.after_api(self.now, by, &patch("", body), &ok());
+    }
+
+    fn classes(&self) -> Vec<Class> {
+        self.checks.violations().iter().map(|violation| violation.class).collect()
+    }
+
+    fn is_clean(&self) {
+        assert_eq!(self.checks.violations(), []);
+    }
+
+    fn is(&self, class: Class) {
+        assert_eq!(self.classes(), [class], "{:?}", self.checks.violations());
+    }
+}
+
+fn up(lifecycle: Value) -> Scene {
+    let mut scene = Scene::of(vpc(lifecycle));
+    scene.made("vpc-1");
+    scene.is_clean();
+    scene
+}
+
+fn map(name: &str, annotations: Value, data: Value) -> Value {
+    json!({"kind": "ConfigMap", "apiVersion": "v1", "data": data,
+        "metadata": {"namespace": NS, "name": name, "uid": format!("m-{name}"), "annotations": annotations}})
+}
+
+fn status(object: &mut Value, status: &str, reason: &str, message: &str) {
+    object["status"]["conditions"] =
+        json!([{"type": "Ready", "status": status, "reason": reason, "message": message}]);
+}

@@ -1,0 +1,91 @@
+//! Openings: short sequences of steps to a state from which much can go wrong, such as a plan that waits for approval or a
+//! replacement of which one half exists. Random steps alone reach such a state rarely; after an opening, they continue from it.
+
+mod exports;
+mod launches;
+mod records;
+mod updates;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::AWS;
+use super::people::People;
+use super::stack::name_of;
+use crate::random::Random;
+use crate::schedule::{Action, ObjectName, Operation, Propagation};
+
+/// Actions, each with the time since the one before.
+type Opening = Vec<(Duration, Action)>;
+
+type Open = fn(&mut Random, &mut People) -> Opening;
+
+/// Every opening, with its frequency. Objects that it needs and that the stack does not have are added to the stack.
+const ALL: [(Open, usize); 16] = [
+    (launches::adoption, 2),
+    (launches::replacement, 2),
+    (launches::loss_of_a_kind, 2),
+    (launches::repeated_deletion, 1),
+    (launches::forgotten_launch, 1),
+    (updates::approval, 3),
+    (updates::burst, 1),
+    (updates::drift, 1),
+    (updates::disruption, 1),
+    (updates::unseen_change, 1),
+    (records::lost_record, 1),
+    (records::lost_tags, 1),
+    (records::other_place, 1),
+    (records::moved_account, 1),
+    (records::forged_state_and_owner, 1),
+    (exports::source_and_target, 2),
+];
+
+/// A random opening.
+pub(crate) fn opening(rng: &mut Random, people: &mut People) -> Opening {
+    rng.weighted(&ALL).map(|open| open(rng, people)).unwrap_or_default()
+}
+
+fn seconds(rng: &mut Random, least: u64, most: u64) -> Duration {
+    rng.time(Duration::from_secs(least), Duration::from_secs(most))
+}
+
+fn millis(rng: &mut Random, most: u64) -> Duration {
+    rng.time(Duration::from_millis(1), Duration::from_millis(most))
+}
+
+fn edit(object: &ObjectName, path: &str, value: Value) -> Action {
+    Operation::Edit { object: object.clone(), path: path.to_owned(), value: Some(value) }.into()
+}
+
+fn delete(object: &ObjectName) -> Action {
+    Operation::Delete { object: object.clone(), propagation: Propagation::Background }.into()
+}
+
+fn approve(object: &ObjectName, stale: bool) -> Action {
+    Operation::Approve { object: object.clone(), stale }.into()
+}
+
+/// Adds a manifest to the stack, so that later steps are about it too, and applies it.
+fn added(people: &mut People, kind: &str, name: &str, spec: &Value) -> (ObjectName, Action) {
+    let object = json!({
+        "apiVersion": AWS, "kind": kind,
+        "metadata": {"name": name, "namespace": people.stack.namespace},
+        "spec": spec,
+    });
+    people.stack.objects.push(object.clone());
+    (name_of(&object), Operation::Apply { object }.into())
+}
+
+/// A spec that fits an object that [`Operation::CreateRemote`] creates, or asks for one more than that.
+fn of_outside(rng: &mut Random, kind: &str) -> Value {
+    match kind {
+        "VPC" => json!({"cidrBlock": {"value": "10.50.0.0/16"}}),
+        "Volume" => json!({"availabilityZone": {"value": "us-east-1a"}, "sizeGiB": {"value": 8}}),
+        "EC2Instance" => json!({
+            "imageID": {"value": "ami-12c6146b"}, "instanceType": {"value": "t3.micro"},
+            "minCount": {"value": 1}, "maxCount": {"value": rng.one([1, 2, 3])},
+        }),
+        _ => json!({}),
+    }
+}

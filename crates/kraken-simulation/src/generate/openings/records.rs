@@ -1,0 +1,114 @@
+//! Openings with lost or wrong records, tags and places.
+
+use serde_json::json;
+
+use super::{Opening, added, delete, edit, millis, of_outside, seconds};
+use crate::generate::people::People;
+use crate::generate::tampering::{forged_state, missing_id};
+use crate::random::Random;
+use crate::schedule::{
+    Action, CallMatch, Controller, Fault, Lost, ObjectName, Operation, Remote, Side, Tamper,
+};
+
+/// The record of a resource is lost, or names an object that does not exist, while its controller is down.
+pub(super) fn lost_record(rng: &mut Random, people: &mut People) -> Opening {
+    let object = people.spoke_object(rng);
+    let strip = |lost: Lost| Action::from(Operation::Strip { object: object.clone(), lost });
+    let down = Fault::Kill { controller: Controller::of(&object.kind), down: seconds(rng, 5, 30) };
+    let mut steps: Opening = vec![(seconds(rng, 10, 60), down.into())];
+    if rng.chance(50) {
+        steps.extend(
+            [Lost::Finalizers, Lost::Annotations, Lost::Status].map(|lost| (millis(rng, 500), strip(lost))),
+        );
+    } else {
+        let status = json!({"externalIds": [missing_id(&object.kind)]});
+        let forge = Operation::ForgeStatus { object: object.clone(), status };
+        steps.push((millis(rng, 500), forge.into()));
+        if rng.chance(50) {
+            steps.push((millis(rng, 500), strip(Lost::Intent)));
+        }
+    }
+    if rng.chance(30) {
+        steps.push((seconds(rng, 10, 60), delete(&object)));
+    }
+    steps
+}
+
+/// A controller works in another region or account for a while.
+pub(super) fn other_place(rng: &mut Random, people: &mut People) -> Opening {
+    let object = people.spoke_object(rng);
+    let controller = Controller::of(&object.kind);
+    let is_region = rng.chance(50);
+    let restart = |region: &str, account: &str| {
+        let region = is_region.then(|| region.to_owned());
+        let account = (!is_region).then(|| account.to_owned());
+        Action::from(Operation::Restart { controller, region, account })
+    };
+    let edited = edit(&object, "/spec/tags/Team", json!("elsewhere"));
+    let mut steps: Opening = vec![
+        (seconds(rng, 5, 40), restart("eu-west-1", "222222222222")),
+        (seconds(rng, 1, 20), if rng.chance(50) { edited } else { delete(&object) }),
+    ];
+    if rng.chance(80) {
+        steps.push((seconds(rng, 20, 90), restart("us-east-1", "123456789012")));
+    }
+    steps
+}
+
+/// A state is edited while its controller is down, and a ConfigMap of a user gets an export as its owner.
+pub(super) fn forged_state_and_owner(rng: &mut Random, people: &mut People) -> Opening {
+    let object = people.spoke_object(rng);
+    let state = format!("{}.aws.{}", object.kind.to_lowercase(), object.name);
+    let state = ObjectName::new(&object.namespace, "StateDeclaration", &state);
+    let (data, id) = forged_state(&object.kind);
+    let down = Fault::Kill { controller: Controller::of(&object.kind), down: seconds(rng, 2, 20) };
+    let namespace = people.stack.namespace.clone();
+    let mine = |kind: &str, name: &str| ObjectName::new(&namespace, kind, name);
+    let own = Operation::Own {
+        object: mine("ConfigMap", rng.one(["settings", "extra"])),
+        owner: mine("ConfigExport", "export-0"),
+    };
+    vec![
+        (seconds(rng, 5, 30), down.into()),
+        (millis(rng, 500), edit(&state, "/spec/data", data)),
+        (millis(rng, 500), edit(&state, "/spec/id", id)),
+        (seconds(rng, 1, 20), own.into()),
+        (seconds(rng, 1, 20), edit(&mine("ConfigExport", "export-0"), "/spec/whileWaiting", json!("Keep"))),
+    ]
+}
+
+/// The owner tags of an instance are removed, and the call that restores them reaches a replica that does not know the
+/// instance yet.
+pub(super) fn lost_tags(rng: &mut Random, people: &mut People) -> Opening {
+    let (object, apply) = added(people, "EC2Instance", "untagged", &of_outside(rng, "EC2Instance"));
+    let call = CallMatch { side: Side::Cloud, action: "CreateTags".to_owned(), nth: 1 };
+    let late = Fault::Fail {
+        controller: Controller::Ec2Instance,
+        call,
+        code: "InvalidInstanceID.NotFound".to_owned(),
+        times: rng.one([1, 3, 6]),
+    };
+    let remote = Remote::Of(object, 0);
+    let strip = Operation::TamperRemote { remote, tamper: Tamper::StripOwnerTags };
+    vec![(millis(rng, 500), apply), (seconds(rng, 15, 60), late.into()), (millis(rng, 500), strip.into())]
+}
+
+/// The Account of a VPC is edited to another region, and perhaps back; meanwhile the VPC is edited or deleted.
+pub(super) fn moved_account(rng: &mut Random, people: &mut People) -> Opening {
+    let (account, apply_account) = added(people, "Account", "moved", &json!({}));
+    let mut spec = of_outside(rng, "VPC");
+    spec["account"] = json!({"name": "moved"});
+    let (object, apply) = added(people, "VPC", "traveller", &spec);
+    let to = |region: &str| edit(&account, "/spec/region", json!(region));
+    let team = edit(&object, "/spec/tags/Team", json!("elsewhere"));
+    let mut steps: Opening = vec![
+        (millis(rng, 500), apply_account),
+        (millis(rng, 500), apply),
+        (seconds(rng, 5, 40), to("eu-west-1")),
+        (seconds(rng, 1, 20), if rng.chance(50) { team } else { delete(&object) }),
+    ];
+    if rng.chance(70) {
+        steps.push((seconds(rng, 10, 90), to("us-east-1")));
+    }
+    steps
+}
