@@ -112,6 +112,7 @@ impl DynKind for Disks {
         let spec = spec.json();
         let size = option::<i64>(&spec, "size", values);
         let image = option::<String>(&spec, "image", values);
+        let note = option::<String>(&spec, "note", values);
         let _password = option::<String>(&spec, "password", values);
         let size = *size?.expose();
         if size < 1 {
@@ -120,8 +121,8 @@ impl DynKind for Disks {
         }
         let count = spec["count"].as_u64().unwrap_or(1);
         let max = spec["max"].as_u64().unwrap_or(count);
-        let image = image.map(|image| image.expose().clone());
-        Some(Desired::new(json!({"size": size, "image": image, "count": count, "max": max})))
+        let [image, note] = [image, note].map(|value| value.map(|value| value.expose().clone()));
+        Some(Desired::new(json!({"size": size, "image": image, "note": note, "count": count, "max": max})))
     }
 
     fn own_secret(&self, spec: &dyn Spec) -> Option<OwnSecret> {
@@ -181,8 +182,9 @@ impl DynKind for Disks {
         json!({"disk": {"size": first.map(|object| object["size"].clone())}})
     }
 
-    fn at_creation(&self, _: &Desired) -> Vec<(&'static str, String)> {
-        vec![]
+    fn at_creation(&self, desired: &Desired) -> Vec<(&'static str, String)> {
+        let note = desired.get::<Value>()["note"].as_str().map(|note| ("note", note.to_owned()));
+        note.into_iter().collect()
     }
 
     fn max_objects(&self, desired: &Desired) -> usize {

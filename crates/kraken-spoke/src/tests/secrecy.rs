@@ -8,6 +8,7 @@ use super::{
     scene::{Scene, Setup},
     script::{AT_ONCE, Call, EVENT, INTENT, STATE, STATUS, call, observe},
 };
+use crate::model::in_place;
 
 /// The value of the Secret.
 const VALUE: &str = "hunter2";
@@ -129,4 +130,16 @@ async fn removed_record_is_restored_with_the_secret_fields_of_the_status() {
     let calls = [call(INTENT), call(EVENT), observe(&[remote("disk-1")]), call(STATUS), call(EVENT)];
     let report = Scene::of(removed).await.reconcile(calls).await;
     assert_eq!(report.intent()["secretFields"], json!({"image": 0}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_digest_is_recorded_of_a_secret_that_is_applied_at_creation_only() {
+    let scene = with_secret(disk(), "note").start().await;
+    let made = call("create epoch 1").returns(json!([remote("disk-1")]));
+    scene.reconcile([read_secret(), call(INTENT), made, call(EVENT)]).await;
+    let in_place = observe(&[remote("disk-1")]);
+    let report = scene.reconcile([read_secret(), in_place, call(STATE), call(STATUS)]).await;
+    assert_eq!(report.condition("Ready"), ("True", "Available"));
+    let masked = in_place::at_creation("u-1", &[("note", "***".to_owned())]);
+    assert_eq!(report.disk["status"]["atCreation"]["fields"], json!(masked));
 }

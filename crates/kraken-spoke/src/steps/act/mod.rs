@@ -69,8 +69,7 @@ fn prepare(reconcile: &mut Reconcile<'_>, observation: &Observation<'_>, decisio
         memory.edit_under_way = true;
     }
     if matches!(decision, Decision::Create(_)) && context.kind.ids(&observation.current).is_empty() {
-        let fields = context.kind.at_creation(&target.desired);
-        memory.at_creation = Some(in_place::at_creation(&identity.uid, &fields));
+        memory.at_creation = Some(in_place::at_creation(&identity.uid, &target.at_creation));
     }
     facts.edit_under_way = memory.edit_under_way;
 }
